@@ -1,0 +1,42 @@
+import type { AgentState } from "../state/agent-state.ts";
+import type { AgentSpec } from "./schema.ts";
+import type { SchemaCheck } from "./json-schema.ts";
+import type { AgentTool } from "./tool.ts";
+
+/**
+ * A checked agent: the definition as data, and the code that a TypeScript definition brings along. Made by
+ * {@link defineAgent} and {@link loadAgent} only, deeply frozen.
+ */
+export interface AgentDefinition<
+  Input = unknown,
+  Output = unknown,
+  Exec = unknown,
+  Attempt = unknown,
+> {
+  /** The whole definition with its defaults filled in: plain JSON. */
+  readonly spec: AgentSpec;
+  /** SHA-256 (hex) of the spec's canonical JSON. */
+  readonly hash: string;
+  /** Absolute path of the file it was loaded from. */
+  readonly source?: string;
+  readonly input: SchemaCheck<Input>;
+  readonly output: SchemaCheck<Output>;
+  /** Tools defined inline; names in `spec.tools` that are not here come from the runtime's registry. */
+  readonly tools: readonly AgentTool[];
+  readonly behaviour: AgentBehaviour<Input, Output, Exec, Attempt>;
+}
+
+/** The code of a definition. Every part may be left out. Methods, so that a typed definition passes as a general one. */
+export interface AgentBehaviour<Input, Output, Exec, Attempt> {
+  /** Once a turn, before the first attempt. Default: `{}`. */
+  initialExecutionState?(input: Input): Exec;
+  /** Before every attempt; sees the execution state as the failed attempt left it. `attemptNumber` is 0-based. Default: `{}`. */
+  initialAttemptState?(input: Input, execution: Exec, attemptNumber: number): Attempt;
+  /** Reasons why an output that fits its schema is still not good enough; none, or nothing, accepts it. */
+  validate?(
+    output: Output,
+    state: AgentState<Exec, Attempt>,
+  ): readonly string[] | string | void | Promise<readonly string[] | string | void>;
+  readonly executionSchema?: SchemaCheck<Exec>;
+  readonly attemptSchema?: SchemaCheck<Attempt>;
+}

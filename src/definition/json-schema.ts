@@ -1,0 +1,40 @@
+import { z } from "zod";
+
+/** A JSON Schema document (draft 2020-12 or draft 7). */
+export type JsonSchema = Record<string, unknown>;
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly string[] };
+
+/** A value check made from a JSON Schema or from a zod schema. */
+export interface SchemaCheck<T = unknown> {
+  readonly jsonSchema: JsonSchema;
+  /** `issues` read "path: what is wrong"; the value itself is named `value`. Never throws. */
+  check(value: unknown): Checked<T>;
+}
+
+/**
+ * Compiles a JSON Schema once, for many checks.
+ * @throws Error of zod when the document uses a keyword that cannot be checked; callers turn it into their own error.
+ */
+export function checkFromJsonSchema(jsonSchema: JsonSchema): SchemaCheck {
+  return checkFromZod(z.fromJSONSchema(jsonSchema as never) as z.ZodType, jsonSchema);
+}
+
+/** `jsonSchema` is what a model or an editor is shown; left out, it is derived from the zod schema. */
+export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): SchemaCheck<T> {
+  return {
+    jsonSchema: jsonSchema ?? (z.toJSONSchema(schema, { io: "input" }) as JsonSchema),
+    check(value) {
+      const parsed = schema.safeParse(value);
+      if (parsed.success) return { ok: true, value: parsed.data };
+      return { ok: false, issues: parsed.error.issues.map(describeIssue) };
+    },
+  };
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join(".") || "value";
+  return `${path}: ${issue.message}`;
+}

@@ -1,0 +1,51 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { JsonSchema } from "../definition/json-schema.ts";
+import type { LlmConfig } from "../definition/schema.ts";
+import type { Usage } from "../state/usage.ts";
+
+/** What a model is told of a tool. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonSchema;
+}
+
+export interface ModelRequest {
+  readonly messages: readonly BaseMessage[];
+  /** Bound natively; binding is cached by the identity of this array, so pass the same one every step. Ignored without `toolCalling`. */
+  readonly tools?: readonly ModelTool[];
+}
+
+export interface ModelReply {
+  /** Text in `message.text`, native tool calls in `message.tool_calls` (and `invalid_tool_calls`). */
+  readonly message: AIMessage;
+  /** Tokens and cost of every call made for this reply (`llm_calls` ≥ 1, `tool_calls` 0). */
+  readonly usage: Usage;
+  /** `provider:model` that answered. */
+  readonly model: string;
+  /** Set when the fallback model answered. */
+  readonly fallback: { readonly from: string; readonly reason: string } | null;
+}
+
+/** A resolved chat model with its fallback: metered, abortable, ready for a reasoning step. */
+export interface AgentModel {
+  /** `provider:model` of the chosen model. */
+  readonly ref: string;
+  /** Whether it takes tools natively; otherwise the caller uses the text form. */
+  readonly toolCalling: boolean;
+  /**
+   * `config` carries the signal and LangGraph's callbacks (token streaming).
+   * @throws ModelCallError when neither the model nor its fallback answered; the signal's reason when aborted.
+   */
+  call(request: ModelRequest, config: RunnableConfig): Promise<ModelReply>;
+}
+
+/** Port of the models room: turns a definition's `llm_config` into a model. */
+export interface ModelSource {
+  /**
+   * Cached by the options' content. An empty `default_model` means the runtime's default.
+   * @throws UnknownModelError, MissingProviderError, MissingApiKeyError, ModelOptionError
+   */
+  resolve(options: LlmConfig): Promise<AgentModel>;
+}

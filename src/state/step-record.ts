@@ -1,0 +1,66 @@
+import type { Usage } from "./usage.ts";
+
+export type ExecutionMode = "fast" | "deep";
+export type NextAction = "continue" | "use_tools" | "ask_human" | "finish";
+
+/** `success`: expected output. `failure`: ran, but failed (file not found). `error`: broke (bad arguments, a throw). */
+export type ToolOutcome = "success" | "failure" | "error" | "timeout";
+export type Relevance = "high" | "medium" | "low";
+export type Progress = "advancing" | "stuck" | "regressing";
+
+/** A tool call that a reasoning step asked for. `id` is unique in the turn. */
+export interface ToolPrediction {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  reason: string;
+}
+
+/** What one tool call gave. `result` is whole, up to the tool's `max_result_bytes`; `error` is null on success. */
+export interface ToolResult {
+  id: string;
+  name: string;
+  args: Record<string, unknown>;
+  result: unknown;
+  error: string | null;
+  outcome: ToolOutcome;
+  execution_time_ms: number;
+  insights: string;
+  learning: string;
+  relevance: Relevance | "";
+}
+
+/** One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from these. */
+export interface StepRecord {
+  /** 0-based. */
+  turn_number: number;
+  /** 0-based. */
+  attempt_number: number;
+  /** 0-based over the turn, attempts included. */
+  step_index: number;
+  /** ISO 8601, when the step began. */
+  timestamp: string;
+  mode: ExecutionMode;
+  thought: string;
+  /** Deep mode; empty in fast mode, as is `reflection`. */
+  planning: string;
+  reflection: string;
+  /** The strategy that spans steps; carried on until changed. */
+  approach: string;
+  next_action: NextAction;
+  tool_predictions: readonly ToolPrediction[];
+  /** Same order as `tool_predictions`. */
+  tool_results: readonly ToolResult[];
+  concurrent_execution: boolean;
+  synthesis: string;
+  progress: Progress | "";
+  hypothesis: { belief: string; test: string } | null;
+  usage: Usage;
+  /** `provider:model` that answered. */
+  model: string;
+  /** Set when the fallback model answered instead of the chosen one. */
+  fallback: { from: string; reason: string } | null;
+}
+
+/** The step under way: what is known of it before its tools have ended. Null between steps. */
+export type CurrentStep = Omit<StepRecord, "tool_results" | "concurrent_execution">;
