@@ -1,0 +1,4 @@
+export { ChannelVersionError } from "./channel-version.ts";
+export { openCheckpointer } from "./open.ts";
+export { pinCheckpointer } from "./pin.ts";
+export { PostgresCheckpointer, type PostgresCheckpointerOptions } from "./postgres.ts";

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { threadId } from "node:worker_threads";
+import { z } from "zod";
+import { systemClock, type Clock } from "../clock.ts";
+import { StratagraphError } from "../errors.ts";
+import { isRunning, processStart } from "./process-identity.ts";
+
+/** Who has a folder. */
+const lockHolder = z.object({
+  /** Different for every lock ever taken. */
+  token: z.string().regex(/^[0-9a-f]+$/),
+  pid: z.number().int(),
+  /** {@link processStart} of the process; absent where the system does not say. */
+  processStart: z.string().optional(),
+  threadId: z.number().int(),
+  host: z.string(),
+  /** ISO time. */
+  since: z.string(),
+});
+export type LockHolder = z.infer<typeof lockHolder>;
+
+/** Another process, or another thread of this one, has the folder open. `since` is when it took it, in ISO time. */
+export class FolderLockedError extends StratagraphError {
+  readonly code = "folder_locked";
+  readonly pid: number;
+  readonly since: string;
+  readonly host: string;
+
+  constructor(
+    readonly folder: string,
+    readonly lockFile: string,
+    holder: LockHolder,
+  ) {
+    super(
+      `${folder} is in use by ${describe(holder)} since ${holder.since}. ${advice(holder, lockFile)}`,
+    );
+    this.pid = holder.pid;
+    this.since = holder.since;
+    this.host = holder.host;
+  }
+}
+
+export interface FolderLock {
+  readonly folder: string;
+  /** Gives the folder back; twice is once. The end of the process does it too, unless the process is killed. */
+  release(): void;
+}
+
+/**
+ * Takes a folder for this thread of this process, by the file `lock` in it, and makes the folder if need be. The lock
+ * of a process that no longer runs is taken over. A worker thread ended by `terminate()` leaves its lock until the
+ * process ends, since no thread can tell whether another lives.
+ *
+ * @throws {FolderLockedError} when another process or thread has it, or one on another machine, of which nothing can be
+ *   known from here.
+ */
+export function lockFolder(folder: string, clock: Clock = systemClock): FolderLock {
+  mkdirSync(folder, { recursive: true });
+  const lockFile = join(folder, "lock");
+  const self: LockHolder = {
+    token: randomBytes(8).toString("hex"),
+    pid: process.pid,
+    processStart: processStart(process.pid),
+    threadId,
+    host: hostname(),
+    since: clock.now().toISOString(),
+  };
+  const holder = take(lockFile, self);
+  if (holder) throw new FolderLockedError(folder, lockFile, holder);
+
+  const release = (): void => {
+    process.off("exit", release);
+    if (readHolder(lockFile)?.token === self.token) unlinkSync(lockFile);
+  };
+  process.on("exit", release);
+  return { folder, release };
+}
+
+/**
+ * Creates `path` holding `self`, or returns the living holder that kept it from doing so.
+ *
+ * Of several processes that find the same dead holder, the one that creates the file `path.<token of the dead>` is the
+ * heir, and it alone moves that file onto `path`. A process that comes late finds the heir's file gone and may create
+ * it anew, but then `path` no longer names the dead holder, so it steps back. An heir that dies before the move leaves
+ * a file which is itself such a lock, and is taken over the same way.
+ */
+function take(path: string, self: LockHolder): LockHolder | undefined {
+  for (;;) {
+    if (create(path, self)) return undefined;
+    const holder = readHolder(path);
+    if (!holder) continue; // Released just now.
+    if (isAlive(holder)) return holder;
+    const heirPath = `${path}.${holder.token}`;
+    const heir = take(heirPath, self);
+    if (heir) return heir;
+    if (readHolder(path)?.token === holder.token) {
+      renameSync(heirPath, path);
+      return undefined;
+    }
+    unlinkSync(heirPath);
+  }
+}
+
+/** Makes the file at once with its content, by a link to a finished one, so that nobody reads half a lock. */
+function create(path: string, self: LockHolder): boolean {
+  const draft = `${path}.draft-${self.token}`;
+  writeFileSync(draft, JSON.stringify(self));
+  try {
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+}
+
+/** A lock whose machine lost power while it was written: nobody can hold it. */
+const NOBODY: LockHolder = { token: "0", pid: 0, threadId: 0, host: "", since: "" };
+
+function readHolder(path: string): LockHolder | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return lockHolder.parse(JSON.parse(text));
+  } catch {
+    return NOBODY;
+  }
+}
+
+function isAlive(holder: LockHolder): boolean {
+  if (holder === NOBODY) return false;
+  return holder.host !== hostname() || isRunning(holder.pid, holder.processStart);
+}
+
+function describe(holder: LockHolder): string {
+  if (holder.host !== hostname()) return `process ${holder.pid} on ${holder.host}`;
+  return holder.pid === process.pid
+    ? `thread ${holder.threadId} of this process (${holder.pid})`
+    : `process ${holder.pid}`;
+}
+
+function advice(holder: LockHolder, lockFile: string): string {
+  if (holder.host !== hostname())
+    return `If that machine is gone, delete ${lockFile}. To share one database, set DATABASE_URL.`;
+  return "End it, choose another folder, or set DATABASE_URL to share one Postgres database.";
+}

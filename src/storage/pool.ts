@@ -1,0 +1,40 @@
+/** One statement and its values, as node-postgres takes it. */
+export interface QueryConfig {
+  text: string;
+  values?: readonly unknown[];
+}
+
+/** What a statement gave. `rowCount` counts rows read or changed, null for statements that have none. */
+export interface QueryResult<Row = Record<string, unknown>> {
+  rows: Row[];
+  rowCount: number | null;
+  command: string;
+}
+
+/** Values follow node-postgres on every database: `bigint` columns come as strings, `bytea` as Buffer, `jsonb` parsed. */
+export interface Queryable {
+  query<Row = Record<string, unknown>>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>>;
+}
+
+/** One session, checked out of a pool: transactions run on it. */
+export interface DatabaseClient extends Queryable {
+  /**
+   * Gives the session back; a transaction that is still open is rolled back. Pass an error, or true, when the session
+   * is not to be used again. The client answers no queries afterwards.
+   */
+  release(error?: Error | boolean): void;
+}
+
+/**
+ * The part of a `pg.Pool` that storage uses, and all that an embedded database has to offer. `query` takes a session of
+ * its own: on an embedded database, which has one, calling it while holding a client waits for that client, so inside
+ * a transaction query the client.
+ */
+export interface DatabasePool extends Queryable {
+  connect(): Promise<DatabaseClient>;
+  /** Waits for clients that are checked out, then closes. */
+  end(): Promise<void>;
+}

@@ -1,0 +1,140 @@
+import type { Pool, PoolClient } from "pg";
+import { redactUrl } from "./connection-url.ts";
+import { DatabaseClosedError, DatabaseConnectionError } from "./errors.ts";
+import type { DatabaseClient, DatabasePool, QueryConfig, QueryResult } from "./pool.ts";
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`. Its own parameters win over the options here. */
+  url: string;
+  /** Shown in `pg_stat_activity`. */
+  applicationName: string;
+  /** Sessions at most, in this process. */
+  maxConnections: number;
+  /** Milliseconds to wait for a session. */
+  connectTimeoutMs: number;
+  /** Milliseconds after which the server ends a statement; 0 sends no limit, which poolers such as PgBouncer may want. */
+  statementTimeoutMs: number;
+}
+
+/**
+ * A pool on a Postgres server. One session is opened at once, so that a wrong address is an error here and not in the
+ * middle of a run.
+ *
+ * @throws {DatabaseConnectionError} when the server does not answer, or refuses.
+ */
+export async function openPostgresPool(options: PostgresOptions): Promise<DatabasePool> {
+  const shownUrl = redactUrl(options.url);
+  // A URL that does not parse stays out of `cause` too: Node's error carries the whole text, password and all.
+  if (!URL.canParse(options.url))
+    throw new DatabaseConnectionError(
+      shownUrl,
+      "expected postgres://user:password@host:port/database",
+    );
+  const { default: pg } = await import("pg");
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    statement_timeout: options.statementTimeoutMs === 0 ? undefined : options.statementTimeoutMs,
+    keepAlive: true,
+    allowExitOnIdle: true,
+  });
+  // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
+  pool.on("error", () => {});
+  const narrow = new PostgresPool(pool, shownUrl);
+  try {
+    (await narrow.connect()).release();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return narrow;
+}
+
+class PostgresPool implements DatabasePool {
+  #ended: Promise<void> | undefined;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly shownUrl: string,
+  ) {}
+
+  async connect(): Promise<DatabaseClient> {
+    if (this.#ended)
+      throw new DatabaseClosedError("The database is closed: open it again to query it.");
+    try {
+      return new PostgresClient(await this.pool.connect());
+    } catch (error) {
+      throw new DatabaseConnectionError(this.shownUrl, connectionFailure(error), { cause: error });
+    }
+  }
+
+  async query<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const client = await this.connect();
+    try {
+      return await client.query<Row>(query, values);
+    } finally {
+      client.release();
+    }
+  }
+
+  end(): Promise<void> {
+    return (this.#ended ??= this.pool.end());
+  }
+}
+
+class PostgresClient implements DatabaseClient {
+  #released = false;
+  #broken = false;
+  // A session that breaks while checked out reports it as an event besides failing its query; unheard, it would end the process.
+  readonly #onError = (): void => {
+    this.#broken = true;
+  };
+
+  constructor(private readonly client: PoolClient) {
+    client.on("error", this.#onError);
+  }
+
+  async query<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    if (this.#released)
+      throw new DatabaseClosedError("The client was released: take another from the pool.");
+    const { text, values: configured } = typeof query === "string" ? { text: query } : query;
+    // pg types rows as any; a result of several statements is an array, of which the last counts here.
+    const result: unknown = await this.client.query(
+      text,
+      (values ?? configured) as unknown[] | undefined,
+    );
+    return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
+  }
+
+  release(error?: Error | boolean): void {
+    if (this.#released) throw new DatabaseClosedError("The client was released before.");
+    this.#released = true;
+    this.client.off("error", this.#onError);
+    // Ending the session is what rolls back a transaction that somebody left open.
+    this.client.release(error || this.#broken || !isIdle(this.client));
+  }
+}
+
+/** False inside a transaction. */
+function isIdle(client: PoolClient): boolean {
+  // Not yet in @types/pg: the status letter of the last ReadyForQuery message, `I` outside transactions.
+  const status = (
+    client as PoolClient & { getTransactionStatus(): string | null }
+  ).getTransactionStatus();
+  return status === "I";
+}
+
+/** Node gives a host with two addresses one error with an empty message that holds one error for each. */
+function connectionFailure(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "")
+    return error.errors.map(connectionFailure).join(", ");
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,25 @@
+import pg from "pg";
+import type { TestProject } from "vitest/node";
+import { redactUrl } from "../../src/storage/connection-url.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where Postgres answers; empty when it does not. */
+    postgresUrl: string;
+  }
+}
+
+/** Looks once for a Postgres server and tells every test file. */
+export default async function setup(project: TestProject): Promise<void> {
+  const url = process.env["DATABASE_URL"] || "postgres://postgres@127.0.0.1:5432/test";
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3000 });
+  try {
+    await client.connect();
+    project.provide("postgresUrl", url);
+  } catch {
+    console.warn(`Postgres tests skipped: nothing answers at ${redactUrl(url)}`);
+    project.provide("postgresUrl", "");
+  } finally {
+    await client.end();
+  }
+}
