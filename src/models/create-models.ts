@@ -1,0 +1,137 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { Clock } from "../clock.ts";
+import type { AgentModel, ModelSource } from "./agent-model.ts";
+import { chatModel, type ChatModel } from "./chat-model.ts";
+import { meteredModel } from "./metered-model.ts";
+import { ModelOptionError } from "./errors.ts";
+import { parseModelRef } from "./model-ref.ts";
+import { listPrices, priceOf, type PriceTable } from "./prices.ts";
+import {
+  type Env,
+  type ModelOptionName,
+  type ModelOptions,
+  type ModelProvider,
+} from "./provider.ts";
+import { builtinProviders } from "./providers/index.ts";
+import { redactor } from "./redact.ts";
+import type { RetryPolicy } from "./retry.ts";
+
+export interface CreateModelsOptions {
+  /** Where keys, base URLs and STRATAGRAPH_MODEL are read from. */
+  readonly env: Env;
+  /** Waits between retries. */
+  readonly clock: Clock;
+  /** Used where a definition names no model. Default: STRATAGRAPH_MODEL, else `openai:gpt-4o-mini` with OPENAI_API_KEY, else `offline:rules`. */
+  readonly defaultModel?: string;
+  /** Further providers by name, or others in place of the built-in ones. */
+  readonly providers?: Readonly<Record<string, ModelProvider>>;
+  /** Ready chat models by `provider:model`; they come before the providers, and keep their own options. */
+  readonly instances?: Readonly<Record<string, BaseChatModel>>;
+  /** Prices that add to, or replace, the list prices. */
+  readonly prices?: PriceTable;
+  /** By `provider:model`: false for a served model that takes no tools, so that the text form is used. Default: what the provider's class can do. */
+  readonly toolCalling?: Readonly<Record<string, boolean>>;
+  /** Tries after the first one on rate limits and outages. Default 2. */
+  readonly maxRetries?: number;
+  /** Milliseconds before the first retry, doubled for each further one. Default 500. */
+  readonly retryBackoffMs?: number;
+  /** Spreads retries; a number in [0, 1). Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The models of one runtime. Nothing is loaded before a model of its provider is resolved. */
+export function createModels(options: CreateModelsOptions): ModelSource {
+  const { env, clock } = options;
+  const providers = { ...builtinProviders, ...options.providers };
+  const names = Object.keys(providers);
+  const prices = { ...listPrices, ...options.prices };
+  const redact = redactor(env);
+  const retry: RetryPolicy = {
+    maxRetries: options.maxRetries ?? 2,
+    backoffMs: options.retryBackoffMs ?? 500,
+    random: options.random ?? Math.random,
+  };
+  const resolved = new Map<string, Promise<AgentModel>>();
+  const fallbackDefault = env["OPENAI_API_KEY"] ? "openai:gpt-4o-mini" : "offline:rules";
+  const defaultModel = options.defaultModel || env["STRATAGRAPH_MODEL"] || fallbackDefault;
+
+  function find(ref: string): Found {
+    const instance = options.instances?.[ref];
+    if (instance !== undefined) {
+      return { ref, takes: "any", create: () => Promise.resolve(instance) };
+    }
+    const { provider: name, model } = parseModelRef(ref, names);
+    const provider = providers[name] as ModelProvider;
+    return {
+      ref: `${name}:${model}`,
+      takes: provider.options,
+      create: (wanted) => provider.create({ model, options: wanted, env }),
+    };
+  }
+
+  async function make(found: Found, wanted: ModelOptions): Promise<ChatModel> {
+    const toolCalling = options.toolCalling?.[found.ref];
+    return chatModel(await found.create(taken(wanted, found.takes)), {
+      ref: found.ref,
+      price: priceOf(found.ref, prices),
+      ...(toolCalling !== undefined && { toolCalling }),
+    });
+  }
+
+  async function build(ref: string, fallbackRef: string, wanted: ModelOptions) {
+    const found = find(ref);
+    const other = fallbackRef === "" || fallbackRef === ref ? undefined : find(fallbackRef);
+    refuseUntaken(wanted, found, other);
+    const chat = await make(found, wanted);
+    const fallback = other && (await make(other, wanted));
+    return meteredModel({ chat, fallback, retry, clock, redact });
+  }
+
+  return {
+    resolve({ default_model, fallback_model, ...rest }) {
+      const wanted = given(rest);
+      const ref = default_model || defaultModel;
+      const key = JSON.stringify([ref, fallback_model ?? "", wanted]);
+      const known = resolved.get(key);
+      if (known !== undefined) return known;
+      const building = build(ref, fallback_model ?? "", wanted);
+      resolved.set(key, building);
+      // A package or key that is missing now may be there at the next try.
+      building.catch(() => resolved.delete(key));
+      return building;
+    },
+  };
+}
+
+interface Found {
+  readonly ref: string;
+  readonly takes: ModelProvider["options"];
+  create(wanted: ModelOptions): Promise<BaseChatModel>;
+}
+
+/** The options that are set, in a fixed order. */
+function given(options: ModelOptions): ModelOptions {
+  const set = Object.entries(options).filter(([, value]) => value !== undefined && value !== "");
+  return Object.fromEntries(set.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function taken(wanted: ModelOptions, takes: ModelProvider["options"]): ModelOptions {
+  if (takes === "any") return wanted;
+  const set = Object.entries(wanted).filter(([name]) => takes.includes(name as ModelOptionName));
+  return Object.fromEntries(set);
+}
+
+/**
+ * An option has to reach at least one of the two models: `num_ctx` is fine where only the fallback is Ollama's.
+ * @throws ModelOptionError
+ */
+function refuseUntaken(wanted: ModelOptions, found: Found, other: Found | undefined): void {
+  for (const option of Object.keys(wanted) as ModelOptionName[]) {
+    const takers = [found, other].filter(
+      (one) => one !== undefined && (one.takes === "any" || one.takes.includes(option)),
+    );
+    if (takers.length === 0 && found.takes !== "any") {
+      throw new ModelOptionError(found.ref, option, found.takes);
+    }
+  }
+}

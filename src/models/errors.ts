@@ -1,0 +1,111 @@
+import { StratagraphError } from "../errors.ts";
+import type { FailureReason } from "./failure.ts";
+
+/** A model string names no provider, no model, or a provider that is not known. */
+export class UnknownModelError extends StratagraphError {
+  readonly code = "unknown_model";
+  readonly ref: string;
+  readonly providers: readonly string[];
+  /** The nearest valid string, where one is near. */
+  readonly suggestion: string | null;
+
+  constructor(ref: string, providers: readonly string[], suggestion: string | null) {
+    super(
+      `Unknown model "${ref}": expected provider:model with one of the providers ${providers.join(", ")}.` +
+        (suggestion === null ? "" : ` Did you mean "${suggestion}"?`),
+    );
+    this.ref = ref;
+    this.providers = providers;
+    this.suggestion = suggestion;
+  }
+}
+
+/** A provider's package is not installed. */
+export class MissingProviderError extends StratagraphError {
+  readonly code = "missing_provider_package";
+  readonly packageName: string;
+
+  constructor(packageName: string, options?: { cause?: unknown }) {
+    super(
+      `The package ${packageName} is not installed. Install it: npm install ${packageName}`,
+      options,
+    );
+    this.packageName = packageName;
+  }
+}
+
+/** A provider needs a key and the environment has none. */
+export class MissingApiKeyError extends StratagraphError {
+  readonly code = "missing_api_key";
+  readonly ref: string;
+  /** The environment variable that was looked for. */
+  readonly variable: string;
+
+  constructor(ref: string, variable: string, hint = "") {
+    super(
+      `The model "${ref}" needs an API key: set the environment variable ${variable}${hint}. ` +
+        `To try things out without a key or a network, use the model "offline:rules".`,
+    );
+    this.ref = ref;
+    this.variable = variable;
+  }
+}
+
+/** An option of `llm_config` that neither the model nor its fallback takes, or whose value is out of range. */
+export class ModelOptionError extends StratagraphError {
+  readonly code = "model_option";
+  readonly ref: string;
+  readonly option: string;
+  readonly allowed: readonly string[];
+
+  constructor(ref: string, option: string, allowed: readonly string[]) {
+    super(
+      `The model "${ref}" does not take the option "${option}". It takes: ${allowed.join(", ")}.`,
+    );
+    this.ref = ref;
+    this.option = option;
+    this.allowed = allowed;
+  }
+}
+
+/**
+ * Neither the model nor its fallback answered. `reason`, `status` and `tries` are about the model itself; what became of
+ * its fallback is in `fallback`. The message holds no key.
+ */
+export class ModelCallError extends StratagraphError {
+  readonly code = "model_call";
+  override readonly kind = "run";
+  /** `provider:model` */
+  readonly ref: string;
+  readonly reason: FailureReason;
+  /** HTTP status, where there was a response. */
+  readonly status: number | null;
+  /** Requests made to the model, at least 1. */
+  readonly tries: number;
+  readonly fallback: FailedFallback | null;
+
+  constructor(facts: ModelCallFacts) {
+    super(facts.message, { cause: facts.cause });
+    this.ref = facts.ref;
+    this.reason = facts.reason;
+    this.status = facts.status ?? null;
+    this.tries = facts.tries ?? 1;
+    this.fallback = facts.fallback ?? null;
+  }
+}
+
+export interface ModelCallFacts {
+  readonly ref: string;
+  readonly reason: FailureReason;
+  readonly message: string;
+  readonly status?: number | null;
+  readonly tries?: number;
+  readonly fallback?: FailedFallback | null;
+  readonly cause?: unknown;
+}
+
+export interface FailedFallback {
+  readonly ref: string;
+  readonly reason: FailureReason;
+  readonly status: number | null;
+}

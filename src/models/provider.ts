@@ -1,0 +1,56 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { LlmConfig } from "../definition/schema.ts";
+import { MissingApiKeyError, MissingProviderError } from "./errors.ts";
+
+/** Environment variables, as `process.env` holds them; an empty value counts as unset. */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** What `llm_config` can say beside the names of the models. */
+export type ModelOptions = Omit<LlmConfig, "default_model" | "fallback_model">;
+export type ModelOptionName = keyof ModelOptions;
+
+/** Makes the chat models of one provider. */
+export interface ModelProvider {
+  /** Options that reach the model; all others are refused by name. `any` takes all, and ignores what it has no use for. */
+  readonly options: readonly ModelOptionName[] | "any";
+  /**
+   * Loads the provider's package on first use. The model it gives must not retry by itself.
+   * @throws MissingProviderError, MissingApiKeyError
+   */
+  create(wanted: ProviderRequest): Promise<BaseChatModel>;
+}
+
+export interface ProviderRequest {
+  readonly model: string;
+  /** Only such as the provider takes. */
+  readonly options: ModelOptions;
+  readonly env: Env;
+}
+
+/**
+ * Loads a provider's package.
+ * @throws MissingProviderError when that package itself is not there
+ */
+export async function loadProvider<T>(packageName: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (thrown) {
+    if (isMissing(thrown, packageName)) {
+      throw new MissingProviderError(packageName, { cause: thrown });
+    }
+    throw thrown;
+  }
+}
+
+function isMissing(thrown: unknown, packageName: string): boolean {
+  if (!(thrown instanceof Error)) return false;
+  const named = thrown.message.includes(`'${packageName}'`);
+  return named && /cannot find (package|module)/i.test(thrown.message);
+}
+
+/** @throws MissingApiKeyError */
+export function requireKey(env: Env, variable: string, ref: string, hint?: string): string {
+  const key = env[variable];
+  if (key === undefined || key === "") throw new MissingApiKeyError(ref, variable, hint);
+  return key;
+}
