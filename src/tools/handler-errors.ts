@@ -1,0 +1,89 @@
+import { StratagraphError } from "../errors.ts";
+import type { ToolPersistence } from "../definition/tool.ts";
+import { thrownText } from "./tool-failure.ts";
+
+/** A stateful handler changed the frozen state that it was given. A mistake in its code: the run stops. */
+export class HandlerMutationError extends StratagraphError {
+  readonly code = "handler_mutated_state";
+
+  constructor(
+    readonly tool: string,
+    cause: unknown,
+  ) {
+    super(
+      `The handler of tool "${tool}" changed the state it was given (${thrownText(cause)}). State is frozen: return a new one, such as { newState: { ...state, attempt: { ...state.attempt, count: 1 } }, toolResult }.`,
+      { cause },
+    );
+  }
+}
+
+/** A stateful handler returned something else than a whole new state and a result. A mistake in its code: the run stops. */
+export class HandlerReturnError extends StratagraphError {
+  readonly code = "handler_returned_no_state";
+
+  constructor(
+    readonly tool: string,
+    /** What came instead, by its shape only. */
+    readonly returned: string,
+  ) {
+    super(
+      `The handler of tool "${tool}" must return { newState: { execution, attempt }, toolResult }, and returned ${returned}. A tier that it does not change it returns as it came.`,
+    );
+  }
+}
+
+/** A stateful handler changed a tier that its definition does not name. Costs this call only. */
+export class HandlerTierError extends StratagraphError {
+  readonly code = "handler_wrote_other_tier";
+  override readonly kind = "run";
+
+  constructor(
+    readonly tool: string,
+    readonly tier: "execution" | "attempt",
+    readonly declared: ToolPersistence,
+  ) {
+    super(
+      `Tool "${tool}" changed the ${tier} state, and its definition says persistence "${declared}". The state stays as it was; let it return that tier as it came, or declare the tier.`,
+    );
+  }
+}
+
+/** A stateful handler returned a tier that does not fit the tier's schema. Costs this call only. */
+export class StateSchemaError extends StratagraphError {
+  readonly code = "state_schema";
+  override readonly kind = "run";
+
+  constructor(
+    readonly tool: string,
+    readonly tier: "execution" | "attempt",
+    /** Each reads "path: what is wrong", with the path inside the tier. */
+    readonly issues: readonly string[],
+  ) {
+    super(
+      `Tool "${tool}" returned ${tier} state that does not fit its schema: ${issues.join("; ")}. The state stays as it was.`,
+    );
+  }
+}
+
+/** V8's words for a refused change of a frozen object; the engine gives such errors no other mark. */
+const frozenObjectMessages = [
+  /^Cannot assign to read only property '.*' of object '/s,
+  /^Cannot add property .*, object is not extensible$/s,
+  /^Cannot delete property '.*' of (?:#<|\[object )/s,
+  /^Cannot define property .*, object is not extensible$/s,
+  /^Cannot redefine property: /,
+  /^(?:#<.*>|\[object .*\]) is not extensible$/s,
+];
+
+/** Whether it was thrown because frozen state was changed; also when the handler has wrapped it as a cause. */
+export function isFrozenObjectError(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < 8 && error instanceof Error; depth += 1) {
+    const { name, message } = error;
+    if (name === "TypeError" && frozenObjectMessages.some((words) => words.test(message))) {
+      return true;
+    }
+    error = error.cause;
+  }
+  return false;
+}

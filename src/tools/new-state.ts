@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from "node:util";
+import type { SchemaCheck } from "../definition/json-schema.ts";
+import type { StatefulTool, ToolPersistence } from "../definition/tool.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { deepFreeze } from "../state/freeze.ts";
+import { HandlerReturnError, HandlerTierError, StateSchemaError } from "./handler-errors.ts";
+
+type Tier = keyof AgentState;
+type AnyState = AgentState<unknown, unknown>;
+
+/** Schemas of the two tiers, where the definition has them. */
+export interface StateSchemas {
+  readonly executionSchema?: SchemaCheck | undefined;
+  readonly attemptSchema?: SchemaCheck | undefined;
+}
+
+/**
+ * The tiers that a tool may change. One that writes what outlives an attempt may also keep working state of the
+ * attempt: what its description promises of its effect stays true. The reverse would carry over into the next attempt
+ * what was promised to be reset.
+ */
+const writableTiers: Readonly<Record<ToolPersistence, readonly Tier[]>> = {
+  none: [],
+  attempt: ["attempt"],
+  execution: ["execution", "attempt"],
+};
+
+/** @throws HandlerReturnError */
+export function readReducerReturn(
+  tool: StatefulTool,
+  returned: unknown,
+): { newState: AnyState; toolResult: unknown } {
+  const refuse = (what: string) => new HandlerReturnError(tool.definition.name, what);
+  if (!isObject(returned)) throw refuse(shapeOf(returned));
+  const { newState, toolResult } = returned as { newState?: unknown; toolResult?: unknown };
+  if (!isObject(newState)) {
+    if (!("newState" in returned)) throw refuse(shapeOf(returned));
+    throw refuse(`newState as ${shapeOf(newState)}`);
+  }
+  if (!("execution" in newState && "attempt" in newState)) {
+    throw refuse(`newState as ${shapeOf(newState)}`);
+  }
+  return { newState: newState as AnyState, toolResult };
+}
+
+/**
+ * The state after a call, deeply frozen. A tier that the tool may not write keeps its identity.
+ * @throws HandlerTierError; StateSchemaError
+ */
+export function acceptNewState(
+  tool: StatefulTool,
+  before: AnyState,
+  after: AnyState,
+  schemas: StateSchemas,
+): AnyState {
+  const { executionSchema, attemptSchema } = schemas;
+  const execution = acceptTier(tool, "execution", before, after, executionSchema);
+  const attempt = acceptTier(tool, "attempt", before, after, attemptSchema);
+  if (execution === before.execution && attempt === before.attempt) return before;
+  return deepFreeze({ execution, attempt });
+}
+
+function acceptTier(
+  tool: StatefulTool,
+  tier: Tier,
+  before: AnyState,
+  after: AnyState,
+  schema: SchemaCheck | undefined,
+): unknown {
+  const value = after[tier];
+  if (Object.is(value, before[tier])) return before[tier];
+  const { name, persistence } = tool.definition;
+  if (!writableTiers[persistence].includes(tier)) {
+    if (isDeepStrictEqual(value, before[tier])) return before[tier];
+    throw new HandlerTierError(name, tier, persistence);
+  }
+  const checked = schema?.check(value);
+  if (checked !== undefined && !checked.ok) throw new StateSchemaError(name, tier, checked.issues);
+  return value;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** The shape of a value without its contents: state may hold what must not stand in an error. */
+function shapeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value !== "object") return value === undefined ? "undefined" : `a ${typeof value}`;
+  const keys = Object.keys(value);
+  if (keys.length === 0) return "an empty object";
+  const shown = keys.slice(0, 8).join(", ");
+  return `an object with ${keys.length > 8 ? `${shown}, …` : shown}`;
+}

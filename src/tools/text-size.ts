@@ -1,0 +1,33 @@
+/** Shorter strings are measured without making their JSON. */
+const shortText = 48;
+
+/** UTF-8 bytes of a string's JSON, quotes included. */
+export function jsonStringBytes(text: string): number {
+  if (text.length > shortText) return Buffer.byteLength(JSON.stringify(text));
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    const plain = code >= 0x20 && code < 0x7f && code !== 0x22 && code !== 0x5c;
+    if (!plain) return Buffer.byteLength(JSON.stringify(text));
+  }
+  return text.length + 2;
+}
+
+/** The first `length` UTF-16 units, or one less where that would split a character. */
+export function cutText(text: string, length: number): string {
+  if (length >= text.length) return text;
+  const last = text.charCodeAt(length - 1);
+  const splits = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, splits ? length - 1 : length);
+}
+
+/** The longest start of `text` whose JSON, without quotes, has at most `maxBytes` UTF-8 bytes. */
+export function cutToJsonBytes(text: string, maxBytes: number): string {
+  let low = 0;
+  let high = Math.min(text.length, Math.max(0, maxBytes));
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (jsonStringBytes(text.slice(0, middle)) - 2 <= maxBytes) low = middle;
+    else high = middle - 1;
+  }
+  return cutText(text, low);
+}

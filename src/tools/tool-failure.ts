@@ -1,0 +1,28 @@
+import { errorMessage, StratagraphError } from "../errors.ts";
+
+/**
+ * Thrown by a handler whose tool ran as it should and did not reach its aim: file not found, nothing to divide by. The
+ * call's outcome is `failure` with this message; anything else that a handler throws is an `error`.
+ */
+export class ToolFailure extends StratagraphError {
+  readonly code = "tool_failure";
+  override readonly kind = "run";
+}
+
+/** Characters of a thrown message that a result keeps. */
+export const maxErrorCharacters = 2_000;
+
+/** The text of what a handler threw, whatever it was; never throws itself. */
+export function thrownText(thrown: unknown): string {
+  let text: string;
+  try {
+    text = errorMessage(thrown);
+    if (typeof text !== "string") text = String(text);
+  } catch {
+    text = "";
+  }
+  if (text === "")
+    text = `it threw ${typeof thrown === "object" ? "an error" : "a value"} without a message`;
+  if (text.length <= maxErrorCharacters) return text;
+  return `${text.slice(0, maxErrorCharacters)}… [cut: ${text.length.toLocaleString("en")} characters]`;
+}
