@@ -96,9 +96,11 @@ export class PostgresCheckpointer extends PostgresSaver {
     return super.deleteThread(threadId);
   }
 
+  // oxlint-disable no-underscore-dangle -- the base class names its hook so.
   protected override async _dumpMetadata(metadata: CheckpointMetadata): Promise<unknown> {
     return toJsonb(await super._dumpMetadata(metadata));
   }
+  // oxlint-enable no-underscore-dangle
 
   /** The stock migrations, one process at a time. They run on the session that holds the lock: PGlite has no other. */
   async #migrate(): Promise<void> {

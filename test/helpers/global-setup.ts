@@ -10,7 +10,7 @@ declare module "vitest" {
 }
 
 /** Looks once for a Postgres server and tells every test file. */
-export default async function setup(project: TestProject): Promise<void> {
+export async function setup(project: TestProject): Promise<void> {
   const url = process.env["DATABASE_URL"] || "postgres://postgres@127.0.0.1:5432/test";
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3000 });
   try {

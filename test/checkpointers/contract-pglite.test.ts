@@ -1,0 +1,4 @@
+import { checkpointerContract } from "../contract/checkpointer-contract.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+checkpointerContract(useDatabase("pglite"));

@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  END,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type BaseCheckpointSaver,
+} from "@langchain/langgraph";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import type { Pool } from "pg";
+import { describe, expect, test } from "vitest";
+import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
+import { collect } from "../helpers/collect.ts";
+import type { TestDatabase } from "../helpers/databases.ts";
+import { loopGraph, stateWhere } from "./time-travel-graph.ts";
+
+/** What every checkpointer of ours does on every database, beyond LangGraph's validation suite. */
+export function checkpointerContract(database: TestDatabase): void {
+  const newThread = () => ({ configurable: { thread_id: randomUUID() } });
+  const checkpointer = () => new PostgresCheckpointer(database.shared.pool);
+
+  describe.skipIf(!database.available)(`PostgresCheckpointer on ${database.kind}`, () => {
+    test("gives back what was put", async () => {
+      const thread = newThread();
+      const saver = checkpointer();
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        channel_values: { text: "a" },
+        channel_versions: { text: 1 },
+      };
+      const config = { configurable: { ...thread.configurable, checkpoint_ns: "" } };
+
+      const stored = await saver.put(
+        config,
+        checkpoint,
+        { source: "loop", step: 0, parents: {} },
+        { text: 1 },
+      );
+      await saver.putWrites(stored, [["text", "b"]], "task");
+
+      expect(await saver.getTuple(stored)).toMatchObject({
+        checkpoint,
+        metadata: { source: "loop", step: 0 },
+        pendingWrites: [["task", "text", "b"]],
+      });
+      expect((await collect(saver.list(thread))).map((tuple) => tuple.checkpoint.id)).toEqual([
+        checkpoint.id,
+      ]);
+      await saver.deleteThread(thread.configurable.thread_id);
+      expect(await saver.getTuple(stored)).toBeUndefined();
+    });
+
+    test("stores the state that each fork of a checkpoint returns, and leaves the first branch as it was", async () => {
+      const thread = newThread();
+      const graph = loopGraph(checkpointer());
+      const branches = [
+        {
+          returned: await graph.invoke({ topic: "cats", left: 3 }, thread),
+          end: await graph.getState(thread),
+        },
+      ];
+      const middle = await stateWhere(graph, thread, (values) => values.left === 2);
+
+      for (const topic of ["dogs", "owls"]) {
+        const fork = await graph.updateState(middle.config, { topic });
+        branches.push({
+          returned: await graph.invoke(null, fork),
+          end: await graph.getState(thread),
+        });
+      }
+
+      expect(branches[2]!.returned).toEqual({
+        topic: "owls",
+        left: 0,
+        lines: ["cats 3", "owls 2", "owls 1"],
+        last: "owls 1",
+      });
+      for (const { returned, end } of branches)
+        expect((await graph.getState(end.config)).values).toEqual(returned);
+    });
+
+    test("gives two forks of a checkpoint no version in common beside those they began with", async () => {
+      const thread = newThread();
+      const saver = checkpointer();
+      const graph = loopGraph(saver);
+      await graph.invoke({ topic: "cats", left: 2 }, thread);
+      const middle = await stateWhere(graph, thread, (values) => values.left === 1);
+      const versions = async () =>
+        Object.entries((await saver.getTuple(thread))!.checkpoint.channel_versions).map(String);
+
+      await graph.invoke(null, await graph.updateState(middle.config, { topic: "dogs" }));
+      const dogs = await versions();
+      await graph.invoke(null, await graph.updateState(middle.config, { topic: "owls" }));
+      const owls = await versions();
+
+      const begin = Object.entries(
+        (await saver.getTuple(middle.config))!.checkpoint.channel_versions,
+      ).map(String);
+      expect(dogs.filter((version) => owls.includes(version) && !begin.includes(version))).toEqual(
+        [],
+      );
+    });
+
+    test("continues a thread that the stock saver wrote, past the tenth step, and forks it", async () => {
+      const thread = newThread();
+      // The stock saver uses the members of a pg.Pool that our pool has.
+      const stock = loopGraph(new PostgresSaver(database.shared.pool as unknown as Pool));
+
+      const expected = async (saver: BaseCheckpointSaver) => {
+        const graph = loopGraph(saver);
+        if (saver instanceof MemorySaver) await graph.invoke({ topic: "cats", left: 12 }, thread);
+        const going = await graph.invoke({ topic: "dogs", left: 12 }, thread);
+        const old = await stateWhere(
+          graph,
+          thread,
+          (values) => values.topic === "cats" && values.left === 2,
+        );
+        await graph.invoke(null, await graph.updateState(old.config, { topic: "apes" }));
+        const forked = await graph.invoke(
+          null,
+          await graph.updateState(old.config, { topic: "owls" }),
+        );
+        const { length: steps } = await collect(graph.getStateHistory(thread));
+        return { going, forked, stored: (await graph.getState(thread)).values, steps };
+      };
+
+      await stock.invoke({ topic: "cats", left: 12 }, thread);
+      const ours = await expected(checkpointer());
+
+      expect(ours).toEqual(await expected(new MemorySaver()));
+      expect(ours.stored).toEqual(ours.forked);
+    });
+
+    test("keeps two threads apart that run at the same time", async () => {
+      const graph = loopGraph(checkpointer());
+      const threads = ["cats", "dogs"].map((topic) => ({ topic, thread: newThread() }));
+
+      await Promise.all(
+        threads.map(({ topic, thread }) => graph.invoke({ topic, left: 5 }, thread)),
+      );
+
+      const stored = await Promise.all(threads.map(({ thread }) => graph.getState(thread)));
+      expect(stored.map((state) => state.values.lines)).toEqual(
+        ["cats", "dogs"].map((topic) => [5, 4, 3, 2, 1].map((left) => `${topic} ${left}`)),
+      );
+    });
+
+    test("goes on after a query that failed", async () => {
+      const thread = newThread();
+      const graph = loopGraph(checkpointer());
+      const badThread = { configurable: { thread_id: "no NUL\0 in a thread id" } };
+
+      await expect(graph.invoke({ topic: "cats", left: 1 }, badThread)).rejects.toMatchObject({
+        code: "22021",
+      });
+
+      expect(await graph.invoke({ topic: "cats", left: 1 }, thread)).toMatchObject({
+        last: "cats 1",
+      });
+    });
+
+    test("keeps NUL characters and halves of surrogate pairs in state", async () => {
+      const thread = newThread();
+      const text = "NUL \0, escaped \\u0000, half \uD800, whole \u{1F600}";
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode("echo", ({ messages }) => ({ messages: [new HumanMessage(messages[0]!.text)] }))
+        .addEdge(START, "echo")
+        .addEdge("echo", END)
+        .compile({ checkpointer: checkpointer() });
+
+      await graph.invoke({ messages: [new HumanMessage(text)] }, thread);
+
+      const { messages } = (await graph.getState(thread)).values as { messages: BaseMessage[] };
+      expect(messages.map((message) => message.text)).toEqual([text, text]);
+    });
+
+    test("leaves characters that jsonb refuses out of metadata", async () => {
+      const config = { configurable: { thread_id: randomUUID(), checkpoint_ns: "" } };
+      const saver = checkpointer();
+      const metadata = {
+        source: "loop" as const,
+        step: 0,
+        parents: {},
+        "na\0me": ["NUL \0", "half \uD800"],
+      };
+
+      const stored = await saver.put(config, emptyCheckpoint(), metadata, {});
+
+      expect((await saver.getTuple(stored))?.metadata).toMatchObject({
+        name: ["NUL ", "half \uFFFD"],
+      });
+    });
+
+    test("keeps checkpoints when the database is closed and opened again", async () => {
+      const thread = newThread();
+      const before = await database.open();
+      await loopGraph(new PostgresCheckpointer(before.pool)).invoke(
+        { topic: "cats", left: 2 },
+        thread,
+      );
+      await before.close();
+
+      const after = await database.open();
+      const { values } = await loopGraph(new PostgresCheckpointer(after.pool)).getState(thread);
+
+      expect(values).toEqual({
+        topic: "cats",
+        left: 0,
+        lines: ["cats 2", "cats 1"],
+        last: "cats 1",
+      });
+    });
+
+    test("sets up its tables when several do so at once, in a schema of any name", async () => {
+      const schema = `a "quoted" schema; drop table x -- ${randomUUID()}`;
+      const savers = [1, 2, 3, 4].map(
+        () => new PostgresCheckpointer(database.shared.pool, { schema }),
+      );
+
+      await Promise.all(savers.map((saver) => saver.setup()));
+      const thread = newThread();
+      await loopGraph(savers[0]!).invoke({ topic: "cats", left: 1 }, thread);
+
+      expect((await loopGraph(savers[3]!).getState(thread)).values).toMatchObject({
+        last: "cats 1",
+      });
+      expect(await savers[0]!.setup()).toBeUndefined();
+    });
+  });
+}

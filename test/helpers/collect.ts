@@ -1,0 +1,6 @@
+/** All that an async iterable yields, in order. */
+export async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const collected: Value[] = [];
+  for await (const value of values) collected.push(value);
+  return collected;
+}
