@@ -1,0 +1,95 @@
+import { cutMark, cutText, headOf } from "./cut-text.ts";
+import { jsonHead } from "./json-head.ts";
+import type {
+  ExecutionMode,
+  Progress,
+  Relevance,
+  StepRecord,
+  ToolOutcome,
+  ToolResult,
+} from "./step-record.ts";
+
+/** Characters of a tool result that an action record keeps. */
+const shownCharacters = 1000;
+
+/** How much of a result that is no text is rendered to say how much was cut. */
+const countedCharacters = 64 * shownCharacters;
+
+export interface ActionToolCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /**
+   * The result as text (JSON unless it was text), cut at 1,000 characters and marked then. Where the call did not
+   * succeed: its error message, and after it on a line of its own whatever result came with it.
+   */
+  readonly result: string;
+  readonly outcome: ToolOutcome;
+  readonly execution_time_ms: number;
+  readonly insights: string;
+  readonly learning: string;
+  readonly relevance: Relevance | "";
+}
+
+/** The compact form of a step, for debugging and export. Derived from its record, never stored. */
+export interface ActionRecord {
+  /** The step's index in its turn. */
+  readonly iteration: number;
+  /** ISO 8601, when the step began. */
+  readonly timestamp: string;
+  readonly mode: ExecutionMode;
+  readonly thinking: string;
+  readonly planning: string;
+  readonly reflection: string;
+  readonly approach: string;
+  readonly tool_calls: readonly ActionToolCall[];
+  readonly synthesis: string;
+  readonly progress: Progress | "";
+  readonly hypothesis: { readonly belief: string; readonly test: string } | null;
+}
+
+/** The cost does not grow with the size of the results. */
+export function toActionRecord(step: StepRecord): ActionRecord {
+  return {
+    iteration: step.step_index,
+    timestamp: step.timestamp,
+    mode: step.mode,
+    thinking: step.thought,
+    planning: step.planning,
+    reflection: step.reflection,
+    approach: step.approach,
+    tool_calls: step.tool_results.map(toActionToolCall),
+    synthesis: step.synthesis,
+    progress: step.progress,
+    hypothesis: step.hypothesis,
+  };
+}
+
+function toActionToolCall(call: ToolResult): ActionToolCall {
+  return {
+    name: call.name,
+    args: call.args,
+    result: shownResult(call),
+    outcome: call.outcome,
+    execution_time_ms: call.execution_time_ms,
+    insights: call.insights,
+    learning: call.learning,
+    relevance: call.relevance,
+  };
+}
+
+function shownResult({ outcome, error, result }: ToolResult): string {
+  const isMissing = result === null || result === undefined;
+  if (outcome === "success" || error === null || error === "") {
+    return isMissing && outcome !== "success" ? "" : cutResult("", result);
+  }
+  return isMissing ? cutText(error, shownCharacters) : cutResult(`${error}\n`, result);
+}
+
+function cutResult(before: string, result: unknown): string {
+  if (typeof result === "string") return cutText(before + result, shownCharacters);
+  const json = jsonHead(result, countedCharacters);
+  const text = before + json.text;
+  if (json.whole) return cutText(text, shownCharacters);
+  const head = headOf(text, shownCharacters);
+  return head + cutMark(text.length - head.length, true);
+}

@@ -1,0 +1,68 @@
+import { StratagraphError } from "../errors.ts";
+
+/** Where a turn is in its life, in the order of an ordinary turn; the last three are ways to end. */
+export const statuses = [
+  "CREATED",
+  "INITIALIZING",
+  "PLANNING",
+  "EXECUTING",
+  "AWAITING_TOOL",
+  "AWAITING_HUMAN",
+  "REFLECTING",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED",
+] as const;
+export type Status = (typeof statuses)[number];
+
+/** Every legal move. FAILED and CANCELLED are left only by replaying from an earlier checkpoint. */
+const moves: Readonly<Record<Status, readonly Status[]>> = {
+  CREATED: ["INITIALIZING", "CANCELLED"],
+  INITIALIZING: ["PLANNING", "FAILED", "CANCELLED"],
+  PLANNING: ["EXECUTING", "AWAITING_HUMAN", "FAILED", "CANCELLED"],
+  EXECUTING: ["EXECUTING", "AWAITING_TOOL", "AWAITING_HUMAN", "REFLECTING", "FAILED", "CANCELLED"],
+  AWAITING_TOOL: ["EXECUTING", "AWAITING_HUMAN", "FAILED", "CANCELLED"],
+  AWAITING_HUMAN: ["PLANNING", "EXECUTING", "CANCELLED", "FAILED"],
+  REFLECTING: ["PLANNING", "COMPLETED", "FAILED", "CANCELLED"],
+  COMPLETED: ["INITIALIZING"],
+  FAILED: [],
+  CANCELLED: [],
+};
+
+/** A status was to change in a way that the lifecycle does not allow. */
+export class InvalidTransitionError extends StratagraphError {
+  readonly code = "invalid_transition";
+  override readonly kind = "run";
+
+  constructor(
+    readonly from: Status,
+    readonly to: Status,
+    /** Where `from` may go. */
+    readonly allowed: readonly Status[],
+  ) {
+    const instead =
+      allowed.length === 0
+        ? `${from} is final: replay from an earlier checkpoint to go on.`
+        : `From ${from} it can go to ${allowed.join(", ")}.`;
+    super(`A turn cannot go from ${from} to ${to}. ${instead}`);
+  }
+}
+
+/** Staying in a status is a move too: only EXECUTING may. */
+export function canTransition(from: Status, to: Status): boolean {
+  return moves[from].includes(to);
+}
+
+/**
+ * Returns `to`.
+ * @throws InvalidTransitionError
+ */
+export function transition<To extends Status>(from: Status, to: To): To {
+  if (!canTransition(from, to)) throw new InvalidTransitionError(from, to, moves[from]);
+  return to;
+}
+
+/** Whether no move leads out of a status. COMPLETED is not terminal: the thread's next turn begins there. */
+export function isTerminal(status: Status): boolean {
+  return moves[status].length === 0;
+}

@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { toActionRecord } from "../../src/state/action-record.ts";
+import { compressActions, type CompressOptions } from "../../src/state/compress-actions.ts";
+import type { Relevance, ToolOutcome, ToolResult } from "../../src/state/step-record.ts";
+import { stepRecord, toolResult } from "../helpers/step-record.ts";
+
+/** One step for each call. */
+function compress(calls: readonly Partial<ToolResult>[], options?: CompressOptions): string[] {
+  const steps = calls.map((call) => stepRecord({ tool_results: [toolResult(call)] }));
+  return compressActions(steps.map(toActionRecord), options);
+}
+
+describe("compressActions", () => {
+  it("gives a call without an insight its basic form", () => {
+    expect(compress([{}])).toEqual(['search(query="python tutorial") → success']);
+  });
+
+  it("renders arguments readably and shortens long ones", () => {
+    const args = { say: 'a "b"\nc', n: 3, on: true, list: [1, { a: null }], long: "x".repeat(100) };
+    expect(compress([{ name: "f", args }])).toEqual([
+      `f(say="a \\"b\\"\\nc", n=3, on=true, list=[1,{"a":null}], long="${"x".repeat(80)}"… [cut: 20 more characters]) → success`,
+    ]);
+    expect(compress([{ name: "f", args: {} }])).toEqual(["f() → success"]);
+    expect(compress([{ name: "f", args: { list: ["y".repeat(90)] } }])).toEqual([
+      `f(list=["${"y".repeat(78)}… [cut: 14 more characters]) → success`,
+    ]);
+  });
+
+  it("gives the insight itself where there is one", () => {
+    expect(compress([{ insights: "The docs moved\n  to /v2.", relevance: "high" }])).toEqual([
+      "The docs moved to /v2.",
+    ]);
+  });
+
+  it.each<[Relevance | undefined, string[]]>([
+    [undefined, ["high", "medium", "unrated"]],
+    ["high", ["high", "unrated"]],
+    ["medium", ["high", "medium", "unrated"]],
+    ["low", ["high", "medium", "low", "unrated"]],
+  ])("filters insights at relevance %s", (relevance, kept) => {
+    const calls = (["high", "medium", "low", ""] as const).map((one) => ({
+      insights: one || "unrated",
+      relevance: one,
+    }));
+    expect(compress(calls, relevance && { relevance })).toEqual(kept);
+  });
+
+  it("keeps the basic form of a call without an insight, whatever its relevance", () => {
+    expect(compress([{ relevance: "low" }], { relevance: "high" })).toHaveLength(1);
+  });
+
+  it("keeps calls that did not succeed, with their message", () => {
+    const calls = (["failure", "error", "timeout"] as const).map((outcome) => ({
+      name: "read",
+      args: { path: "a.txt" },
+      outcome,
+      error: "no such\nfile",
+      result: null,
+      relevance: "low" as const,
+    }));
+    expect(compress(calls, { relevance: "high" })).toEqual([
+      'read(path="a.txt") → failure: no such file',
+      'read(path="a.txt") → error: no such file',
+      'read(path="a.txt") → timeout: no such file',
+    ]);
+  });
+
+  it("adds what was learned from a failure", () => {
+    const call = { outcome: "failure", error: "404", result: null, insights: "Use v2." } as const;
+    expect(compress([call])).toEqual(['search(query="python tutorial") → failure: 404 [Use v2.]']);
+    expect(compress([{ ...call, relevance: "low" }])).toEqual([
+      'search(query="python tutorial") → failure: 404',
+    ]);
+  });
+
+  it("folds repeated calls into the first one's line", () => {
+    const a = { args: { q: "a", n: 1 } };
+    expect(compress([a, { args: { q: "b" } }, { args: { n: 1, q: "a" } }, a])).toEqual([
+      'search(q="a", n=1) → success (×3)',
+      'search(q="b") → success',
+    ]);
+  });
+
+  it("does not fold calls that only look alike", () => {
+    const long = "x".repeat(80);
+    expect(compress([{ args: { q: `${long}a` } }, { args: { q: `${long}b` } }])).toHaveLength(2);
+    expect(compress([{ args: {}, insights: "same" }, { insights: "same" }])).toHaveLength(2);
+    expect(compress([{}, { outcome: "failure", error: null, result: null }])).toHaveLength(2);
+  });
+
+  it("gives a step without calls no line", () => {
+    expect(compressActions([toActionRecord(stepRecord())])).toEqual([]);
+  });
+
+  it("accounts for every call that is kept, in lines without breaks", () => {
+    const call = fc.record({
+      name: fc.constantFrom("f", "g"),
+      args: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }),
+      outcome: fc.constantFrom<ToolOutcome>("success", "failure", "error", "timeout"),
+      error: fc.option(fc.string()),
+      insights: fc.constantFrom("", "one", "two\nlines"),
+      relevance: fc.constantFrom<Relevance | "">("", "high", "medium", "low"),
+    });
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 12 }), (calls) => {
+        const lines = compress(calls);
+        const dropped = calls.filter(
+          (one) => one.outcome === "success" && one.insights !== "" && one.relevance === "low",
+        );
+        const counts = lines.map((line) => Number(/ \(×(\d+)\)$/.exec(line)?.[1] ?? 1));
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(calls.length - dropped.length);
+        for (const line of lines) expect(line).not.toMatch(/[\r\n]/);
+      }),
+    );
+  });
+});
