@@ -1,20 +1,13 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 // .ci/run reads the counts from this file.
-const ciReport = ["json", { outputFile: "coverage/test-results.json" }] as const;
+const resultsFile = "coverage/test-results.json";
 
 export default defineConfig({
-  resolve: {
-    alias: [
-      {
-        find: /^stratagraph$/,
-        replacement: fileURLToPath(new URL("src/index.ts", import.meta.url)),
-      },
-    ],
-  },
+  resolve: { tsconfigPaths: true },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/helpers/global-setup.ts"],
     setupFiles: ["test/helpers/no-network.ts"],
     passWithNoTests: false,
     // A process a file: an embedded database takes hundreds of megabytes that only the end of its process gives back.
@@ -22,7 +15,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: process.env["CI"] ? ["default", [...ciReport]] : ["default"],
+    reporters: ["default", ...(process.env["CI"] ? ["json"] : [])],
+    outputFile: { json: resultsFile },
     // `npm run types` reports errors of the sources; here only the type tests count.
     typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], ignoreSourceErrors: true },
   },
