@@ -1,4 +1,5 @@
-import { cutText, jsonStringBytes } from "./text-size.ts";
+import { headOf } from "../state/cut-text.ts";
+import { jsonStringBytes } from "./text-size.ts";
 
 /** A copy of a value as JSON, and how large it is. */
 export interface JsonCopy {
@@ -53,23 +54,15 @@ class JsonCopier {
   }
 
   copy(value: unknown, depth: number): unknown {
-    switch (typeof value) {
-      case "string":
-        return this.#text(value);
-      case "number": {
-        if (!Number.isFinite(value)) return this.#add(4, null);
-        const number = value === 0 ? 0 : value;
-        return this.#add(String(number).length, number);
-      }
-      case "boolean":
-        return this.#add(value ? 4 : 5, value);
-      case "bigint":
-        return this.#text(String(value));
-      case "object":
-        return value === null ? this.#add(4, null) : this.#object(value, depth);
-      default:
-        return this.#add(4, null);
+    if (typeof value === "string") return this.#text(value);
+    if (typeof value === "number" && Number.isFinite(value)) {
+      const number = value === 0 ? 0 : value;
+      return this.#add(String(number).length, number);
     }
+    if (typeof value === "boolean") return this.#add(value ? 4 : 5, value);
+    if (typeof value === "bigint") return this.#text(String(value));
+    if (typeof value === "object" && value !== null) return this.#object(value, depth);
+    return this.#add(4, null);
   }
 
   #add<T>(bytes: number, value: T): T {
@@ -81,7 +74,7 @@ class JsonCopier {
   #text(text: string): string {
     if (text.length > this.#giveUpAt) this.gaveUp = true;
     const room = Math.max(0, this.#maxBytes - this.bytes);
-    const copy = text.length <= room ? text : cutText(text, room);
+    const copy = headOf(text, room);
     return this.#add(this.gaveUp ? text.length : jsonStringBytes(text), copy);
   }
 
@@ -114,7 +107,6 @@ class JsonCopier {
       const json: unknown = toJSON.call(object, "");
       if (json !== object) return this.copy(json, depth + 1);
     }
-    if (isBoxed(object)) return this.copy(object.valueOf(), depth + 1);
     const keys = object instanceof Error ? ["name", "message"] : Object.keys(object);
     return this.#fields(keys, (key) => (object as Record<string, unknown>)[key], depth);
   }
@@ -181,8 +173,4 @@ function bytesOf(object: object): Uint8Array | undefined {
     return new Uint8Array(object.buffer, object.byteOffset, object.byteLength);
   }
   return undefined;
-}
-
-function isBoxed(object: object): boolean {
-  return object instanceof String || object instanceof Number || object instanceof Boolean;
 }

@@ -40,7 +40,7 @@ export function readReducerReturn(
   if (!("execution" in newState && "attempt" in newState)) {
     throw refuse(`newState as ${shapeOf(newState)}`);
   }
-  return { newState: newState as AnyState, toolResult };
+  return { newState, toolResult };
 }
 
 /**

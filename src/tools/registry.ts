@@ -41,8 +41,7 @@ export function unknownToolMessage(
 
 /** Tools by name. Never changes. */
 export interface ToolRegistry {
-  /** @throws UnknownToolError */
-  get(name: string): AgentTool;
+  get(name: string): AgentTool | undefined;
   /** In the order in which the tools were given. */
   names(): readonly string[];
   /**
@@ -61,10 +60,14 @@ export function createToolRegistry(tools: readonly AgentTool[]): ToolRegistry {
     byName.set(name, tool);
   }
   const names: readonly string[] = Object.freeze([...byName.keys()]);
-  const get = (name: string) => {
-    const tool = byName.get(name);
-    if (tool === undefined) throw new UnknownToolError(name, names);
-    return tool;
+  return {
+    get: (name) => byName.get(name),
+    names: () => names,
+    resolve: (wanted) =>
+      wanted.map((name) => {
+        const tool = byName.get(name);
+        if (tool === undefined) throw new UnknownToolError(name, names);
+        return tool;
+      }),
   };
-  return { get, names: () => names, resolve: (wanted) => wanted.map(get) };
 }

@@ -53,16 +53,7 @@ export function settle<T>(pending: PromiseLike<T>, options: SettleOptions): Prom
       stop(new ToolTimeoutError(tool, timeoutMs)),
     );
     signal.addEventListener("abort", onAbort);
-    Promise.resolve(pending).then(
-      (value) => {
-        end();
-        resolve(value);
-      },
-      (thrown: unknown) => {
-        end();
-        reject(thrown);
-      },
-    );
+    void Promise.resolve(pending).finally(end).then(resolve, reject);
     if (signal.aborted) onAbort();
   });
 }

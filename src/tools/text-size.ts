@@ -1,3 +1,5 @@
+import { headOf } from "../state/cut-text.ts";
+
 /** Shorter strings are measured without making their JSON. */
 const shortText = 48;
 
@@ -12,14 +14,6 @@ export function jsonStringBytes(text: string): number {
   return text.length + 2;
 }
 
-/** The first `length` UTF-16 units, or one less where that would split a character. */
-export function cutText(text: string, length: number): string {
-  if (length >= text.length) return text;
-  const last = text.charCodeAt(length - 1);
-  const splits = last >= 0xd800 && last <= 0xdbff;
-  return text.slice(0, splits ? length - 1 : length);
-}
-
 /** The longest start of `text` whose JSON, without quotes, has at most `maxBytes` UTF-8 bytes. */
 export function cutToJsonBytes(text: string, maxBytes: number): string {
   let low = 0;
@@ -29,5 +23,5 @@ export function cutToJsonBytes(text: string, maxBytes: number): string {
     if (jsonStringBytes(text.slice(0, middle)) - 2 <= maxBytes) low = middle;
     else high = middle - 1;
   }
-  return cutText(text, low);
+  return headOf(text, low);
 }

@@ -1,4 +1,5 @@
 import { errorMessage, StratagraphError } from "../errors.ts";
+import { cutText } from "../state/cut-text.ts";
 
 /**
  * Thrown by a handler whose tool ran as it should and did not reach its aim: file not found, nothing to divide by. The
@@ -10,7 +11,7 @@ export class ToolFailure extends StratagraphError {
 }
 
 /** Characters of a thrown message that a result keeps. */
-export const maxErrorCharacters = 2_000;
+const maxErrorCharacters = 2_000;
 
 /** The text of what a handler threw, whatever it was; never throws itself. */
 export function thrownText(thrown: unknown): string {
@@ -23,6 +24,5 @@ export function thrownText(thrown: unknown): string {
   }
   if (text === "")
     text = `it threw ${typeof thrown === "object" ? "an error" : "a value"} without a message`;
-  if (text.length <= maxErrorCharacters) return text;
-  return `${text.slice(0, maxErrorCharacters)}… [cut: ${text.length.toLocaleString("en")} characters]`;
+  return cutText(text, maxErrorCharacters);
 }

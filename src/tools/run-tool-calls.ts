@@ -1,0 +1,102 @@
+import type { StatefulTool, StatelessTool } from "../definition/tool.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
+import { admitCall, type CallRules } from "./admit-call.ts";
+import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
+import { refusedCall } from "./tool-result.ts";
+
+export interface RunToolCallsOptions extends CallRules {
+  readonly calls: readonly ToolPrediction[];
+  /** Calls that were asked for earlier in the turn. */
+  readonly callsSoFar: number;
+  readonly state: AgentState<unknown, unknown>;
+  readonly env: StatefulCallEnv;
+  /** How many calls may be under way at once. Default 16, minimum 1. */
+  readonly concurrency?: number;
+  /** Told of every call as it ends, refused ones included; not in the order of the calls. */
+  readonly onResult?: (result: ToolResult) => void;
+}
+
+export interface RunToolCallsResult {
+  /** In the order of the calls. */
+  readonly results: readonly ToolResult[];
+  readonly state: AgentState<unknown, unknown>;
+  /** Whether calls were under way at the same time. */
+  readonly concurrent: boolean;
+}
+
+/**
+ * Runs the calls of one step. Tools without state run at the same time; those with state run one after the other in
+ * call order, each on the state that the former left, beside the others.
+ * @throws HandlerMutationError, HandlerReturnError, the reason of `env.signal`: then the other calls are aborted.
+ */
+export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToolCallsResult> {
+  const { calls, callsSoFar, onResult } = options;
+  const results = Array.from<ToolResult>({ length: calls.length });
+  const record = (index: number, result: ToolResult) => {
+    results[index] = result;
+    onResult?.(result);
+  };
+
+  const stateful: { index: number; call: ToolPrediction; tool: StatefulTool }[] = [];
+  const stateless: { index: number; call: ToolPrediction; tool: StatelessTool }[] = [];
+  for (const [index, call] of calls.entries()) {
+    const { tool, refusal } = admitCall(call, callsSoFar + index, options);
+    if (refusal !== null) record(index, refusedCall(call, refusal));
+    else if (tool.kind === "stateful") stateful.push({ index, call, tool });
+    else stateless.push({ index, call, tool });
+  }
+
+  let state = options.state;
+  const tasks: Task[] = stateless.map(({ index, call, tool }) => async (env) => {
+    const { result } = await callStateless(tool, call, env);
+    record(index, result);
+  });
+  if (stateful.length > 0) {
+    tasks.unshift(async (env) => {
+      for (const { index, call, tool } of stateful) {
+        const ended = await callStateful(tool, call, state, env);
+        state = ended.state;
+        record(index, ended.result);
+      }
+    });
+  }
+  const lanes = Math.min(tasks.length, Math.max(1, options.concurrency ?? defaultConcurrency));
+  await runTasks(tasks, lanes, options.env);
+  return { results, state, concurrent: lanes > 1 };
+}
+
+const defaultConcurrency = 16;
+
+type Task = (env: StatefulCallEnv) => Promise<void>;
+
+/** Runs tasks in so many lanes. When one throws, the signal of the others aborts and no further one starts. */
+async function runTasks(
+  tasks: readonly Task[],
+  lanes: number,
+  env: StatefulCallEnv,
+): Promise<void> {
+  if (lanes < 2) {
+    for (const task of tasks) await task(env);
+    return;
+  }
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(env.signal.reason);
+  if (env.signal.aborted) onAbort();
+  env.signal.addEventListener("abort", onAbort);
+  const laneEnv = { ...env, signal: stop.signal };
+  const queue = tasks.values();
+  const runLane = async () => {
+    try {
+      for (const task of queue) await task(laneEnv);
+    } catch (thrown) {
+      stop.abort(thrown);
+      throw thrown;
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: lanes }, runLane));
+  } finally {
+    env.signal.removeEventListener("abort", onAbort);
+  }
+}
