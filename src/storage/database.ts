@@ -23,7 +23,7 @@ export interface DatabaseOptions {
 export interface Database {
   readonly kind: "postgres" | "pglite";
   readonly pool: DatabasePool;
-  /** Waits for running work, then closes; twice is once. */
+  /** Lets running work end, then closes; twice is once. */
   close(): Promise<void>;
 }
 

@@ -72,11 +72,20 @@ export function lockFolder(folder: string, clock: Clock = systemClock): FolderLo
   if (holder) throw new FolderLockedError(folder, lockFile, holder);
 
   const release = (): void => {
-    process.off("exit", release);
+    held.delete(release);
+    if (held.size === 0) process.off("exit", releaseAll);
     if (readHolder(lockFile)?.token === self.token) unlinkSync(lockFile);
   };
-  process.on("exit", release);
+  if (held.size === 0) process.once("exit", releaseAll);
+  held.add(release);
   return { folder, release };
+}
+
+/** What to call for each lock of this thread when the process ends. */
+const held = new Set<() => void>();
+
+function releaseAll(): void {
+  for (const release of held) release();
 }
 
 /**

@@ -9,6 +9,8 @@ export type PGliteLike = Pick<PGlite, "query" | "exec" | "execProtocolRaw" | "cl
 /** Message of the frontend protocol that asks for ReadyForQuery, whose last byte is the transaction status. */
 const SYNC = Uint8Array.of(0x53, 0, 0, 0, 4);
 const IDLE = "I".charCodeAt(0);
+/** Statements that neither open nor end a transaction: after these alone its status need not be asked for. */
+const DATA_COMMANDS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 /**
  * The one session of a PGlite, opened by the first query that needs it. An opening that fails is tried again by the
@@ -18,6 +20,7 @@ export class PGliteConnection {
   readonly #session = new Session();
   #opened: Promise<PGliteLike> | undefined;
   #closed = false;
+  #maybeInTransaction = false;
 
   constructor(
     private readonly open: () => Promise<PGliteLike>,
@@ -44,12 +47,15 @@ export class PGliteConnection {
     const { text, values: configured } = typeof query === "string" ? { text: query } : query;
     const parameters = values ?? configured;
     try {
-      if (parameters !== undefined && parameters.length > 0) {
-        return toResult(await database.query<Row>(text, parameters.map(toParameter)));
-      }
-      const results = await database.exec(text);
-      return toResult(results.at(-1) as Results<Row>); // exec gives at least one result, empty for empty text
+      const results =
+        parameters !== undefined && parameters.length > 0
+          ? [await database.query<Row>(text, parameters.map(toParameter))]
+          : ((await database.exec(text)) as Results<Row>[]);
+      if (results.some(({ command }) => !DATA_COMMANDS.has(command ?? "")))
+        this.#maybeInTransaction = true;
+      return toResult(results.at(-1)!); // There is at least one, even for empty text.
     } catch (error) {
+      this.#maybeInTransaction = true;
       throw withoutParameters(error);
     }
   }
@@ -57,9 +63,11 @@ export class PGliteConnection {
   /** Rolls back a transaction that is still open, then lets the next one in. */
   async give(): Promise<void> {
     try {
+      if (!this.#maybeInTransaction) return;
       const database = await this.#database();
       const answer = await database.execProtocolRaw(SYNC);
       if (answer.at(-1) !== IDLE) await database.exec("ROLLBACK");
+      this.#maybeInTransaction = false;
     } finally {
       this.#session.give();
     }

@@ -4,7 +4,7 @@ const BYTEA = 17;
 
 /**
  * Opens PGlite on a folder, or in memory, with values as node-postgres has them, so that code sees no difference
- * between the databases. Bytes go through Buffer, some ten times faster than PGlite's own conversion.
+ * between the databases. Bytes go through Buffer, several times faster than PGlite's own conversion.
  */
 export async function createPGlite(folder?: string): Promise<PGlite> {
   const [{ PGlite }, { default: pg }] = await Promise.all([

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
 import { openDatabase, type Database, type DatabaseOptions } from "../../src/storage/database.ts";
+import { newDatabaseFolder } from "./pglite-template.ts";
 
 /** A database of one test file: new before its tests, removed after them. */
 export interface TestDatabase {
@@ -30,7 +29,7 @@ export function useDatabases(): TestDatabase[] {
 
 function usePGlite(): TestDatabase {
   return useDatabaseAt("pglite", true, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "stratagraph-"));
+    const folder = await newDatabaseFolder();
     return { options: { folder }, remove: () => rm(folder, { recursive: true, force: true }) };
   });
 }

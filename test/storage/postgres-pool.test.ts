@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/storage/database.ts";
+import { DatabaseConnectionError } from "../../src/storage/errors.ts";
+import type { DatabaseClient } from "../../src/storage/pool.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+async function connectionError(url: string): Promise<DatabaseConnectionError> {
+  const error: unknown = await openDatabase({ url, connectTimeoutMs: 2000 }).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(DatabaseConnectionError);
+  expect(inspect(error, { depth: 9 })).not.toContain("hunter2");
+  return error as DatabaseConnectionError;
+}
+
+test("says where nothing answers, without the password", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+
+  const error = await connectionError(`postgres://user:hunter2@127.0.0.1:${port}/name`);
+  expect(error).toMatchObject({
+    code: "database_connection",
+    url: `postgres://user:***@127.0.0.1:${port}/name`,
+  });
+  expect(error.message).toContain("ECONNREFUSED");
+});
+
+test("says that a URL cannot be read, without its text", async () => {
+  expect((await connectionError("postgres://user:hunter2@ho st/name")).message).toContain(
+    "expected postgres://",
+  );
+});
+
+const database = useDatabase("postgres");
+
+describe.skipIf(!database.available)("a Postgres pool", () => {
+  const terminate = (pid: number) =>
+    database.shared.pool.query("select pg_terminate_backend($1)", [pid]);
+  const pidOf = async (client: DatabaseClient) => {
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    return rows[0]!.pid;
+  };
+
+  test("says what the server refused", async () => {
+    const url = new URL(database.options.url!);
+    url.pathname = "/no_such_database";
+    url.password = "hunter2";
+    const error = await connectionError(url.toString());
+    expect(error.message).toContain('database "no_such_database" does not exist');
+    expect(error.cause).toMatchObject({ code: "3D000" });
+  });
+
+  test("names itself and limits statements", async () => {
+    const limited = await openDatabase({
+      ...database.options,
+      applicationName: "stratagraph test",
+      statementTimeoutMs: 50,
+    });
+    const { rows } = await limited.pool.query("select current_setting('application_name') as name");
+    expect(rows).toEqual([{ name: "stratagraph test" }]);
+    await expect(limited.pool.query("select pg_sleep(30)")).rejects.toMatchObject({
+      code: "57014",
+    });
+    await limited.close();
+  });
+
+  test("goes on when the server ends a session in use", async () => {
+    const other = await database.open();
+    const client = await other.pool.connect();
+    await terminate(await pidOf(client));
+    await expect(client.query("select pg_sleep(30)")).rejects.toThrow(/terminat/);
+    client.release();
+
+    expect((await other.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  test("goes on when the server ends an idle session", async () => {
+    const other = await database.open();
+    const client = await other.pool.connect();
+    const pid = await pidOf(client);
+    client.release();
+    await terminate(pid);
+
+    // Until the end of the session has come through, a query may still meet it.
+    await expect
+      .poll(() => other.pool.query("select 1 as one").catch(() => undefined))
+      .toMatchObject({ rows: [{ one: 1 }] });
+  });
+});
