@@ -1,5 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { answerFrom, relevant } from "./answer.ts";
+import { askedObject } from "./asked-object.ts";
+import { chooseTool, enough, type Choice } from "./choose-tool.ts";
+import { callKey, readConversation, type Conversation } from "./conversation.ts";
 import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
+import { structuredAnswer } from "./structured.ts";
+import { subtasksOf } from "./subtasks.ts";
 
 /** What the model says: a text, or calls. */
 export interface Decision {
@@ -7,6 +13,105 @@ export interface Decision {
   readonly calls: readonly OfflineCall[];
 }
 
-export function decide(messages: readonly BaseMessage[], _tools: readonly OfflineTool[]): Decision {
-  return { text: `[offline:rules] ${messages.at(-1)?.text ?? ""}`, calls: [] };
+const mark = "[offline:rules] ";
+
+/**
+ * The next move, from the whole conversation: the first part of the request whose tool was not called yet, else the
+ * answer. The same conversation and tools always give the same move.
+ */
+export function decide(messages: readonly BaseMessage[], tools: readonly OfflineTool[]): Decision {
+  const conversation = readConversation(messages);
+  switch (conversation.wish) {
+    case "object":
+      return { text: JSON.stringify(askedObject(conversation)), calls: [] };
+    case "plan":
+      return { text: mark + plan(conversation), calls: [] };
+    case "act": {
+      const next = nextCall(conversation, tools);
+      if (next !== null) return next;
+      return { text: answer(conversation), calls: [] };
+    }
+    case "finish":
+      return { text: answer(conversation), calls: [] };
+  }
+}
+
+function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): Decision | null {
+  if (tools.length === 0) return null;
+  const parts = subtasksOf(conversation.request);
+  for (const [i, part] of parts.entries()) {
+    const choice = choose(part, i === 0 ? enough : enough * 0.8, conversation, tools);
+    if (choice !== null) return say(choice, part, parts.length, conversation);
+  }
+  for (const line of conversation.feedback) {
+    const choice = choose(line, enough * 1.5, conversation, tools);
+    if (choice !== null) return say(choice, line, 1, conversation);
+  }
+  return null;
+}
+
+/** Null when the part needs no tool, or its call was made. */
+function choose(
+  text: string,
+  threshold: number,
+  conversation: Conversation,
+  tools: readonly OfflineTool[],
+): Choice | null {
+  const { outcomes, made } = conversation;
+  // A part is judged by what was known when its turn came: results that came later change what "it" is.
+  for (let known = 0; known <= outcomes.length; known += 1) {
+    const before = outcomes.slice(0, known);
+    const choice = chooseTool(tools, { text, outcomes: before }, threshold);
+    if (choice !== null && made.has(callKey(choice.tool.name, choice.args))) return null;
+  }
+  return chooseTool(tools, { text, outcomes }, threshold);
+}
+
+function say(
+  { tool, args }: Choice,
+  part: string,
+  count: number,
+  { callCount }: Conversation,
+): Decision {
+  const id = `call_${callCount + 1}`;
+  const text = count > 1 ? `${mark}Next: ${part}` : `${mark}Calling ${tool.name}.`;
+  return { text, calls: [{ id, name: tool.name, args }] };
+}
+
+function plan({ request }: Conversation): string {
+  const parts = subtasksOf(request);
+  if (parts.length === 1) return `One step: ${parts[0] ?? ""}`;
+  return parts.map((part, i) => `${i + 1}. ${part}`).join("\n");
+}
+
+function answer(conversation: Conversation): string {
+  const { outputSchema, request, outcomes, feedback } = conversation;
+  if (outputSchema !== null) return JSON.stringify(structuredAnswer(outputSchema, conversation));
+  if (outcomes.length > 0) {
+    return mark + answerFrom([request, ...feedback].join(" "), outcomes);
+  }
+  return mark + fromContext(conversation);
+}
+
+/** Without results: what the conversation itself says on it, else that nothing does. */
+function fromContext({ system, earlier, request }: Conversation): string {
+  const facts = system.split(/\n|(?<=[.!?])\s/).filter((line) => !isInstruction(line));
+  const told = relevant(request, [...facts, ...earlier].join("\n"), 3);
+  if (told.length > 0) return told.join("\n");
+  return (
+    `I am a set of rules, not a language model, and no tool here fits "${short(request)}". ` +
+    "Name a model in llm_config.default_model for a real answer."
+  );
+}
+
+/** What the system message tells the model to do is no answer to anything. */
+function isInstruction(line: string): boolean {
+  return /^(you\b|your\b|answer|use|always|never|do not|don't|reply|respond|be|when|if|output json|tools?:|- )/i.test(
+    line.trim(),
+  );
+}
+
+function short(text: string): string {
+  const line = text.trim().split("\n", 1)[0] ?? "";
+  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
 }

@@ -1,0 +1,126 @@
+import { fillArguments } from "./arguments.ts";
+import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
+import type { OfflineTool } from "./offline-tool.ts";
+import { propertiesOf, stringKind, type Schema, type StringKind } from "./property-kind.ts";
+import type { Source } from "./source.ts";
+import { stemsOf, wordsOf } from "./words.ts";
+
+export interface Choice {
+  readonly tool: OfflineTool;
+  readonly args: Record<string, unknown>;
+  readonly score: number;
+}
+
+/** One word of a description is no reason to call a tool, one of its name is. */
+export const enough = 1.8;
+
+const nameWeight = 3;
+const descriptionWeight = 1;
+const argumentWeight = 0.6;
+
+/** The tool that fits a task best and whose required arguments the text holds; null when none fits well enough. */
+export function chooseTool(
+  tools: readonly OfflineTool[],
+  source: Source,
+  threshold = enough,
+): Choice | null {
+  const rarity = rarityOf(tools);
+  let best: Choice | null = null;
+  for (const tool of tools) {
+    const args = fillArguments(tool, source);
+    if (args === null) continue;
+    const score = wordScore(tool, source.text, rarity) + factScore(tool, args, source);
+    if (score >= threshold && (best === null || score > best.score)) best = { tool, args, score };
+  }
+  return best;
+}
+
+interface ToolWords {
+  readonly name: ReadonlySet<string>;
+  readonly description: ReadonlySet<string>;
+  readonly parameters: ReadonlySet<string>;
+}
+
+const known = new WeakMap<OfflineTool, ToolWords>();
+
+function toolWords(tool: OfflineTool): ToolWords {
+  const made = known.get(tool) ?? {
+    name: stemsOf(tool.name),
+    description: stemsOf(tool.description),
+    parameters: stemsOf(
+      Object.entries(propertiesOf(tool.parameters))
+        .map(([name, schema]) => `${name} ${String(schema["description"] ?? "")}`)
+        .join(" "),
+    ),
+  };
+  known.set(tool, made);
+  return made;
+}
+
+/** How telling a word is: 1 when one tool has it, less the more tools share it. */
+function rarityOf(tools: readonly OfflineTool[]): (stem: string) => number {
+  const counts = new Map<string, number>();
+  for (const tool of tools) {
+    const { name, description } = toolWords(tool);
+    for (const one of new Set([...name, ...description])) {
+      counts.set(one, (counts.get(one) ?? 0) + 1);
+    }
+  }
+  const scale = Math.log(1 + tools.length);
+  return (stem) => Math.log(1 + tools.length / (counts.get(stem) ?? 1)) / scale;
+}
+
+function wordScore(tool: OfflineTool, text: string, rarity: (stem: string) => number): number {
+  const { name, description, parameters } = toolWords(tool);
+  const plainName = wordsOf(tool.name).join(" ");
+  const isNamed =
+    plainName.includes(" ") && ` ${wordsOf(text).join(" ")} `.includes(` ${plainName} `);
+  let score = isNamed ? 10 : 0;
+  // Words inside paths and quotes are what a task is about, not what it does.
+  const bare = [...pathsIn(text), ...quotedIn(text)].reduce(
+    (left, fact) => left.replaceAll(fact, " "),
+    text.replace(/\b(?:current|this|working) (?=folder|directory)/gi, ""),
+  );
+  for (const one of stemsOf(bare)) {
+    if (name.has(one)) score += nameWeight * rarity(one);
+    else if (description.has(one)) score += descriptionWeight * rarity(one);
+    else if (parameters.has(one)) score += argumentWeight;
+  }
+  return score;
+}
+
+/** Facts in the text that only a tool with such an argument can use. */
+const factWeights: Partial<Record<StringKind, number>> = {
+  expression: 6,
+  url: 3,
+  email: 2,
+  timezone: 2,
+  path: 1.5,
+  folder: 1.5,
+};
+
+function factScore(tool: OfflineTool, args: Record<string, unknown>, source: Source): number {
+  let score = 0;
+  for (const [name, schema] of Object.entries(propertiesOf(tool.parameters))) {
+    if (!(name in args)) continue;
+    const kind = stringKind(name, schema as Schema);
+    const value = args[name];
+    const isSaid = typeof value === "string" && isWritten(kind, value, source.text);
+    if (isSaid) score += factWeights[kind] ?? 0;
+    if (kind === "query" && isMarked(value, source.text)) score += 1.5;
+  }
+  const listsFolders = stemsOf(tool.name).has("list");
+  const files = pathsIn(source.text).filter((path) => /\.[a-z0-9]{1,6}$/i.test(path));
+  return listsFolders && files.length > 0 ? score - 2 : score;
+}
+
+function isWritten(kind: StringKind, value: string, text: string): boolean {
+  if (kind === "expression") return true;
+  if (kind === "timezone") return value !== "UTC" || /\b(utc|gmt)\b/i.test(text);
+  return text.includes(value);
+}
+
+function isMarked(value: unknown, text: string): boolean {
+  if (typeof value !== "string") return false;
+  return quotedIn(text).includes(value) || capitalsIn(text).includes(value);
+}

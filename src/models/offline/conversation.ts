@@ -1,0 +1,147 @@
+import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { outcome, type Outcome } from "./outcome.ts";
+import type { Schema } from "./property-kind.ts";
+
+/** What the last words of the conversation ask for. */
+export type Wish =
+  /** Do what was asked, with tools. */
+  | "act"
+  /** Answer from what is known. */
+  | "finish"
+  /** Say what would be done. */
+  | "plan"
+  /** One JSON object of named keys, described in `instruction`. */
+  | "object";
+
+/** A conversation as the rules see it. */
+export interface Conversation {
+  readonly system: string;
+  /** Of the answer, where the system message asks for JSON. */
+  readonly outputSchema: Schema | null;
+  readonly request: string;
+  /** What was wrong with the answers so far, in lines. */
+  readonly feedback: readonly string[];
+  /** Names and arguments of the calls made since the person or a check last spoke. */
+  readonly made: ReadonlySet<string>;
+  /** Results since the request, oldest first. */
+  readonly outcomes: readonly Outcome[];
+  /** What was said before the request. */
+  readonly earlier: readonly string[];
+  /** Calls in the whole conversation. */
+  readonly callCount: number;
+  readonly wish: Wish;
+  /** The last message, when it is an instruction and no request. */
+  readonly instruction: string;
+}
+
+const notes =
+  /^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither/;
+const feedbackStart =
+  /^(that|the|your) (last |previous )?(answer|reply|output|response|result)s? (was|is|did|does|has|could|must|lacks|misses)\b/i;
+
+export function readConversation(messages: readonly BaseMessage[]): Conversation {
+  const system: string[] = [];
+  const spoken: string[] = [];
+  let request = "";
+  let earlier: string[] = [];
+  let feedback: string[] = [];
+  let made = new Set<string>();
+  let outcomes: Outcome[] = [];
+  let wish: Wish = "act";
+  let instruction = "";
+  let callCount = 0;
+  const asked = new Map<string, { name: string; args: Record<string, unknown> }>();
+
+  for (const message of messages) {
+    const text = message.text;
+    switch (message.type) {
+      case "system":
+        system.push(text);
+        break;
+      case "human": {
+        wish = wishOf(text);
+        instruction = wish === "act" ? "" : text;
+        if (wish !== "act" && request !== "") break;
+        if (notes.test(text)) break;
+        made = new Set();
+        if (request !== "" && feedbackStart.test(text)) {
+          feedback = feedbackLines(text);
+          break;
+        }
+        earlier = [...spoken];
+        request = text;
+        feedback = [];
+        outcomes = [];
+        spoken.push(text);
+        break;
+      }
+      case "ai":
+        for (const call of (message as AIMessage).tool_calls ?? []) {
+          callCount += 1;
+          made.add(callKey(call.name, call.args));
+          if (call.id !== undefined) asked.set(call.id, { name: call.name, args: call.args });
+        }
+        if (text !== "") spoken.push(text);
+        break;
+      case "tool":
+        outcomes.push(outcomeOf(message as ToolMessage, asked));
+        break;
+      default:
+    }
+  }
+  const told = system.join("\n\n");
+  return {
+    system: told,
+    outputSchema: schemaIn(told),
+    request,
+    feedback,
+    made,
+    outcomes,
+    earlier,
+    callCount,
+    wish,
+    instruction,
+  };
+}
+
+export function callKey(name: string, args: Readonly<Record<string, unknown>>): string {
+  const sorted = Object.entries(args).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([name, sorted]);
+}
+
+function outcomeOf(
+  message: ToolMessage,
+  asked: ReadonlyMap<string, { name: string; args: Record<string, unknown> }>,
+): Outcome {
+  const call = asked.get(message.tool_call_id);
+  return outcome({
+    name: call?.name ?? message.name ?? "tool",
+    args: call?.args ?? {},
+    text: message.text,
+    failed: message.status === "error",
+  });
+}
+
+function wishOf(text: string): Wish {
+  if (/\breply with one json object\b/i.test(text)) return "object";
+  if (/\bdo not call a tool yet\b/i.test(text)) return "plan";
+  if (/\bwithout calling a tool\b/i.test(text)) return "finish";
+  return "act";
+}
+
+function feedbackLines(text: string): string[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  const listed = lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
+  return listed.length > 0 ? listed : lines.filter((line) => line !== "");
+}
+
+/** From the line `Output JSON Schema: {…}` of a system message. */
+function schemaIn(system: string): Schema | null {
+  const line = /^Output JSON Schema:\s*(\{.*\})\s*$/m.exec(system)?.[1];
+  if (line === undefined) return null;
+  try {
+    return JSON.parse(line) as Schema;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,64 @@
+/** A tool call that was made, with what came of it. */
+export interface Outcome {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  /** `text` as JSON where it is an object, an array or a number. */
+  readonly value: unknown;
+  readonly failed: boolean;
+}
+
+export function outcome(made: Omit<Outcome, "value">): Outcome {
+  return { ...made, value: parsed(made.text) };
+}
+
+function parsed(text: string): unknown {
+  const trimmed = text.trim();
+  if (!/^([[{]|-?\d+(\.\d+)?$|"|true$|false$)/.test(trimmed)) return undefined;
+  try {
+    return JSON.parse(trimmed) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The number that "it" stands for after a result: the result itself, or its only or leading number. */
+export function numberOf({ value, text }: Outcome): string | null {
+  if (typeof value === "number") return String(value);
+  if (isRecord(value)) {
+    const main = ["result", "value", "answer", "total", "sum", "count"].map((key) => value[key]);
+    const numbers = [...main, ...Object.values(value)].filter((one) => typeof one === "number");
+    return numbers.length > 0 ? String(numbers[0]) : null;
+  }
+  if (Array.isArray(value)) return String(value.length);
+  const found = text.replace(/(\d),(?=\d{3}\b)/g, "$1").match(/-?\d+(?:\.\d+)?/g) ?? [];
+  const last = found.at(-1);
+  return last !== undefined && text.length <= 200 ? last : null;
+}
+
+/** The first value under a key, at any depth. Keys are compared without case, `_` and `-`. */
+export function valueUnder(key: string, value: unknown): unknown {
+  const wanted = plainKey(key);
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const found = valueUnder(key, item);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  for (const [name, own] of Object.entries(value)) if (plainKey(name) === wanted) return own;
+  for (const own of Object.values(value)) {
+    const found = valueUnder(key, own);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replace(/[-_\s]/g, "");
+}

@@ -1,0 +1,205 @@
+import { expressionIn } from "./arithmetic.ts";
+import {
+  capitalsIn,
+  codesIn,
+  datesIn,
+  emailsIn,
+  folderIn,
+  namesIn,
+  pathsIn,
+  quotedIn,
+  urlsIn,
+} from "./facts.ts";
+import { numberOf, type Outcome } from "./outcome.ts";
+import type { Schema, StringKind } from "./property-kind.ts";
+import type { Search } from "./source.ts";
+import { timeZoneIn } from "./time-zones.ts";
+import { isStopWord, stemsOf, wordsOf } from "./words.ts";
+
+export interface WantedString {
+  readonly name: string;
+  readonly kind: StringKind;
+  readonly schema: Schema;
+  readonly required: boolean;
+}
+
+const pronoun =
+  /\b(it|its|that|this|them|those|(?:the|that|this) (?:result|answer|output|number|first one|file|text|content)s?)\b/i;
+
+/** The string a text holds for an argument, or null. What is found is marked as used. */
+export function findString(wanted: WantedString, search: Search): string | null {
+  const found = matching(wanted, search) ?? labelled(wanted, search) ?? byKind(wanted, search);
+  if (found !== null) search.used.add(found);
+  return found;
+}
+
+function byKind(wanted: WantedString, search: Search): string | null {
+  const { text, used, outcomes } = search;
+  const free = (candidates: readonly string[]) => candidates.find((one) => !used.has(one)) ?? null;
+  const before = pronoun.test(text) ? (outcomes.at(-1) ?? null) : null;
+  switch (wanted.kind) {
+    case "expression":
+      return expressionFrom(search);
+    case "timezone":
+      return timeZoneIn(text) ?? (wanted.required ? "UTC" : null);
+    case "folder":
+      return folderFrom(wanted, search);
+    case "path":
+      return pathFrom(wanted, search, before);
+    case "url":
+      return free(urlsIn(text)) ?? free(urlsIn(before?.text ?? ""));
+    case "email":
+      return free(emailsIn(text)) ?? free(emailsIn(before?.text ?? ""));
+    case "date":
+      return free(datesIn(text)) ?? free(datesIn(before?.text ?? ""));
+    case "query":
+      return queryFrom(wanted, search);
+    case "message":
+      return messageFrom(wanted, search, before);
+    case "name":
+      return nameFrom(wanted, search);
+  }
+}
+
+/** A word that fits the schema's own pattern. */
+function matching({ schema }: WantedString, { text, used }: Search): string | null {
+  if (typeof schema["pattern"] !== "string") return null;
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(schema["pattern"], "u");
+  } catch {
+    return null;
+  }
+  const words = text.match(/[^\s"'`,;()]+/g) ?? [];
+  const tidy = words.map((word) => word.replace(/[.?!:]+$/, ""));
+  return tidy.find((word) => pattern.test(word) && !used.has(word) && !isStopWord(word)) ?? null;
+}
+
+/** "service: payments", "path = a.txt", "the user named Ada". */
+function labelled({ name, kind }: WantedString, { text, used }: Search): string | null {
+  if (kind === "expression") return null;
+  const label = wordsOf(name).join("[ _-]?");
+  const sign = new RegExp(
+    `\\b${label}\\s*(?:[:=]|\\b(?:named|called|is)\\b)\\s*("[^"]+"|'[^']+'|[^\\s,;]+)`,
+    "i",
+  );
+  const found = sign.exec(text)?.[1]?.replace(/^["']|["']$|[.?!]+$/g, "");
+  return found !== undefined && found !== "" && !used.has(found) && !isStopWord(found)
+    ? found
+    : null;
+}
+
+function expressionFrom({ text, outcomes }: Search): string | null {
+  const last = outcomes.at(-1);
+  const quoted = quotedIn(text)
+    .map((one) => expressionIn(one))
+    .find((one) => one !== null);
+  return quoted ?? expressionIn(text, last === undefined ? null : numberOf(last));
+}
+
+function folderFrom({ required }: WantedString, { text, used }: Search): string | null {
+  const paths = pathsIn(text).filter((path) => !used.has(path));
+  const folder = paths.find((path) => !/[^/.]\.[a-z0-9]{1,6}$/i.test(path));
+  if (folder !== undefined) return folder;
+  const named = folderIn(text);
+  if (named !== null && !pathsIn(text).includes(named)) return named;
+  return required && /\b(list|files|folder|directory|ls)\b/i.test(text) && paths.length === 0
+    ? "."
+    : null;
+}
+
+function pathFrom(wanted: WantedString, search: Search, before: Outcome | null): string | null {
+  const paths = pathsIn(search.text).filter((path) => !search.used.has(path));
+  if (/dest|target|^to|output/i.test(wanted.name) && paths.length > 1) return paths.at(-1) ?? null;
+  if (paths[0] !== undefined) return paths[0];
+  if (before !== null) {
+    const known = before.args["path"];
+    const own = pathsIn(before.text);
+    const stems = stemsOf(search.text);
+    const named = own.find((path) => [...stemsOf(path)].some((one) => stems.has(one)));
+    return named ?? own[0] ?? (typeof known === "string" ? known : null);
+  }
+  // A tool that lists or searches may as well take a folder.
+  const asksForFolder = /\b(list|folder|directory|files|search|find|grep|look)\b/i.test(
+    search.text,
+  );
+  return asksForFolder ? folderIn(search.text.replaceAll(/"[^"]*"/g, "")) : null;
+}
+
+const asked =
+  /\b(?:search(?:es)?|look(?:s|ing)?|grep|find|google|query|lookup)\b(?:\s+(?:\w+\s+)?(?:for|up))?\s+(?:the\s+|all\s+|any\s+|where\s+)?(?:word\s+|term\s+|phrase\s+|text\s+|lines?\s+(?:with\s+|containing\s+)?)?(.+)/i;
+const about = /\b(?:about|mention(?:s|ing|ed)?|contain(?:s|ing)?|regarding|matching)\s+(.+)/i;
+const place =
+  /\s+(?:in|inside|within|under|on|at|of|from)\s+(?:the\s+)?[\w./-]+(?:\s+(?:folder|directory|file|docs|logs?))?\s*$/i;
+const tail = /\s+(?:appears?|occurs?|is used|are used|is mentioned)\b.*$/i;
+
+function queryFrom({ name, required }: WantedString, { text, used }: Search): string | null {
+  const quoted = quotedIn(text).find((one) => !used.has(one));
+  if (quoted !== undefined) return quoted;
+  const capitals = capitalsIn(text)[0];
+  if (capitals !== undefined) return capitals;
+  if (/question/i.test(name)) return text;
+  const plain = text.replace(/[?.!]+$/, "");
+  const phrase = about.exec(plain)?.[1] ?? asked.exec(plain)?.[1];
+  const tidy = phrase?.replace(tail, "").replace(place, "").trim();
+  if (tidy !== undefined && tidy !== "" && stemsOf(tidy).size > 0) return tidy;
+  if (!required) return null;
+  const words = plain
+    .split(/\s+/)
+    .filter((word) => !isStopWord(word.replace(/\W/g, "")) && !used.has(word));
+  return words.length > 0 ? words.join(" ") : null;
+}
+
+function messageFrom(
+  { required }: WantedString,
+  { text, used }: Search,
+  before: Outcome | null,
+): string | null {
+  const quoted = quotedIn(text).find((one) => !used.has(one));
+  if (quoted !== undefined) return quoted;
+  if (before !== null) return before.text;
+  const said =
+    /\b(?:that|saying|says|with(?: the)? (?:text|message|content))\s+(.+)$|:\s+(.+)$/is.exec(text);
+  const words = (said?.[1] ?? said?.[2])?.trim();
+  if (words !== undefined && words !== "") return words;
+  return required ? text : null;
+}
+
+function nameFrom({ name, required }: WantedString, { text, used }: Search): string | null {
+  const free = (one: string | undefined) =>
+    one !== undefined && one !== "" && !used.has(one) && !isStopWord(one) ? one : null;
+  const words = wordsOf(name);
+  const core = words.filter((word) => !/^(id|name|number|code|key)$/.test(word));
+  const label = (core.length > 0 ? core : words).join("[ _-]?");
+  const after = new RegExp(
+    `\\b${label}s?\\s+(?:(?:id|name|number|no\\.?|named|called)\\s+)?(#?[\\w@.-]*[\\w@])`,
+    "i",
+  );
+  const ahead = new RegExp(`(?:^|\\s)([\\w@.-]+)\\s+${label}\\b`, "i");
+  const following = free(after.exec(text)?.[1]?.replace(/^#/, ""));
+  const looksGiven =
+    following !== null &&
+    (/[\d\p{Lu}]/u.test(following) || !/^(and|then|with|from|logs?|errors?)$/i.test(following));
+  const quoted = free(quotedIn(text).find((one) => !used.has(one)));
+  if (quoted !== null) return quoted;
+  if (looksGiven) return following;
+  const leading = free(ahead.exec(text)?.[1]);
+  if (leading !== null && !/^(read|list|show|get|find|check|each|every)$/i.test(leading))
+    return leading;
+  if (/id|code|number|key|ref|sku|ticket|order/i.test(name)) {
+    const code = codesIn(text).find((one) => !used.has(one));
+    if (code !== undefined) return code;
+  }
+  if (!required) return null;
+  const proper = namesIn(text).find((one) => !used.has(one));
+  return proper ?? free(afterPreposition(text)) ?? null;
+}
+
+function afterPreposition(text: string): string | undefined {
+  const matches = [
+    ...text.matchAll(
+      /\b(?:for|of|in|to|from|about|at|on)\s+(?:the\s+|a\s+|an\s+)?([\p{L}\p{N}_-]+)(?![\w]*[./]\w)/giu,
+    ),
+  ];
+  return matches.map((match) => match[1]).find((word) => word !== undefined && !isStopWord(word));
+}

@@ -1,0 +1,252 @@
+import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
+import type { Conversation } from "./conversation.ts";
+import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
+import { isRecord, valueUnder } from "./outcome.ts";
+import {
+  enumOf,
+  propertiesOf,
+  requiredOf,
+  stringKind,
+  typeOf,
+  type Schema,
+} from "./property-kind.ts";
+import { subtasksOf } from "./subtasks.ts";
+import { overlap, stemsOf, wordsOf } from "./words.ts";
+
+/** A value of the schema's form, filled from the results and the request: by key, else by name, description and type. */
+export function structuredAnswer(schema: Schema, conversation: Conversation): unknown {
+  return valueFor("answer", schema, { conversation, root: schema });
+}
+
+interface Filling {
+  readonly conversation: Conversation;
+  readonly root: Schema;
+}
+
+function valueFor(name: string, written: Schema, filling: Filling): unknown {
+  const schema = resolve(written, filling.root);
+  const { conversation } = filling;
+  const choices = enumOf(schema);
+  if (choices !== null) return choice(name, schema, choices, conversation);
+  const type = typeOf(schema);
+  const known = knownValue(name, conversation);
+  if (known !== undefined && fits(known, type)) return known;
+  switch (type) {
+    case "object":
+      return objectFor(schema, filling);
+    case "array":
+      return arrayFor(name, schema, filling);
+    case "number":
+    case "integer":
+      return numberFor(name, schema, type, conversation);
+    case "boolean":
+      return booleanFor(name, schema, conversation);
+    case "null":
+      return null;
+    default:
+      return stringFor(name, schema, known, conversation);
+  }
+}
+
+function objectFor(schema: Schema, filling: Filling): Record<string, unknown> {
+  const required = requiredOf(schema);
+  const entries = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
+    if (!required.has(name) && !isMentioned(name, filling.conversation)) return [];
+    return [[name, valueFor(name, property, filling)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Optional parts are given where a result has them or the request asks for them. */
+function isMentioned(name: string, { outcomes, request, feedback }: Conversation): boolean {
+  if (outcomes.some((one) => valueUnder(name, one.value) !== undefined)) return true;
+  return overlap(stemsOf(name), `${request} ${feedback.join(" ")}`) > 0;
+}
+
+function knownValue(name: string, { outcomes, request }: Conversation): unknown {
+  for (const one of [...outcomes].reverse()) {
+    const found = one.failed ? undefined : valueUnder(name, one.value);
+    if (found !== undefined) return found;
+  }
+  const label = wordsOf(name).join("[ _-]?");
+  const sign = new RegExp(`(?:^|[\\n,;{(])\\s*"?${label}"?\\s*[:=]\\s*"?([^\\n,;"})]+)`, "i");
+  for (const text of [...outcomes.map((one) => one.text).reverse(), request]) {
+    const found = sign.exec(text)?.[1]?.trim();
+    if (found === undefined || found === "") continue;
+    return /^-?\d+(\.\d+)?$/.test(found) ? Number(found) : found;
+  }
+  return undefined;
+}
+
+function fits(value: unknown, type: string): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "array") return Array.isArray(value);
+  if (type === "object") return false;
+  return typeof value === type;
+}
+
+/** The value that the texts name, or whose description there shares most words with the request. */
+function choice(
+  name: string,
+  schema: Schema,
+  choices: readonly unknown[],
+  conversation: Conversation,
+): unknown {
+  const { request, system, outcomes } = conversation;
+  const asked = stemsOf(`${request} ${outcomes.map((one) => one.text).join(" ")}`);
+  const about = `${system}\n${String(schema["description"] ?? "")}`;
+  let best = choices[0];
+  let bestScore = -1;
+  for (const one of choices) {
+    const label = String(one);
+    const described = about
+      .split(/\n|;\s/)
+      .filter((line) => ` ${wordsOf(line).join(" ")} `.includes(` ${wordsOf(label).join(" ")} `))
+      .filter((line) => choices.filter((other) => line.includes(String(other))).length === 1);
+    const isKnown = knownValue(name, conversation) === one;
+    const score =
+      (isKnown ? 100 : 0) + 3 * overlap(asked, label) + overlap(asked, described.join(" "));
+    if (score > bestScore) {
+      best = one;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+function numberFor(name: string, schema: Schema, type: string, conversation: Conversation): number {
+  const { outcomes, request } = conversation;
+  const counted = outcomes.map((one) => countIn(request, one)).findLast((one) => one !== null);
+  const near = [...outcomes.map((one) => one.text), request]
+    .flatMap(partsOf)
+    .find((part) => overlap(stemsOf(name), part) > 0 && numbersIn(part).length > 0);
+  const found =
+    counted ??
+    (near === undefined ? undefined : numbersIn(near)[0]) ??
+    lastNumber(outcomes) ??
+    numbersIn(request)[0] ??
+    0;
+  const least = typeof schema["minimum"] === "number" ? schema["minimum"] : -Infinity;
+  const most = typeof schema["maximum"] === "number" ? schema["maximum"] : Infinity;
+  const clamped = Math.min(most, Math.max(least, found));
+  return type === "integer" ? Math.round(clamped) : clamped;
+}
+
+function booleanFor(name: string, schema: Schema, { outcomes, request }: Conversation): boolean {
+  const about = stemsOf(`${name} ${String(schema["description"] ?? "")}`);
+  const said = [...outcomes.map((one) => one.text), request].flatMap(partsOf);
+  const best = said.find((part) => overlap(about, part) > 0) ?? "";
+  if (best === "") return outcomes.length > 0 && outcomes.every((one) => !one.failed);
+  return !/\b(no|not|never|false|without|fail\w*|n't)\b/i.test(best);
+}
+
+function stringFor(
+  name: string,
+  schema: Schema,
+  known: unknown,
+  conversation: Conversation,
+): string {
+  if (known !== undefined) return typeof known === "string" ? known : JSON.stringify(known);
+  const { outcomes, request, feedback, system, earlier } = conversation;
+  const texts = [...outcomes.map((one) => one.text), request];
+  const facts = factsOf(stringKind(name, schema));
+  const fact = facts && texts.flatMap(facts)[0];
+  if (fact !== undefined && fact !== null) return fact;
+  const wanted = `${name} ${String(schema["description"] ?? "")} ${feedback.join(" ")}`;
+  const told =
+    outcomes.length > 0
+      ? answerFrom(`${request} ${wanted}`, outcomes)
+      : relevant(request, [system, ...earlier].join("\n"), 2)
+          .filter((part) => !part.includes("{"))
+          .join(" ") || request;
+  const longest = typeof schema["maxLength"] === "number" ? schema["maxLength"] : Infinity;
+  return told.slice(0, longest);
+}
+
+function factsOf(kind: ReturnType<typeof stringKind>): ((text: string) => string[]) | null {
+  if (kind === "email") return emailsIn;
+  if (kind === "url") return urlsIn;
+  if (kind === "date") return datesIn;
+  return null;
+}
+
+/** Lists of what results list; of objects that describe tasks, one for each part of the request. */
+function arrayFor(name: string, schema: Schema, filling: Filling): unknown[] {
+  const { outcomes, request } = filling.conversation;
+  const items = resolve(isRecord(schema["items"]) ? schema["items"] : {}, filling.root);
+  const most = typeof schema["maxItems"] === "number" ? schema["maxItems"] : Infinity;
+  const type = typeOf(items);
+  if (type === "object" && isTask(items)) return tasksFor(items, filling).slice(0, most);
+  const list = outcomes.map((one) => listIn(one.value)).findLast((one) => one !== null);
+  if (list !== undefined && list !== null && list.every((one) => fits(one, type))) {
+    return list.slice(0, most);
+  }
+  if (type === "number" || type === "integer") {
+    return outcomes.flatMap((one) => numbersIn(one.text)).slice(0, most);
+  }
+  if (type === "string" && outcomes.length > 0) {
+    const text = outcomes.map((one) => one.text).join("\n");
+    return relevant(`${request} ${name}`, text, Math.min(most, 5));
+  }
+  return requiredMinimum(name, schema, items, filling);
+}
+
+function requiredMinimum(name: string, schema: Schema, items: Schema, filling: Filling): unknown[] {
+  const least = typeof schema["minItems"] === "number" ? schema["minItems"] : 0;
+  return Array.from({ length: least }, () => valueFor(name, items, filling));
+}
+
+function listIn(value: unknown): unknown[] | null {
+  if (Array.isArray(value)) return value;
+  if (!isRecord(value)) return null;
+  return Object.values(value).find(Array.isArray) ?? null;
+}
+
+const taskText = /^(description|task|title|goal|objective|instruction|action|step)$/i;
+const taskLinks = /^(dependencies|depends_on|dependsOn|after|requires)$/i;
+
+function isTask(items: Schema): boolean {
+  const names = Object.keys(propertiesOf(items));
+  return names.includes("id") && names.some((name) => taskText.test(name));
+}
+
+function tasksFor(items: Schema, filling: Filling): Record<string, unknown>[] {
+  const properties = Object.entries(propertiesOf(items));
+  const required = requiredOf(items);
+  const parts = subtasksOf(filling.conversation.request);
+  return parts.map((part, i) => {
+    const conversation = { ...filling.conversation, request: part, outcomes: [] };
+    const entries = properties.flatMap(([name, written]): [string, unknown][] => {
+      const property = resolve(written, filling.root);
+      if (name === "id") return [[name, typeOf(property) === "string" ? String(i + 1) : i + 1]];
+      if (taskText.test(name)) return [[name, part]];
+      if (taskLinks.test(name)) return [[name, dependsOnBefore(part, i) ? [String(i)] : []]];
+      const isWanted = required.has(name) || enumOf(property) !== null;
+      return isWanted ? [[name, valueFor(name, property, { ...filling, conversation })]] : [];
+    });
+    return Object.fromEntries(entries);
+  });
+}
+
+/** A part that speaks of "it" or of results needs the one before. */
+function dependsOnBefore(part: string, index: number): boolean {
+  return (
+    index > 0 && /\b(it|its|that|them|those|these|both|results?|summari[sz]e|combine)\b/i.test(part)
+  );
+}
+
+function resolve(schema: Schema, root: Schema): Schema {
+  const ref = schema["$ref"];
+  if (typeof ref === "string" && ref.startsWith("#/")) {
+    let found: unknown = root;
+    for (const key of ref.slice(2).split("/")) found = isRecord(found) ? found[key] : undefined;
+    return isRecord(found) ? found : {};
+  }
+  for (const key of ["anyOf", "oneOf"]) {
+    const options = schema[key];
+    if (!Array.isArray(options)) continue;
+    const first = (options as Schema[]).find((one) => one["type"] !== "null");
+    if (first !== undefined) return resolve(first, root);
+  }
+  return schema;
+}
