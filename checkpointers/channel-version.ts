@@ -1,14 +1,14 @@
 import { randomInt } from "node:crypto";
 import { StratagraphError } from "../src/errors.ts";
 
-/** A stored thread holds a channel version that cannot be counted on. */
+/** A stored thread holds a channel version from which there is no counting on. */
 export class ChannelVersionError extends StratagraphError {
   readonly code = "channel_version";
   override readonly kind = "run";
 
   constructor(readonly version: unknown) {
     super(
-      `Expected a channel version that is an integer or starts with digits, got ${JSON.stringify(version)}.`,
+      `Expected a channel version that is an integer below 99999999 or starts with a counter, got ${JSON.stringify(version)}: no version can follow it.`,
     );
   }
 }
@@ -29,7 +29,8 @@ const RANDOM_DIGITS = 15;
  * side, and LangGraph compares such pairs sometimes as numbers and sometimes as text. The counter of such a thread goes
  * on at 9999999900000000, where both agree; the random part is decimal so that the whole reads as a number.
  *
- * @throws {ChannelVersionError} for text that does not start with digits.
+ * @throws {ChannelVersionError} for text that does not start with digits, and past the last number of a width: 10^16
+ *   versions, 10^8 in a thread that began with integers.
  */
 export function nextChannelVersion(current: number | string | undefined): string {
   const random = randomInt(RANDOM_BOUND).toString().padStart(RANDOM_DIGITS, "0");
@@ -38,15 +39,16 @@ export function nextChannelVersion(current: number | string | undefined): string
 
 function nextCounter(current: number | string | undefined): string {
   if (current === undefined) return "1".padStart(COUNTER_DIGITS, "0");
-  if (typeof current === "number") {
-    if (!Number.isSafeInteger(Math.floor(current)) || current < 0)
-      throw new ChannelVersionError(current);
-    return (
-      AFTER_INTEGERS +
-      String(Math.floor(current) + 1).padStart(COUNTER_DIGITS - AFTER_INTEGERS.length, "0")
-    );
-  }
-  const counter = /^\d+/.exec(current)?.[0];
-  if (counter === undefined) throw new ChannelVersionError(current);
-  return (BigInt(counter) + 1n).toString().padStart(counter.length, "0");
+  const [prefix, counter] =
+    typeof current === "number"
+      ? [
+          AFTER_INTEGERS,
+          String(Math.floor(current)).padStart(COUNTER_DIGITS - AFTER_INTEGERS.length, "0"),
+        ]
+      : ["", /^\d+/.exec(current)?.[0] ?? ""];
+  if (!/^\d+$/.test(counter)) throw new ChannelVersionError(current);
+  const next = (BigInt(counter) + 1n).toString().padStart(counter.length, "0");
+  // One digit more would sort before what it follows.
+  if (next.length > counter.length) throw new ChannelVersionError(current);
+  return prefix + next;
 }

@@ -106,21 +106,29 @@ class PostgresClient implements DatabaseClient {
     if (this.#released)
       throw new DatabaseClosedError("The client was released: take another from the pool.");
     const { text, values: configured } = typeof query === "string" ? { text: query } : query;
-    // pg types rows as any; a result of several statements is an array, of which the last counts here.
-    const result: unknown = await this.client.query(
-      text,
-      (values ?? configured) as unknown[] | undefined,
-    );
-    return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
+    try {
+      const parameters = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
+      const result: unknown = await this.client.query(text, parameters);
+      return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
+    } catch (error) {
+      if (!isStatementError(error)) this.#broken = true;
+      throw error;
+    }
   }
 
   release(error?: Error | boolean): void {
     if (this.#released) throw new DatabaseClosedError("The client was released before.");
     this.#released = true;
-    this.client.off("error", this.#onError);
     // Ending the session is what rolls back a transaction that somebody left open.
-    this.client.release(error || this.#broken || !isIdle(this.client));
+    const end = error || this.#broken || !isIdle(this.client);
+    if (!end) this.client.off("error", this.#onError); // The pool listens to it now; to a session that ends, nobody does.
+    this.client.release(end);
   }
+}
+
+/** False for errors that end the session: the server's fatal ones, and those of the connection. */
+function isStatementError(error: unknown): boolean {
+  return error instanceof Error && "severity" in error && error.severity === "ERROR";
 }
 
 /** False inside a transaction. */
