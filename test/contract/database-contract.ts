@@ -43,13 +43,31 @@ export function databaseContract(database: TestDatabase): void {
     });
 
     test("writes values the way node-postgres does", async () => {
-      const values = [undefined, { a: 1 }, { b: 2 }, Buffer.from("bytes").subarray(1), ["x", null, 'y"'], new Date(0), 9n, false];
+      const values = [
+        undefined,
+        { a: 1 },
+        { b: 2 },
+        Buffer.from("bytes").subarray(1),
+        ["x", null, 'y"'],
+        new Date(0),
+        9n,
+        false,
+      ];
       const { rows } = await pool.query(
         "select $1::text as a, $2::text as b, $3::jsonb as c, $4::bytea as d, $5::text[] as e, $6::timestamptz as f, $7::bigint as g, $8::bool as h",
         values,
       );
       expect(rows).toEqual([
-        { a: null, b: '{"a":1}', c: { b: 2 }, d: Buffer.from("ytes"), e: ["x", null, 'y"'], f: new Date(0), g: "9", h: false },
+        {
+          a: null,
+          b: '{"a":1}',
+          c: { b: 2 },
+          d: Buffer.from("ytes"),
+          e: ["x", null, 'y"'],
+          f: new Date(0),
+          g: "9",
+          h: false,
+        },
       ]);
     });
 
@@ -63,14 +81,19 @@ export function databaseContract(database: TestDatabase): void {
 
     test("gives the last result of several statements, and counts changed rows", async () => {
       expect((await pool.query("select 1 as a; select 2 as b")).rows).toEqual([{ b: 2 }]);
-      const inserted = await pool.query("insert into notes (id, text) values ($1, 'a'), ($2, 'b')", [1, 2]);
+      const inserted = await pool.query(
+        "insert into notes (id, text) values ($1, 'a'), ($2, 'b')",
+        [1, 2],
+      );
       expect(inserted).toMatchObject({ rowCount: 2, command: "INSERT", rows: [] });
       expect((await pool.query("create index on notes (text)")).rowCount).toBeNull();
     });
 
     test("goes on after a statement that failed, alone and inside a transaction", async () => {
       await expect(pool.query("select nonsense")).rejects.toMatchObject({ code: "42703" });
-      await expect(pool.query("select $1::int", ["no number"])).rejects.toMatchObject({ code: "22P02" });
+      await expect(pool.query("select $1::int", ["no number"])).rejects.toMatchObject({
+        code: "22P02",
+      });
       const client = await pool.connect();
       await client.query("begin");
       await expect(client.query("select nonsense")).rejects.toMatchObject({ code: "42703" });
@@ -81,7 +104,9 @@ export function databaseContract(database: TestDatabase): void {
     });
 
     test("keeps the values of a statement out of its error", async () => {
-      const error: unknown = await pool.query("select $1::int", ["hunter2 is secret"]).catch((thrown: unknown) => thrown);
+      const error: unknown = await pool
+        .query("select $1::int", ["hunter2 is secret"])
+        .catch((thrown: unknown) => thrown);
       expect(Object.keys(error as object)).not.toContain("params");
     });
 
@@ -106,7 +131,9 @@ export function databaseContract(database: TestDatabase): void {
         client.release();
       };
       await Promise.all([20, 21, 22, 23].map(insert));
-      expect((await pool.query("select id from notes where id between 20 and 23 order by id")).rows).toEqual([{ id: 20 }, { id: 22 }]);
+      expect(
+        (await pool.query("select id from notes where id between 20 and 23 order by id")).rows,
+      ).toEqual([{ id: 20 }, { id: 22 }]);
     });
 
     test("refuses a client that was released", async () => {
@@ -122,7 +149,9 @@ export function databaseContract(database: TestDatabase): void {
       await first.pool.query("insert into notes (id, text) values ($1, 'kept')", [id]);
       await first.close();
       const second = await database.open();
-      expect((await second.pool.query("select text from notes where id = $1", [id])).rows).toEqual([{ text: "kept" }]);
+      expect((await second.pool.query("select text from notes where id = $1", [id])).rows).toEqual([
+        { text: "kept" },
+      ]);
     });
 
     test("closes once, after the work in hand, and then refuses queries", async () => {
@@ -138,8 +167,14 @@ export function databaseContract(database: TestDatabase): void {
 
     test("lets many queries in at once", async () => {
       const token = randomUUID();
-      const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.query("select $1::text || $2::int as x", [token, i])));
-      expect(results.map((result) => result.rows[0])).toEqual(results.map((_, i) => ({ x: `${token}${i}` })));
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          pool.query("select $1::text || $2::int as x", [token, i]),
+        ),
+      );
+      expect(results.map((result) => result.rows[0])).toEqual(
+        results.map((_, i) => ({ x: `${token}${i}` })),
+      );
     });
   });
 }

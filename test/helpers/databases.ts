@@ -23,10 +23,6 @@ export function useDatabase(kind: Database["kind"]): TestDatabase {
   return kind === "postgres" ? usePostgres() : usePGlite();
 }
 
-export function useDatabases(): TestDatabase[] {
-  return [useDatabase("pglite"), useDatabase("postgres")];
-}
-
 function usePGlite(): TestDatabase {
   return useDatabaseAt("pglite", true, async () => {
     const folder = await newDatabaseFolder();

@@ -1,4 +1,0 @@
-export { ChannelVersionError } from "./channel-version.ts";
-export { openCheckpointer } from "./open.ts";
-export { pinCheckpointer } from "./pin.ts";
-export { PostgresCheckpointer, type PostgresCheckpointerOptions } from "./postgres.ts";
