@@ -1,51 +1,106 @@
 import { z } from "zod";
+import { guardrailConfigSchema } from "./guardrail-schema.ts";
+import { memoryConfigSchema } from "./memory-schema.ts";
+import { workflowGraphSchema } from "./workflow-schema.ts";
 
-// Placeholder shape of the borders; the whole zod schema is written in this file.
-export const agentSpecSchema = z.strictObject({ name: z.string() });
+/** What a conversation needs: `{ message: string }`, and nothing else. */
+const messageSchema = {
+  type: "object",
+  properties: { message: { type: "string" } },
+  required: ["message"],
+  additionalProperties: false,
+} as const;
 
-export interface LlmConfig {
-  default_model?: string;
-  fallback_model?: string;
-  temperature?: number;
-  max_tokens?: number;
-  seed?: number;
-  top_p?: number;
-  num_ctx?: number;
-  num_predict?: number;
-  repeat_last_n?: number;
-  repeat_penalty?: number;
-  /** Base URL of an OpenAI-compatible server, for `openai:` models. */
-  base_url?: string;
-}
+const jsonSchema = z
+  .record(z.string(), z.unknown())
+  .describe("A JSON Schema of type object.")
+  .default(() => ({ ...messageSchema }));
 
-export interface AgentSpec {
-  name: string;
-  version: string;
-  description: string;
-  system_prompt: {
-    role: string;
-    instructions: string;
-    examples: { input: string; output: string }[];
-  };
-  input_schema: Record<string, unknown>;
-  output_schema: Record<string, unknown>;
-  tools: (string | Record<string, unknown>)[];
-  workflow_graph?: unknown;
-  memory_config?: unknown;
-  guardrail_config: {
-    input_rails: unknown[];
-    output_rails: unknown[];
-    tool_rails: { max_calls_per_turn?: number; allowed_tools: string[] | "all" };
-  };
-  llm_config: LlmConfig;
-  execution_config: {
-    mode: "fast" | "deep";
-    execution_scope: "turn" | "thread";
-    max_attempts: number;
-    max_iterations: number;
-    max_turns: number;
-    timeout_seconds: number;
-    checkpoint_frequency: "every_turn" | "on_change" | "manual";
-  };
-  is_active: boolean;
-}
+const modelRef = z
+  .string()
+  .regex(/^[^:\s]+:\S+$/, "expected provider:model, such as openai:gpt-4o-mini")
+  .describe("provider:model");
+
+const systemPromptSchema = z.strictObject({
+  role: z.string().default("").describe("Who the agent is."),
+  instructions: z.string().default("").describe("What it does, and how."),
+  examples: z
+    .array(z.strictObject({ input: z.string(), output: z.string() }))
+    .default([])
+    .describe("Few-shot examples, shown as turns before the conversation."),
+});
+
+export const llmConfigSchema = z.strictObject({
+  default_model: modelRef.optional(),
+  fallback_model: modelRef
+    .describe("Takes over on outage, rate limit after retries, or context overflow.")
+    .optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).describe("Output tokens.").optional(),
+  seed: z.int().optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  num_ctx: z.int().min(1).describe("Context window in tokens (Ollama).").optional(),
+  num_predict: z.int().min(-2).describe("Output tokens; -1 for no limit (Ollama).").optional(),
+  repeat_last_n: z.int().min(-1).optional(),
+  repeat_penalty: z.number().min(0).optional(),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .describe("Base URL of an OpenAI-compatible server, for openai: models.")
+    .optional(),
+});
+
+const executionConfigSchema = z.strictObject({
+  mode: z.enum(["fast", "deep"]).default("fast"),
+  execution_scope: z.enum(["turn", "thread"]).default("turn").describe("How long tier 1 lives."),
+  max_attempts: z.int().min(1).max(100).default(3).describe("Attempts of one turn."),
+  max_iterations: z.int().min(1).default(10).describe("Reasoning steps in one attempt."),
+  max_turns: z.int().min(1).default(25).describe("User turns of one thread."),
+  timeout_seconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(60)
+    .describe("Active seconds of one turn."),
+  checkpoint_frequency: z.enum(["every_turn", "on_change", "manual"]).default("on_change"),
+});
+
+const inlineServerSchema = z.strictObject({
+  mcp: z.strictObject({
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    transport: z.enum(["stdio", "http", "sse"]),
+    command: z.string().optional(),
+    args: z.array(z.string()).optional(),
+    endpoint: z.url().optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+  }),
+});
+
+/** The whole of an agent definition. Strict: an unknown key is refused everywhere. */
+export const agentSpecSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]*$/, "expected lower-case letters, digits, _ and -")
+    .max(128),
+  version: z.string().default("1.0.0").describe("Semantic version."),
+  description: z.string().default(""),
+  system_prompt: systemPromptSchema.prefault({}),
+  input_schema: jsonSchema,
+  output_schema: jsonSchema,
+  tools: z
+    .array(z.union([z.string().min(1), inlineServerSchema]))
+    .default([])
+    .describe("Names from the tool registry, or MCP servers."),
+  workflow_graph: workflowGraphSchema.optional(),
+  memory_config: memoryConfigSchema.prefault({}),
+  guardrail_config: guardrailConfigSchema.prefault({}),
+  llm_config: llmConfigSchema.prefault({}),
+  execution_config: executionConfigSchema.prefault({}),
+  is_active: z.boolean().default(true),
+});
+
+/** A definition with its defaults filled in: plain JSON. */
+export type AgentSpec = z.output<typeof agentSpecSchema>;
+/** A definition as it is written. */
+export type AgentSpecInput = z.input<typeof agentSpecSchema>;
+export type LlmConfig = z.output<typeof llmConfigSchema>;

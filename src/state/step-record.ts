@@ -14,6 +14,8 @@ export interface ToolPrediction {
   name: string;
   args: Record<string, unknown>;
   reason: string;
+  /** Why the call cannot be run as it came (unreadable arguments); left out when it can. */
+  problem?: string;
 }
 
 /** What one tool call gave. `result` is whole, up to the tool's `max_result_bytes`; `error` is null on success. */
@@ -55,6 +57,8 @@ export interface StepRecord {
   synthesis: string;
   progress: Progress | "";
   hypothesis: { belief: string; test: string } | null;
+  /** What was wrong with the model's output, as it is told back to it; empty when nothing was. */
+  problem: string;
   usage: Usage;
   /** `provider:model` that answered. */
   model: string;

@@ -25,3 +25,14 @@ export function addUsage(a: Usage, b: Partial<Usage>): Usage {
     cost_usd: a.cost_usd + (b.cost_usd ?? 0),
   };
 }
+
+/** What was spent between two readings of a growing sum. */
+export function usageSince(before: Usage, now: Usage): Usage {
+  return {
+    tokens_in: now.tokens_in - before.tokens_in,
+    tokens_out: now.tokens_out - before.tokens_out,
+    llm_calls: now.llm_calls - before.llm_calls,
+    tool_calls: now.tool_calls - before.tool_calls,
+    cost_usd: now.cost_usd - before.cost_usd,
+  };
+}

@@ -1,0 +1,39 @@
+import {
+  BaseChatModel,
+  type BaseChatModelCallOptions,
+} from "@langchain/core/language_models/chat_models";
+import { AIMessage } from "@langchain/core/messages";
+import type { ChatResult } from "@langchain/core/outputs";
+
+/** Answers at once: `steps` times with one call of the tool `echo`, then with a text. Notes when each call came. */
+export class InstantModel extends BaseChatModel<BaseChatModelCallOptions> {
+  /** `performance.now()` at the start of every call. */
+  readonly calledAt: number[] = [];
+
+  constructor(readonly steps: number) {
+    super({});
+  }
+
+  _llmType(): string {
+    return "instant";
+  }
+
+  override bindTools(): ReturnType<NonNullable<BaseChatModel["bindTools"]>> {
+    return this as never;
+  }
+
+  async _generate(): Promise<ChatResult> {
+    this.calledAt.push(performance.now());
+    const n = this.calledAt.length;
+    const message =
+      n > this.steps
+        ? new AIMessage({ id: `ai-${n}`, content: "done" })
+        : new AIMessage({
+            id: `ai-${n}`,
+            content: `step ${n}`,
+            tool_calls: [{ id: `call-${n}`, name: "echo", args: { text: `value ${n}` } }],
+            usage_metadata: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+          });
+    return { generations: [{ text: message.text, message }] };
+  }
+}

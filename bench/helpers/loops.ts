@@ -1,0 +1,94 @@
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import {
+  END,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type BaseCheckpointSaver,
+} from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { z } from "zod";
+import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
+import { fromChatModel } from "../../src/models/from-chat-model.ts";
+import type { InstantModel } from "./instant-model.ts";
+
+/** Runs one turn of an agent loop on a model; `thread` is used where there is a saver. */
+export type Loop = (
+  model: InstantModel,
+  saver?: BaseCheckpointSaver,
+) => Promise<() => Promise<void>>;
+
+const schema = z.object({ text: z.string() });
+const unlimited = 1_000_000;
+let threads = 0;
+
+function config(saver: BaseCheckpointSaver | undefined) {
+  threads += 1;
+  return {
+    recursionLimit: unlimited,
+    ...(saver && { configurable: { thread_id: `bench-${threads}-${process.pid}` } }),
+  };
+}
+
+/** What one writes by hand: two nodes, a conditional edge, messages as the only state. */
+export const rawLangGraph: Loop = async (model, saver) => {
+  const echo = tool(({ text }) => text, { name: "echo", description: "Echoes.", schema });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("reason", async (state) => ({ messages: [await model.invoke(state.messages)] }))
+    .addNode("tools", async (state) => {
+      const last = state.messages.at(-1) as AIMessage;
+      const messages = await Promise.all(
+        (last.tool_calls ?? []).map(
+          async (call) =>
+            new ToolMessage({
+              tool_call_id: call.id ?? "",
+              content: await echo.invoke(call.args as { text: string }),
+            }),
+        ),
+      );
+      return { messages };
+    })
+    .addEdge(START, "reason")
+    .addConditionalEdges(
+      "reason",
+      (state) => ((state.messages.at(-1) as AIMessage).tool_calls?.length ? "tools" : END),
+      ["tools", END],
+    )
+    .addEdge("tools", "reason")
+    .compile(saver ? { checkpointer: saver } : {});
+  return async () => {
+    await graph.invoke({ messages: [new HumanMessage("go")] }, config(saver));
+  };
+};
+
+export const langchainAgent: Loop = async (model, saver) => {
+  const echo = tool(({ text }) => text, { name: "echo", description: "Echoes.", schema });
+  const agent = createAgent({ model, tools: [echo], ...(saver && { checkpointer: saver }) });
+  return async () => {
+    await agent.invoke({ messages: [new HumanMessage("go")] }, config(saver));
+  };
+};
+
+export const stratagraph: Loop = async (model, saver) => {
+  const definition = defineAgent({
+    name: "bench",
+    tools: [
+      defineTool({
+        name: "echo",
+        description: "Echoes.",
+        input_schema: schema,
+        handler: ({ text }) => text,
+      }),
+    ],
+    execution_config: { max_iterations: unlimited, timeout_seconds: 3600 },
+  });
+  const runtime = await createRuntime({
+    checkpointer: saver ?? false,
+    models: { resolve: async () => fromChatModel(model, { ref: "bench:instant" }) },
+  });
+  const graph = await compileAgent(definition, runtime);
+  return async () => {
+    await graph.invoke({ input: { message: "go" } } as never, config(saver) as never);
+  };
+};

@@ -1,0 +1,86 @@
+/**
+ * Time of one reasoning step (one model call that asks for one tool, one tool call) on a model and a tool that answer
+ * at once: what is left is the framework. Prints medians, and the ratios that are claimed.
+ *
+ *   npx tsx bench/overhead.ts [--repeats 9] [--database postgres://…]
+ */
+import { parseArgs } from "node:util";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { openDatabase } from "../src/storage/database.ts";
+import { openCheckpointer } from "../checkpointers/open.ts";
+import { InstantModel } from "./helpers/instant-model.ts";
+import { langchainAgent, rawLangGraph, stratagraph, type Loop } from "./helpers/loops.ts";
+import { median } from "./helpers/median.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    repeats: { type: "string", default: "9" },
+    database: {
+      type: "string",
+      default: process.env["DATABASE_URL"] ?? "postgres://postgres@127.0.0.1:5432/test",
+    },
+  },
+});
+const repeats = Number(options.repeats);
+
+/** Microseconds of every step of one turn of `steps` steps. */
+async function stepTimes(loop: Loop, steps: number, saver?: BaseCheckpointSaver) {
+  const model = new InstantModel(steps);
+  const run = await loop(model, saver);
+  await run();
+  return model.calledAt.slice(1).map((at, i) => (at - (model.calledAt[i] ?? at)) * 1000);
+}
+
+async function perStep(loops: Record<string, Loop>, steps: number) {
+  const times: Record<string, number[]> = Object.fromEntries(
+    Object.keys(loops).map((name) => [name, []]),
+  );
+  for (let round = -2; round < repeats; round += 1) {
+    for (const [name, loop] of Object.entries(loops)) {
+      const all = await stepTimes(loop, steps);
+      const mean = all.reduce((sum, time) => sum + time, 0) / all.length;
+      if (round >= 0) times[name]?.push(mean);
+    }
+  }
+  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
+}
+
+async function flatness(name: string, loop: Loop, runs: number, saver?: BaseCheckpointSaver) {
+  const early: number[] = [];
+  const late: number[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const times = await stepTimes(loop, 1010, saver);
+    if (run === 0 && runs > 1) continue;
+    early.push(median(times.slice(5, 25)));
+    late.push(median(times.slice(985, 1005)));
+  }
+  const [first, last] = [median(early), median(late)];
+  console.log(
+    `  ${name.padEnd(34)} step 10 ${first.toFixed(0).padStart(6)} µs, step 1,000 ${last.toFixed(0).padStart(6)} µs, ratio ${(last / first).toFixed(2)}`,
+  );
+}
+
+for (const steps of [20, 200]) {
+  const loops = { "raw LangGraph": rawLangGraph, createAgent: langchainAgent, stratagraph };
+  const result = await perStep(loops, steps);
+  console.log(`\nµs a step, turn of ${steps} steps, median of ${repeats}:`);
+  for (const [name, time] of Object.entries(result)) {
+    const raw = result["raw LangGraph"] ?? Number.NaN;
+    console.log(
+      `  ${name.padEnd(16)} ${time.toFixed(0).padStart(6)}   ${(time / raw).toFixed(2)} x raw`,
+    );
+  }
+}
+
+console.log("\nDoes a step grow with the turn?");
+await flatness("stratagraph, no saver", stratagraph, 5);
+await flatness("raw LangGraph, no saver", rawLangGraph, 5);
+const database = await openDatabase({ url: options.database }).catch(() => null);
+if (database === null) {
+  console.log("  (no Postgres answers: the figures with a saver are left out)");
+} else {
+  const saver = await openCheckpointer(database);
+  await flatness("stratagraph, stock Postgres saver", stratagraph, 1, saver);
+  await flatness("raw LangGraph, stock Postgres saver", rawLangGraph, 1, saver);
+  await database.close();
+}

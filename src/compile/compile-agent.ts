@@ -1,0 +1,114 @@
+import type { BaseCheckpointSaver, CompiledStateGraph } from "@langchain/langgraph";
+import type { Clock, IdSource } from "../clock.ts";
+import { openingMessages } from "../context/system-prompt.ts";
+import type { ToolForm } from "../context/step-messages.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { StratagraphError } from "../errors.ts";
+import type { AgentModel, ModelSource } from "../models/agent-model.ts";
+import { renderTextFormInstructions } from "../models/text-form.ts";
+import type { GraphState, GraphUpdate, RunContext } from "../state/channels.ts";
+import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
+import { toModelTool } from "../tools/model-tool.ts";
+import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
+import type { LoopNodeName, LoopParts } from "./loop/parts.ts";
+import { buildStandardLoop, superstepLimit } from "./standard-loop.ts";
+
+/** What compiling needs from the outside. */
+export interface CompileServices {
+  readonly models: ModelSource;
+  /** Where names in a definition's `tools` are looked up. */
+  readonly tools: ToolRegistry;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
+  readonly checkpointer?: BaseCheckpointSaver | undefined;
+}
+
+/** An agent as a plain LangGraph graph. */
+export type AgentGraph = CompiledStateGraph<
+  GraphState,
+  GraphUpdate,
+  LoopNodeName | "__start__",
+  never,
+  never,
+  never
+>;
+
+/** The definition says `is_active: false`. */
+export class InactiveAgentError extends StratagraphError {
+  readonly code = "inactive_agent";
+
+  constructor(readonly agent: string) {
+    super(`Agent "${agent}" is not active. Set is_active to true to run it.`);
+  }
+}
+
+/**
+ * Compiles a checked definition into a LangGraph graph: tools and model are resolved now, so that what is missing is
+ * said before anything runs.
+ *
+ * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
+ * MissingApiKeyError, ModelOptionError
+ */
+export async function compileAgentWith(
+  definition: AgentDefinition,
+  services: CompileServices,
+): Promise<AgentGraph> {
+  const { spec } = definition;
+  if (!spec.is_active) throw new InactiveAgentError(spec.name);
+  const parts = await resolveParts(definition, services);
+  const graph = buildStandardLoop(parts).compile({
+    name: spec.name,
+    ...(spec.description !== "" && { description: spec.description }),
+    ...(services.checkpointer && { checkpointer: services.checkpointer }),
+  });
+  graph.config = { ...graph.config, recursionLimit: superstepLimit(spec.execution_config) };
+  return graph as unknown as AgentGraph;
+}
+
+async function resolveParts(
+  definition: AgentDefinition,
+  services: CompileServices,
+): Promise<LoopParts> {
+  const { spec } = definition;
+  const inline = createToolRegistry(definition.tools);
+  const named = spec.tools.filter((tool) => typeof tool === "string");
+  const fromRegistry = services.tools.resolve(named.filter((name) => !inline.get(name)));
+  const all = createToolRegistry([...definition.tools, ...fromRegistry]);
+  const tools = new Map(all.resolve(all.names()).map((tool) => [tool.definition.name, tool]));
+  const allowed = spec.guardrail_config.tool_rails.allowed_tools;
+  const modelTools = [...tools.values()]
+    .filter(({ definition: { name } }) => allowed === "all" || allowed.includes(name))
+    .map(toModelTool);
+  const defaultModel = await services.models.resolve(spec.llm_config);
+  const openings = {
+    native: openingMessages(spec),
+    text: openingMessages(spec, renderTextFormInstructions(modelTools)),
+  } satisfies Record<ToolForm, unknown>;
+  return {
+    definition,
+    clock: services.clock,
+    ids: services.ids,
+    tools,
+    modelTools,
+    model: (context) => modelForRun(context, defaultModel, definition, services),
+    initialExecution: (input) => initialExecution(definition, input),
+    initialAttempt: (input, execution, attemptNumber) =>
+      initialAttempt(definition, { input, execution, attemptNumber }),
+    opening: (form) => openings[form],
+  };
+}
+
+function modelForRun(
+  context: RunContext | undefined,
+  defaultModel: AgentModel,
+  definition: AgentDefinition,
+  services: CompileServices,
+): AgentModel | Promise<AgentModel> {
+  if (context?.model === undefined && context?.temperature === undefined) return defaultModel;
+  return services.models.resolve({
+    ...definition.spec.llm_config,
+    ...(context.model !== undefined && { default_model: context.model }),
+    ...(context.temperature !== undefined && { temperature: context.temperature }),
+  });
+}

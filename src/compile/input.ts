@@ -1,0 +1,42 @@
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { StratagraphError } from "../errors.ts";
+
+/** UTF-8 bytes of a turn's input as JSON. */
+export const maxInputBytes = 1_000_000;
+
+/** The input of a turn does not fit the agent's `input_schema`, or is too large. Nothing was stored. */
+export class InvalidInputError extends StratagraphError {
+  readonly code = "invalid_input";
+
+  constructor(
+    readonly agent: string,
+    readonly issues: readonly string[],
+  ) {
+    super(`The input does not fit agent "${agent}": ${issues.join("; ")}.`);
+  }
+}
+
+/**
+ * The input with its schema's defaults filled in.
+ * @throws InvalidInputError
+ */
+export function checkInput<Input>(
+  definition: AgentDefinition<Input, never, never, never> | AgentDefinition,
+  input: unknown,
+): Input {
+  const refuse = (...issues: string[]) => new InvalidInputError(definition.spec.name, issues);
+  let bytes: number;
+  try {
+    bytes = Buffer.byteLength(JSON.stringify(input) ?? "null");
+  } catch (cause) {
+    throw refuse(`it cannot be written as JSON (${cause instanceof Error ? cause.message : ""})`);
+  }
+  if (bytes > maxInputBytes) {
+    throw refuse(
+      `it has ${bytes.toLocaleString("en")} bytes of JSON, the limit is ${maxInputBytes.toLocaleString("en")}`,
+    );
+  }
+  const checked = definition.input.check(input);
+  if (!checked.ok) throw refuse(...checked.issues);
+  return checked.value as Input;
+}

@@ -1,0 +1,24 @@
+import { AIMessage } from "@langchain/core/messages";
+import { END } from "@langchain/langgraph";
+import { usageSince } from "../../state/usage.ts";
+import type { NodeBody } from "./loop-node.ts";
+
+/** Ends a turn: puts the answer, or why there is none, into the conversation. */
+export const finalize: NodeBody = (state, run) => {
+  const { turn } = state;
+  const status = state.status ?? "CREATED";
+  const failure = turn?.failure ?? null;
+  const incomplete = turn?.draft?.incomplete ?? false;
+  const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
+  const message = new AIMessage({
+    id: run.parts.ids(),
+    content: text,
+    ...(incomplete && { additional_kwargs: { incomplete: true } }),
+    ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),
+  });
+  const usage = turn === undefined ? state.usage : usageSince(turn.usage_before, state.usage);
+  run.emit({ type: "status", status });
+  if (failure === null) run.emit({ type: "message", text, incomplete });
+  run.emit({ type: "done", status, output: state.output, failure, usage });
+  return { update: { messages: [message] }, goto: END };
+};

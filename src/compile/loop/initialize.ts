@@ -1,0 +1,74 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { inputText } from "../../context/input-text.ts";
+import { StratagraphError } from "../../errors.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { transition } from "../../state/lifecycle.ts";
+import { checkInput, InvalidInputError } from "../input.ts";
+import type { NodeBody } from "./loop-node.ts";
+import type { LoopParts } from "./parts.ts";
+
+/** The thread has had as many turns as `execution_config.max_turns` allows. */
+export class TurnLimitError extends StratagraphError {
+  readonly code = "turn_limit";
+
+  constructor(readonly maxTurns: number) {
+    super(
+      `This thread has had its ${maxTurns} turns. Start a new thread, or raise execution_config.max_turns.`,
+    );
+  }
+}
+
+/** Begins a turn: checks the input and sets up the execution state. Throwing here leaves the last turn as it was. */
+export const initialize: NodeBody = (state, run) => {
+  const { parts } = run;
+  const { spec } = parts.definition;
+  const initializing = transition(state.status ?? "CREATED", "INITIALIZING");
+  const turnNumber = state.status === undefined ? 0 : (state.turn_number ?? 0) + 1;
+  if (turnNumber >= spec.execution_config.max_turns) {
+    throw new TurnLimitError(spec.execution_config.max_turns);
+  }
+  run.emit({ type: "status", status: initializing }, turnNumber);
+
+  const { input, message } = readInput(state, parts);
+  const keepsExecution = spec.execution_config.execution_scope === "thread" && turnNumber > 0;
+  return {
+    update: {
+      input,
+      messages: message === null ? [] : [message],
+      turn_number: turnNumber,
+      ...(keepsExecution ? {} : { execution: parts.initialExecution(input) }),
+      attempt: null,
+      attempt_number: 0,
+      current_step: null,
+      output: null,
+      status: transition(initializing, "PLANNING"),
+    },
+    turn: {
+      started_at: parts.clock.now().toISOString(),
+      usage_before: state.usage,
+      approach: "",
+      draft: null,
+      failed_attempts: [],
+      failure: null,
+    },
+    goto: "plan",
+  };
+};
+
+/** The checked input, and the message to add to the conversation when the input did not come as one. */
+function readInput(
+  state: GraphState,
+  { definition, ids }: LoopParts,
+): { input: unknown; message: BaseMessage | null } {
+  if (state.input !== null && state.input !== undefined) {
+    const input = checkInput(definition, state.input);
+    return { input, message: new HumanMessage({ content: inputText(input), id: ids() }) };
+  }
+  const last = state.messages.findLast((message) => HumanMessage.isInstance(message));
+  if (last === undefined) {
+    throw new InvalidInputError(definition.spec.name, [
+      "it has neither `input` nor a human message in `messages`",
+    ]);
+  }
+  return { input: checkInput(definition, { message: last.text }), message: null };
+}

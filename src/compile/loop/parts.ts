@@ -1,0 +1,32 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { Clock, IdSource } from "../../clock.ts";
+import type { ToolForm } from "../../context/step-messages.ts";
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { AgentTool } from "../../definition/tool.ts";
+import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
+import type { RunContext } from "../../state/channels.ts";
+
+/** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
+export interface LoopParts {
+  readonly definition: AgentDefinition;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly tools: ReadonlyMap<string, AgentTool>;
+  /** The same array for every call, since models cache the binding by identity. */
+  readonly modelTools: readonly ModelTool[];
+  /** The definition's model, or the one a run asks for instead. */
+  model(context: RunContext | undefined): Promise<AgentModel> | AgentModel;
+  /** Tier 1 at the start of a turn: checked and frozen. */
+  initialExecution(input: unknown): unknown;
+  /** Tier 2 at the start of an attempt: checked and frozen. */
+  initialAttempt(input: unknown, execution: unknown, attemptNumber: number): unknown;
+  /** What every call begins with. */
+  opening(form: ToolForm): readonly BaseMessage[];
+}
+
+/** The nodes of the standard loop, named for the lifecycle. */
+export type LoopNodeName = "initialize" | "plan" | "reason" | "tools" | "reflect" | "finalize";
+
+export function toolFormOf(model: AgentModel): ToolForm {
+  return model.toolCalling ? "native" : "text";
+}

@@ -1,0 +1,21 @@
+import type { JsonSchema } from "../definition/json-schema.ts";
+import { parseJsonAnswer } from "../models/json-answer.ts";
+
+/** Whether an output schema is `{ message: string }`, so that an answer is plain text instead of JSON. */
+export function answersInText(outputSchema: JsonSchema): boolean {
+  const properties = outputSchema["properties"];
+  if (typeof properties !== "object" || properties === null) return false;
+  const names = Object.keys(properties);
+  const message = (properties as Record<string, { type?: unknown } | undefined>)["message"];
+  return names.length === 1 && message?.type === "string";
+}
+
+/** An answer's text as the value that the output schema describes; not yet checked against it. */
+export function readAnswer(
+  text: string,
+  outputSchema: JsonSchema,
+): { readonly value: unknown } | { readonly problem: string } {
+  if (answersInText(outputSchema)) return { value: { message: text } };
+  const parsed = parseJsonAnswer(text);
+  return parsed.ok ? { value: parsed.value } : { problem: parsed.problem };
+}

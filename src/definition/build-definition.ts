@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../state/canonical-json.ts";
+import { deepFreeze } from "../state/freeze.ts";
+import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
+import { checkFromJsonSchema, type SchemaCheck } from "./json-schema.ts";
+import type { AgentSpec } from "./schema.ts";
+import type { AgentTool } from "./tool.ts";
+
+/** Puts a checked spec and the code beside it together, frozen. */
+export function buildDefinition(parts: {
+  spec: AgentSpec;
+  source?: string;
+  input?: SchemaCheck;
+  output?: SchemaCheck;
+  tools?: readonly AgentTool[];
+  behaviour?: AgentBehaviour<unknown, unknown, unknown, unknown>;
+}): AgentDefinition {
+  const { spec, source, tools = [], behaviour = {} } = parts;
+  const inline = tools.map((tool) => tool.definition);
+  return Object.freeze({
+    spec: deepFreeze(spec),
+    hash: createHash("sha256").update(canonicalJson({ spec, inline })).digest("hex"),
+    ...(source !== undefined && { source }),
+    input: parts.input ?? checkFromJsonSchema(spec.input_schema),
+    output: parts.output ?? checkFromJsonSchema(spec.output_schema),
+    tools: Object.freeze([...tools]),
+    behaviour: Object.freeze(behaviour),
+  });
+}

@@ -1,0 +1,42 @@
+import { open } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import { errorMessage } from "../errors.ts";
+import type { AgentDefinition } from "./agent-definition.ts";
+import { DefinitionFileError, parseDefinition } from "./parse-definition.ts";
+
+/** Bytes of a definition file. */
+export const maxDefinitionBytes = 1_048_576;
+
+/**
+ * Loads and checks an agent definition from a `.yaml`, `.yml` or `.json` file.
+ *
+ * @throws DefinitionFileError for a file that is missing, too large or no YAML; InvalidDefinitionError with every
+ * problem of the definition, each with line, column and path
+ */
+export async function loadAgent(path: string): Promise<AgentDefinition> {
+  const extension = extname(path).toLowerCase();
+  if (![".yaml", ".yml", ".json"].includes(extension)) {
+    throw new DefinitionFileError(path, "expected a .yaml, .yml or .json file");
+  }
+  return parseDefinition(await readBounded(path), path, resolve(path));
+}
+
+async function readBounded(path: string): Promise<string> {
+  const handle = await open(path, "r").catch((cause: NodeJS.ErrnoException) => {
+    const problem = cause.code === "ENOENT" ? "there is no such file" : errorMessage(cause);
+    throw new DefinitionFileError(path, problem, { cause });
+  });
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw new DefinitionFileError(path, "expected a file, found a folder");
+    if (stat.size > maxDefinitionBytes) {
+      throw new DefinitionFileError(
+        path,
+        `the file has ${stat.size.toLocaleString("en")} bytes, the limit is ${maxDefinitionBytes.toLocaleString("en")}`,
+      );
+    }
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}

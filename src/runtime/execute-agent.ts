@@ -1,0 +1,200 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  compileAgentWith,
+  type AgentGraph,
+  type CompileServices,
+} from "../compile/compile-agent.ts";
+import { checkInput } from "../compile/input.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { StratagraphError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import type { GraphState, RunContext } from "../state/channels.ts";
+import type { AgentEvent } from "../state/event.ts";
+import { transition, type Status } from "../state/lifecycle.ts";
+import type { StepRecord } from "../state/step-record.ts";
+import { stepsOfTurn, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
+import { noUsage, usageSince, type Usage } from "../state/usage.ts";
+import { checkThreadId } from "./thread-id.ts";
+import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
+
+export interface ExecuteOptions {
+  /** The conversation to go on with. 1 to 255 characters. Default: a new one. */
+  readonly threadId?: string;
+  /** Aborting it ends the turn CANCELLED; the thread can be resumed. */
+  readonly signal?: AbortSignal;
+  /** `provider:model` instead of the definition's. */
+  readonly model?: string;
+  /** 0.0 to 2.0, instead of the definition's. */
+  readonly temperature?: number;
+  /** Called in order with everything that happens; must not throw. */
+  readonly onEvent?: (event: AgentEvent) => void;
+  /** Called with the deltas of the text that models write. */
+  readonly onToken?: (text: string) => void;
+}
+
+/** One attempt of a turn; the accepted one has no errors. */
+export interface AttemptOutcome {
+  readonly attempt_number: number;
+  readonly errors: readonly string[];
+}
+
+export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unknown> {
+  /** Null unless `status` is COMPLETED. */
+  readonly output: Output | null;
+  readonly status: Status;
+  readonly state: AgentState<Exec, Attempt>;
+  /** The records of this turn. */
+  readonly steps: readonly StepRecord[];
+  /** What this turn has spent. */
+  readonly usage: Usage;
+  readonly attempts: readonly AttemptOutcome[];
+  /** True when the answer was made from what was known because `max_iterations` was reached. */
+  readonly incomplete: boolean;
+  /** Why the turn FAILED; else null. */
+  readonly failure: TurnFailure | null;
+  readonly threadId: string;
+}
+
+/** `threadId` or resuming was asked for, and nothing keeps threads. */
+export class NoCheckpointerError extends StratagraphError {
+  readonly code = "no_checkpointer";
+
+  constructor() {
+    super(
+      "Threads need a checkpointer. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).",
+    );
+  }
+}
+
+const graphs = new WeakMap<CompileServices, WeakMap<AgentDefinition, Promise<AgentGraph>>>();
+
+/** Compiles an agent once for each set of services. */
+function graphOf(definition: AgentDefinition, services: CompileServices): Promise<AgentGraph> {
+  const known = graphs.get(services) ?? new WeakMap<AgentDefinition, Promise<AgentGraph>>();
+  graphs.set(services, known);
+  const graph = known.get(definition) ?? compileAgentWith(definition, services);
+  known.set(definition, graph);
+  graph.catch(() => known.delete(definition));
+  return graph;
+}
+
+/**
+ * Runs one turn of an agent, or with `input: null` goes on with the thread's unfinished or cancelled turn. A turn that
+ * goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
+ *
+ * @throws InvalidInputError, InvalidThreadIdError, UnfinishedTurnError, NothingToResumeError, NoCheckpointerError, and
+ * what compiling throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its contract
+ */
+export async function executeAgentWith<Input, Output, Exec, Attempt>(
+  definition: AgentDefinition<Input, Output, Exec, Attempt>,
+  input: Input | null,
+  options: ExecuteOptions & { services: CompileServices },
+): Promise<ExecuteResult<Output, Exec, Attempt>> {
+  const { services } = options;
+  const general = definition as AgentDefinition;
+  const durable = services.checkpointer !== undefined;
+  if (!durable && (input === null || options.threadId !== undefined)) {
+    throw new NoCheckpointerError();
+  }
+  const threadId = checkThreadId(options.threadId ?? services.ids());
+  if (input !== null) checkInput(general, input);
+  const graph = await graphOf(general, services);
+
+  const thread: RunnableConfig = { configurable: { thread_id: threadId } };
+  const start = !durable
+    ? thread
+    : input === null
+      ? await startOfResumption(graph, thread, threadId)
+      : await startOfNewTurn(graph, thread, threadId);
+  const run = { graph, start, options, input, definition: general };
+  const values = await streamTurn(run);
+  const final =
+    values.cancelled && durable ? await markCancelled(graph, thread, values.state) : values.state;
+  return toResult(final, threadId) as ExecuteResult<Output, Exec, Attempt>;
+}
+
+interface TurnRun {
+  readonly graph: AgentGraph;
+  readonly start: RunnableConfig;
+  readonly options: ExecuteOptions;
+  readonly input: unknown;
+  readonly definition: AgentDefinition;
+}
+
+/** Streams the run, hands on its events, and returns the last state. An aborted signal is a result, not an error. */
+async function streamTurn(
+  run: TurnRun,
+): Promise<{ readonly state: Partial<GraphState>; readonly cancelled: boolean }> {
+  const { options, definition } = run;
+  const frequency = definition.spec.execution_config.checkpoint_frequency;
+  const context: RunContext = {
+    ...(options.model !== undefined && { model: options.model }),
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+  };
+  let state: Partial<GraphState> = {};
+  try {
+    const stream = await run.graph.stream(
+      run.input === null ? null : ({ input: run.input } as never),
+      {
+        ...run.start,
+        context: context as never,
+        durability: frequency === "every_turn" ? "exit" : "async",
+        streamMode: [
+          "values",
+          ...(options.onEvent ? (["custom"] as const) : []),
+          ...(options.onToken ? (["messages"] as const) : []),
+        ],
+        ...(options.signal && { signal: options.signal }),
+      },
+    );
+    for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) {
+      if (mode === "values") state = chunk as Partial<GraphState>;
+      else if (mode === "custom") options.onEvent?.(chunk as AgentEvent);
+      else options.onToken?.(tokenText(chunk));
+    }
+  } catch (thrown) {
+    if (!options.signal?.aborted) throw thrown;
+    return { state: { ...state, status: "CANCELLED", output: null }, cancelled: true };
+  }
+  return { state, cancelled: false };
+}
+
+function tokenText(chunk: unknown): string {
+  const message = (chunk as [{ text?: string; getType?(): string }])[0];
+  return message.getType?.() === "ai" ? (message.text ?? "") : "";
+}
+
+/** Ends a cancelled turn in the thread itself, so that every other reader sees it; the run can go on from before. */
+async function markCancelled(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  streamed: Partial<GraphState>,
+): Promise<Partial<GraphState>> {
+  const stored = (await graph.getState(thread)).values as Partial<GraphState>;
+  const status = transition(stored.status ?? "CREATED", "CANCELLED");
+  await graph.updateState(thread, { status } as never, "finalize");
+  return { ...streamed, ...stored, status, output: null };
+}
+
+function toResult(state: Partial<GraphState>, threadId: string): ExecuteResult {
+  const turn = state.turn;
+  const failed = turn?.failed_attempts ?? [];
+  const accepted =
+    state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
+  const usage = state.usage ?? noUsage;
+  return {
+    output: state.output ?? null,
+    status: state.status ?? "CREATED",
+    state: { execution: state.execution, attempt: state.attempt },
+    steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
+    usage: turn === undefined ? usage : usageSince(turn.usage_before, usage),
+    attempts: [...failed.map(outcomeOf), ...accepted],
+    incomplete: turn?.draft?.incomplete ?? false,
+    failure: turn?.failure ?? null,
+    threadId,
+  };
+}
+
+function outcomeOf({ attempt_number, errors }: FailedAttempt): AttemptOutcome {
+  return { attempt_number, errors };
+}

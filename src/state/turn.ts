@@ -1,0 +1,91 @@
+import { appendFold } from "./append-fold.ts";
+import type { StepRecord } from "./step-record.ts";
+import type { Usage } from "./usage.ts";
+
+/** Why a turn failed. `cause` is a stable word: `attempts_exhausted`, `turn_timeout` or the code of an error. */
+export interface TurnFailure {
+  readonly cause: string;
+  readonly message: string;
+}
+
+/** An attempt that ended without an accepted output, and why. */
+export interface FailedAttempt {
+  readonly attempt_number: number;
+  readonly errors: readonly string[];
+  /** The answer that was refused; null when the attempt gave none. */
+  readonly answer: string | null;
+}
+
+/** What the reasoning gave to be judged: an answer, or the reason why there is none. */
+export type Draft =
+  | { readonly answer: string; readonly incomplete: boolean; readonly problem: null }
+  | { readonly answer: null; readonly incomplete: false; readonly problem: string };
+
+/** Bookkeeping of the turn under way; every node replaces it whole. */
+export interface TurnState {
+  /** ISO 8601. */
+  readonly started_at: string;
+  /** Active milliseconds so far: neither waiting for people nor the time between a crash and its resumption counts. */
+  readonly elapsed_ms: number;
+  /** What the thread had spent when the turn began. */
+  readonly usage_before: Usage;
+  /** Deep mode: the strategy of the attempt. */
+  readonly approach: string;
+  /** Set from the last reasoning step of an attempt on, until the attempt is judged and the turn is over. */
+  readonly draft: Draft | null;
+  readonly failed_attempts: readonly FailedAttempt[];
+  /** Set when the turn has FAILED. */
+  readonly failure: TurnFailure | null;
+}
+
+/** What the reasoning looks up about the steps of the turn under way. */
+export interface TurnSteps {
+  /** The last turn's, in order. */
+  readonly steps: readonly StepRecord[];
+  /** Those of its last attempt. */
+  readonly attempt: readonly StepRecord[];
+  readonly callIds: ReadonlySet<string>;
+  readonly toolCalls: number;
+}
+
+interface MutableTurnSteps {
+  steps: StepRecord[];
+  attempt: StepRecord[];
+  callIds: Set<string>;
+  toolCalls: number;
+}
+
+const lastTurn = appendFold<StepRecord, MutableTurnSteps>(
+  () => ({ steps: [], attempt: [], callIds: new Set(), toolCalls: 0 }),
+  (turn, step) => {
+    const before = turn.steps.at(-1);
+    const sameTurn = before?.turn_number === step.turn_number;
+    if (!sameTurn) Object.assign(turn, { steps: [], callIds: new Set(), toolCalls: 0 });
+    if (!sameTurn || before.attempt_number !== step.attempt_number) turn.attempt = [];
+    turn.steps.push(step);
+    turn.attempt.push(step);
+    turn.toolCalls += step.tool_results.length;
+    for (const { id } of step.tool_predictions) turn.callIds.add(id);
+  },
+);
+
+const noSteps: TurnSteps = { steps: [], attempt: [], callIds: new Set(), toolCalls: 0 };
+
+/** The steps of the turn under way, which stand at the end of the list. Costs what was added since the last call. */
+export function turnSteps(
+  steps: readonly StepRecord[],
+  under: { readonly turnNumber: number; readonly attemptNumber: number },
+): TurnSteps {
+  const turn = lastTurn(steps);
+  const last = turn.steps.at(-1);
+  if (last?.turn_number !== under.turnNumber) return noSteps;
+  return last.attempt_number === under.attemptNumber ? turn : { ...turn, attempt: [] };
+}
+
+/** The steps of any turn. Costs what the thread is long: for results, not for the loop. */
+export function stepsOfTurn(
+  steps: readonly StepRecord[],
+  turnNumber: number,
+): readonly StepRecord[] {
+  return steps.filter((step) => step.turn_number === turnNumber);
+}

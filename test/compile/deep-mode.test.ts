@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import { testRuntime } from "../helpers/run-agent.ts";
+
+const look = defineTool({
+  name: "look",
+  description: "Looks.",
+  input_schema: z.object({ at: z.string() }),
+  handler: ({ at }) => `nothing at ${at}`,
+});
+const reflection = JSON.stringify({
+  reflection: "Nothing there.",
+  synthesis: "One place less.",
+  progress: "advancing",
+  hypothesis: { belief: "it is in b", test: "look at b" },
+  approach: "Go on with b.",
+});
+
+describe("deep mode", () => {
+  it("chooses an approach, plans before and reflects after each step, and judges the answer", async () => {
+    const agent = defineAgent({ name: "deep", tools: [look], execution_config: { mode: "deep" } });
+    const { runtime, model } = await testRuntime([
+      "Look everywhere.",
+      "Look at a first.",
+      { text: "Looking.", calls: [{ name: "look", args: { at: "a" } }] },
+      reflection,
+      "Answer now.",
+      "It is in b.",
+      '{"accepted": true, "reasons": []}',
+    ]);
+    const { steps, status, usage } = await executeAgent(agent, { message: "find" }, { runtime });
+    expect(status).toBe("COMPLETED");
+    expect(usage.llm_calls).toBe(7);
+    expect(steps[0]).toMatchObject({
+      mode: "deep",
+      approach: "Go on with b.",
+      planning: "Look at a first.",
+      reflection: "Nothing there.",
+      synthesis: "One place less.",
+      progress: "advancing",
+      hypothesis: { belief: "it is in b", test: "look at b" },
+      usage: { llm_calls: 3, tool_calls: 1 },
+    });
+    expect(steps[1]).toMatchObject({ approach: "Go on with b.", planning: "Answer now." });
+    expect(model.read(5).at(-1)).toBe(
+      "human: Approach: Go on with b.\nReflection on the last step: Nothing there.\nPlan for this step: Answer now.",
+    );
+    expect(model.requests.map((r) => r.tools !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it("begins another attempt when the model refuses its own answer", async () => {
+    const agent = defineAgent({
+      name: "judge",
+      execution_config: { mode: "deep", max_attempts: 2 },
+    });
+    const { runtime } = await testRuntime([
+      "approach",
+      "plan",
+      "First.",
+      '{"accepted": false, "reasons": ["too short"]}',
+      "approach 2",
+      "plan 2",
+      "Second, longer.",
+      '{"accepted": true}',
+    ]);
+    const result = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(result.attempts).toEqual([
+      { attempt_number: 0, errors: ["too short"] },
+      { attempt_number: 1, errors: [] },
+    ]);
+    expect(result.output).toEqual({ message: "Second, longer." });
+  });
+
+  it("is empty of planning and reflection in fast mode", async () => {
+    const { runtime } = await testRuntime(["hi"]);
+    const { steps } = await executeAgent(
+      defineAgent({ name: "fast" }),
+      { message: "go" },
+      { runtime },
+    );
+    expect(steps[0]).toMatchObject({ mode: "fast", planning: "", reflection: "", approach: "" });
+  });
+
+  it("is what a stuck step is raised to once, before the attempt ends", async () => {
+    const agent = defineAgent({
+      name: "stuck",
+      tools: [look],
+      execution_config: { max_attempts: 1, max_iterations: 20 },
+    });
+    const same = { calls: [{ name: "look", args: { at: "a" } }] };
+    const { runtime } = await testRuntime([same, same, same, "plan", same, reflection, same]);
+    const result = await executeAgent(agent, { message: "find" }, { runtime });
+    expect(result.steps.map((s) => s.mode)).toEqual(["fast", "fast", "fast", "deep"]);
+    expect(result.status).toBe("FAILED");
+    expect(result.attempts[0]?.errors[0]).toContain("look");
+  });
+});

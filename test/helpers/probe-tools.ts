@@ -1,0 +1,51 @@
+import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/json-schema.ts";
+import type {
+  StatefulTool,
+  StatelessTool,
+  ToolDefinition,
+  ToolPersistence,
+} from "../../src/definition/tool.ts";
+
+interface ToolOptions {
+  name?: string;
+  input?: JsonSchema;
+  output?: JsonSchema;
+  timeoutMs?: number;
+  maxResultBytes?: number;
+}
+
+function toolParts(options: ToolOptions, persistence: ToolPersistence) {
+  const inputSchema = options.input ?? { type: "object" };
+  const definition: ToolDefinition = {
+    name: options.name ?? "probe",
+    description: "A tool of a test.",
+    input_schema: inputSchema,
+    ...(options.output && { output_schema: options.output }),
+    execution: {
+      timeout_ms: options.timeoutMs ?? 1_000,
+      max_result_bytes: options.maxResultBytes ?? 1_000,
+    },
+    persistence,
+    version: "1.0.0",
+    is_builtin: false,
+  };
+  const output = options.output && checkFromJsonSchema(options.output);
+  return { definition, input: checkFromJsonSchema(inputSchema), ...(output && { output }) };
+}
+
+export function statelessTool(run: StatelessTool["run"], options: ToolOptions = {}): StatelessTool {
+  return { kind: "stateless", ...toolParts(options, "none"), run };
+}
+
+/** `reduce` may return what the type forbids, to see it refused. */
+export function statefulTool(
+  reduce: (...args: Parameters<StatefulTool["reduce"]>) => unknown,
+  options: ToolOptions & { persistence?: ToolPersistence } = {},
+): StatefulTool {
+  const parts = toolParts(options, options.persistence ?? "execution");
+  return { kind: "stateful", ...parts, reduce: reduce as StatefulTool["reduce"] };
+}
+
+export function callOf(args: Record<string, unknown> = {}, name = "probe", id = "call-1") {
+  return { id, name, args, reason: "" };
+}

@@ -1,0 +1,38 @@
+import { MemorySaver, type BaseCheckpointSaver } from "@langchain/langgraph";
+import { createRuntime, type Runtime } from "../../src/app.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { AgentEvent } from "../../src/state/event.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { ScriptedModel, type ScriptedReply } from "./scripted-model.ts";
+
+export interface TestRun {
+  readonly runtime: Runtime;
+  readonly model: ScriptedModel;
+  readonly clock: ManualClock;
+  readonly events: AgentEvent[];
+  /** Pass as `onEvent`. */
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+/** A runtime in memory with a scripted model, a clock that stands still and ids that count. */
+export async function testRuntime(
+  script: readonly ScriptedReply[],
+  options: {
+    toolCalling?: boolean;
+    checkpointer?: BaseCheckpointSaver | false;
+    clock?: Clock;
+  } = {},
+): Promise<TestRun> {
+  const model = new ScriptedModel(script, options.toolCalling ?? true);
+  const clock = new ManualClock();
+  let made = 0;
+  const runtime = await createRuntime({
+    models: model,
+    checkpointer: options.checkpointer ?? new MemorySaver(),
+    clock: options.clock ?? clock,
+    ids: () => `id-${String((made += 1)).padStart(4, "0")}`,
+    env: {},
+  });
+  const events: AgentEvent[] = [];
+  return { runtime, model, clock, events, onEvent: (event) => void events.push(event) };
+}

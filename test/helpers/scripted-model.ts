@@ -1,0 +1,62 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { AgentModel, ModelRequest, ModelSource } from "../../src/models/agent-model.ts";
+
+/** What the model says next: a text, calls, or something to do (throw, wait for the signal). */
+export type ScriptedReply =
+  | string
+  | {
+      readonly text?: string;
+      readonly calls: readonly { name: string; args: object; id?: string }[];
+    }
+  | ((request: ModelRequest, config: RunnableConfig) => AIMessage | Promise<AIMessage>);
+
+/** A model that says what the script says, in order, and keeps what it was asked. */
+export class ScriptedModel implements ModelSource {
+  readonly requests: ModelRequest[] = [];
+  #calls = 0;
+
+  constructor(
+    readonly script: readonly ScriptedReply[],
+    readonly toolCalling = true,
+  ) {}
+
+  async resolve(): Promise<AgentModel> {
+    return {
+      ref: "test:scripted",
+      toolCalling: this.toolCalling,
+      call: async (request, config) => {
+        const reply = this.script[this.requests.length];
+        this.requests.push(request);
+        if (reply === undefined)
+          throw new Error(`The script has no reply ${this.requests.length}.`);
+        return {
+          message: await this.#message(reply, request, config),
+          usage: { tokens_in: 10, tokens_out: 5, llm_calls: 1, tool_calls: 0, cost_usd: 0.001 },
+          model: "test:scripted",
+          fallback: null,
+        };
+      },
+    };
+  }
+
+  /** The texts of what was read for one call, by role. */
+  read(call: number): string[] {
+    return (this.requests[call]?.messages ?? []).map(
+      (message: BaseMessage) => `${message.getType()}: ${message.text}`,
+    );
+  }
+
+  async #message(reply: ScriptedReply, request: ModelRequest, config: RunnableConfig) {
+    if (typeof reply === "function") return reply(request, config);
+    if (typeof reply === "string") return new AIMessage(reply);
+    return new AIMessage({
+      content: reply.text ?? "",
+      tool_calls: reply.calls.map(({ id, name, args }) => ({
+        id: id ?? `call_${(this.#calls += 1)}`,
+        name,
+        args: args as Record<string, unknown>,
+      })),
+    });
+  }
+}
