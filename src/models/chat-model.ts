@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { ModelRequest, ModelTool } from "./agent-model.ts";
-import { BadReply, BrokenStream } from "./failure.ts";
+import { BadReply } from "./failure.ts";
 import type { Price } from "./prices.ts";
 
 /** One LangChain chat model under its name, without retries or fallback. */
@@ -13,7 +13,7 @@ export interface ChatModel {
   readonly price: Price;
   /**
    * One request; the messages array is passed on as it is.
-   * @throws whatever the model throws, BadReply, BrokenStream, or the signal's reason as soon as it aborts
+   * @throws whatever the model throws, BadReply, or the signal's reason as soon as it aborts
    */
   ask(request: ModelRequest, config: RunnableConfig): Promise<AIMessage>;
 }
@@ -72,22 +72,7 @@ function checkReply(message: BaseMessage | undefined): AIMessage {
   if (message?.type !== "ai") {
     throw new BadReply(`Expected an assistant message, got ${message?.type ?? "nothing"}`);
   }
-  const reply = message as AIMessage;
-  if (stoppedShort(reply)) {
-    throw new BrokenStream("The stream ended before the reply was finished");
-  }
-  return reply;
-}
-
-/** OpenAI's protocol ends every reply with a finish reason; a stream that was closed in the middle has none. */
-function stoppedShort(reply: AIMessage): boolean {
-  const about = reply.response_metadata as { model_provider?: unknown; finish_reason?: unknown };
-  return (
-    about.model_provider === "openai" &&
-    "concat" in reply &&
-    typeof about.finish_reason !== "string" &&
-    !("status" in about)
-  );
+  return message as AIMessage;
 }
 
 /** Not every model listens to its signal; the caller is let go at once either way. */

@@ -112,7 +112,7 @@ interface Found {
 /** The options that are set, in a fixed order. */
 function given(options: ModelOptions): ModelOptions {
   const set = Object.entries(options).filter(([, value]) => value !== undefined && value !== "");
-  return Object.fromEntries(set.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(set.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function taken(wanted: ModelOptions, takes: ModelProvider["options"]): ModelOptions {

@@ -37,7 +37,7 @@ export const fallbackReasons: ReadonlySet<FailureReason> = new Set([
   "bad_reply",
 ] as const);
 
-/** Thrown by {@link checkReply}'s callers for replies that are none; classified as `bad_reply`. */
+/** Thrown for a reply that is none; classified as `bad_reply`. */
 export class BadReply extends Error {
   override readonly name = "BadReply";
 }

@@ -5,7 +5,7 @@ type EncodingName = "o200k_base" | "cl100k_base";
 
 /**
  * Longest run of letters, of spaces or of signs that is encoded in one go: byte pair encoding takes quadratic time in it.
- * Longer ones are cut there, which may count one token too many at each cut; other texts are counted exactly.
+ * Longer ones are cut there, which may count a token too many at each cut; other texts are counted exactly.
  */
 const longestRun = 256;
 
@@ -46,8 +46,8 @@ async function loadCounter(name: EncodingName): Promise<TokenCounter> {
   return (text) => countInRuns(text, (part) => count(part, asText));
 }
 
-/** One match per run of letters, spaces, digits or other signs. */
-const run = /[\p{L}\p{M}]+|\s+|\p{N}+|[^\s\p{L}\p{M}\p{N}]+/gu;
+/** One match per run of letters, spaces or signs; digits are parted into threes anyway. */
+const run = /[\p{L}\p{M}]+|\s+|[^\s\p{L}\p{M}\p{N}]+/gu;
 
 function countInRuns(text: string, count: TokenCounter): number {
   if (text.length <= longestRun) return count(text);

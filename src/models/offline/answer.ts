@@ -19,8 +19,9 @@ function tell(request: string, one: Outcome): string {
   if (one.failed) return `${one.name} did not succeed: ${clip(one.text)}`;
   const count = countIn(request, one);
   if (count !== null) return String(count);
-  if (one.value !== undefined) return compact(one.value, stemsOf(request));
-  return extract(request, one.text);
+  if (one.value === undefined) return extract(request, one.text);
+  const text = longTextIn(one.value);
+  return text === null ? compact(one.value, stemsOf(request)) : extract(request, text);
 }
 
 const countQuestion = /\b(?:how many|number of|count(?:s|ing)?(?: the| all)?(?: of)?)\s+(.+)/i;
@@ -30,24 +31,34 @@ export function countIn(request: string, one: Outcome): number | null {
   const counted = countQuestion.exec(request)?.[1];
   if (counted === undefined) return null;
   if (typeof one.value === "number") return one.value;
-  if (isRecord(one.value)) {
-    const own = Object.entries(one.value).find(
-      ([key, value]) => /count|total|number|matches/i.test(key) && typeof value === "number",
-    );
-    if (own !== undefined) return own[1] as number;
-  }
-  const lists = isRecord(one.value) ? Object.values(one.value).filter(Array.isArray) : [];
-  const items: unknown = Array.isArray(one.value) ? one.value : lists[0];
   const wanted = wantedWords(counted);
-  if (Array.isArray(items))
-    return matching(
-      items.map((item) => JSON.stringify(item)),
-      wanted,
-    );
-  if (one.value !== undefined) return null;
-  const lines = one.text.split("\n").filter((line) => line.trim() !== "");
-  if (/\bwords?\b/i.test(counted) && wanted.length === 0) return wordsOf(one.text).length;
-  return matching(lines, wanted);
+  const text = one.value === undefined ? one.text : longTextIn(one.value);
+  if (text !== null) {
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    const countsWords = /\bwords?\b/i.test(counted) && wanted.length === 0;
+    return countsWords ? wordsOf(text).length : matching(lines, wanted);
+  }
+  const figure = figureIn(one.value);
+  const items = Array.isArray(one.value)
+    ? (one.value as unknown[])
+    : isRecord(one.value)
+      ? Object.values(one.value).find(Array.isArray)
+      : undefined;
+  if (items === undefined) return figure;
+  const hits = matching(
+    items.map((own) => JSON.stringify(own)),
+    wanted,
+  );
+  // A list may be cut short; its own figure then counts the rest as well.
+  return hits === items.length ? (figure ?? hits) : hits;
+}
+
+function figureIn(value: unknown): number | null {
+  if (!isRecord(value)) return null;
+  const own = Object.entries(value).find(
+    ([key, number]) => /count|total|number|matches/i.test(key) && typeof number === "number",
+  );
+  return (own?.[1] as number | undefined) ?? null;
 }
 
 /** Marked words, else words that are no name for a unit; a unit alone counts everything. */
@@ -56,10 +67,21 @@ function wantedWords(counted: string): string[] {
   if (marked.length > 0) return marked;
   const bare = pathsIn(counted).reduce((left, path) => left.replaceAll(path, " "), counted);
   const head = bare.split(/\b(?:are|is|in|does|do|did|has|have|of|there|occur|appear)\b/i)[0] ?? "";
+  const kinds = head.split(/\W+/).flatMap((word) => endings.get(word.toLowerCase()) ?? []);
+  if (kinds.length > 0) return kinds;
   const units =
-    /^(lines?|entr(y|ies)|items?|rows?|files?|matches|results?|words?|times|documents?|folders?)$/i;
+    /^(lines?|entr(y|ies)|items?|rows?|files?|matches|results?|words?|times|documents?|folders?|mentions?|contains?|includes?|match|say|says)$/i;
   return head.split(/\W+/).filter((word) => word !== "" && !units.test(word) && !isStopWord(word));
 }
+
+const endings = new Map([
+  ["typescript", [".ts"]],
+  ["javascript", [".js"]],
+  ["markdown", [".md"]],
+  ["python", [".py"]],
+  ["json", [".json"]],
+  ["yaml", [".y"]],
+]);
 
 function matching(lines: readonly string[], words: readonly string[]): number {
   const stems = words.map((word) => word.toLowerCase().replace(/s$/, ""));
@@ -67,26 +89,43 @@ function matching(lines: readonly string[], words: readonly string[]): number {
   return words.length === 0 ? lines.length : hits.length;
 }
 
-/** A structured value in one line, the parts that were asked about first. */
+/** The text that a result wraps, as the content of a file. */
+function longTextIn(value: unknown): string | null {
+  if (!isRecord(value)) return null;
+  const texts = Object.values(value).filter((own) => typeof own === "string");
+  return texts.find((text) => text.length > 200 || text.includes("\n")) ?? null;
+}
+
+/** A structured value in short: the parts that were asked about first; of a list with its bookkeeping, the list. */
 export function compact(value: unknown, asked: ReadonlySet<string>): string {
-  if (!isRecord(value)) {
-    if (!Array.isArray(value)) return String(value);
-    return clip(value.map((item) => (isRecord(item) ? braced(item) : plain(item))).join(", "));
-  }
+  if (Array.isArray(value))
+    return clip(value.length === 0 ? "nothing" : value.map(item).join("\n"));
+  if (!isRecord(value)) return String(value);
   const entries = Object.entries(value);
   const only = entries.length === 1 ? entries[0]?.[1] : undefined;
   if (only !== undefined && !isRecord(only)) return compact(only, asked);
+  const lists = entries.filter(([, own]) => Array.isArray(own));
+  const isListing = entries.some(([key]) => /^(total|count|truncated|next)/i.test(key));
+  if (lists.length === 1 && isListing) return compact(lists[0]?.[1], asked);
   const rank = ([key]: [string, unknown]) => -overlap(asked, key);
   const sorted = entries
     .map((entry, i) => ({ entry, i }))
-    .sort((a, b) => rank(a.entry) - rank(b.entry) || a.i - b.i);
+    .toSorted((a, b) => rank(a.entry) - rank(b.entry) || a.i - b.i);
   return clip(sorted.map(({ entry: [key, own] }) => `${key}: ${plain(own)}`).join(", "));
 }
 
-function braced(item: Record<string, unknown>): string {
-  return `{${Object.entries(item)
-    .map(([key, own]) => `${key}: ${plain(own)}`)
-    .join(", ")}}`;
+/** An item of a list: a place with its text, else its name, else all of it. */
+function item(value: unknown): string {
+  if (!isRecord(value)) return plain(value);
+  const { line, text, name, title } = value;
+  const path = value["path"] ?? value["file"];
+  if (typeof text === "string" && typeof path === "string") {
+    return `${path}:${plain(line ?? "")}: ${text.trim()}`;
+  }
+  const called = path ?? name ?? title;
+  if (typeof called === "string") return called;
+  const parts = Object.entries(value).map(([key, own]) => `${key}: ${plain(own)}`);
+  return parts.join(", ");
 }
 
 function plain(value: unknown): string {
@@ -103,16 +142,17 @@ export function extract(request: string, text: string): string {
 
 /** At most `limit` sentences or lines that share a word with the request; none when nothing does. */
 export function relevant(request: string, text: string, limit: number): string[] {
-  const asked = stemsOf(request);
+  const bare = pathsIn(request).reduce((left, path) => left.replaceAll(path, " "), request);
+  const asked = stemsOf(bare);
   const scored = partsOf(text)
     .map((part, i) => ({ part, i, score: overlap(asked, part) }))
     .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score || a.i - b.i);
+    .toSorted((a, b) => b.score - a.score || a.i - b.i);
   const top = scored[0]?.score ?? 0;
   return scored
     .filter(({ score }) => score * 2 >= top)
     .slice(0, limit)
-    .sort((a, b) => a.i - b.i)
+    .toSorted((a, b) => a.i - b.i)
     .map(({ part }) => part);
 }
 
@@ -129,7 +169,7 @@ export function clip(text: string): string {
 
 /** The last number among the results; null when there is none. */
 export function lastNumber(outcomes: readonly Outcome[]): number | null {
-  for (const one of [...outcomes].reverse()) {
+  for (const one of outcomes.toReversed()) {
     const number = one.failed ? null : numberOf(one);
     if (number !== null) return Number(number);
   }

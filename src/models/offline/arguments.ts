@@ -81,7 +81,7 @@ function chosen(choices: readonly unknown[], required: boolean, search: Search):
 /** A value of the argument's name in an earlier result. */
 function earlier(name: string, { outcomes }: Search, required: boolean): unknown {
   if (!required) return undefined;
-  for (const { value } of [...outcomes].reverse()) {
+  for (const { value } of outcomes.toReversed()) {
     const found = valueUnder(name, value);
     if (found !== undefined && !isRecord(found)) return found;
   }
@@ -104,7 +104,14 @@ function findNumber(
       search.text,
     );
   const isLimit = /limit|max|count|top|size|results|number|^k$|^n$/i.test(name);
-  const said = near?.[1] ?? near?.[2] ?? (isLimit ? counted?.[1] : undefined);
+  // "the first 5 lines" says where to stop, not where to begin.
+  const begun = /\b(?:from|start(?:ing)?(?: at| from)?|after) (?:line |page |row )?(\d+)\b/i.exec(
+    search.text,
+  );
+  const isBegin = /start|from|offset|begin|skip/i.test(name);
+  const said = isBegin
+    ? begun?.[1]
+    : (near?.[1] ?? near?.[2] ?? (isLimit ? counted?.[1] : undefined));
   const number = said !== undefined ? Number(said) : required ? freeNumber(search) : undefined;
   if (number === undefined) return undefined;
   search.used.add(String(number));

@@ -100,7 +100,7 @@ function withoutOthers(text: string): string {
     .replace(/\b\d{1,2}:\d{2}(:\d{2})?\b/g, "#")
     .replace(/\b\d+(\.\d+){2,}\b/g, "#")
     .replace(/[\w.-]*[a-z_][\w.-]*\/[\w./-]*/g, "#")
-    .replace(/\b[a-z_]+[-_.]?\d[\w.-]*/g, (word) => (/^sqrt/.test(word) ? word : "#"));
+    .replace(/\b[a-z_]+[-_.]?\d[\w.-]*/g, (word) => (word.startsWith("sqrt") ? word : "#"));
 }
 
 const token = /sqrt|\d+(?:\.\d+)?|[-+*/^%()]|\S/g;

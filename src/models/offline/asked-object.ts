@@ -41,7 +41,7 @@ function plainest(about: string, said: string, failed: boolean): unknown {
     const bad = alternatives.find((one) => /stuck|fail|no\b|blocked/i.test(one));
     return failed && bad !== undefined ? bad : (alternatives[0] ?? "");
   }
-  if (/^bool/.test(about)) return !failed;
+  if (about.startsWith("bool")) return !failed;
   if (about.startsWith("[")) return [];
   if (/^(number|int)/.test(about)) return failed ? 0 : 1;
   if (about.startsWith("{")) return {};

@@ -1,7 +1,7 @@
 import { fillArguments } from "./arguments.ts";
 import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
 import type { OfflineTool } from "./offline-tool.ts";
-import { propertiesOf, stringKind, type Schema, type StringKind } from "./property-kind.ts";
+import { descriptionOf, propertiesOf, stringKind, type StringKind } from "./property-kind.ts";
 import type { Source } from "./source.ts";
 import { stemsOf, wordsOf } from "./words.ts";
 
@@ -49,7 +49,7 @@ function toolWords(tool: OfflineTool): ToolWords {
     description: stemsOf(tool.description),
     parameters: stemsOf(
       Object.entries(propertiesOf(tool.parameters))
-        .map(([name, schema]) => `${name} ${String(schema["description"] ?? "")}`)
+        .map(([name, schema]) => `${name} ${descriptionOf(schema)}`)
         .join(" "),
     ),
   };
@@ -103,15 +103,32 @@ function factScore(tool: OfflineTool, args: Record<string, unknown>, source: Sou
   let score = 0;
   for (const [name, schema] of Object.entries(propertiesOf(tool.parameters))) {
     if (!(name in args)) continue;
-    const kind = stringKind(name, schema as Schema);
+    const kind = stringKind(name, schema);
     const value = args[name];
     const isSaid = typeof value === "string" && isWritten(kind, value, source.text);
     if (isSaid) score += factWeights[kind] ?? 0;
     if (kind === "query" && isMarked(value, source.text)) score += 1.5;
   }
-  const listsFolders = stemsOf(tool.name).has("list");
-  const files = pathsIn(source.text).filter((path) => /\.[a-z0-9]{1,6}$/i.test(path));
-  return listsFolders && files.length > 0 ? score - 2 : score;
+  return score + pathScore(tool, args, source.text);
+}
+
+/** Folders are listed and files are read. */
+function pathScore(tool: OfflineTool, args: Record<string, unknown>, text: string): number {
+  const stems = stemsOf(tool.name);
+  const lists = stems.has("list");
+  if (!lists && !stems.has("read")) return 0;
+  const paths = Object.entries(propertiesOf(tool.parameters)).flatMap(([name, schema]) => {
+    const kind = stringKind(name, schema);
+    return (kind === "path" || kind === "folder") && name in args ? [String(args[name])] : [];
+  });
+  const namesFile = [...paths, ...pathsIn(text)].some(isFile);
+  if (lists) return (namesFile ? -2 : 0) + (/\bfiles\b/i.test(text) ? 1 : 0);
+  return namesFile ? 1 : -2;
+}
+
+/** By an ending, or written as README and Makefile are. */
+function isFile(path: string): boolean {
+  return /[^/.]\.[a-z0-9]{1,6}$|^[A-Z][A-Za-z]+$/.test(path) && !path.includes("*");
 }
 
 function isWritten(kind: StringKind, value: string, text: string): boolean {

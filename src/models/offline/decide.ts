@@ -40,7 +40,7 @@ function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): De
   if (tools.length === 0) return null;
   const parts = subtasksOf(conversation.request);
   for (const [i, part] of parts.entries()) {
-    const choice = choose(part, i === 0 ? enough : enough * 0.8, conversation, tools);
+    const choice = choose(part, i === 0 ? enough : thresholdOf(part), conversation, tools);
     if (choice !== null) return say(choice, part, parts.length, conversation);
   }
   for (const line of conversation.feedback) {
@@ -48,6 +48,13 @@ function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): De
     if (choice !== null) return say(choice, line, 1, conversation);
   }
   return null;
+}
+
+/** "… and count the lines" is about the result before, unless a tool is meant for just that. */
+function thresholdOf(part: string): number {
+  return /^(count|summari[sz]e|tell|say|explain|report|answer)\b/i.test(part)
+    ? enough * 1.7
+    : enough * 0.8;
 }
 
 /** Null when the part needs no tool, or its call was made. */

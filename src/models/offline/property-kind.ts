@@ -13,6 +13,7 @@ export type StringKind =
   | "timezone"
   | "date"
   | "query"
+  | "glob"
   | "message"
   | "name";
 
@@ -53,13 +54,22 @@ export function stringKind(name: string, schema: Schema): StringKind {
   if (format === "email") return "email";
   if (format === "date" || format === "date-time") return "date";
   const words = wordsOf(name).join(" ");
-  const description = typeof schema["description"] === "string" ? schema["description"] : "";
+  const description = descriptionOf(schema);
   const named = byName.find(([pattern]) => pattern.test(words))?.[1];
   // A general name like `input` says less than its description.
   const told = byDescription.find(([pattern]) => pattern.test(description))?.[1];
+  // Names such as *.md in the description tell a file pattern from a text pattern.
+  if (/pattern|glob|include|exclude/.test(words) && /\*\.?\w|\bglob\b/i.test(description)) {
+    return "glob";
+  }
   if (named === undefined || named === "message") return told ?? named ?? "name";
-  if (named === "path" && told === "folder" && !/\bfile\b/i.test(description)) return "folder";
+  if (named === "path" && /^(the |a )?(folder|directory)\b(?! or\b)/i.test(description))
+    return "folder";
   return named;
+}
+
+export function descriptionOf(schema: Schema): string {
+  return typeof schema["description"] === "string" ? schema["description"] : "";
 }
 
 /** The type a schema asks for; of several the first that is not null. */

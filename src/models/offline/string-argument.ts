@@ -52,6 +52,8 @@ function byKind(wanted: WantedString, search: Search): string | null {
       return free(emailsIn(text)) ?? free(emailsIn(before?.text ?? ""));
     case "date":
       return free(datesIn(text)) ?? free(datesIn(before?.text ?? ""));
+    case "glob":
+      return free(text.match(/(?<!\S)[\w./-]*\*[\w.*/-]*/g) ?? []);
     case "query":
       return queryFrom(wanted, search);
     case "message":
@@ -136,14 +138,14 @@ const tail = /\s+(?:appears?|occurs?|is used|are used|is mentioned)\b.*$/i;
 function queryFrom({ name, required }: WantedString, { text, used }: Search): string | null {
   const quoted = quotedIn(text).find((one) => !used.has(one));
   if (quoted !== undefined) return quoted;
-  const capitals = capitalsIn(text)[0];
+  const capitals = capitalsIn(text).find((one) => !used.has(one));
   if (capitals !== undefined) return capitals;
+  if (!required) return null;
   if (/question/i.test(name)) return text;
   const plain = text.replace(/[?.!]+$/, "");
   const phrase = about.exec(plain)?.[1] ?? asked.exec(plain)?.[1];
   const tidy = phrase?.replace(tail, "").replace(place, "").trim();
   if (tidy !== undefined && tidy !== "" && stemsOf(tidy).size > 0) return tidy;
-  if (!required) return null;
   const words = plain
     .split(/\s+/)
     .filter((word) => !isStopWord(word.replace(/\W/g, "")) && !used.has(word));

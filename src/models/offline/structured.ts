@@ -3,6 +3,7 @@ import type { Conversation } from "./conversation.ts";
 import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
 import { isRecord, valueUnder } from "./outcome.ts";
 import {
+  descriptionOf,
   enumOf,
   propertiesOf,
   requiredOf,
@@ -64,13 +65,13 @@ function isMentioned(name: string, { outcomes, request, feedback }: Conversation
 }
 
 function knownValue(name: string, { outcomes, request }: Conversation): unknown {
-  for (const one of [...outcomes].reverse()) {
+  for (const one of outcomes.toReversed()) {
     const found = one.failed ? undefined : valueUnder(name, one.value);
     if (found !== undefined) return found;
   }
   const label = wordsOf(name).join("[ _-]?");
   const sign = new RegExp(`(?:^|[\\n,;{(])\\s*"?${label}"?\\s*[:=]\\s*"?([^\\n,;"})]+)`, "i");
-  for (const text of [...outcomes.map((one) => one.text).reverse(), request]) {
+  for (const text of [...outcomes.map((one) => one.text).toReversed(), request]) {
     const found = sign.exec(text)?.[1]?.trim();
     if (found === undefined || found === "") continue;
     return /^-?\d+(\.\d+)?$/.test(found) ? Number(found) : found;
@@ -94,7 +95,7 @@ function choice(
 ): unknown {
   const { request, system, outcomes } = conversation;
   const asked = stemsOf(`${request} ${outcomes.map((one) => one.text).join(" ")}`);
-  const about = `${system}\n${String(schema["description"] ?? "")}`;
+  const about = `${system}\n${descriptionOf(schema)}`;
   let best = choices[0];
   let bestScore = -1;
   for (const one of choices) {
@@ -133,7 +134,7 @@ function numberFor(name: string, schema: Schema, type: string, conversation: Con
 }
 
 function booleanFor(name: string, schema: Schema, { outcomes, request }: Conversation): boolean {
-  const about = stemsOf(`${name} ${String(schema["description"] ?? "")}`);
+  const about = stemsOf(`${name} ${descriptionOf(schema)}`);
   const said = [...outcomes.map((one) => one.text), request].flatMap(partsOf);
   const best = said.find((part) => overlap(about, part) > 0) ?? "";
   if (best === "") return outcomes.length > 0 && outcomes.every((one) => !one.failed);
@@ -152,7 +153,7 @@ function stringFor(
   const facts = factsOf(stringKind(name, schema));
   const fact = facts && texts.flatMap(facts)[0];
   if (fact !== undefined && fact !== null) return fact;
-  const wanted = `${name} ${String(schema["description"] ?? "")} ${feedback.join(" ")}`;
+  const wanted = `${name} ${descriptionOf(schema)} ${feedback.join(" ")}`;
   const told =
     outcomes.length > 0
       ? answerFrom(`${request} ${wanted}`, outcomes)

@@ -15,7 +15,7 @@ const synonyms = new Map<string, string>(
     "calculate calc compute evaluate math arithmetic sum multiply divide subtract plus minus percent percentage solve",
     "time clock hour timezone",
     "list ls enumerate",
-    "read open cat view display print content say",
+    "read open cat view display show print content say",
     "search find grep locate lookup mention contain occurrence occur query",
     "count many tally",
     "folder directory dir",

@@ -13,11 +13,11 @@ export const ollama: ModelProvider = {
     "repeat_penalty",
   ],
   async create({ model, options, env }) {
-    const { ChatOllama } = await loadProvider(
+    const { AbortableOllama } = await loadProvider(
       "@langchain/ollama",
-      () => import("@langchain/ollama"),
+      () => import("./abortable-ollama.ts"),
     );
-    return new ChatOllama({
+    return new AbortableOllama({
       model,
       baseUrl: env["OLLAMA_BASE_URL"] || hostUrl(env["OLLAMA_HOST"]),
       maxRetries: 0,

@@ -22,7 +22,8 @@ export const openai: ModelProvider = {
       "@langchain/openai",
       () => import("@langchain/openai"),
     );
-    return new ChatOpenAI({
+    const { WholeCompletions } = await import("./whole-completions.ts");
+    const fields = {
       model,
       apiKey,
       configuration: { baseURL: named || publicUrl },
@@ -32,6 +33,7 @@ export const openai: ModelProvider = {
       ...(options.max_tokens !== undefined && { maxTokens: options.max_tokens }),
       ...(options.top_p !== undefined && { topP: options.top_p }),
       ...(options.seed !== undefined && { modelKwargs: { seed: options.seed } }),
-    });
+    };
+    return new ChatOpenAI({ ...fields, completions: new WholeCompletions(fields) });
   },
 };

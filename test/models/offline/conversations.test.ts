@@ -40,10 +40,15 @@ function ask(request: string, results: Results, system?: string) {
   return play([...opening, new HumanMessage(request)], results);
 }
 
+const sums = new Map([
+  ["17.5 / 100 * 2340 + 12", "421.5"],
+  ["6 * 7", "42"],
+  ["20 + 22", "42"],
+  ["42 * 3", "126"],
+  ["126 - 26", "100"],
+]);
 const arithmetic: Results = {
-  calculator: ({ expression }) =>
-    // The expressions are those of the tests below: digits, operators and parentheses.
-    String(Function(`return ${String(expression).replace("^", "**")}`)()),
+  calculator: ({ expression }) => sums.get(String(expression)) ?? "error: unexpected",
 };
 
 describe("the offline model in a conversation", () => {
@@ -237,5 +242,34 @@ describe("the offline model in a conversation", () => {
       accepted: true,
       reasons: [],
     });
+  });
+});
+
+describe("what the offline model says of structured results", () => {
+  const answerTo = (request: string, name: string, result: object) =>
+    ask(request, { [name]: JSON.stringify(result) }).answer.replace("[offline:rules] ", "");
+
+  it("counts by a listing's own figure, or by what the request narrows it to", () => {
+    const entries = [{ path: "a.ts" }, { path: "b.md" }, { path: "c.ts" }];
+    const listing = { entries, total: 900, truncated: true };
+    expect(answerTo("How many files are in src/?", "list_files", listing)).toBe("900");
+    expect(answerTo("How many TypeScript files are in src/?", "list_files", listing)).toBe("2");
+  });
+
+  it("counts lines in the content of a file", () => {
+    const file = { path: "a.log", content: "ERROR a\nINFO b\nERROR c", total_lines: 3 };
+    expect(answerTo("Read a.log and say how many ERROR lines it has", "read_file", file)).toBe("2");
+  });
+
+  it("shows places with their lines", () => {
+    const found = { matches: [{ file: "a.ts", line: 3, text: "  // TODO x" }], total: 1 };
+    expect(answerTo("Find where TODO appears in src/", "search_text", found)).toBe(
+      "a.ts:3: // TODO x",
+    );
+  });
+
+  it("says that a list is empty", () => {
+    const found = { matches: [], total: 0 };
+    expect(answerTo("Find where TODO appears in src/", "search_text", found)).toBe("nothing");
   });
 });

@@ -29,6 +29,7 @@ const table: readonly (readonly [string, string | null, object?])[] = [
   ["What does README.md say?", "read_file", { path: "README.md" }],
   ["Open the file 'notes/todo.txt' please.", "read_file", { path: "notes/todo.txt" }],
   ["Show me the contents of package.json", "read_file", { path: "package.json" }],
+  ["Which files are in the docs folder?", "list_files", { path: "docs" }],
   ["list the files in docs, then read docs/intro.md", "list_files", { path: "docs" }],
   [
     "List all files in src/models recursively",
@@ -83,8 +84,7 @@ describe("the offline model's first move", () => {
   const rows = table.map(([request, name, args]) => ({ request, name, args }));
   it.each(rows)("$request", ({ request, name, args }) => {
     const { calls } = decide([new HumanMessage(request)], all.map(offlineTool));
-    if (name === null) expect(calls).toEqual([]);
-    else expect(calls).toEqual([{ id: "call_1", name, args }]);
+    expect(calls).toEqual(name === null ? [] : [{ id: "call_1", name, args }]);
   });
 });
 
