@@ -7,10 +7,10 @@ export interface Price {
 /** By `provider:model`. An entry also holds for dated and tagged variants of its model (`gpt-4o-mini-2024-07-18`). */
 export type PriceTable = Readonly<Record<string, Price>>;
 
-/** The day the list prices below were last read from the providers' price pages. */
-export const pricesAsOf = "2025-09-01";
-
-/** List prices without discounts for cached or batched input. A model that is not here costs 0. */
+/**
+ * List prices on the providers' price pages of September 2025, without discounts for cached or batched input. A model that
+ * is not here costs 0.
+ */
 export const listPrices: PriceTable = Object.freeze({
   "openai:gpt-5": { input: 1.25, output: 10 },
   "openai:gpt-5-mini": { input: 0.25, output: 2 },

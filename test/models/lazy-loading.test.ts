@@ -19,7 +19,7 @@ it("loads no provider, tokenizer or offline model before one is resolved", () =>
       "tsx",
       "--import",
       `data:text/javascript,${encodeURIComponent(register)}`,
-      "src/models/index.ts",
+      "src/models/create-models.ts",
     ],
     { cwd: root, encoding: "utf8" },
   );

@@ -97,7 +97,7 @@ function longTextIn(value: unknown): string | null {
 }
 
 /** A structured value in short: the parts that were asked about first; of a list with its bookkeeping, the list. */
-export function compact(value: unknown, asked: ReadonlySet<string>): string {
+function compact(value: unknown, asked: ReadonlySet<string>): string {
   if (Array.isArray(value))
     return clip(value.length === 0 ? "nothing" : value.map(item).join("\n"));
   if (!isRecord(value)) return String(value);
@@ -133,7 +133,7 @@ function plain(value: unknown): string {
 }
 
 /** The sentences or lines of a text that share most words with the request, in their own order; a short text whole. */
-export function extract(request: string, text: string): string {
+function extract(request: string, text: string): string {
   const trimmed = text.trim();
   if (trimmed.length <= 400) return trimmed;
   const best = relevant(request, trimmed, mostLines);
@@ -163,7 +163,7 @@ export function partsOf(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-export function clip(text: string): string {
+function clip(text: string): string {
   return text.length > longestAnswer ? `${text.slice(0, longestAnswer)}…` : text;
 }
 

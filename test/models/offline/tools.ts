@@ -47,12 +47,6 @@ export const toolbox: readonly ModelTool[] = [
   }),
 ];
 
-export function tool(name: string): ModelTool {
-  const found = toolbox.find((one) => one.name === name);
-  if (found === undefined) throw new Error(`No tool ${name}`);
-  return found;
-}
-
 /** Further tools, each for one kind of argument. */
 export const others: readonly ModelTool[] = [
   define(
