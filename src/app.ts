@@ -1,21 +1,13 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
-import {
-  compileAgentWith,
-  type AgentGraph,
-  type CompileServices,
-} from "./compile/compile-agent.ts";
+import type { AgentGraph, CompileServices } from "./compile/compile-agent.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
-import { createModels } from "./models/create-models.ts";
-import {
-  executeAgentWith,
-  type ExecuteOptions,
-  type ExecuteResult,
-} from "./runtime/execute-agent.ts";
-import { createBuiltinTools } from "./tools/builtins/create-builtin-tools.ts";
-import { createToolRegistry } from "./tools/registry.ts";
+import type { CreateModelsOptions } from "./models/create-models.ts";
+import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+
+// What runs agents is loaded when it is first used, so that importing the package costs little more than its types.
 
 export interface RuntimeOptions {
   /** Postgres to keep threads in. Default: `DATABASE_URL` of `env`. */
@@ -30,7 +22,9 @@ export interface RuntimeOptions {
   readonly root?: string;
   /** `provider:model` for definitions that name none. */
   readonly defaultModel?: string;
-  /** Where models come from instead of the providers. */
+  /** Further providers, ready chat models, prices, retries. */
+  readonly modelOptions?: Omit<CreateModelsOptions, "env" | "clock" | "defaultModel">;
+  /** Where models come from instead of all that. */
   readonly models?: ModelSource;
   /** Environment variables: keys, `DATABASE_URL`, `STRATAGRAPH_MODEL`. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -45,11 +39,13 @@ export interface Runtime extends CompileServices {
 }
 
 /**
- * @throws DatabaseConnectionError, FolderLockedError when the database cannot be used; ToolClashError when two tools
+ * The embedded database is opened, and its folder locked, when it is first used.
+ *
+ * @throws DatabaseConnectionError when the Postgres server does not answer; ToolClashError when two tools
  * have one name
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const services = createServices(options);
+  const services = await createServices(options);
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
     return { ...services, checkpointer, close: async () => {} };
@@ -75,49 +71,68 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
  * Compiles an agent into a plain LangGraph graph. Without a runtime the graph has no checkpointer of its own, so that
  * an Agent Server or `langgraph dev` puts in theirs.
  *
- * @throws what {@link compileAgentWith} throws
+ * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
+ * MissingApiKeyError, ModelOptionError
  */
-export function compileAgent<Input, Output, Exec, Attempt>(
+export async function compileAgent<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
   runtime?: Runtime,
 ): Promise<AgentGraph> {
-  return compileAgentWith(definition as AgentDefinition, runtime ?? ephemeralServices());
+  const { compileAgentWith } = await import("./compile/compile-agent.ts");
+  return compileAgentWith(
+    definition as AgentDefinition,
+    runtime ?? (await servicesWithoutDatabase()),
+  );
 }
 
 /**
- * Runs one turn of an agent. Without a runtime nothing is kept.
+ * Runs one turn of an agent, or with `input: null` goes on with the thread's unfinished or cancelled turn. A turn that
+ * goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
+ * Without a runtime nothing is kept.
  *
- * @throws what {@link executeAgentWith} throws
+ * @throws InvalidInputError, InvalidThreadIdError, UnfinishedTurnError, NothingToResumeError, NoCheckpointerError, and
+ * what {@link compileAgent} throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its
+ * contract
+ * @example
+ * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });
  */
-export function executeAgent<Input, Output, Exec, Attempt>(
+export async function executeAgent<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
   input: NoInfer<Input> | null,
   options: ExecuteOptions & { readonly runtime?: Runtime } = {},
 ): Promise<ExecuteResult<Output, Exec, Attempt>> {
   const { runtime, ...rest } = options;
-  return executeAgentWith(definition, input, {
-    ...rest,
-    services: runtime ?? ephemeralServices(),
-  });
+  const { executeAgentWith } = await import("./runtime/execute-agent.ts");
+  const services = runtime ?? (await servicesWithoutDatabase());
+  return executeAgentWith(definition, input, { ...rest, services });
 }
 
-let ephemeral: CompileServices | undefined;
+let withoutDatabase: Promise<CompileServices> | undefined;
 
-function ephemeralServices(): CompileServices {
-  ephemeral ??= createServices({});
-  return ephemeral;
+/** Shared by all calls without a runtime. */
+function servicesWithoutDatabase(): Promise<CompileServices> {
+  withoutDatabase ??= createServices({});
+  return withoutDatabase;
 }
 
-function createServices(options: RuntimeOptions): CompileServices {
-  const clock = options.clock ?? systemClock;
-  const env = options.env ?? process.env;
-  const { defaultModel } = options;
+async function createServices(options: RuntimeOptions): Promise<CompileServices> {
+  const [{ createModels }, { createBuiltinTools }, { createToolRegistry }] = await Promise.all([
+    import("./models/create-models.ts"),
+    import("./tools/builtins/create-builtin-tools.ts"),
+    import("./tools/registry.ts"),
+  ]);
+  const { defaultModel, clock = systemClock, env = process.env } = options;
   return {
     clock,
     ids: options.ids ?? systemIds,
     models:
       options.models ??
-      createModels({ env, clock, ...(defaultModel !== undefined && { defaultModel }) }),
+      createModels({
+        ...options.modelOptions,
+        env,
+        clock,
+        ...(defaultModel !== undefined && { defaultModel }),
+      }),
     tools: createToolRegistry([
       ...createBuiltinTools({ root: options.root ?? process.cwd(), clock }),
       ...(options.tools ?? []),

@@ -1,3 +1,4 @@
+export { pinCheckpointer } from "../checkpointers/pin.ts";
 export {
   compileAgent,
   createRuntime,
@@ -5,9 +6,57 @@ export {
   type Runtime,
   type RuntimeOptions,
 } from "./app.ts";
-export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
-export { defineTool } from "./definition/define-tool.ts";
-export { loadAgent } from "./definition/load-agent.ts";
-export type { AgentDefinition } from "./definition/agent-definition.ts";
-export { ToolFailure } from "./tools/tool-failure.ts";
+export type { Clock, IdSource } from "./clock.ts";
 export type { AgentGraph } from "./compile/compile-agent.ts";
+export {
+  InactiveAgentError,
+  InitialStateError,
+  InvalidInputError,
+  TurnLimitError,
+  TurnTimeoutError,
+} from "./compile/errors.ts";
+export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
+export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
+export { defineTool, InvalidToolError } from "./definition/define-tool.ts";
+export type { JsonSchema } from "./definition/json-schema.ts";
+export { loadAgent } from "./definition/load-agent.ts";
+export { DefinitionFileError } from "./definition/parse-definition.ts";
+export { InvalidDefinitionError, type DefinitionProblem } from "./definition/problems.ts";
+export type { AgentSpec, AgentSpecInput, LlmConfig } from "./definition/schema.ts";
+export type { AgentTool, ToolContext, ToolDefinition } from "./definition/tool.ts";
+export { StratagraphError, type ErrorKind } from "./errors.ts";
+export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
+export type { CreateModelsOptions } from "./models/create-models.ts";
+export {
+  MissingApiKeyError,
+  MissingProviderError,
+  ModelCallError,
+  ModelOptionError,
+  UnknownModelError,
+} from "./models/errors.ts";
+export {
+  InvalidThreadIdError,
+  NoCheckpointerError,
+  NothingToResumeError,
+  UnfinishedTurnError,
+} from "./runtime/errors.ts";
+export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+export { toActionRecord, type ActionRecord } from "./state/action-record.ts";
+export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
+export { compressActions } from "./state/compress-actions.ts";
+export type { GraphState, GraphUpdate } from "./state/channels.ts";
+export type { AgentEvent } from "./state/event.ts";
+export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
+export type { StepRecord, ToolOutcome, ToolPrediction, ToolResult } from "./state/step-record.ts";
+export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
+export type { Usage } from "./state/usage.ts";
+export { openDatabase, type Database, type DatabaseOptions } from "./storage/database.ts";
+export {
+  DatabaseBusyError,
+  DatabaseClosedError,
+  DatabaseConnectionError,
+} from "./storage/errors.ts";
+export { FolderLockedError } from "./storage/folder-lock.ts";
+export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
+export { ToolClashError, UnknownToolError } from "./tools/registry.ts";
+export { ToolFailure } from "./tools/tool-failure.ts";

@@ -3,12 +3,12 @@ import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { StratagraphError } from "../errors.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { renderTextFormInstructions } from "../models/text-form.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../state/channels.ts";
 import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { toModelTool } from "../tools/model-tool.ts";
+import { InactiveAgentError } from "./errors.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
 import type { LoopNodeName, LoopParts } from "./loop/parts.ts";
 import { buildStandardLoop, superstepLimit } from "./standard-loop.ts";
@@ -33,15 +33,6 @@ export type AgentGraph = CompiledStateGraph<
   never,
   never
 >;
-
-/** The definition says `is_active: false`. */
-export class InactiveAgentError extends StratagraphError {
-  readonly code = "inactive_agent";
-
-  constructor(readonly agent: string) {
-    super(`Agent "${agent}" is not active. Set is_active to true to run it.`);
-  }
-}
 
 /**
  * Compiles a checked definition into a LangGraph graph: tools and model are resolved now, so that what is missing is

@@ -1,20 +1,8 @@
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { StratagraphError } from "../errors.ts";
+import { InvalidInputError } from "./errors.ts";
 
 /** UTF-8 bytes of a turn's input as JSON. */
 export const maxInputBytes = 1_000_000;
-
-/** The input of a turn does not fit the agent's `input_schema`, or is too large. Nothing was stored. */
-export class InvalidInputError extends StratagraphError {
-  readonly code = "invalid_input";
-
-  constructor(
-    readonly agent: string,
-    readonly issues: readonly string[],
-  ) {
-    super(`The input does not fit agent "${agent}": ${issues.join("; ")}.`);
-  }
-}
 
 /**
  * The input with its schema's defaults filled in.

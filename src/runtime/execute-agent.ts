@@ -6,7 +6,6 @@ import {
 } from "../compile/compile-agent.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { StratagraphError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { GraphState, RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
@@ -14,6 +13,7 @@ import { transition, type Status } from "../state/lifecycle.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import { stepsOfTurn, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
 import { noUsage, usageSince, type Usage } from "../state/usage.ts";
+import { NoCheckpointerError } from "./errors.ts";
 import { checkThreadId } from "./thread-id.ts";
 import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
 
@@ -53,17 +53,6 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
   /** Why the turn FAILED; else null. */
   readonly failure: TurnFailure | null;
   readonly threadId: string;
-}
-
-/** `threadId` or resuming was asked for, and nothing keeps threads. */
-export class NoCheckpointerError extends StratagraphError {
-  readonly code = "no_checkpointer";
-
-  constructor() {
-    super(
-      "Threads need a checkpointer. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).",
-    );
-  }
 }
 
 const graphs = new WeakMap<CompileServices, WeakMap<AgentDefinition, Promise<AgentGraph>>>();

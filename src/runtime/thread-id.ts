@@ -1,18 +1,4 @@
-import { StratagraphError } from "../errors.ts";
-
-/** Characters of a thread id. */
-export const maxThreadIdLength = 255;
-
-/** A thread id is empty, too long, or has control characters. */
-export class InvalidThreadIdError extends StratagraphError {
-  readonly code = "invalid_thread_id";
-
-  constructor(problem: string) {
-    super(
-      `The thread id ${problem}. Use 1 to ${maxThreadIdLength} characters without control characters.`,
-    );
-  }
-}
+import { InvalidThreadIdError, maxThreadIdLength } from "./errors.ts";
 
 /** @throws InvalidThreadIdError */
 export function checkThreadId(threadId: string): string {

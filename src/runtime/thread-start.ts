@@ -1,37 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../compile/compile-agent.ts";
-import { StratagraphError } from "../errors.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal, type Status } from "../state/lifecycle.ts";
-
-/** A new input was given to a thread whose last turn has not ended. */
-export class UnfinishedTurnError extends StratagraphError {
-  readonly code = "unfinished_turn";
-
-  constructor(
-    readonly threadId: string,
-    readonly status: Status,
-  ) {
-    super(
-      `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`,
-    );
-  }
-}
-
-/** A thread was to be resumed, and there is nothing to resume. */
-export class NothingToResumeError extends StratagraphError {
-  readonly code = "nothing_to_resume";
-
-  constructor(
-    readonly threadId: string,
-    readonly status: Status | null,
-  ) {
-    const found = status === null ? "does not exist" : `ended ${status}`;
-    super(
-      `Thread "${threadId}" ${found}: there is nothing to resume. Give an input to run a turn.`,
-    );
-  }
-}
+import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */
 async function lastState(graph: AgentGraph, config: RunnableConfig) {

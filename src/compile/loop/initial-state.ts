@@ -1,21 +1,8 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
-import { errorMessage, StratagraphError } from "../../errors.ts";
+import { errorMessage } from "../../errors.ts";
 import { deepFreeze } from "../../state/freeze.ts";
-
-/** An initialiser threw, or gave a state that is no plain object or does not fit its schema. */
-export class InitialStateError extends StratagraphError {
-  readonly code = "initial_state";
-
-  constructor(
-    readonly tier: "execution" | "attempt",
-    problem: string,
-    options?: { cause?: unknown },
-  ) {
-    const initialiser = tier === "execution" ? "initialExecutionState" : "initialAttemptState";
-    super(`${initialiser} ${problem}. It has to return a plain object.`, options);
-  }
-}
+import { InitialStateError } from "../errors.ts";
 
 export function initialExecution(definition: AgentDefinition, input: unknown): unknown {
   const { behaviour } = definition;

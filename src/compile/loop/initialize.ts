@@ -1,22 +1,11 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { inputText } from "../../context/input-text.ts";
-import { StratagraphError } from "../../errors.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
-import { checkInput, InvalidInputError } from "../input.ts";
+import { InvalidInputError, TurnLimitError } from "../errors.ts";
+import { checkInput } from "../input.ts";
 import type { NodeBody } from "./loop-node.ts";
 import type { LoopParts } from "./parts.ts";
-
-/** The thread has had as many turns as `execution_config.max_turns` allows. */
-export class TurnLimitError extends StratagraphError {
-  readonly code = "turn_limit";
-
-  constructor(readonly maxTurns: number) {
-    super(
-      `This thread has had its ${maxTurns} turns. Start a new thread, or raise execution_config.max_turns.`,
-    );
-  }
-}
 
 /** Begins a turn: checks the input and sets up the execution state. Throwing here leaves the last turn as it was. */
 export const initialize: NodeBody = (state, run) => {

@@ -7,7 +7,8 @@ import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { LoopNodeName, LoopParts } from "./parts.ts";
-import { TurnTimeoutError, turnSignal } from "./turn-signal.ts";
+import { TurnTimeoutError } from "../errors.ts";
+import { turnSignal } from "./turn-signal.ts";
 
 /** What a node decides: what to write, and which node is next. */
 export interface NodeResult {

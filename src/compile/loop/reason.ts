@@ -2,6 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { deepNotes, finalAnswerRequest, planningRequest } from "../../context/prompts.ts";
 import { buildReasoningContext } from "../../context/reasoning-context.ts";
 import type { AgentModel, ModelReply } from "../../models/agent-model.ts";
+import { parseTextForm } from "../../models/text-form.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
@@ -151,7 +152,8 @@ async function answerFromWhatIsKnown(step: StepInProgress): Promise<NodeResult> 
   const { state, run } = step;
   const timestamp = run.parts.clock.now().toISOString();
   const reply = await ask(step, finalAnswerRequest, "");
-  const text = reply.message.text;
+  const said = reply.message.text;
+  const text = step.model.toolCalling ? said : (parseTextForm(said).finalAnswer ?? said);
   const read: ReadReply = {
     thought: text,
     nextAction: "finish",

@@ -1,17 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { StratagraphError } from "../../errors.ts";
-
-/** The turn ran longer than `execution_config.timeout_seconds`. Becomes the turn's failure. */
-export class TurnTimeoutError extends StratagraphError {
-  readonly code = "turn_timeout";
-  override readonly kind = "run";
-
-  constructor(readonly timeoutSeconds: number) {
-    super(
-      `The turn took longer than its ${timeoutSeconds} s. Raise execution_config.timeout_seconds, or give the agent less to do.`,
-    );
-  }
-}
+import { TurnTimeoutError } from "../errors.ts";
 
 export interface TurnSignal {
   readonly signal: AbortSignal;

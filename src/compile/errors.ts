@@ -1,0 +1,59 @@
+import { StratagraphError } from "../errors.ts";
+
+/** The definition says `is_active: false`. */
+export class InactiveAgentError extends StratagraphError {
+  readonly code = "inactive_agent";
+
+  constructor(readonly agent: string) {
+    super(`Agent "${agent}" is not active. Set is_active to true to run it.`);
+  }
+}
+
+/** The input of a turn does not fit the agent's `input_schema`, or is too large. Nothing was stored. */
+export class InvalidInputError extends StratagraphError {
+  readonly code = "invalid_input";
+
+  constructor(
+    readonly agent: string,
+    readonly issues: readonly string[],
+  ) {
+    super(`The input does not fit agent "${agent}": ${issues.join("; ")}.`);
+  }
+}
+
+/** An initialiser threw, or gave a state that is no plain object or does not fit its schema. */
+export class InitialStateError extends StratagraphError {
+  readonly code = "initial_state";
+
+  constructor(
+    readonly tier: "execution" | "attempt",
+    problem: string,
+    options?: { cause?: unknown },
+  ) {
+    const initialiser = tier === "execution" ? "initialExecutionState" : "initialAttemptState";
+    super(`${initialiser} ${problem}. It has to return a plain object.`, options);
+  }
+}
+
+/** The thread has had as many turns as `execution_config.max_turns` allows. */
+export class TurnLimitError extends StratagraphError {
+  readonly code = "turn_limit";
+
+  constructor(readonly maxTurns: number) {
+    super(
+      `This thread has had its ${maxTurns} turns. Start a new thread, or raise execution_config.max_turns.`,
+    );
+  }
+}
+
+/** The turn ran longer than `execution_config.timeout_seconds`. Becomes the turn's failure. */
+export class TurnTimeoutError extends StratagraphError {
+  readonly code = "turn_timeout";
+  override readonly kind = "run";
+
+  constructor(readonly timeoutSeconds: number) {
+    super(
+      `The turn took longer than its ${timeoutSeconds} s. Raise execution_config.timeout_seconds, or give the agent less to do.`,
+    );
+  }
+}

@@ -1,0 +1,56 @@
+import { StratagraphError } from "../errors.ts";
+import type { Status } from "../state/lifecycle.ts";
+
+/** Characters of a thread id. */
+export const maxThreadIdLength = 255;
+
+/** A thread id is empty, too long, or has control characters. */
+export class InvalidThreadIdError extends StratagraphError {
+  readonly code = "invalid_thread_id";
+
+  constructor(problem: string) {
+    super(
+      `The thread id ${problem}. Use 1 to ${maxThreadIdLength} characters without control characters.`,
+    );
+  }
+}
+
+/** A new input was given to a thread whose last turn has not ended. */
+export class UnfinishedTurnError extends StratagraphError {
+  readonly code = "unfinished_turn";
+
+  constructor(
+    readonly threadId: string,
+    readonly status: Status,
+  ) {
+    super(
+      `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`,
+    );
+  }
+}
+
+/** A thread was to be resumed, and there is nothing to resume. */
+export class NothingToResumeError extends StratagraphError {
+  readonly code = "nothing_to_resume";
+
+  constructor(
+    readonly threadId: string,
+    readonly status: Status | null,
+  ) {
+    const found = status === null ? "does not exist" : `ended ${status}`;
+    super(
+      `Thread "${threadId}" ${found}: there is nothing to resume. Give an input to run a turn.`,
+    );
+  }
+}
+
+/** `threadId` or resuming was asked for, and nothing keeps threads. */
+export class NoCheckpointerError extends StratagraphError {
+  readonly code = "no_checkpointer";
+
+  constructor() {
+    super(
+      "Threads need a checkpointer. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).",
+    );
+  }
+}
