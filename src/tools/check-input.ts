@@ -3,7 +3,7 @@ import type { JsonSchema } from "../definition/json-schema.ts";
 import { StratagraphError } from "../errors.ts";
 
 /** The arguments of a call do not fit the tool's `input_schema`. Costs this call only; the model reads the message. */
-export class ToolInputError extends StratagraphError {
+class ToolInputError extends StratagraphError {
   readonly code = "tool_input";
   override readonly kind = "run";
 
@@ -30,7 +30,7 @@ export function checkInput(tool: AgentTool, args: unknown): unknown {
 }
 
 /** What an object schema takes, in one sentence: `It takes: path (string), limit (integer, optional).` */
-export function describeProperties(schema: JsonSchema): string {
+function describeProperties(schema: JsonSchema): string {
   const properties = Object.entries(asRecord(schema.properties));
   if (properties.length === 0) return "It takes no named arguments.";
   const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];

@@ -4,7 +4,7 @@ import { limitResult } from "./cut-result.ts";
 import { toJson } from "./json-value.ts";
 
 /** What a handler returned does not fit the tool's `output_schema`. Costs this call only. */
-export class ToolOutputError extends StratagraphError {
+class ToolOutputError extends StratagraphError {
   readonly code = "tool_output";
   override readonly kind = "run";
 

@@ -15,11 +15,11 @@ const input = z.strictObject({
 export function currentTimeTool(clock?: Clock) {
   return builtinTool({
     name: "current_time",
-    displayName: "Current time",
+    display_name: "Current time",
     description:
       "Tells the current date and time in a time zone, as ISO 8601 with the zone's offset, and the day of the week.",
-    input,
-    run: ({ timezone = "UTC" }, context) => timeIn(timezone, (clock ?? context).now()),
+    input_schema: input,
+    handler: ({ timezone = "UTC" }, context) => timeIn(timezone, (clock ?? context).now()),
   });
 }
 

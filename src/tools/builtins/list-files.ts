@@ -24,11 +24,11 @@ const input = z.strictObject({
 export function listFilesTool(root: RootFolder) {
   return builtinTool({
     name: "list_files",
-    displayName: "List files",
+    display_name: "List files",
     description:
       "Lists files and folders of the root folder, with the files' sizes in bytes. Links are shown and not followed; .git and node_modules are not entered.",
-    input,
-    async run({ path = ".", recursive = false, pattern, limit = 200 }, { signal }) {
+    input_schema: input,
+    async handler({ path = ".", recursive = false, pattern, limit = 200 }, { signal }) {
       const folder = await root.locate(path);
       const matches = pattern === undefined ? () => true : fileGlob(pattern);
       const from = folder.shown === "." ? 0 : folder.shown.length + 1;

@@ -6,10 +6,10 @@ import { linesOf, readText } from "./read-text.ts";
 import type { Location, RootFolder } from "./root-folder.ts";
 
 /** Bytes of the largest file that is read. */
-export const maxFileBytes = 10 * 1024 * 1024;
+const maxFileBytes = 10 * 1024 * 1024;
 
 /** UTF-16 units of text that one call gives. */
-export const maxContentLength = 60_000;
+const maxContentLength = 60_000;
 
 const input = z.strictObject({
   path: z.string().min(1).max(4_096).describe("Path from the root folder, with / between folders"),
@@ -25,11 +25,11 @@ const input = z.strictObject({
 export function readFileTool(root: RootFolder) {
   return builtinTool({
     name: "read_file",
-    displayName: "Read file",
+    display_name: "Read file",
     description:
       "Reads a UTF-8 text file of the root folder, whole or some of its lines. `next_line` in the result is where to go on when not all was read.",
-    input,
-    async run({ path, start_line = 1, max_lines = 1_000 }) {
+    input_schema: input,
+    async handler({ path, start_line = 1, max_lines = 1_000 }) {
       const location = await root.locate(path);
       const lines = linesOf(await textAt(root, location));
       if (start_line > Math.max(1, lines.length)) {

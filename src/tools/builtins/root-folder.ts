@@ -37,12 +37,12 @@ export interface RootFolder {
    * Finds a file or folder by its path from the root. Links are followed as long as they stay inside.
    * @throws PathRuleError; ToolFailure with near names when there is nothing at `path`.
    */
-  locate(path: string): Promise<Location>;
+  readonly locate: (path: string) => Promise<Location>;
   /**
    * Opens a file for reading.
    * @throws ToolFailure when it is no regular file; PathRuleError when a link has taken its place meanwhile.
    */
-  open(location: Location): Promise<FileHandle>;
+  readonly open: (location: Location) => Promise<FileHandle>;
 }
 
 /** `root` is resolved when it is first used; it need not exist before. */

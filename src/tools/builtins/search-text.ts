@@ -8,7 +8,7 @@ import type { Location, RootFolder } from "./root-folder.ts";
 import { maxWalked, walkFolder } from "./walk-folder.ts";
 
 /** Bytes of the largest file that is searched. */
-export const maxSearchedFileBytes = 2 * 1024 * 1024;
+const maxSearchedFileBytes = 2 * 1024 * 1024;
 
 /** Bytes that one call reads of all files together. */
 const maxSearchedBytes = 64 * 1024 * 1024;
@@ -40,11 +40,11 @@ const input = z.strictObject({
 export function searchTextTool(root: RootFolder) {
   return builtinTool({
     name: "search_text",
-    displayName: "Search text",
+    display_name: "Search text",
     description:
       "Finds lines with a text in the text files of the root folder, those of inner folders included. Gives file, line number and line of each, and the total count. Links, .git, node_modules, binary and very large files are left out.",
-    input,
-    async run(asked, { signal }) {
+    input_schema: input,
+    async handler(asked, { signal }) {
       const start = await root.locate(asked.path ?? ".");
       const matches = asked.pattern === undefined ? () => true : fileGlob(asked.pattern);
       const from = start.shown === "." ? 0 : start.shown.length + 1;

@@ -14,9 +14,9 @@ const input = z.strictObject({
 /** Evaluates arithmetic with a parser of its own: no code is run. */
 export const calculator = builtinTool({
   name: "calculator",
-  displayName: "Calculator",
+  display_name: "Calculator",
   description:
     "Evaluates an arithmetic expression. Operators: + - * / % (remainder) ^ (power), parentheses, and percent (17.5% of 2340; 10% alone is 0.1). Functions: sqrt cbrt abs sign round(x, digits) floor ceil trunc min max mod pow exp ln log(x, base 10) log2 log10 sin cos tan asin acos atan atan2 hypot (radians). Constants: pi, tau, e. Whole numbers are exact; those beyond 2^53 come as a string of digits.",
-  input,
-  run: ({ expression }) => ({ result: toResult(evaluate(expression)) }),
+  input_schema: input,
+  handler: ({ expression }) => ({ result: toResult(evaluate(expression)) }),
 });

@@ -26,13 +26,13 @@ const pattern =
   /(?<space>\s*)(?:(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>[A-Za-z_][A-Za-z0-9_]*|π)|(?<operator>\*\*|[-+*/^%(),×·÷−]))/uy;
 
 /** Other ways to write the same operator. */
-const sameAs: Readonly<Record<string, string>> = {
-  "×": "*",
-  "·": "*",
-  "÷": "/",
-  "−": "-",
-  "**": "^",
-};
+const sameAs: ReadonlyMap<string, string> = new Map([
+  ["×", "*"],
+  ["·", "*"],
+  ["÷", "/"],
+  ["−", "-"],
+  ["**", "^"],
+]);
 
 /** @throws ExpressionSyntaxError */
 export function tokenize(expression: string): readonly Token[] {
@@ -51,7 +51,7 @@ export function tokenize(expression: string): readonly Token[] {
     const text = number ?? name ?? operator ?? "";
     const kind = number !== undefined ? "number" : name !== undefined ? "name" : "operator";
     const start = at + space.length;
-    tokens.push({ kind, text: sameAs[text] ?? text, start, spaceBefore: space !== "" });
+    tokens.push({ kind, text: sameAs.get(text) ?? text, start, spaceBefore: space !== "" });
     at = start + text.length;
   }
   tokens.push({ kind: "end", text: "the end", start: end, spaceBefore: false });
