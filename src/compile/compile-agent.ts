@@ -1,4 +1,5 @@
-import type { BaseCheckpointSaver, CompiledStateGraph } from "@langchain/langgraph";
+import type { BaseMessageLike } from "@langchain/core/messages";
+import type { BaseCheckpointSaver, CompiledStateGraph, LastValue } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
@@ -24,14 +25,24 @@ export interface CompileServices {
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
 
-/** An agent as a plain LangGraph graph. */
+/** What a graph takes: either of the two. */
+type InputChannels = {
+  input: LastValue<unknown>;
+  messages: LastValue<readonly BaseMessageLike[]>;
+};
+
+type OutputChannels = { [Key in keyof GraphState]: LastValue<GraphState[Key]> };
+
+/**
+ * An agent as a plain LangGraph graph. It takes `{ input }`, or `{ messages }` whose last human message becomes
+ * `input.message`, and returns the state's public channels.
+ */
 export type AgentGraph = CompiledStateGraph<
   GraphState,
   GraphUpdate,
   LoopNodeName | "__start__",
-  never,
-  never,
-  never
+  InputChannels,
+  OutputChannels
 >;
 
 /**

@@ -40,14 +40,19 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   ) => Attempt;
   /**
    * A list of tools and names; or a map from names to tools defined here, whose handlers are typed from the
-   * initialisers, where `true` stands for the registry's tool of that name.
+   * initialisers.
    */
   readonly tools?:
     | readonly ToolReference[]
     | {
-        readonly [Name in keyof Tools]:
-          InlineToolOptions<NoInfer<Exec>, NoInfer<Attempt>, Tools[Name]> | true;
+        readonly [Name in keyof Tools]: InlineToolOptions<
+          NoInfer<Exec>,
+          NoInfer<Attempt>,
+          Tools[Name]
+        >;
       };
+  /** Tools and names beside a map in `tools`. */
+  readonly otherTools?: readonly ToolReference[];
   /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
   readonly validate?: (
     output: Output,
@@ -81,16 +86,20 @@ export function defineAgent<
     initialAttemptState,
     validate,
     tools: given,
+    otherTools = [],
     ...written
   } = options;
-  const { names, tools } = readTools(given);
+  const own = readTools(given);
+  const other = readTools(otherTools);
+  const names = [...own.names, ...other.names];
+  const tools = [...own.tools, ...other.tools];
   const input = fromZod(input_schema);
   const output = fromZod(output_schema);
   const checked = checkDefinition({
     ...written,
     ...(input_schema !== undefined && { input_schema: input?.jsonSchema ?? input_schema }),
     ...(output_schema !== undefined && { output_schema: output?.jsonSchema ?? output_schema }),
-    ...(given !== undefined && { tools: names }),
+    tools: names,
   });
   if (!checked.ok) throw new InvalidDefinitionError(checked.problems);
   const behaviour = {
@@ -129,9 +138,7 @@ function readTools(given: unknown): {
   const entries = Object.entries(given as Record<string, InlineToolOptions<never, never, never>>);
   return {
     names: entries.map(([name]) => name),
-    tools: entries
-      .filter(([, options]) => (options as unknown) !== true)
-      .map(([name, options]) => defineInlineTool(name, options)),
+    tools: entries.map(([name, options]) => defineInlineTool(name, options)),
   };
 }
 

@@ -54,7 +54,8 @@ function listening(child: ChildProcess, port: number): Promise<void> {
     let output = "";
     const read = (chunk: Buffer) => {
       output += chunk.toString();
-      if (output.includes(`Server running at`) || output.includes(`127.0.0.1:${port}/ui`)) resolve();
+      if (output.includes(`Server running at`) || output.includes(`127.0.0.1:${port}/ui`))
+        resolve();
     };
     child.stdout?.on("data", read);
     child.stderr?.on("data", read);

@@ -1,0 +1,154 @@
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { startDevServer, type DevServer } from "../helpers/dev-server.ts";
+
+interface Values {
+  status?: string;
+  output?: { message?: string } | null;
+  messages?: { type: string; content: string }[];
+  steps?: { next_action: string }[];
+  turn_number?: number;
+}
+
+const question = { input: { message: "What is 6 * 7?" } };
+
+/** What holds whoever keeps the threads. */
+function servesAgents(server: () => DevServer) {
+  const client = () => new Client({ apiUrl: server().url, apiKey: null });
+
+  it("lists an assistant for each graph", async () => {
+    const assistants = await client().assistants.search();
+    expect(assistants.map((a) => a.graph_id).toSorted()).toEqual(["calculator", "log-triage"]);
+  });
+
+  it("shows schemas from the definition", async () => {
+    const schemas = await client().assistants.getSchemas("calculator");
+    expect(schemas.input_schema?.properties).toMatchObject({
+      input: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
+      messages: { type: "array", langgraph_type: "messages" },
+    });
+    expect(schemas.output_schema?.properties).toMatchObject({
+      output: { properties: { message: { type: "string" } } },
+      status: { enum: expect.arrayContaining(["COMPLETED", "FAILED"]) },
+    });
+    expect(Object.keys(schemas.state_schema?.properties ?? {})).toEqual(
+      expect.arrayContaining(["execution", "attempt", "steps", "usage", "messages"]),
+    );
+    expect(Object.keys(schemas.context_schema?.properties ?? {})).toEqual(["model", "temperature"]);
+  });
+
+  it("draws the lifecycle", async () => {
+    const graph = await client().assistants.getGraph("calculator");
+    expect(graph.nodes.map((node) => String(node.id))).toEqual([
+      "__start__",
+      "initialize",
+      "plan",
+      "reason",
+      "tools",
+      "reflect",
+      "finalize",
+      "__end__",
+    ]);
+    expect(graph.edges).toContainEqual(
+      expect.objectContaining({ source: "reason", target: "tools" }),
+    );
+  });
+
+  it("streams a run with its events", async () => {
+    const thread = await client().threads.create();
+    const events: string[] = [];
+    let last: Values = {};
+    for await (const part of client().runs.stream(thread.thread_id, "calculator", {
+      input: question,
+      streamMode: ["values", "custom"],
+    })) {
+      if (part.event === "values") last = part.data as Values;
+      if (part.event === "custom") events.push((part.data as { type: string }).type);
+    }
+    expect(last).toMatchObject({ status: "COMPLETED" });
+    expect(last.output?.message).toContain("42");
+    expect(events).toEqual(expect.arrayContaining(["tool_call", "tool_result", "step", "done"]));
+  });
+
+  it("reads history and forks from a checkpoint", async () => {
+    const { threads, runs } = client();
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, "calculator", { input: question });
+    const messages = [{ role: "user", content: "What is 10 - 4?" }];
+    const second = (await runs.wait(thread_id, "calculator", { input: { messages } })) as Values;
+    expect(second.turn_number).toBe(1);
+
+    const history = await threads.getHistory<Values>(thread_id, { limit: 50 });
+    const firstTurn = history.find(
+      ({ values }) => values.status === "COMPLETED" && values.turn_number === 0,
+    );
+    expect(firstTurn?.values.output?.message).toContain("42");
+    const forked = (await runs.wait(thread_id, "calculator", {
+      input: { input: { message: "What is 100 / 4?" } },
+      checkpointId: firstTurn?.checkpoint.checkpoint_id ?? "",
+    })) as Values;
+    expect(forked.turn_number).toBe(1);
+    expect(forked.output?.message).toContain("25");
+    const state = await threads.getState<Values>(thread_id);
+    expect(state.values.output).toEqual(forked.output);
+  });
+
+  it("refuses a wrong input and leaves the thread empty", async () => {
+    const { threads, runs } = client();
+    const { thread_id } = await threads.create();
+    await expect(
+      runs.wait(thread_id, "calculator", { input: { input: { mesage: "hi" } } }),
+    ).rejects.toThrow("InvalidInputError");
+    expect((await threads.getState<Values>(thread_id)).values).toEqual({});
+  });
+}
+
+describe("langgraph dev", () => {
+  let server: DevServer;
+  beforeAll(async () => {
+    server = await startDevServer();
+  });
+  afterAll(() => server.stop());
+
+  servesAgents(() => server);
+});
+
+const database = useDatabase("postgres");
+
+describe.skipIf(!database.available)("langgraph dev with a database", () => {
+  let server: DevServer;
+  const env = () => ({ DATABASE_URL: database.options.url ?? "" });
+  beforeAll(async () => {
+    server = await startDevServer(env());
+  });
+  afterAll(() => server.stop());
+
+  servesAgents(() => server);
+
+  it("keeps threads in our checkpointer when the server is killed", async () => {
+    const killed = await startDevServer(env());
+    const { threads, runs } = new Client({ apiUrl: killed.url, apiKey: null });
+    const { thread_id: threadId } = await threads.create();
+    await runs.wait(threadId, "calculator", { input: question });
+    await killed.stop("SIGKILL");
+
+    const runtime = await createRuntime({
+      databaseUrl: env().DATABASE_URL,
+      defaultModel: "offline:rules",
+      env: {},
+    });
+    const agent = await loadAgent("examples/calculator/agent.yaml");
+    const next = await executeAgent(
+      agent,
+      { message: "What is 1 + 1?" },
+      {
+        runtime,
+        threadId,
+      },
+    );
+    expect(next.steps[0]?.turn_number).toBe(1);
+    await runtime.close();
+  });
+});
