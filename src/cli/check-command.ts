@@ -1,0 +1,113 @@
+import { compileAgent, createRuntime, type Runtime } from "../app.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { describeProblem, InvalidDefinitionError } from "../definition/problems.ts";
+import { StratagraphError } from "../errors.ts";
+import { MissingApiKeyError } from "../models/errors.ts";
+import type { CliIo } from "./io.ts";
+import { loadDefinition } from "./load-definition.ts";
+import { loadTools } from "./load-tools.ts";
+import { errorJson, exitCodes } from "./report-error.ts";
+import { count } from "./view/figures.ts";
+import { plainLine, plainText } from "./view/plain-text.ts";
+import { createStyle, wantsColour, type Style } from "./view/style.ts";
+
+export interface CheckCommandOptions {
+  readonly tools?: string;
+  readonly json?: boolean;
+}
+
+/** What was found of one file. */
+interface Finding {
+  /** As it was given. */
+  readonly file: string;
+  readonly definition: AgentDefinition | null;
+  readonly problems: readonly StratagraphError[];
+  /** What is no fault of the definition and still keeps it from running here. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * `stratagraph check`: finds what is wrong with agents without running them.
+ * @throws what loading `--tools` throws
+ */
+export async function checkCommand(
+  given: CheckCommandOptions & { readonly agents: readonly string[] },
+  io: CliIo,
+): Promise<number> {
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const runtime = await createRuntime({ checkpointer: false, tools, root: io.cwd, env: io.env });
+  const findings: Finding[] = [];
+  for (const file of given.agents) findings.push(await check(file, runtime, io.cwd));
+  const ok = findings.every(({ problems }) => problems.length === 0);
+  if (given.json) {
+    io.stdout.write(`${JSON.stringify({ ok, files: findings.map(findingJson) }, null, 2)}\n`);
+  } else {
+    const style = createStyle(wantsColour(io.stdout.isTerminal, io.env));
+    io.stdout.write(findings.flatMap((finding) => findingLines(finding, style)).join(""));
+  }
+  return ok ? exitCodes.done : exitCodes.wrongUse;
+}
+
+async function check(file: string, runtime: Runtime, cwd: string): Promise<Finding> {
+  const problems: StratagraphError[] = [];
+  const notes: string[] = [];
+  const attempt = async <Value>(part: () => Value): Promise<Awaited<Value> | null> => {
+    try {
+      return await part();
+    } catch (thrown) {
+      if (!(thrown instanceof StratagraphError)) throw thrown;
+      if (thrown instanceof MissingApiKeyError) notes.push(thrown.message);
+      else problems.push(thrown);
+      return null;
+    }
+  };
+  const definition = await attempt(() => loadDefinition(file, cwd));
+  if (definition === null) return { file, definition, problems, notes };
+  const { spec } = definition;
+  if (!spec.is_active) notes.push("It is not active: is_active is false.");
+  // One by one, since compiling stops at the first that is missing.
+  const inline = new Set(definition.tools.map((tool) => tool.definition.name));
+  const named = spec.tools.filter((tool) => typeof tool === "string");
+  for (const name of new Set(named)) {
+    if (!inline.has(name)) await attempt(() => runtime.tools.resolve([name]));
+  }
+  await attempt(() => runtime.models.resolve(spec.llm_config));
+  if (problems.length === 0) await attempt(() => compileAgent(runnable(definition), runtime));
+  return { file, definition, problems, notes };
+}
+
+/** The agent as if it were active and had a model: both are judged apart, and would end compiling early. */
+function runnable(definition: AgentDefinition): AgentDefinition {
+  const llm_config = { default_model: "offline:rules" };
+  return { ...definition, spec: { ...definition.spec, is_active: true, llm_config } };
+}
+
+function findingLines({ file, definition, problems, notes }: Finding, style: Style): string[] {
+  const told = problems.flatMap(describe);
+  const found = told.length === 0 ? style.green("ok") : style.red(count(told.length, "problem"));
+  const name = definition === null ? "" : `${definition.spec.name}@${definition.spec.version} `;
+  return [
+    `${found} ${name}(${plainLine(file)})`,
+    ...told.map((text) => `  ${plainText(text)}`),
+    ...notes.map((text) => `  ${style.dim("note:")} ${plainText(text)}`),
+  ].map((line) => `${line}\n`);
+}
+
+function describe(error: StratagraphError): string[] {
+  if (error instanceof InvalidDefinitionError) return error.problems.map(describeProblem);
+  return [`${error.message} [${error.code}]`];
+}
+
+function findingJson({ file, definition, problems, notes }: Finding) {
+  return {
+    file,
+    ok: problems.length === 0,
+    ...(definition && { agent: { name: definition.spec.name, version: definition.spec.version } }),
+    problems: problems.flatMap((error) =>
+      error instanceof InvalidDefinitionError
+        ? error.problems.map((problem) => ({ code: error.code, ...problem }))
+        : [errorJson(error)],
+    ),
+    notes,
+  };
+}

@@ -1,0 +1,23 @@
+/** Text going out. */
+export interface Sink {
+  /** Whether lines can be erased and coloured there. */
+  readonly isTerminal: boolean;
+  /** Columns of the terminal now, or undefined where it is none. */
+  readonly columns: number | undefined;
+  write(text: string): void;
+}
+
+/** Why a command is asked to end early. `output_closed`: nobody reads what it prints any more. */
+export type StopReason = "SIGINT" | "SIGTERM" | "output_closed";
+
+/** All that the command line knows of the process around it. */
+export interface CliIo {
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly stdin: AsyncIterable<Uint8Array>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What relative paths are relative to, and where the embedded database is kept. Absolute. */
+  readonly cwd: string;
+  /** Calls `listener` once when the command is to end early. Returns a function that stops listening. */
+  onStop(listener: (reason: StopReason) => void): () => void;
+}

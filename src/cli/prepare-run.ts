@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import { compileAgent, createRuntime, type RuntimeOptions } from "../app.ts";
+import { checkInput } from "../compile/input.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { checkThreadId } from "../runtime/thread-id.ts";
+import { existingFolder } from "./existing-file.ts";
+import type { CliIo } from "./io.ts";
+import { loadDefinition } from "./load-definition.ts";
+import { loadTools } from "./load-tools.ts";
+import { readInput } from "./read-input.ts";
+import type { RunArguments } from "./run-arguments.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** A run of which everything was checked that can be without a database. */
+export interface PreparedRun {
+  readonly definition: AgentDefinition;
+  /** `provider:model` that will be asked. */
+  readonly model: string;
+  /** Null to resume. */
+  readonly input: unknown;
+  /** What the run's runtime is made of. */
+  readonly services: RuntimeOptions;
+}
+
+/**
+ * Loads and checks all that a run needs. Writes nothing.
+ * @throws what any part of the definition, the input or the options being wrong throws
+ */
+export async function prepareRun(given: RunArguments, io: CliIo): Promise<PreparedRun> {
+  const { agent, message, input: json, thread, model, temperature } = given;
+  if (thread !== undefined && !given.save) {
+    throw new UsageError("--thread needs the database that --no-save leaves out. Drop one.");
+  }
+  if (thread !== undefined) checkThreadId(thread);
+  const definition = await loadDefinition(agent, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const root = resolve(io.cwd, given.root ?? ".");
+  if (given.root !== undefined) await existingFolder(root, given.root);
+
+  const trial = await createRuntime({ checkpointer: false, tools, root, env: io.env });
+  await compileAgent(definition, trial);
+  const resolved = await trial.models.resolve({
+    ...definition.spec.llm_config,
+    ...(model !== undefined && { default_model: model }),
+    ...(temperature !== undefined && { temperature }),
+  });
+  const input = await readInput({ message, input: json, thread, stdin: io.stdin });
+  if (input !== null) checkInput(definition, input);
+  const services = { tools, root, env: io.env, models: trial.models };
+  return { definition, model: resolved.ref, input, services };
+}

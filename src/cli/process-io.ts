@@ -1,0 +1,69 @@
+import process from "node:process";
+import type { CliIo, Sink, StopReason } from "./io.ts";
+
+/** Exit codes of a process that a signal ended, by the shell's convention of 128 plus the signal's number. */
+const killedCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** The {@link CliIo} of this process. */
+export function processIo(): CliIo {
+  const stops = new Set<(reason: StopReason) => void>();
+  const stop = (reason: StopReason) => {
+    for (const listener of stops) listener(reason);
+  };
+  return {
+    stdout: sinkOf(process.stdout, () => stop("output_closed")),
+    stderr: sinkOf(process.stderr, () => {}),
+    stdin: process.stdin,
+    env: process.env,
+    cwd: process.cwd(),
+    onStop(listener) {
+      let stopped = false;
+      const once = (reason: StopReason) => {
+        if (!stopped) listener(reason);
+        stopped = true;
+      };
+      const onSignal = (signal: "SIGINT" | "SIGTERM") => {
+        // Whoever asks twice does not want to wait. The exit handlers still give back the database's folder.
+        if (stopped) process.exit(killedCodes[signal]);
+        once(signal);
+      };
+      stops.add(once);
+      process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+      return () => {
+        stops.delete(once);
+        process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+      };
+    },
+  };
+}
+
+/** A stream that fails, because its reader is gone (EPIPE) or the disk is full, is not written to any more. */
+function sinkOf(stream: NodeJS.WriteStream, onBroken: () => void): Sink {
+  let broken = false;
+  stream.on("error", () => {
+    if (broken) return;
+    broken = true;
+    onBroken();
+  });
+  return {
+    isTerminal: stream.isTTY && process.env["TERM"] !== "dumb",
+    get columns() {
+      return stream.columns;
+    },
+    write(text) {
+      if (!broken) stream.write(text);
+    },
+  };
+}
+
+/** Resolves when everything that was written has been handed to the system. */
+export async function flushed(): Promise<void> {
+  await Promise.all([process.stdout, process.stderr].map(drained));
+}
+
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) resolve();
+    else stream.write("", () => resolve());
+  });
+}

@@ -1,0 +1,64 @@
+import { Command, InvalidArgumentError } from "commander";
+import type { CheckCommandOptions } from "./check-command.ts";
+import type { CliIo } from "./io.ts";
+import { packageVersion } from "./package-version.ts";
+import type { RunOptions } from "./run-arguments.ts";
+
+/** The commands and their options. A command's code is loaded when it runs, so that help comes at once. */
+export function createProgram(io: CliIo, exitWith: (code: number) => void): Command {
+  const program = new Command("stratagraph")
+    .description("Runs agents: definitions compiled into LangGraph graphs.")
+    .version(packageVersion(), "-v, --version")
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: () => {},
+      getOutHelpWidth: () => io.stdout.columns ?? 80,
+      getErrHelpWidth: () => io.stderr.columns ?? 80,
+    })
+    .addHelpText("after", "\nExit codes: 0 done, 1 the run failed, 2 wrong use.");
+
+  program
+    .command("run")
+    .description(
+      "Run one turn of an agent. Without MESSAGE and --input, go on with the unfinished or cancelled turn of --thread.",
+    )
+    .argument("<agent>", "definition: .yaml, .yml or .json, or a module: .js, .mjs or .ts")
+    .argument("[message]", "what to say to it; - reads standard input")
+    .option(
+      "-i, --input <json>",
+      "the whole input as JSON, instead of MESSAGE; - reads standard input",
+    )
+    .option("-t, --thread <id>", "conversation to go on with (default: a new one)")
+    .option("-m, --model <provider:model>", "model to use instead of the definition's")
+    .option("--temperature <number>", "0 to 2, instead of the definition's", temperature)
+    .option("--tools <file>", "module whose `tools` the definition may name")
+    .option("--root <folder>", "what the file tools may read (default: this folder)")
+    .option("--no-save", "keep nothing: needs no database, and cannot be gone on with")
+    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .action(async (agent: string, message: string | undefined, options: RunOptions) => {
+      const { runCommand } = await import("./run-command.ts");
+      exitWith(await runCommand({ agent, message, ...options }, io));
+    });
+
+  program
+    .command("check")
+    .description("Check agents without running them: definitions, tools, models.")
+    .argument("<agents...>", "definitions or modules, as for run")
+    .option("--tools <file>", "module whose `tools` the definitions may name")
+    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .action(async (agents: string[], options: CheckCommandOptions) => {
+      const { checkCommand } = await import("./check-command.ts");
+      exitWith(await checkCommand({ agents, ...options }, io));
+    });
+
+  return program;
+}
+
+function temperature(text: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (value >= 0 && value <= 2) return value;
+  throw new InvalidArgumentError("Expected a number from 0 to 2.");
+}

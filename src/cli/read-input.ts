@@ -1,0 +1,65 @@
+import { maxInputBytes } from "../compile/input.ts";
+import { errorMessage } from "../errors.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface InputArguments {
+  readonly message: string | undefined;
+  /** JSON. */
+  readonly input: string | undefined;
+  readonly thread: string | undefined;
+  readonly stdin: AsyncIterable<Uint8Array>;
+}
+
+/** Stands for standard input in place of a text. */
+const fromStdin = "-";
+
+/**
+ * The input of a turn from what was given on the command line, or null where a thread is to be resumed.
+ * @throws UsageError
+ */
+export async function readInput(given: InputArguments): Promise<unknown> {
+  const { message, input, thread, stdin } = given;
+  if (message !== undefined && input !== undefined) {
+    throw new UsageError("Give either MESSAGE or --input, not both.");
+  }
+  if (message !== undefined) {
+    const text = message === fromStdin ? await readText(stdin) : message;
+    return { message: message === fromStdin ? text.replace(/\r?\n$/, "") : text };
+  }
+  if (input !== undefined) return parseInput(input === fromStdin ? await readText(stdin) : input);
+  if (thread !== undefined) return null;
+  throw new UsageError(
+    "Nothing to run: give MESSAGE or --input, or --thread alone to go on with its unfinished turn.",
+  );
+}
+
+function parseInput(json: string): unknown {
+  let input: unknown;
+  try {
+    input = JSON.parse(json);
+  } catch (cause) {
+    throw new UsageError(`--input is not JSON: ${errorMessage(cause)}.`, "invalid_json", { cause });
+  }
+  if (input === null) throw new UsageError("--input is null; expected an object.", "invalid_json");
+  return input;
+}
+
+async function readText(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin) {
+    bytes += chunk.byteLength;
+    if (bytes > maxInputBytes) {
+      throw new UsageError(
+        `Standard input has more than ${maxInputBytes.toLocaleString("en")} bytes, the limit of an input.`,
+        "input_too_large",
+      );
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (cause) {
+    throw new UsageError("Standard input is not UTF-8 text.", "invalid_text", { cause });
+  }
+}

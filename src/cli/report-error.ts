@@ -1,0 +1,57 @@
+import { errorMessage, StratagraphError } from "../errors.ts";
+import type { CliIo } from "./io.ts";
+import { plainText } from "./view/plain-text.ts";
+import { createStyle, wantsColour } from "./view/style.ts";
+
+export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2 } as const;
+
+/** Facts of an error that are said elsewhere, or mean nothing outside the process. */
+const unsaid = new Set(["code", "kind", "name", "message", "cause", "stack"]);
+
+/**
+ * Tells what was thrown: as text on stderr, and as the one JSON document on stdout where that was asked for. Only what
+ * nobody threw on purpose comes with its stack.
+ * @returns the exit code
+ */
+export function reportError(thrown: unknown, io: CliIo, asJson: boolean): number {
+  const known = thrown instanceof StratagraphError;
+  if (asJson) io.stdout.write(`${JSON.stringify({ error: errorJson(thrown) }, null, 2)}\n`);
+  if (!asJson || !known) {
+    const style = createStyle(wantsColour(io.stderr.isTerminal, io.env));
+    const label = style.red("error:");
+    const said = known ? thrown.message : stackOf(thrown);
+    const [first = "", ...others] = plainText(said).split("\n");
+    const code = known ? style.dim(` [${thrown.code}]`) : "";
+    io.stderr.write(`${[`${label} ${first}${code}`, ...others].join("\n")}\n`);
+  }
+  return known && thrown.kind === "usage" ? exitCodes.wrongUse : exitCodes.runFailed;
+}
+
+/** An error as JSON: its code, its message, and the facts that it carries, in snake_case. */
+export function errorJson(thrown: unknown): Record<string, unknown> {
+  if (!(thrown instanceof StratagraphError)) {
+    return { code: "internal", message: errorMessage(thrown) };
+  }
+  const facts = Object.entries(thrown).filter(
+    ([name, value]) => !unsaid.has(name) && isData(value),
+  );
+  return {
+    code: thrown.code,
+    message: thrown.message,
+    ...Object.fromEntries(facts.map(([name, value]) => [snakeCase(name), value])),
+  };
+}
+
+function stackOf(thrown: unknown): string {
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
+function isData(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value !== "function";
+  if (Array.isArray(value)) return value.every(isData);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isData);
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

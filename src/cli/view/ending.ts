@@ -1,0 +1,59 @@
+import type { ExecuteResult } from "../../runtime/execute-agent.ts";
+import { totals } from "./figures.ts";
+import { plainText } from "./plain-text.ts";
+import type { Style } from "./style.ts";
+import { wrapText } from "./text-width.ts";
+
+export interface EndingOptions {
+  readonly width: number;
+  readonly style: Style;
+  readonly elapsedMs: number;
+  /** The command that goes on with the thread, or null where nothing was kept. */
+  readonly resume: string | null;
+}
+
+/** How a run ended: the answer, or why there is none, and what it took. */
+export function endingLines(
+  result: Pick<ExecuteResult, "status" | "output" | "incomplete" | "failure" | "steps" | "usage">,
+  options: EndingOptions,
+): string[] {
+  const { style, elapsedMs } = options;
+  const took = totals({ steps: result.steps.length, usage: result.usage, elapsedMs });
+  return [...outcomeLines(result, options), style.dim(took)];
+}
+
+function outcomeLines(
+  result: Parameters<typeof endingLines>[0],
+  { width, style, resume }: EndingOptions,
+): string[] {
+  const { status, failure } = result;
+  if (status === "COMPLETED") return answerLines(result, width, style);
+  if (status === "FAILED") {
+    const reason = failure === null ? "" : `: ${plainText(failure.message)} [${failure.cause}]`;
+    return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
+  }
+  const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
+  if (resume === null) return ["", style.yellow(stopped), ""];
+  return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
+}
+
+function answerLines(
+  { output, incomplete }: { readonly output: unknown; readonly incomplete: boolean },
+  width: number,
+  style: Style,
+): string[] {
+  const title = incomplete ? "Answer (incomplete: the step limit was reached)" : "Answer";
+  const rule = `── ${title} `.padEnd(Math.min(width, 80), "─");
+  const text = plainText(answerText(output)).replace(/^\n+|\s+$/g, "");
+  return ["", style.dim(rule), "", ...wrapText(text, width), ""];
+}
+
+/** An output that is nothing but a message is that message; any other is JSON. */
+function answerText(output: unknown): string {
+  if (typeof output === "string") return output;
+  if (typeof output === "object" && output !== null) {
+    const [[key, value] = [], ...others] = Object.entries(output);
+    if (key === "message" && typeof value === "string" && others.length === 0) return value;
+  }
+  return JSON.stringify(output, null, 2) ?? "";
+}

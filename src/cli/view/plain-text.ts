@@ -1,0 +1,32 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** Directional embeddings, overrides and isolates, which make a line read otherwise than it is. */
+const directions = /[\u202A-\u202E\u2066-\u2069]/g;
+/** Everything that acts instead of being shown, other than tab and line feed, and halves of surrogate pairs. */
+const controls = /[\p{Cc}\p{Cs}\u2028\u2029\uFEFF]/gu;
+const deleteCode = 0x7f;
+const firstControlPicture = 0x2400;
+const deletePicture = "\u2421";
+
+/**
+ * A text from a model, a tool or a file, made safe to print: terminal escape sequences are taken out, every other
+ * control character is shown as its picture, and tabs become spaces. Line feeds stay.
+ */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/\r\n?/g, "\n")
+    .replace(directions, "\uFFFD")
+    .replaceAll("\t", "    ")
+    .replace(controls, (control) => (control === "\n" ? control : pictureOf(control)));
+}
+
+/** The same on one line, with every run of white space as one space. */
+export function plainLine(text: string): string {
+  return plainText(text).replace(/\s+/g, " ").trim();
+}
+
+function pictureOf(control: string): string {
+  const code = control.charCodeAt(0);
+  if (code === deleteCode) return deletePicture;
+  return code < 0x20 ? String.fromCharCode(firstControlPicture + code) : "\uFFFD";
+}

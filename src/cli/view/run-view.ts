@@ -1,0 +1,173 @@
+import type { AgentEvent } from "../../state/event.ts";
+import { headOf } from "../../state/cut-text.ts";
+import type { Status } from "../../state/lifecycle.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { plainLine } from "./plain-text.ts";
+import type { Style } from "./style.ts";
+import { cutToWidth, wrapText } from "./text-width.ts";
+import { toolLines } from "./tool-line.ts";
+
+export interface RunViewOptions {
+  /** Columns of the terminal; `Infinity` where nothing is to be wrapped. */
+  readonly width: number;
+  readonly style: Style;
+  /** Attempts that a turn may take. */
+  readonly maxAttempts: number;
+}
+
+/** Columns before the text of a step, which hold its number. */
+const gutter = 5;
+const thoughtLines = 2;
+const readCharacters = 2000;
+/** What one-line texts are cut to where lines may be as wide as they like. */
+const unboundedWidth = 160;
+
+/** A run as lines for people: every event gives the lines to print, in order. Nothing is printed here. */
+export class RunView {
+  readonly #style: Style;
+  readonly #width: number;
+  readonly #maxAttempts: number;
+  /** The number to put before the next line of its step. */
+  #number: number | null = null;
+  #begun = -1;
+  #thought = "";
+  #running: readonly { readonly id: string; readonly name: string }[] = [];
+  #activity = "starting";
+
+  constructor(options: RunViewOptions) {
+    this.#style = options.style;
+    this.#width = Math.min(options.width, unboundedWidth);
+    this.#maxAttempts = options.maxAttempts;
+  }
+
+  /** What is going on, in a few words; changes with the events. */
+  get activity(): string {
+    const names = this.#running.map(({ name }) => plainLine(headOf(name, 100)));
+    return names.length > 0 ? `running ${names.join(", ")}` : this.#activity;
+  }
+
+  event(event: AgentEvent): string[] {
+    switch (event.type) {
+      case "status":
+        this.#activity = activities[event.status];
+        return [];
+      case "thought":
+        this.#thought = event.text;
+        return [];
+      case "tool_call": {
+        this.#running = [...this.#running, event.call];
+        return this.#beginStep(event.step_index);
+      }
+      case "tool_result": {
+        this.#running = this.#running.filter(({ id }) => id !== event.result.id);
+        const begun = this.#beginStep(event.step_index);
+        return [...begun, ...this.#indented(toolLines(event.result, this.#room, this.#style))];
+      }
+      case "step":
+        return this.#endStep(event.step);
+      case "attempt_failed":
+        return this.#refusal(event.attempt);
+      case "message":
+      case "done":
+        return [];
+    }
+  }
+
+  /** The run is over: what was still running is shown as cut off. */
+  end(): string[] {
+    const cut = this.#running.map(({ name }) => {
+      const shown = cutToWidth(plainLine(headOf(name, 100)), this.#room - 20);
+      return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("cut off")}`;
+    });
+    this.#running = [];
+    return this.#indented(cut);
+  }
+
+  get #room(): number {
+    return Math.max(20, this.#width - gutter);
+  }
+
+  /** The number and the thought of a step, when they were not shown yet. */
+  #beginStep(index: number): string[] {
+    if (index === this.#begun) return [];
+    this.#begun = index;
+    this.#number = index + 1;
+    const thought = this.#thought;
+    this.#thought = "";
+    return this.#indented(this.#shortened(thought, thoughtLines));
+  }
+
+  #endStep(step: StepRecord): string[] {
+    this.#running = [];
+    this.#activity = activities.EXECUTING;
+    // The answer itself comes at the end of the run; showing it here would show it twice.
+    if (step.next_action === "finish") this.#thought = "";
+    else if (this.#thought === "") this.#thought = step.thought;
+    const lines = this.#beginStep(step.step_index);
+    if (step.next_action === "finish") {
+      lines.push(...this.#indented([this.#style.dim("gives its answer")]));
+    }
+    if (step.fallback !== null) {
+      const { from, reason } = step.fallback;
+      lines.push(...this.#warning(`${step.model} answered instead of ${from}: ${reason}`));
+    }
+    if (step.problem !== "") lines.push(...this.#warning(step.problem));
+    if (this.#number !== null) lines.push(...this.#indented([this.#style.dim("thinks on")]));
+    return lines;
+  }
+
+  #refusal(attempt: (AgentEvent & { type: "attempt_failed" })["attempt"]): string[] {
+    const number = attempt.attempt_number + 1;
+    const answer = attempt.answer === null ? [] : this.#shortened(attempt.answer, 1);
+    const goesOn = number < this.#maxAttempts;
+    return this.#indented([
+      this.#style.yellow(`✗ attempt ${number} of ${this.#maxAttempts} refused`),
+      ...answer.map((line) => this.#style.dim(`  ${line}`)),
+      ...attempt.errors.flatMap((error) =>
+        this.#shortened(error, thoughtLines).map(
+          (line, i) => `${i === 0 ? "  - " : "    "}${line}`,
+        ),
+      ),
+      ...(goesOn ? [this.#style.dim("  tries again with this as feedback")] : []),
+    ]);
+  }
+
+  #warning(text: string): string[] {
+    const lines = this.#shortened(text, thoughtLines);
+    return this.#indented(
+      lines.map((line, i) => this.#style.yellow(`${i === 0 ? "! " : "  "}${line}`)),
+    );
+  }
+
+  #indented(lines: readonly string[]): string[] {
+    return lines.map((line) => {
+      const number = this.#number === null ? "" : String(this.#number);
+      this.#number = null;
+      return `${this.#style.dim(number.padStart(gutter - 2))}  ${line}`;
+    });
+  }
+
+  /** A text on at most so many lines, its white space collapsed. */
+  #shortened(text: string, most: number): string[] {
+    const line = plainLine(headOf(text, readCharacters));
+    if (line === "") return [];
+    const width = this.#room - 4;
+    const lines = wrapText(line, width);
+    if (lines.length <= most) return lines;
+    const rest = lines.slice(most - 1).join(" ");
+    return [...lines.slice(0, most - 1), cutToWidth(rest, width)];
+  }
+}
+
+const activities: Record<Status, string> = {
+  CREATED: "starting",
+  INITIALIZING: "starting",
+  PLANNING: "planning",
+  EXECUTING: "thinking",
+  AWAITING_TOOL: "running tools",
+  AWAITING_HUMAN: "waiting for a person",
+  REFLECTING: "checking the answer",
+  COMPLETED: "finishing",
+  FAILED: "finishing",
+  CANCELLED: "stopping",
+};

@@ -1,0 +1,46 @@
+import { headOf } from "../../state/cut-text.ts";
+import { jsonHead } from "../../state/json-head.ts";
+import type { ToolOutcome, ToolResult } from "../../state/step-record.ts";
+import { duration } from "./figures.ts";
+import { plainLine } from "./plain-text.ts";
+import type { Style } from "./style.ts";
+import { cutToWidth, textWidth } from "./text-width.ts";
+
+/** Characters of one argument, and of a result, that are looked at: nothing that is shown needs more. */
+const readCharacters = 2000;
+const readArguments = 20;
+
+/** A call and what came of it, on two lines at most: `✓ search(query: "tides")  12 ms`, and the result below. */
+export function toolLines(call: ToolResult, width: number, style: Style): string[] {
+  const { mark, colour } = marks[call.outcome];
+  const took = duration(call.execution_time_ms);
+  const ending = call.outcome === "success" ? took : `${took} · ${call.outcome}`;
+  const room = Math.max(20, width - textWidth(ending) - 4);
+  const head = `${colour(style)(mark)} ${cutToWidth(callText(call), room)}  ${style.dim(ending)}`;
+  const text = cutToWidth(resultText(call), Math.max(20, width - 2));
+  if (text === "") return [head];
+  return [head, `  ${call.outcome === "success" ? style.dim(text) : text}`];
+}
+
+const marks: Record<
+  ToolOutcome,
+  { readonly mark: string; readonly colour: (style: Style) => (text: string) => string }
+> = {
+  success: { mark: "✓", colour: (style) => style.green },
+  failure: { mark: "✗", colour: (style) => style.red },
+  error: { mark: "✗", colour: (style) => style.red },
+  timeout: { mark: "⏱", colour: (style) => style.yellow },
+};
+
+function callText({ name, args }: ToolResult): string {
+  const shown = Object.entries(args)
+    .slice(0, readArguments)
+    .map(([key, value]) => `${headOf(key, 100)}: ${jsonHead(value, readCharacters).text}`);
+  return plainLine(`${headOf(name, 100)}(${shown.join(", ")})`);
+}
+
+function resultText({ result, error, outcome }: ToolResult): string {
+  if (outcome !== "success") return plainLine(headOf(error ?? "", readCharacters));
+  if (typeof result === "string") return plainLine(headOf(result, readCharacters));
+  return result == null ? "" : plainLine(jsonHead(result, readCharacters).text);
+}

@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { runCli } from "../../src/cli/run-cli.ts";
+import { namesIn, packageEntry, useFolders } from "./folder.ts";
+import { memoryIo } from "./memory-io.ts";
+
+const folderWith = useFolders();
+const files = {
+  "ok.yaml": "name: ok\nversion: 1.2.0\ntools: [calculator]\n",
+  "key.yaml": "name: a\ntoools: []\nversion: 7\n",
+  "parts.yaml":
+    "name: parts\ntools: [calculater, opener]\nllm_config: { default_model: opnai:gpt }\n",
+  "later.yaml":
+    "name: later\nis_active: false\nllm_config: { default_model: openai:gpt-4o-mini }\n",
+  "tools.ts": `import { defineTool } from ${JSON.stringify(packageEntry)};
+    export const tools = [defineTool({ name: "opener", description: "Opens.",
+      input_schema: { type: "object" }, handler: () => "" })];`,
+};
+
+it("says ok of each agent, or all that is wrong with it", async () => {
+  const cwd = await folderWith(files);
+  const io = memoryIo({ cwd });
+  const agents = ["ok.yaml", "key.yaml", "parts.yaml", "none.yaml"];
+  expect(await runCli(["check", ...agents, "--tools", "tools.ts"], io)).toBe(2);
+  const lines = io.stdout.take().split("\n");
+  expect(lines).toEqual([
+    "ok ok@1.2.0 (ok.yaml)",
+    "2 problems (key.yaml)",
+    expect.stringMatching(/^ {2}\S*key\.yaml:2:1 toools: unknown key .*did you mean "tools"\?\)$/),
+    expect.stringMatching(/^ {2}\S*key\.yaml:3:10 version: expected a text \(found 7\)$/),
+    "2 problems parts@1.0.0 (parts.yaml)",
+    expect.stringMatching(/^ {2}There is no tool "calculater"\. .* \[unknown_tool\]$/),
+    expect.stringMatching(/^ {2}Unknown model "opnai:gpt": .* \[unknown_model\]$/),
+    "1 problem (none.yaml)",
+    "  There is no file none.yaml. [file_not_found]",
+    "",
+  ]);
+  expect(io.stderr.take()).toBe("");
+  expect(await namesIn(cwd)).toEqual(Object.keys(files).toSorted());
+});
+
+it("notes what keeps a sound definition from running here", async () => {
+  const io = memoryIo({ cwd: await folderWith(files) });
+  expect(await runCli(["check", "later.yaml"], io)).toBe(0);
+  expect(io.stdout.take().split("\n")).toEqual([
+    "ok later@1.0.0 (later.yaml)",
+    "  note: It is not active: is_active is false.",
+    expect.stringMatching(/^ {2}note: The model "openai:gpt-4o-mini" needs an API key/),
+    "",
+  ]);
+});
+
+it("gives one JSON document", async () => {
+  const cwd = await folderWith(files);
+  const io = memoryIo({ cwd });
+  expect(await runCli(["check", "ok.yaml", "key.yaml", "parts.yaml", "--json"], io)).toBe(2);
+  expect(JSON.parse(io.stdout.take())).toMatchObject({
+    ok: false,
+    files: [
+      { file: "ok.yaml", ok: true, agent: { name: "ok", version: "1.2.0" }, problems: [] },
+      {
+        file: "key.yaml",
+        ok: false,
+        problems: [
+          { code: "invalid_definition", line: 2, column: 1, path: ["toools"], suggestion: "tools" },
+          { code: "invalid_definition", line: 3, column: 10, path: ["version"] },
+        ],
+      },
+      {
+        file: "parts.yaml",
+        ok: false,
+        agent: { name: "parts", version: "1.0.0" },
+        problems: [
+          { code: "unknown_tool", tool_name: "calculater" },
+          { code: "unknown_tool", tool_name: "opener" },
+          { code: "unknown_model", ref: "opnai:gpt" },
+        ],
+      },
+    ],
+  });
+  expect(await runCli(["check", "ok.yaml", "--json"], io)).toBe(0);
+  expect(JSON.parse(io.stdout.take())).toMatchObject({ ok: true });
+  expect(await runCli(["check", "ok.yaml", "--tools", "none.ts", "--json"], io)).toBe(2);
+  expect(JSON.parse(io.stdout.take())).toMatchObject({ error: { code: "file_not_found" } });
+  expect(io.stderr.take()).toBe("");
+});

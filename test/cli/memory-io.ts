@@ -1,0 +1,59 @@
+import type { CliIo, Sink, StopReason } from "../../src/cli/io.ts";
+
+export interface MemorySink extends Sink {
+  /** What was written since the last time. */
+  take(): string;
+}
+
+export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySink {
+  let written = "";
+  return {
+    isTerminal,
+    columns: isTerminal ? columns : undefined,
+    write(text) {
+      written += text;
+    },
+    take() {
+      const text = written;
+      written = "";
+      return text;
+    },
+  };
+}
+
+export interface MemoryIo extends CliIo {
+  readonly stdout: MemorySink;
+  readonly stderr: MemorySink;
+  /** Does what a signal would. */
+  stop(reason: StopReason): void;
+  /** How many listen for signals. */
+  readonly listening: number;
+}
+
+/** A process around the command line that is all in memory. Its environment is empty: no keys, no database server. */
+export function memoryIo(options: {
+  readonly cwd: string;
+  readonly stdin?: readonly Uint8Array[];
+  readonly isTerminal?: boolean;
+}): MemoryIo {
+  const listeners = new Set<(reason: StopReason) => void>();
+  return {
+    stdout: memorySink({ isTerminal: options.isTerminal ?? false }),
+    stderr: memorySink(),
+    stdin: (async function* () {
+      yield* options.stdin ?? [];
+    })(),
+    env: {},
+    cwd: options.cwd,
+    onStop(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    stop(reason) {
+      for (const listener of listeners) listener(reason);
+    },
+    get listening() {
+      return listeners.size;
+    },
+  };
+}
