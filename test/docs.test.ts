@@ -55,7 +55,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the documentation", () => {
   it("has TypeScript that compiles", () => {
-    const config = ts.readConfigFile(join(project, "tsconfig.json"), ts.sys.readFile);
+    const config = ts.readConfigFile(join(project, "tsconfig.json"), (path) => ts.sys.readFile(path));
     const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, project);
     const program = ts.createProgram(programs.map(fileOf), { ...options, noEmit: true });
     const problems = programs.flatMap((snippet) =>
@@ -72,7 +72,7 @@ describe("the documentation", () => {
   it.each(programs.map((snippet) => [snippet.name, snippet] as const))(
     "%s runs",
     async (_name, snippet) => {
-      await import(/* @vite-ignore */ fileOf(snippet));
+      await expect(import(/* @vite-ignore */ fileOf(snippet))).resolves.toBeDefined();
     },
   );
 

@@ -1,12 +1,9 @@
-import {
-  BaseChatModel,
-  type BaseChatModelCallOptions,
-} from "@langchain/core/language_models/chat_models";
+import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 
 /** Answers at once: `steps` times with one call of the tool `echo`, then with a text. Notes when each call came. */
-export class InstantModel extends BaseChatModel<BaseChatModelCallOptions> {
+export class InstantModel extends BaseChatModel {
   /** `performance.now()` at the start of every call. */
   readonly calledAt: number[] = [];
 
@@ -19,7 +16,7 @@ export class InstantModel extends BaseChatModel<BaseChatModelCallOptions> {
   }
 
   override bindTools(): ReturnType<NonNullable<BaseChatModel["bindTools"]>> {
-    return this as never;
+    return this;
   }
 
   async _generate(): Promise<ChatResult> {

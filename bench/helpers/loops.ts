@@ -89,6 +89,6 @@ export const stratagraph: Loop = async (model, saver) => {
   });
   const graph = await compileAgent(definition, runtime);
   return async () => {
-    await graph.invoke({ input: { message: "go" } } as never, config(saver) as never);
+    await graph.invoke({ input: { message: "go" } }, config(saver) as never);
   };
 };

@@ -14,7 +14,8 @@ const folder = fileURLToPath(new URL("logs", import.meta.url));
 export default defineAgent({
   name: "log-triage",
   version: "1.0.0",
-  description: "Reads a folder of service logs and names the service that fails most, and since when.",
+  description:
+    "Reads a folder of service logs and names the service that fails most, and since when.",
   system_prompt: {
     role: "You are an on-call engineer who triages logs.",
     instructions:

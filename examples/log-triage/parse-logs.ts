@@ -20,7 +20,7 @@ const entryPattern = /^(\S+Z) (\w+)\s+\[([^\]]+)\] (.*)$/;
 
 /** Reads every `*.log` of a folder. A line that begins with white space belongs to the entry before it. */
 export async function parseLogs(folder: string): Promise<ParsedLogs> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith(".log")).sort();
+  const files = (await readdir(folder)).filter((name) => name.endsWith(".log")).toSorted();
   const entries: LogEntry[] = [];
   let lines = 0;
   let unreadable = 0;
@@ -46,12 +46,12 @@ export function errorsByService(logs: ParsedLogs): { service: string; errors: nu
   }
   return [...counts]
     .map(([service, errors]) => ({ service, errors }))
-    .sort((a, b) => b.errors - a.errors);
+    .toSorted((a, b) => b.errors - a.errors);
 }
 
 /** The earliest error of a service. */
 export function firstError(logs: ParsedLogs, service: string): LogEntry | undefined {
   return logs.entries
     .filter((entry) => entry.service === service && entry.level === "ERROR")
-    .sort((a, b) => a.time.localeCompare(b.time))[0];
+    .toSorted((a, b) => a.time.localeCompare(b.time))[0];
 }

@@ -122,20 +122,17 @@ async function streamTurn(
   };
   let state: Partial<GraphState> = {};
   try {
-    const stream = await run.graph.stream(
-      run.input === null ? null : ({ input: run.input } as never),
-      {
-        ...run.start,
-        context: context as never,
-        durability: frequency === "every_turn" ? "exit" : "async",
-        streamMode: [
-          "values",
-          ...(options.onEvent ? (["custom"] as const) : []),
-          ...(options.onToken ? (["messages"] as const) : []),
-        ],
-        ...(options.signal && { signal: options.signal }),
-      },
-    );
+    const stream = await run.graph.stream(run.input === null ? null : { input: run.input }, {
+      ...run.start,
+      context: context as never,
+      durability: frequency === "every_turn" ? "exit" : "async",
+      streamMode: [
+        "values",
+        ...(options.onEvent ? (["custom"] as const) : []),
+        ...(options.onToken ? (["messages"] as const) : []),
+      ],
+      ...(options.signal && { signal: options.signal }),
+    });
     for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) {
       if (mode === "values") state = chunk as Partial<GraphState>;
       else if (mode === "custom") options.onEvent?.(chunk as AgentEvent);
@@ -161,7 +158,7 @@ async function markCancelled(
 ): Promise<Partial<GraphState>> {
   const stored = (await graph.getState(thread)).values as Partial<GraphState>;
   const status = transition(stored.status ?? "CREATED", "CANCELLED");
-  await graph.updateState(thread, { status } as never, "finalize");
+  await graph.updateState(thread, { status }, "finalize");
   return { ...streamed, ...stored, status, output: null };
 }
 

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../compile/compile-agent.ts";
 import type { GraphState } from "../state/channels.ts";
-import { isTerminal, type Status } from "../state/lifecycle.ts";
+import { isTerminal } from "../state/lifecycle.ts";
 import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */

@@ -136,12 +136,12 @@ function messagesChannel() {
 }
 
 /** A channel that is written through a reducer. What is written may have another shape than what is kept. */
-function reduced<S extends z.ZodType, Value, Update>(
+function reduced<S extends z.ZodType, Value>(
   schema: S,
   initial: () => Value,
-  reduce: (value: Value, update: Update) => Value,
+  reduce: (value: Value, update: never) => Value,
 ): S {
-  schemaMetaRegistry.extend(schema as z.ZodType<unknown>, () => ({
+  schemaMetaRegistry.extend(schema, () => ({
     default: initial,
     reducer: { fn: reduce as (value: unknown, update: unknown) => unknown },
   }));

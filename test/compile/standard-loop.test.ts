@@ -86,9 +86,12 @@ describe("the standard loop", () => {
       "done",
     ]);
     const graph = await compileAgent(agent, runtime);
-    const state = await graph.invoke({ input: { message: "go" } } as never, {
-      configurable: { thread_id: "t" },
-    });
+    const state = await graph.invoke(
+      { input: { message: "go" } },
+      {
+        configurable: { thread_id: "t" },
+      },
+    );
     expect(model.read(1)).toEqual(["human: go", "ai: ", `tool: ${long}`]);
     const shown = (state as unknown as { messages: { text: string; type: string }[] }).messages;
     expect(shown.map((m) => m.type)).toEqual(["human", "ai", "tool", "ai"]);
@@ -99,9 +102,12 @@ describe("the standard loop", () => {
   it("takes messages as chat clients send them", async () => {
     const { runtime } = await testRuntime(["Hello."]);
     const graph = await compileAgent(agent, runtime);
-    const state = (await graph.invoke({ messages: [{ role: "user", content: "hi" }] } as never, {
-      configurable: { thread_id: "t" },
-    })) as unknown as { output: unknown; messages: { text: string }[] };
+    const state = (await graph.invoke(
+      { messages: [{ role: "user", content: "hi" }] },
+      {
+        configurable: { thread_id: "t" },
+      },
+    )) as unknown as { output: unknown; messages: { text: string }[] };
     expect(state.output).toEqual({ message: "Hello." });
     expect(state.messages.map((m) => m.text)).toEqual(["hi", "Hello."]);
   });
@@ -128,8 +134,8 @@ describe("the standard loop", () => {
     const { runtime, model } = await testRuntime(["one", "two"]);
     const graph = await compileAgent(agent, runtime);
     const thread = { configurable: { thread_id: "t" } };
-    await graph.invoke({ input: { message: "first" } } as never, thread);
-    await graph.invoke({ messages: [{ role: "user", content: "second" }] } as never, thread);
+    await graph.invoke({ input: { message: "first" } }, thread);
+    await graph.invoke({ messages: [{ role: "user", content: "second" }] }, thread);
     expect(model.read(1)).toEqual(["human: first", "ai: one", "human: second"]);
   });
 

@@ -49,7 +49,7 @@ describe("executeAgent", () => {
     ).rejects.toMatchObject({ code: "invalid_input", kind: "usage" });
     const graph = await compileAgent(agent, runtime);
     const config = { configurable: { thread_id: "t" } };
-    await expect(graph.invoke({ input: { mesage: "go" } } as never, config)).rejects.toMatchObject({
+    await expect(graph.invoke({ input: { mesage: "go" } }, config)).rejects.toMatchObject({
       code: "invalid_input",
     });
     expect((await graph.getState(config)).createdAt).toBeUndefined();

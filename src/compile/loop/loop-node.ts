@@ -72,7 +72,7 @@ export function loopNode(name: LoopNodeName, parts: LoopParts, body: NodeBody) {
     const elapsed = elapsedBefore + (parts.clock.monotonic() - startedAt);
     const turn = { ...state.turn, ...result.turn, elapsed_ms: elapsed } as TurnState;
     const update: GraphUpdate = { ...result.update, turn };
-    return new Command({ update: update as Record<string, unknown>, goto: result.goto });
+    return new Command({ update: update, goto: result.goto });
   };
 }
 

@@ -114,18 +114,17 @@ async function reflectOn(
   if (reply === null) return null;
   const parsed = parseJsonAnswer(reply.message.text);
   const said = parsed.ok && isRecord(parsed.value) ? parsed.value : {};
-  const text = (key: string) => (typeof said[key] === "string" ? said[key] : "");
   const progress = said["progress"];
   const hypothesis = said["hypothesis"];
   return {
-    text: "reflection" in said ? text("reflection") : reply.message.text,
-    synthesis: text("synthesis"),
+    text: "reflection" in said ? textOf(said, "reflection") : reply.message.text,
+    synthesis: textOf(said, "synthesis"),
     progress:
       progress === "advancing" || progress === "stuck" || progress === "regressing" ? progress : "",
     hypothesis: isRecord(hypothesis)
-      ? { belief: String(hypothesis["belief"] ?? ""), test: String(hypothesis["test"] ?? "") }
+      ? { belief: textOf(hypothesis, "belief"), test: textOf(hypothesis, "test") }
       : null,
-    approach: text("approach"),
+    approach: textOf(said, "approach"),
     usage: reply.usage,
   };
 }
@@ -140,6 +139,11 @@ function withReflection(step: StepRecord, reflection: Reflection): StepRecord {
     approach: reflection.approach || step.approach,
     usage: addUsage(step.usage, reflection.usage),
   };
+}
+
+function textOf(from: Record<string, unknown>, key: string): string {
+  const value = from[key];
+  return typeof value === "string" ? value : "";
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

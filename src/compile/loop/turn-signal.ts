@@ -4,7 +4,7 @@ import { TurnTimeoutError } from "../errors.ts";
 export interface TurnSignal {
   readonly signal: AbortSignal;
   /** Ends the timer and lets go of the outer signal. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /** A signal that aborts with the outer one, or with a {@link TurnTimeoutError} when `remainingMs` have passed. */
