@@ -2,12 +2,18 @@
  * Finds out which service broke first. Shows the two tiers: the logs are parsed once a turn into `execution`, so an
  * attempt that is refused costs no second parse, while the notes of an attempt start anew.
  *
- *   npm run stratagraph -- run examples/log-triage/agent.ts "Parse the logs and count the errors of each service"
+ *   npm run stratagraph -- run examples/log-triage/agent.ts "Parse the logs: which service fails most, and since when?"
  */
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { defineAgent, ToolFailure } from "../../src/index.ts";
-import { errorsByService, firstError, parseLogs, type ParsedLogs } from "./parse-logs.ts";
+import {
+  describeErrors,
+  errorsByService,
+  firstError,
+  parseLogs,
+  type ParsedLogs,
+} from "./parse-logs.ts";
 
 const folder = fileURLToPath(new URL("logs", import.meta.url));
 
@@ -31,18 +37,13 @@ export default defineAgent({
       persistence: "execution",
       handler: async ({ execution, attempt }) => {
         const logs = execution.logs ?? (await parseLogs(folder));
-        const { entries, ...summary } = logs;
         const counted =
           execution.logs === null
             ? { ...execution, logs, parses: execution.parses + 1 }
             : { ...execution, reuses: execution.reuses + 1 };
         return {
           newState: { execution: counted, attempt },
-          toolResult: {
-            ...summary,
-            entries: entries.length,
-            errors_by_service: errorsByService(logs),
-          },
+          toolResult: `Parsed ${logs.lines} lines. Errors: ${describeErrors(logs)}.`,
         };
       },
     },
@@ -62,7 +63,9 @@ export default defineAgent({
             execution,
             attempt: { looked_at: [...attempt.looked_at, service] },
           },
-          toolResult: error ?? `${service} has no errors`,
+          toolResult: error
+            ? `The first error of ${service} came at ${error.time} from ${error.component}: ${error.message}`
+            : `${service} has no errors.`,
         };
       },
     },

@@ -55,3 +55,10 @@ export function firstError(logs: ParsedLogs, service: string): LogEntry | undefi
     .filter((entry) => entry.service === service && entry.level === "ERROR")
     .toSorted((a, b) => a.time.localeCompare(b.time))[0];
 }
+
+/** `payments 28, orders 16` */
+export function describeErrors(logs: ParsedLogs): string {
+  return errorsByService(logs)
+    .map(({ service, errors }) => `${service} ${errors}`)
+    .join(", ");
+}

@@ -4,15 +4,16 @@ import {
   type AgentGraph,
   type CompileServices,
 } from "../compile/compile-agent.ts";
+import { cancellable } from "../compile/cancellation.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { GraphState, RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
-import { transition, type Status } from "../state/lifecycle.ts";
+import type { Status } from "../state/lifecycle.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { stepsOfTurn, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
-import { noUsage, usageSince, type Usage } from "../state/usage.ts";
+import { stepsOfTurn, turnUsage, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
+import { noUsage, type Usage } from "../state/usage.ts";
 import { NoCheckpointerError } from "./errors.ts";
 import { checkThreadId } from "./thread-id.ts";
 import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
@@ -94,12 +95,12 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     ? thread
     : input === null
       ? await startOfResumption(graph, thread, threadId)
-      : await startOfNewTurn(graph, thread, threadId);
-  const run = { graph, start, options, input, definition: general };
-  const values = await streamTurn(run);
-  const final =
-    values.cancelled && durable ? await markCancelled(graph, thread, values.state) : values.state;
-  return toResult(final, threadId) as ExecuteResult<Output, Exec, Attempt>;
+      : await startOfNewTurn(graph, thread, {
+          threadId,
+          everyTurn: definition.spec.execution_config.checkpoint_frequency === "every_turn",
+        });
+  const state = await streamTurn({ graph, start, options, input, definition: general });
+  return toResult(state, threadId) as ExecuteResult<Output, Exec, Attempt>;
 }
 
 interface TurnRun {
@@ -110,39 +111,32 @@ interface TurnRun {
   readonly definition: AgentDefinition;
 }
 
-/** Streams the run, hands on its events, and returns the last state. An aborted signal is a result, not an error. */
-async function streamTurn(
-  run: TurnRun,
-): Promise<{ readonly state: Partial<GraphState>; readonly cancelled: boolean }> {
-  const { options, definition } = run;
+/** Streams the run, hands on its events, and returns the last state. */
+async function streamTurn(run: TurnRun): Promise<Partial<GraphState>> {
+  const { options, definition, input } = run;
   const frequency = definition.spec.execution_config.checkpoint_frequency;
   const context: RunContext = {
     ...(options.model !== undefined && { model: options.model }),
     ...(options.temperature !== undefined && { temperature: options.temperature }),
   };
+  const start = options.signal ? cancellable(run.start, options.signal) : run.start;
+  const stream = await run.graph.stream(input === null ? null : { input }, {
+    ...start,
+    context,
+    durability: frequency === "every_turn" ? "exit" : "async",
+    streamMode: [
+      "values",
+      ...(options.onEvent ? (["custom"] as const) : []),
+      ...(options.onToken ? (["messages"] as const) : []),
+    ],
+  });
   let state: Partial<GraphState> = {};
-  try {
-    const stream = await run.graph.stream(run.input === null ? null : { input: run.input }, {
-      ...run.start,
-      context: context as never,
-      durability: frequency === "every_turn" ? "exit" : "async",
-      streamMode: [
-        "values",
-        ...(options.onEvent ? (["custom"] as const) : []),
-        ...(options.onToken ? (["messages"] as const) : []),
-      ],
-      ...(options.signal && { signal: options.signal }),
-    });
-    for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) {
-      if (mode === "values") state = chunk as Partial<GraphState>;
-      else if (mode === "custom") options.onEvent?.(chunk as AgentEvent);
-      else options.onToken?.(tokenText(chunk));
-    }
-  } catch (thrown) {
-    if (!options.signal?.aborted) throw thrown;
-    return { state: { ...state, status: "CANCELLED", output: null }, cancelled: true };
+  for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) {
+    if (mode === "values") state = chunk as Partial<GraphState>;
+    else if (mode === "custom") options.onEvent?.(chunk as AgentEvent);
+    else options.onToken?.(tokenText(chunk));
   }
-  return { state, cancelled: false };
+  return state;
 }
 
 function tokenText(chunk: unknown): string {
@@ -150,30 +144,17 @@ function tokenText(chunk: unknown): string {
   return message.getType?.() === "ai" ? (message.text ?? "") : "";
 }
 
-/** Ends a cancelled turn in the thread itself, so that every other reader sees it; the run can go on from before. */
-async function markCancelled(
-  graph: AgentGraph,
-  thread: RunnableConfig,
-  streamed: Partial<GraphState>,
-): Promise<Partial<GraphState>> {
-  const stored = (await graph.getState(thread)).values as Partial<GraphState>;
-  const status = transition(stored.status ?? "CREATED", "CANCELLED");
-  await graph.updateState(thread, { status }, "finalize");
-  return { ...streamed, ...stored, status, output: null };
-}
-
 function toResult(state: Partial<GraphState>, threadId: string): ExecuteResult {
-  const turn = state.turn;
+  const { turn, usage = noUsage } = state;
   const failed = turn?.failed_attempts ?? [];
   const accepted =
     state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
-  const usage = state.usage ?? noUsage;
   return {
     output: state.output ?? null,
     status: state.status ?? "CREATED",
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
-    usage: turn === undefined ? usage : usageSince(turn.usage_before, usage),
+    usage: turnUsage({ turn, usage }),
     attempts: [...failed.map(outcomeOf), ...accepted],
     incomplete: turn?.draft?.incomplete ?? false,
     failure: turn?.failure ?? null,

@@ -16,27 +16,41 @@ async function lastState(graph: AgentGraph, config: RunnableConfig) {
  * From which checkpoint a new turn starts: the thread's last one. A turn that FAILED or was CANCELLED is left behind:
  * the new one starts where that one did, so the thread goes on from its last completed turn.
  *
+ * @param everyTurn whether turns keep one checkpoint each. A new thread then gets an empty one first, so that there is
+ * something to start from again.
  * @throws UnfinishedTurnError
  */
 export async function startOfNewTurn(
   graph: AgentGraph,
-  config: RunnableConfig,
-  threadId: string,
+  thread: RunnableConfig,
+  { threadId, everyTurn }: { threadId: string; everyTurn: boolean },
 ): Promise<RunnableConfig> {
-  const last = await lastState(graph, config);
-  if (last === null || last.status === "COMPLETED") return config;
-  if (!isTerminal(last.status)) {
-    if (last.snapshot.next.length === 0 && last.status === "CREATED") return config;
-    throw new UnfinishedTurnError(threadId, last.status);
+  const last = await lastState(graph, thread);
+  if (last === null) {
+    if (everyTurn) await graph.updateState(thread, { status: "CREATED" }, "finalize");
+    return thread;
   }
-  const inputs = graph.getStateHistory(config, { filter: { source: "input" }, limit: 1 });
-  for await (const begun of inputs) return begun.parentConfig ?? begun.config;
-  return config;
+  const { status, snapshot } = last;
+  if (status === "COMPLETED") return thread;
+  if (!isTerminal(status)) {
+    if (status === "CREATED" && snapshot.next.length === 0) return thread;
+    throw new UnfinishedTurnError(threadId, status);
+  }
+  const turnNumber = last.values.turn_number ?? 0;
+  const inputs = graph.getStateHistory(thread, { filter: { source: "input" }, limit: 1 });
+  for await (const begun of inputs) {
+    const before = begun.parentConfig;
+    if (before === undefined && turnNumber === 0) return begun.config;
+    // A turn that kept one checkpoint has no input of its own here: this one is an earlier turn's.
+    const values = before && ((await graph.getState(before)).values as Partial<GraphState>);
+    if (before !== undefined && values?.turn_number === turnNumber - 1) return before;
+  }
+  return snapshot.parentConfig ?? thread;
 }
 
 /**
  * From which checkpoint an unfinished turn goes on: the thread's last one, or for a cancelled turn the one before it
- * was cancelled.
+ * was cancelled. A turn that was cancelled under `checkpoint_frequency: every_turn` has none.
  *
  * @throws NothingToResumeError
  */
@@ -47,7 +61,11 @@ export async function startOfResumption(
 ): Promise<RunnableConfig> {
   const last = await lastState(graph, config);
   if (last === null) throw new NothingToResumeError(threadId, null);
-  if (last.status === "CANCELLED" && last.snapshot.parentConfig) return last.snapshot.parentConfig;
+  const before = last.snapshot.parentConfig;
+  if (last.status === "CANCELLED" && before !== undefined) {
+    const { next } = await graph.getState(before);
+    if (next.length > 0) return before;
+  }
   if (last.snapshot.next.length === 0) throw new NothingToResumeError(threadId, last.status);
   return config;
 }

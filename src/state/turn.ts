@@ -1,6 +1,6 @@
 import { appendFold } from "./append-fold.ts";
 import type { StepRecord } from "./step-record.ts";
-import type { Usage } from "./usage.ts";
+import { usageSince, type Usage } from "./usage.ts";
 
 /** Why a turn failed. `cause` is a stable word: `attempts_exhausted`, `turn_timeout` or the code of an error. */
 export interface TurnFailure {
@@ -36,6 +36,14 @@ export interface TurnState {
   readonly failed_attempts: readonly FailedAttempt[];
   /** Set when the turn has FAILED. */
   readonly failure: TurnFailure | null;
+}
+
+/** What the turn under way has spent. */
+export function turnUsage(state: {
+  readonly turn?: TurnState | undefined;
+  readonly usage: Usage;
+}): Usage {
+  return state.turn === undefined ? state.usage : usageSince(state.turn.usage_before, state.usage);
 }
 
 /** What the reasoning looks up about the steps of the turn under way. */

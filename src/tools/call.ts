@@ -9,7 +9,7 @@ import { checkOutput } from "./check-output.ts";
 import { HandlerMutationError, HandlerReturnError, isFrozenObjectError } from "./handler-errors.ts";
 import { acceptNewState, readReducerReturn, type StateSchemas } from "./new-state.ts";
 import { settle, ToolTimeoutError } from "./settle.ts";
-import { thrownText, ToolFailure } from "./tool-failure.ts";
+import { isToolFailure, thrownText } from "./tool-failure.ts";
 import { type ToolCall, toolResult } from "./tool-result.ts";
 
 /** What a call needs of the run around it. */
@@ -123,5 +123,5 @@ function failed(call: ToolCall, thrown: unknown, env: CallEnv, startedAt: number
 
 function outcomeOf(thrown: unknown): ToolOutcome {
   if (thrown instanceof ToolTimeoutError) return "timeout";
-  return thrown instanceof ToolFailure ? "failure" : "error";
+  return isToolFailure(thrown) ? "failure" : "error";
 }

@@ -10,6 +10,11 @@ export class ToolFailure extends StratagraphError {
   override readonly kind = "run";
 }
 
+/** By code, since a handler may have got its class from another copy of this package. */
+export function isToolFailure(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown as { code?: unknown }).code === "tool_failure";
+}
+
 /** Characters of a thrown message that a result keeps. */
 const maxErrorCharacters = 2_000;
 

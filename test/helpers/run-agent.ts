@@ -14,6 +14,8 @@ export interface TestRun {
   readonly onEvent: (event: AgentEvent) => void;
 }
 
+let made = 0;
+
 /** A runtime in memory with a scripted model, a clock that stands still and ids that count. */
 export async function testRuntime(
   script: readonly ScriptedReply[],
@@ -25,7 +27,6 @@ export async function testRuntime(
 ): Promise<TestRun> {
   const model = new ScriptedModel(script, options.toolCalling ?? true);
   const clock = new ManualClock();
-  let made = 0;
   const runtime = await createRuntime({
     models: model,
     checkpointer: options.checkpointer ?? new MemorySaver(),

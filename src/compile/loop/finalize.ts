@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END } from "@langchain/langgraph";
-import { usageSince } from "../../state/usage.ts";
+import { turnUsage } from "../../state/turn.ts";
 import type { NodeBody } from "./loop-node.ts";
 
 /** Ends a turn: puts the answer, or why there is none, into the conversation. */
@@ -16,9 +16,8 @@ export const finalize: NodeBody = (state, run) => {
     ...(incomplete && { additional_kwargs: { incomplete: true } }),
     ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),
   });
-  const usage = turn === undefined ? state.usage : usageSince(turn.usage_before, state.usage);
   run.emit({ type: "status", status });
   if (failure === null) run.emit({ type: "message", text, incomplete });
-  run.emit({ type: "done", status, output: state.output, failure, usage });
+  run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
   return { update: { messages: [message] }, goto: END };
 };

@@ -57,8 +57,9 @@ function readNative(options: ReadReplyOptions): ReadReply {
 function readText(options: ReadReplyOptions): ReadReply {
   const turn = parseTextForm(options.message.text);
   const idFor = uniqueIds(options);
-  const predictions = turn.actions.map(({ name, input }): ToolPrediction => {
+  const predictions = turn.actions.map(({ name: written, input }): ToolPrediction => {
     const id = idFor(undefined);
+    const name = toolName(written, options.tools);
     const args = toToolInput(input, options.tools.get(name)?.definition.input_schema ?? {});
     if (isRecord(args)) return { id, name, args, reason: turn.thought };
     const problem = `The action input has to be a JSON object, not ${clip(JSON.stringify(args) ?? "nothing")}`;
@@ -70,6 +71,14 @@ function readText(options: ReadReplyOptions): ReadReply {
     answer: turn.finalAnswer,
     problem: turn.problems.join(" "),
   });
+}
+
+/** Models that call tools in text are loose with letter case. */
+function toolName(written: string, tools: ReadonlyMap<string, AgentTool>): string {
+  if (tools.has(written)) return written;
+  const lower = written.toLowerCase();
+  const alike = [...tools.keys()].filter((name) => name.toLowerCase() === lower);
+  return alike.length === 1 ? (alike[0] ?? written) : written;
 }
 
 function decide(read: Omit<ReadReply, "nextAction">): ReadReply {

@@ -3,29 +3,44 @@ import { TurnTimeoutError } from "../errors.ts";
 
 export interface TurnSignal {
   readonly signal: AbortSignal;
-  /** Ends the timer and lets go of the outer signal. */
+  /** Settles as `work` does, or rejects with the signal's reason as soon as that aborts, whatever `work` does then. */
+  readonly race: <T>(work: Promise<T>) => Promise<T>;
+  /** Ends the timer and lets go of the outer signals. */
   readonly release: () => void;
 }
 
-/** A signal that aborts with the outer one, or with a {@link TurnTimeoutError} when `remainingMs` have passed. */
+/** A signal that aborts with any of the outer ones, or with a {@link TurnTimeoutError} when `remainingMs` have passed. */
 export function turnSignal(options: {
   clock: Clock;
-  outer: AbortSignal | undefined;
+  outer: readonly (AbortSignal | undefined)[];
   remainingMs: number;
   timeoutSeconds: number;
 }): TurnSignal {
   const { clock, outer, remainingMs, timeoutSeconds } = options;
   const controller = new AbortController();
-  const onOuterAbort = () => controller.abort(outer?.reason);
-  if (outer?.aborted) onOuterAbort();
-  outer?.addEventListener("abort", onOuterAbort, { once: true });
+  const { signal } = controller;
+  const releases: (() => void)[] = [];
+  for (const one of outer) {
+    if (one === undefined) continue;
+    const abort = () => controller.abort(one.reason);
+    if (one.aborted) abort();
+    one.addEventListener("abort", abort, { once: true });
+    releases.push(() => one.removeEventListener("abort", abort));
+  }
   const timeUp = () => controller.abort(new TurnTimeoutError(timeoutSeconds));
-  const stopTimer = remainingMs > 0 ? clock.after(remainingMs, timeUp) : (timeUp(), undefined);
+  if (remainingMs > 0) releases.push(clock.after(remainingMs, timeUp));
+  else timeUp();
   return {
-    signal: controller.signal,
-    release() {
-      stopTimer?.();
-      outer?.removeEventListener("abort", onOuterAbort);
+    signal,
+    race: (work) =>
+      new Promise((resolve, reject) => {
+        const abort = () => reject(signal.reason);
+        if (signal.aborted) abort();
+        else signal.addEventListener("abort", abort, { once: true });
+        work.then(resolve, reject);
+      }),
+    release: () => {
+      for (const release of releases) release();
     },
   };
 }

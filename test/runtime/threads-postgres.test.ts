@@ -1,0 +1,3 @@
+import { threadsContract } from "../contract/threads.ts";
+
+threadsContract("postgres");

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { stepsOfTurn, turnSteps } from "../../src/state/turn.ts";
+import { stepRecord, toolResult } from "../helpers/step-record.ts";
+
+const first = stepRecord({ turn_number: 0, attempt_number: 0, step_index: 0 });
+const second = stepRecord({
+  turn_number: 1,
+  attempt_number: 0,
+  step_index: 0,
+  tool_predictions: [{ id: "c1", name: "echo", args: {}, reason: "" }],
+  tool_results: [toolResult({ id: "c1" })],
+});
+const retried = stepRecord({ turn_number: 1, attempt_number: 1, step_index: 1 });
+
+describe("turnSteps", () => {
+  it("gives the steps of the turn and of its attempt under way", () => {
+    const turn = turnSteps([first, second, retried], { turnNumber: 1, attemptNumber: 1 });
+    expect(turn.steps).toEqual([second, retried]);
+    expect(turn.attempt).toEqual([retried]);
+    expect(turn.toolCalls).toBe(1);
+    expect([...turn.callIds]).toEqual(["c1"]);
+  });
+
+  it("has no steps before the first of a turn", () => {
+    expect(turnSteps([first], { turnNumber: 1, attemptNumber: 0 }).steps).toEqual([]);
+  });
+
+  it("has no steps of an attempt that has just begun", () => {
+    const turn = turnSteps([first, second], { turnNumber: 1, attemptNumber: 1 });
+    expect(turn.attempt).toEqual([]);
+    expect(turn.steps).toEqual([second]);
+  });
+});
+
+describe("stepsOfTurn", () => {
+  it("finds the steps of any turn", () => {
+    expect(stepsOfTurn([first, second, retried], 0)).toEqual([first]);
+    expect(stepsOfTurn([first, second, retried], 1)).toEqual([second, retried]);
+  });
+});
