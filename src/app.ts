@@ -79,10 +79,7 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
   runtime?: Runtime,
 ): Promise<AgentGraph> {
   const { compileAgentWith } = await import("./compile/compile-agent.ts");
-  return compileAgentWith(
-    definition as AgentDefinition,
-    runtime ?? (await servicesWithoutDatabase()),
-  );
+  return compileAgentWith(definition, runtime ?? (await servicesWithoutDatabase()));
 }
 
 /**

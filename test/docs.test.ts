@@ -55,7 +55,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the documentation", () => {
   it("has TypeScript that compiles", () => {
-    const config = ts.readConfigFile(join(project, "tsconfig.json"), (path) => ts.sys.readFile(path));
+    const config = ts.readConfigFile(join(project, "tsconfig.json"), (path) =>
+      ts.sys.readFile(path),
+    );
     const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, project);
     const program = ts.createProgram(programs.map(fileOf), { ...options, noEmit: true });
     const problems = programs.flatMap((snippet) =>

@@ -1,6 +1,6 @@
 /** The fixed texts that a model reads beside the definition's own prompt and the history. */
 
-export const outputSchemaLine = "Output JSON Schema: ";
+const outputSchemaLine = "Output JSON Schema: ";
 
 export function answerInstructions(outputSchema: unknown): string {
   return (
