@@ -5,11 +5,16 @@
  *   npx tsx bench/overhead.ts [--repeats 9] [--database postgres://…]
  */
 import { parseArgs } from "node:util";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { openDatabase } from "../src/storage/database.ts";
 import { openCheckpointer } from "../checkpointers/open.ts";
 import { InstantModel } from "./helpers/instant-model.ts";
-import { langchainAgent, rawLangGraph, stratagraph, type Loop } from "./helpers/loops.ts";
+import {
+  langchainAgent,
+  rawLangGraph,
+  stratagraph,
+  type Loop,
+  type Saving,
+} from "./helpers/loops.ts";
 import { median } from "./helpers/median.ts";
 
 const { values: options } = parseArgs({
@@ -23,12 +28,17 @@ const { values: options } = parseArgs({
 });
 const repeats = Number(options.repeats);
 
-/** Microseconds of every step of one turn of `steps` steps. */
-async function stepTimes(loop: Loop, steps: number, saver?: BaseCheckpointSaver) {
+/** Microseconds of every step of one turn of `steps` steps, and of the whole turn with everything written. */
+async function stepTimes(loop: Loop, steps: number, saving?: Saving) {
   const model = new InstantModel(steps);
-  const run = await loop(model, saver);
+  const run = await loop(model, saving);
+  const start = performance.now();
   await run();
-  return model.calledAt.slice(1).map((at, i) => (at - (model.calledAt[i] ?? at)) * 1000);
+  const whole = (performance.now() - start) * 1000;
+  return {
+    whole,
+    steps: model.calledAt.slice(1).map((at, i) => (at - (model.calledAt[i] ?? at)) * 1000),
+  };
 }
 
 async function perStep(loops: Record<string, Loop>, steps: number) {
@@ -37,7 +47,7 @@ async function perStep(loops: Record<string, Loop>, steps: number) {
   );
   for (let round = -2; round < repeats; round += 1) {
     for (const [name, loop] of Object.entries(loops)) {
-      const all = await stepTimes(loop, steps);
+      const { steps: all } = await stepTimes(loop, steps);
       const mean = all.reduce((sum, time) => sum + time, 0) / all.length;
       if (round >= 0) times[name]?.push(mean);
     }
@@ -45,18 +55,21 @@ async function perStep(loops: Record<string, Loop>, steps: number) {
   return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
 }
 
-async function flatness(name: string, loop: Loop, runs: number, saver?: BaseCheckpointSaver) {
+async function flatness(name: string, loop: Loop, runs: number, saving?: Saving) {
   const early: number[] = [];
   const late: number[] = [];
+  const whole: number[] = [];
   for (let run = 0; run < runs; run += 1) {
-    const times = await stepTimes(loop, 1010, saver);
+    const times = await stepTimes(loop, 1010, saving);
     if (run === 0 && runs > 1) continue;
-    early.push(median(times.slice(5, 25)));
-    late.push(median(times.slice(985, 1005)));
+    early.push(median(times.steps.slice(5, 25)));
+    late.push(median(times.steps.slice(985, 1005)));
+    whole.push(times.whole / 1010);
   }
   const [first, last] = [median(early), median(late)];
+  const shown = [first, last, median(whole)].map((time) => time.toFixed(0).padStart(6));
   console.log(
-    `  ${name.padEnd(34)} step 10 ${first.toFixed(0).padStart(6)} µs, step 1,000 ${last.toFixed(0).padStart(6)} µs, ratio ${(last / first).toFixed(2)}`,
+    `  ${name.padEnd(36)} step 10 ${shown[0]}, step 1,000 ${shown[1]}, ratio ${(last / first).toFixed(2)}; whole turn ${shown[2]} a step`,
   );
 }
 
@@ -72,15 +85,19 @@ for (const steps of [20, 200]) {
   }
 }
 
-console.log("\nDoes a step grow with the turn?");
-await flatness("stratagraph, no saver", stratagraph, 5);
-await flatness("raw LangGraph, no saver", rawLangGraph, 5);
+console.log("\nµs a step: does it grow with the turn?");
+await flatness("stratagraph, no saver", stratagraph, 6);
+await flatness("raw LangGraph, no saver", rawLangGraph, 6);
 const database = await openDatabase({ url: options.database }).catch(() => null);
 if (database === null) {
   console.log("  (no Postgres answers: the figures with a saver are left out)");
 } else {
   const saver = await openCheckpointer(database);
-  await flatness("stratagraph, stock Postgres saver", stratagraph, 1, saver);
-  await flatness("raw LangGraph, stock Postgres saver", rawLangGraph, 1, saver);
+  await saver.setup();
+  for (const durability of ["async", "sync"] as const) {
+    const saving = { saver, durability };
+    await flatness(`stratagraph, stock saver, ${durability}`, stratagraph, 1, saving);
+    await flatness(`raw LangGraph, stock saver, ${durability}`, rawLangGraph, 1, saving);
+  }
   await database.close();
 }

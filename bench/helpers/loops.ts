@@ -13,26 +13,32 @@ import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/
 import { fromChatModel } from "../../src/models/from-chat-model.ts";
 import type { InstantModel } from "./instant-model.ts";
 
-/** Runs one turn of an agent loop on a model; `thread` is used where there is a saver. */
-export type Loop = (
-  model: InstantModel,
-  saver?: BaseCheckpointSaver,
-) => Promise<() => Promise<void>>;
+/** Where checkpoints go, and whether each is waited for. */
+export interface Saving {
+  readonly saver: BaseCheckpointSaver;
+  readonly durability: "sync" | "async";
+}
+
+/** Makes an agent loop on a model; what it returns runs one turn, on a thread of its own where there is a saver. */
+export type Loop = (model: InstantModel, saving?: Saving) => Promise<() => Promise<void>>;
 
 const schema = z.object({ text: z.string() });
 const unlimited = 1_000_000;
 let threads = 0;
 
-function config(saver: BaseCheckpointSaver | undefined) {
+function config(saving: Saving | undefined) {
   threads += 1;
   return {
     recursionLimit: unlimited,
-    ...(saver && { configurable: { thread_id: `bench-${threads}-${process.pid}` } }),
+    ...(saving && {
+      durability: saving.durability,
+      configurable: { thread_id: `bench-${threads}-${process.pid}` },
+    }),
   };
 }
 
 /** What one writes by hand: two nodes, a conditional edge, messages as the only state. */
-export const rawLangGraph: Loop = async (model, saver) => {
+export const rawLangGraph: Loop = async (model, saving) => {
   const echo = tool(({ text }) => text, { name: "echo", description: "Echoes.", schema });
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("reason", async (state) => ({ messages: [await model.invoke(state.messages)] }))
@@ -56,21 +62,25 @@ export const rawLangGraph: Loop = async (model, saver) => {
       ["tools", END],
     )
     .addEdge("tools", "reason")
-    .compile(saver ? { checkpointer: saver } : {});
+    .compile(saving ? { checkpointer: saving.saver } : {});
   return async () => {
-    await graph.invoke({ messages: [new HumanMessage("go")] }, config(saver));
+    await graph.invoke({ messages: [new HumanMessage("go")] }, config(saving));
   };
 };
 
-export const langchainAgent: Loop = async (model, saver) => {
+export const langchainAgent: Loop = async (model, saving) => {
   const echo = tool(({ text }) => text, { name: "echo", description: "Echoes.", schema });
-  const agent = createAgent({ model, tools: [echo], ...(saver && { checkpointer: saver }) });
+  const agent = createAgent({
+    model,
+    tools: [echo],
+    ...(saving && { checkpointer: saving.saver }),
+  });
   return async () => {
-    await agent.invoke({ messages: [new HumanMessage("go")] }, config(saver));
+    await agent.invoke({ messages: [new HumanMessage("go")] }, config(saving));
   };
 };
 
-export const stratagraph: Loop = async (model, saver) => {
+export const stratagraph: Loop = async (model, saving) => {
   const definition = defineAgent({
     name: "bench",
     tools: [
@@ -84,11 +94,11 @@ export const stratagraph: Loop = async (model, saver) => {
     execution_config: { max_iterations: unlimited, timeout_seconds: 3600 },
   });
   const runtime = await createRuntime({
-    checkpointer: saver ?? false,
+    checkpointer: saving?.saver ?? false,
     models: { resolve: async () => fromChatModel(model, { ref: "bench:instant" }) },
   });
   const graph = await compileAgent(definition, runtime);
   return async () => {
-    await graph.invoke({ input: { message: "go" } }, config(saver) as never);
+    await graph.invoke({ input: { message: "go" } }, config(saving) as never);
   };
 };
