@@ -5,7 +5,10 @@ import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-s
 import { showFound, type DefinitionProblem } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
+import { unfitPart } from "./unfit-part.ts";
 import { unsupportedProblems } from "./unsupported.ts";
+import { valueAt } from "./value-at.ts";
+import { workflowGraphSchema } from "./workflow-schema.ts";
 
 /** Nested maps and lists of a definition. */
 const maxDepth = 64;
@@ -26,56 +29,69 @@ export function checkDefinition(written: unknown): CheckedDefinition {
   const problems = [
     ...schemaProblems(written),
     ...unsupportedProblems(written),
-    ...(parsed.success ? ruleProblems(parsed.data) : []),
+    ...ruleProblems(written),
   ];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
-  return { ok: true, spec: parsed.data };
+  // A copy, so that freezing the spec leaves the caller's objects as they are; it is plain JSON by now.
+  return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
 }
 
-/** Rules that a schema cannot state. */
-function ruleProblems(spec: AgentSpec): readonly DefinitionProblem[] {
+/** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
+function ruleProblems(written: unknown): readonly DefinitionProblem[] {
+  const graph = workflowGraphSchema.safeParse(valueAt(written, ["workflow_graph"]));
   return [
-    ...(valid(spec.version) === null
-      ? [
-          {
-            path: ["version"],
-            message: "expected a semantic version such as 1.0.0",
-            found: showFound(spec.version),
-          },
-        ]
-      : []),
-    ...duplicateTools(spec.tools),
-    ...schemaRule("input_schema", spec.input_schema),
-    ...schemaRule("output_schema", spec.output_schema),
-    ...(spec.workflow_graph === undefined ? [] : graphProblems(spec.workflow_graph)),
+    ...versionRule(valueAt(written, ["version"])),
+    ...duplicateTools(valueAt(written, ["tools"])),
+    ...schemaRule("input_schema", valueAt(written, ["input_schema"])),
+    ...schemaRule("output_schema", valueAt(written, ["output_schema"])),
+    ...(graph.success ? graphProblems(graph.data) : []),
   ];
 }
 
-function duplicateTools(tools: AgentSpec["tools"]): DefinitionProblem[] {
-  return tools.flatMap((tool, index) =>
-    typeof tool === "string" && tools.indexOf(tool) < index
-      ? [{ path: ["tools", index], message: `"${tool}" is already named` }]
-      : [],
-  );
+function versionRule(version: unknown): readonly DefinitionProblem[] {
+  if (typeof version !== "string" || isSemanticVersion(version)) return [];
+  const message = "expected a semantic version such as 1.0.0";
+  return [{ path: ["version"], message, found: showFound(version) }];
+}
+
+/** `semver` alone also takes spaces around and a leading v. */
+export function isSemanticVersion(text: string): boolean {
+  return /^\d\S*$/.test(text) && valid(text) !== null;
+}
+
+function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
+  if (!Array.isArray(tools)) return [];
+  const first = new Map<string, number>();
+  return tools.flatMap((tool: unknown, index) => {
+    if (typeof tool !== "string") return [];
+    const earlier = first.get(tool);
+    if (earlier !== undefined) {
+      return [
+        { path: ["tools", index], message: `"${tool}" is already named by tools[${earlier}]` },
+      ];
+    }
+    first.set(tool, index);
+    return [];
+  });
 }
 
 function schemaRule(
   key: "input_schema" | "output_schema",
-  schema: JsonSchema,
+  schema: unknown,
 ): readonly DefinitionProblem[] {
+  if (!isMap(schema)) return [];
   if (schema["type"] !== "object") {
-    return [
-      {
-        path: [key, "type"],
-        message: 'expected a JSON Schema of type "object"',
-        found: showFound(schema["type"]),
-      },
-    ];
+    const found = showFound(schema["type"]);
+    return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
   }
   const compiled = tryCompile(schema);
-  return "problem" in compiled
-    ? [{ path: [key], message: `not a JSON Schema that can be checked: ${compiled.problem}` }]
-    : [];
+  if ("check" in compiled) return [];
+  const path = [key, ...unfitPart(schema, (part) => "check" in tryCompile(part))];
+  return [{ path, message: `cannot be checked as JSON Schema: ${compiled.problem}` }];
+}
+
+function isMap(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A schema's check, or why it has none. */
@@ -85,7 +101,10 @@ export function tryCompile(
   try {
     return { check: checkFromJsonSchema(schema) };
   } catch (thrown) {
-    return { problem: errorMessage(thrown) };
+    const isForeign = thrown instanceof TypeError || thrown instanceof RangeError;
+    return {
+      problem: isForeign ? "a keyword has a value that it cannot have" : errorMessage(thrown),
+    };
   }
 }
 

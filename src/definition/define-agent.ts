@@ -1,12 +1,20 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
-import { defineInlineTool, isZod, type InlineToolOptions } from "./define-tool.ts";
+import {
+  defineInlineTool,
+  InvalidToolError,
+  isZod,
+  isZod3,
+  type InlineToolOptions,
+} from "./define-tool.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { fromLangChainTool, isLangChainTool, type LangChainTool } from "./langchain-tool.ts";
-import { InvalidDefinitionError } from "./problems.ts";
+import { nearestName } from "./nearest-name.ts";
+import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./problems.ts";
 import type { AgentSpecInput } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";
 
@@ -77,6 +85,13 @@ export function defineAgent<
 >(
   options: AgentOptions<Input, Output, Exec, Attempt, Tools>,
 ): AgentDefinition<Input, Output, Exec, Attempt> {
+  const given: unknown = options;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const found = showFound(given);
+    throw new InvalidDefinitionError([
+      { path: [], message: "expected the agent's options", found },
+    ]);
+  }
   const {
     input_schema,
     output_schema,
@@ -85,34 +100,40 @@ export function defineAgent<
     initialExecutionState,
     initialAttemptState,
     validate,
-    tools: given,
+    tools: ownTools,
     otherTools = [],
     ...written
   } = options;
-  const own = readTools(given);
-  const other = readTools(otherTools);
+  const own = readTools(ownTools);
+  const other = readTools(Array.isArray(otherTools) ? otherTools : []);
   const names = [...own.names, ...other.names];
   const tools = [...own.tools, ...other.tools];
-  const input = fromZod(input_schema);
-  const output = fromZod(output_schema);
+  const input = readSchema("input_schema", input_schema);
+  const output = readSchema("output_schema", output_schema);
   const checked = checkDefinition({
     ...written,
-    ...(input_schema !== undefined && { input_schema: input?.jsonSchema ?? input_schema }),
-    ...(output_schema !== undefined && { output_schema: output?.jsonSchema ?? output_schema }),
+    ...(input.written !== undefined && { input_schema: input.written }),
+    ...(output.written !== undefined && { output_schema: output.written }),
     tools: names,
   });
-  if (!checked.ok) throw new InvalidDefinitionError(checked.problems);
+  const problems = [
+    ...(checked.ok ? [] : checked.problems.map(withCodeOptions)),
+    ...input.problems,
+    ...output.problems,
+    ...codeProblems(options),
+  ];
+  if (!checked.ok || problems.length > 0) throw new InvalidDefinitionError(problems);
   const behaviour = {
     ...(initialExecutionState && { initialExecutionState }),
     ...(initialAttemptState && { initialAttemptState }),
     ...(validate && { validate }),
-    ...(execution_schema && { executionSchema: checkFromZod(execution_schema) }),
-    ...(attempt_schema && { attemptSchema: checkFromZod(attempt_schema) }),
+    ...(execution_schema && { executionSchema: checkOfState(execution_schema) }),
+    ...(attempt_schema && { attemptSchema: checkOfState(attempt_schema) }),
   } as AgentBehaviour<unknown, unknown, unknown, unknown>;
   const definition = buildDefinition({
     spec: checked.spec,
-    ...(input && { input }),
-    ...(output && { output }),
+    ...(input.check && { input: input.check }),
+    ...(output.check && { output: output.check }),
     tools,
     behaviour,
   });
@@ -134,19 +155,105 @@ function readTools(given: unknown): {
       tools: tools.filter(isAgentTool),
     };
   }
-  if (typeof given !== "object" || given === null) return { names: [given], tools: [] };
+  if (typeof given !== "object" || given === null) return { names: [], tools: [] };
   const entries = Object.entries(given as Record<string, InlineToolOptions<never, never, never>>);
   return {
     names: entries.map(([name]) => name),
-    tools: entries.map(([name, options]) => defineInlineTool(name, options)),
+    tools: entries.map(([name, options]) => inlineTool(name, options)),
   };
+}
+
+function inlineTool(name: string, options: InlineToolOptions<never, never, never>): AgentTool {
+  const given: unknown = options;
+  const found =
+    isAgentTool(given) || isLangChainTool(given)
+      ? "a finished tool"
+      : typeof given === "object" && given !== null && !Array.isArray(given)
+        ? undefined
+        : showFound(given);
+  if (found === undefined) return defineInlineTool(name, options);
+  throw new InvalidToolError(
+    name,
+    `expected its options, found ${found}; finished tools and names belong in otherTools or in a list`,
+  );
 }
 
 function isAgentTool(value: unknown): value is AgentTool {
   const tool = value as Partial<AgentTool> | null;
-  return typeof tool === "object" && tool !== null && tool.definition !== undefined;
+  return (
+    typeof tool === "object" &&
+    tool !== null &&
+    typeof tool.definition === "object" &&
+    (tool.kind === "stateless" || tool.kind === "stateful")
+  );
 }
 
-function fromZod(schema: z.ZodType | JsonSchema | undefined): SchemaCheck | undefined {
-  return schema !== undefined && isZod(schema) ? checkFromZod(schema) : undefined;
+interface ReadSchema {
+  /** As the definition has it. */
+  readonly written?: unknown;
+  readonly check?: SchemaCheck;
+  readonly problems: readonly DefinitionProblem[];
+}
+
+function readSchema(key: string, schema: unknown): ReadSchema {
+  if (typeof schema !== "object" || schema === null) return { written: schema, problems: [] };
+  if (isZod3(schema)) {
+    const message = "a schema of zod 3; zod 4 and JSON Schema are taken";
+    return { problems: [{ path: [key], message }] };
+  }
+  if (!isZod(schema)) return { written: schema, problems: [] };
+  try {
+    const check = checkFromZod(schema);
+    return { written: check.jsonSchema, check, problems: [] };
+  } catch (thrown) {
+    const message = `cannot be shown as JSON Schema: ${errorMessage(thrown)}`;
+    return { problems: [{ path: [key], message }] };
+  }
+}
+
+/** State is shown to nobody, so that it may hold what JSON Schema cannot say. */
+function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
+  return checkFromZod(schema, z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema);
+}
+
+const functionOptions = ["initialExecutionState", "initialAttemptState", "validate"] as const;
+const stateSchemaOptions = ["execution_schema", "attempt_schema"] as const;
+const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools"];
+
+/** What TypeScript refuses, for callers in JavaScript. */
+function codeProblems(options: {
+  readonly [
+    Name in (typeof functionOptions | typeof stateSchemaOptions)[number] | "tools" | "otherTools"
+  ]?: unknown;
+}): readonly DefinitionProblem[] {
+  const refuse = (key: string, message: string, found: unknown) => {
+    return [{ path: [key], message, found: showFound(found) }];
+  };
+  const { tools, otherTools } = options;
+  return [
+    ...(tools === undefined || (typeof tools === "object" && tools !== null)
+      ? []
+      : refuse("tools", "expected a list, or a map of tools", tools)),
+    ...(otherTools === undefined || Array.isArray(otherTools)
+      ? []
+      : refuse("otherTools", "expected a list", otherTools)),
+    ...functionOptions.flatMap((key) =>
+      options[key] === undefined || typeof options[key] === "function"
+        ? []
+        : refuse(key, "expected a function", options[key]),
+    ),
+    ...stateSchemaOptions.flatMap((key) => {
+      const schema = options[key];
+      const isSchema = typeof schema === "object" && schema !== null && isZod(schema);
+      return schema === undefined || isSchema ? [] : refuse(key, "expected a zod schema", schema);
+    }),
+  ];
+}
+
+/** At the top level, the options that hold code are known too. */
+function withCodeOptions(problem: DefinitionProblem): DefinitionProblem {
+  const { path, message, allowed } = problem;
+  if (message !== "unknown key" || path.length !== 1 || allowed === undefined) return problem;
+  const all = [...allowed, ...codeOptions];
+  return { ...problem, allowed: all, suggestion: nearestName(String(path[0]), all) };
 }

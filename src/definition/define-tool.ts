@@ -1,9 +1,11 @@
 import { z } from "zod";
-import { StratagraphError } from "../errors.ts";
+import { errorMessage, StratagraphError } from "../errors.ts";
 import type { AgentState, Awaitable, ToolReducerHandler } from "../state/agent-state.ts";
-import { tryCompile } from "./check-definition.ts";
+import { deepFreeze } from "../state/freeze.ts";
+import { isSemanticVersion, tryCompile } from "./check-definition.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { nearestName } from "./nearest-name.ts";
+import { showFound } from "./problems.ts";
 import type {
   AgentTool,
   StatefulTool,
@@ -83,8 +85,8 @@ export function defineTool<Exec, Attempt, Input>(
   options: { readonly name: string } & StatefulToolOptions<Exec, Attempt, Input>,
 ): StatefulTool;
 export function defineTool(options: { readonly name: string } & AnyToolOptions): AgentTool {
+  checkOptions(options);
   const { name, handler } = options;
-  checkOptions(name, options);
   const input = toCheck(name, "input_schema", options.input_schema);
   const output = options.output_schema && toCheck(name, "output_schema", options.output_schema);
   const persistence = options.persistence ?? "none";
@@ -95,14 +97,17 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
     description: options.description + note,
     input_schema: input.jsonSchema,
     ...(output && { output_schema: output.jsonSchema }),
-    execution: Object.freeze({ ...defaultExecution, ...options.execution }),
+    execution: Object.freeze({
+      timeout_ms: options.execution?.timeout_ms ?? defaultExecution.timeout_ms,
+      max_result_bytes: options.execution?.max_result_bytes ?? defaultExecution.max_result_bytes,
+    }),
     persistence,
     version: options.version ?? "1.0.0",
     is_builtin: false,
   });
   const base = { definition, input, ...(output && { output }) };
   if (persistence === "none") {
-    const run = handler as StatelessTool["run"];
+    const run: StatelessTool["run"] = handler;
     return Object.freeze({ ...base, kind: "stateless", run });
   }
   const reduce = handler as StatefulTool["reduce"];
@@ -131,6 +136,9 @@ export function defineInlineTool(
   >);
 }
 
+/** What a timer can wait for at most. */
+const maxLimit = 2_147_483_647;
+
 const optionNames = [
   "name",
   "display_name",
@@ -143,25 +151,46 @@ const optionNames = [
   "handler",
 ];
 
-function checkOptions(name: string, options: AnyToolOptions): void {
+function checkOptions(options: { readonly name: string } & AnyToolOptions): void {
+  const given = options as unknown;
+  if (typeof given !== "object" || given === null) {
+    throw new InvalidToolError("?", `expected the tool's options, found ${showFound(given)}`);
+  }
+  const name: unknown = options.name;
   const refuse = (problem: string) => new InvalidToolError(String(name), problem);
   if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw refuse("a name has 1 to 64 letters, digits, _ and -");
   }
   refuseUnknown(Object.keys(options), optionNames, refuse);
-  if (typeof options.description !== "string" || options.description.trim() === "") {
+  if (options.description !== undefined && typeof options.description !== "string") {
+    throw refuse(`the description has to be a text, not ${showFound(options.description)}`);
+  }
+  if (options.description === undefined || options.description.trim() === "") {
     throw refuse("the description is empty; the model chooses tools by it");
   }
   if (typeof options.handler !== "function") throw refuse("the handler is not a function");
   const { persistence } = options;
   if (persistence !== undefined && !["none", "execution", "attempt"].includes(persistence)) {
-    throw refuse(`persistence is none, execution or attempt, not ${JSON.stringify(persistence)}`);
+    throw refuse(`persistence is none, execution or attempt, not ${showFound(persistence)}`);
+  }
+  const { version, display_name } = options;
+  if (version !== undefined && (typeof version !== "string" || !isSemanticVersion(version))) {
+    throw refuse(`the version has to be one such as 1.0.0, not ${showFound(version)}`);
+  }
+  if (display_name !== undefined && typeof display_name !== "string") {
+    throw refuse(`display_name has to be a text, not ${showFound(display_name)}`);
   }
   const execution = options.execution ?? {};
+  if (typeof execution !== "object") {
+    throw refuse(`execution has to be an object, not ${showFound(execution)}`);
+  }
   refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
   for (const [key, value] of Object.entries(execution)) {
-    if (typeof value !== "number" || !Number.isFinite(value) || value <= 0) {
-      throw refuse(`execution.${key} has to be a number over 0, not ${String(value)}`);
+    if (value === undefined) continue;
+    if (!Number.isInteger(value) || value < 1 || value > maxLimit) {
+      throw refuse(
+        `execution.${key} has to be a whole number from 1 to 2,147,483,647, not ${showFound(value)}`,
+      );
     }
   }
 }
@@ -184,8 +213,18 @@ export function toCheck(
   key: "input_schema" | "output_schema",
   schema: ToolSchema<unknown>,
 ): SchemaCheck {
-  if (typeof schema !== "object" || schema === null) {
-    throw new InvalidToolError(name, `${key} has to be a zod schema or a JSON Schema`);
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    const found = showFound(schema);
+    throw new InvalidToolError(
+      name,
+      `${key} has to be a zod schema or a JSON Schema, not ${found}`,
+    );
+  }
+  if (isZod3(schema)) {
+    throw new InvalidToolError(
+      name,
+      `${key} is a schema of zod 3; zod 4 and JSON Schema are taken`,
+    );
   }
   const check = isZod(schema) ? zodCheck(name, key, schema) : jsonSchemaCheck(name, key, schema);
   if (key === "input_schema" && check.jsonSchema["type"] !== "object") {
@@ -200,17 +239,31 @@ function zodCheck(name: string, key: string, schema: z.ZodType): SchemaCheck {
   } catch (thrown) {
     throw new InvalidToolError(
       name,
-      `${key} cannot be shown as JSON Schema (${thrown instanceof Error ? thrown.message : "?"})`,
+      `${key} cannot be shown as JSON Schema (${errorMessage(thrown)})`,
     );
   }
 }
 
 function jsonSchemaCheck(name: string, key: string, schema: JsonSchema): SchemaCheck {
-  const compiled = tryCompile(schema);
+  const compiled = tryCompile(copyOf(schema));
   if ("check" in compiled) return compiled.check;
   throw new InvalidToolError(name, `${key} cannot be checked: ${compiled.problem}`);
 }
 
+/** A frozen copy, so that the caller's object stays as it is and what becomes of it does not matter. */
+function copyOf(schema: JsonSchema): JsonSchema {
+  try {
+    return deepFreeze(JSON.parse(JSON.stringify(schema)) as JsonSchema);
+  } catch {
+    // What is no JSON is refused with its reason when it is compiled.
+    return schema;
+  }
+}
+
 export function isZod(schema: object): schema is z.ZodType {
   return "_zod" in schema;
+}
+
+export function isZod3(schema: object): boolean {
+  return "_def" in schema && !isZod(schema);
 }

@@ -16,16 +16,16 @@ export function graphProblems(graph: WorkflowGraph): readonly DefinitionProblem[
 }
 
 function duplicateNames(names: readonly string[]): DefinitionProblem[] {
-  return names.flatMap((name, index) =>
-    names.indexOf(name) === index
-      ? []
-      : [
-          {
-            path: ["workflow_graph", "nodes", index, "name"],
-            message: `"${name}" is already the name of nodes[${names.indexOf(name)}]`,
-          },
-        ],
-  );
+  const first = new Map<string, number>();
+  return names.flatMap((name, index) => {
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    const message = `"${name}" is already the name of nodes[${earlier}]`;
+    return [{ path: ["workflow_graph", "nodes", index, "name"], message }];
+  });
 }
 
 function unknownNames(graph: WorkflowGraph, names: readonly string[]): DefinitionProblem[] {
@@ -38,7 +38,7 @@ function unknownNames(graph: WorkflowGraph, names: readonly string[]): Definitio
       message: "no node has this name",
       found: JSON.stringify(name),
       allowed: [...names, ...allowed],
-      suggestion: nearestName(name, names),
+      suggestion: nearestName(name, [...allowed, ...names]),
     });
   };
   require(["entry_point"], graph.entry_point, []);
@@ -70,8 +70,8 @@ function wayProblems(graph: WorkflowGraph, names: readonly string[]): Definition
   const backward = new Map<string, string[]>();
   for (const { from, to } of graph.edges) {
     for (const target of typeof to === "string" ? [to] : to) {
-      forward.set(from, [...(forward.get(from) ?? []), target]);
-      backward.set(target, [...(backward.get(target) ?? []), from]);
+      addTo(forward, from, target);
+      addTo(backward, target, from);
     }
   }
   const reached = walk(graph.entry_point, forward);
@@ -79,10 +79,16 @@ function wayProblems(graph: WorkflowGraph, names: readonly string[]): Definition
   return names.flatMap((name, index) => {
     const path = ["workflow_graph", "nodes", index];
     if (!reached.has(name))
-      return [{ path, message: `"${name}" cannot be reached from the entry` }];
+      return [{ path, message: `"${name}" cannot be reached from the entry point` }];
     if (!ending.has(name)) return [{ path, message: `no way leads from "${name}" to END` }];
     return [];
   });
+}
+
+function addTo(lists: Map<string, string[]>, key: string, entry: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [entry]);
+  else list.push(entry);
 }
 
 function walk(start: string, edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../errors.ts";
 
 /** A JSON Schema document (draft 2020-12 or draft 7). */
 export type JsonSchema = Record<string, unknown>;
@@ -19,19 +20,31 @@ export interface SchemaCheck<T = unknown> {
  * @throws Error of zod when the document uses a keyword that cannot be checked; callers turn it into their own error.
  */
 export function checkFromJsonSchema(jsonSchema: JsonSchema): SchemaCheck {
-  return checkFromZod(z.fromJSONSchema(jsonSchema as never) as z.ZodType, jsonSchema);
+  return checkFromZod(z.fromJSONSchema(jsonSchema as never), jsonSchema);
 }
 
 /** `jsonSchema` is what a model or an editor is shown; left out, it is derived from the zod schema. */
 export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): SchemaCheck<T> {
   return {
-    jsonSchema: jsonSchema ?? (z.toJSONSchema(schema, { io: "input" }) as JsonSchema),
+    jsonSchema: jsonSchema ?? z.toJSONSchema(schema, { io: "input" }),
     check(value) {
-      const parsed = schema.safeParse(value);
+      const parsed = safeParse(schema, value);
       if (parsed.success) return { ok: true, value: parsed.data };
       return { ok: false, issues: parsed.error.issues.map(describeIssue) };
     },
   };
+}
+
+/** A schema that refers to itself walks as deep as the value goes. */
+function safeParse<T>(schema: z.ZodType<T>, value: unknown) {
+  try {
+    return schema.safeParse(value);
+  } catch (thrown) {
+    const message =
+      thrown instanceof RangeError ? "nested too deeply to be checked" : errorMessage(thrown);
+    const issue = { code: "custom", path: [], message, input: value } satisfies z.core.$ZodIssue;
+    return { success: false, error: new z.ZodError([issue]) } as const;
+  }
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {

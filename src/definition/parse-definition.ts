@@ -1,11 +1,12 @@
-import type { Document, LineCounter, ParsedNode } from "yaml";
-import { errorMessage, StratagraphError } from "../errors.ts";
+import { StratagraphError } from "../errors.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
-import { InvalidDefinitionError, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
+import { PositionFinder } from "./position.ts";
+import { InvalidDefinitionError } from "./problems.ts";
+import { toPlain, yamlFaults, type YamlFault } from "./yaml-faults.ts";
 
-/** A definition file cannot be read as what it should be. */
+/** A definition file cannot be read: it is not there, too large, or no file of the kind. */
 export class DefinitionFileError extends StratagraphError {
   readonly code = "definition_file";
 
@@ -23,7 +24,7 @@ export class DefinitionFileError extends StratagraphError {
  *
  * @param file named in problems
  * @param source absolute path, kept in the definition
- * @throws DefinitionFileError for text that is no YAML, InvalidDefinitionError with every problem and its line
+ * @throws InvalidDefinitionError with every problem and its line; those of text that is no YAML begin with "YAML:"
  */
 export async function parseDefinition(
   text: string,
@@ -32,79 +33,34 @@ export async function parseDefinition(
 ): Promise<AgentDefinition> {
   const yaml = await import("yaml");
   const lines = new yaml.LineCounter();
-  let document: Document.Parsed;
-  try {
-    document = yaml.parseDocument(text, {
-      lineCounter: lines,
-      prettyErrors: false,
-      uniqueKeys: true,
-    });
-  } catch (cause) {
-    throw new DefinitionFileError(file, `not readable as YAML: ${errorMessage(cause)}`, { cause });
-  }
-  if (document.errors.length > 0) {
-    throw new InvalidDefinitionError(
-      document.errors.map((error) => {
-        const { line, col } = lines.linePos(error.pos[0]);
-        return { path: [], message: `YAML: ${error.message}`, file, line, column: col };
+  const document = yaml.parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false,
+  });
+  const positions = new PositionFinder(document, lines);
+  const refuse = (faults: readonly YamlFault[]) =>
+    new InvalidDefinitionError(
+      faults.map(({ what, offset }) => {
+        return { path: [], message: `YAML: ${what}`, file, ...positions.at(offset) };
       }),
     );
+  const faults = yamlFaults(document, yaml.visit);
+  if (faults.length > 0) throw refuse(faults);
+  if (document.contents === null) {
+    const message = "expected a definition, but the file is empty";
+    throw new InvalidDefinitionError([{ path: [], message, file, ...positions.at(0) }]);
   }
-  const checked = checkDefinition(toPlain(document, file));
+  const plain = toPlain(document);
+  if ("fault" in plain) throw refuse([plain.fault]);
+  const checked = checkDefinition(plain.value);
   if (checked.ok) {
     return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
   }
-  const placed = checked.problems.map((problem) => ({
-    ...problem,
-    file,
-    ...positionOf(document, lines, problem),
-  }));
+  const placed = checked.problems.map((problem) => {
+    return { ...problem, file, ...positions.of(problem) };
+  });
   throw new InvalidDefinitionError(
     placed.toSorted((a, b) => a.line - b.line || a.column - b.column),
   );
-}
-
-/** Aliases are few in a definition; a file that multiplies them is an attack. */
-const maxAliases = 100;
-
-function toPlain(document: Document.Parsed, file: string): unknown {
-  try {
-    return document.toJS({ maxAliasCount: maxAliases });
-  } catch (cause) {
-    throw new DefinitionFileError(file, `not readable as YAML: ${errorMessage(cause)}`, { cause });
-  }
-}
-
-/** Where a problem stands: its key for an unknown key, its value otherwise, or the nearest part of its path. */
-function positionOf(
-  document: Document.Parsed,
-  lines: LineCounter,
-  { path, message }: DefinitionProblem,
-): { line: number; column: number } {
-  const offset =
-    (message === "unknown key" ? keyOffset(document, path) : undefined) ??
-    nearestOffset(document, path);
-  const { line, col } = lines.linePos(offset);
-  return { line: Math.max(line, 1), column: Math.max(col, 1) };
-}
-
-function nearestOffset(document: Document.Parsed, path: DefinitionPath): number {
-  for (let length = path.length; length > 0; length -= 1) {
-    const node = document.getIn(path.slice(0, length), true) as ParsedNode | undefined;
-    if (node?.range) return node.range[0];
-    const key = keyOffset(document, path.slice(0, length));
-    if (key !== undefined) return key;
-  }
-  return document.contents?.range?.[0] ?? 0;
-}
-
-function keyOffset(document: Document.Parsed, path: DefinitionPath): number | undefined {
-  const parent = (
-    path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true)
-  ) as
-    | { items?: { key?: { value?: unknown; range?: [number, number, number] } }[] }
-    | null
-    | undefined;
-  const pair = parent?.items?.find(({ key }) => String(key?.value) === String(path.at(-1)));
-  return pair?.key?.range?.[0];
 }

@@ -19,47 +19,94 @@ export interface DefinitionProblem {
   readonly column?: number | undefined;
 }
 
-/** A definition is not valid. The message lists every problem, one a line. */
+/** Problems that a message lists; `problems` has them all. */
+const maxShown = 100;
+
+/** A definition is not valid. The message lists the problems, one a line. */
 export class InvalidDefinitionError extends StratagraphError {
   readonly code = "invalid_definition";
 
   constructor(readonly problems: readonly DefinitionProblem[]) {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    const lines = problems.slice(0, maxShown).map((problem) => `  ${describeProblem(problem)}`);
+    const more = problems.length - lines.length;
     super(
-      `The agent definition has ${count}:\n${problems.map((p) => `  ${describeProblem(p)}`).join("\n")}`,
+      [
+        `The agent definition has ${count}:`,
+        ...lines,
+        ...(more === 0 ? [] : [`  … and ${more} more`]),
+      ].join("\n"),
     );
   }
 }
 
-/** `workflow_graph.edges[2].to`; the definition itself is `(top level)`. */
+/** `workflow_graph.edges[2].to`, odd keys as `["a b"]`; the definition itself is `(top level)`. */
 export function formatPath(path: DefinitionPath): string {
   const text = path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`))
+    .map((part) => {
+      if (typeof part === "number") return `[${part}]`;
+      return /^[\w$-]{1,64}$/.test(part) ? `.${part}` : `[${quote(part)}]`;
+    })
     .join("")
     .replace(/^\./, "");
   return text === "" ? "(top level)" : text;
 }
 
-/** `file:line:column path: message (found …; allowed: …; did you mean "…"?)` */
+/** Values of `allowed` that a message lists. */
+const maxAllowedShown = 20;
+
+/**
+ * `file:line:column path: message (found …; allowed: …; did you mean "…"?)`; what concerns the whole of a file has no
+ * path there.
+ */
 export function describeProblem(problem: DefinitionProblem): string {
   const { file, line, column, found, allowed, suggestion } = problem;
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
   const facts = [
     found === undefined ? "" : `found ${found}`,
-    allowed === undefined || allowed.length === 0 ? "" : `allowed: ${allowed.join(", ")}`,
+    allowed === undefined || allowed.length === 0 ? "" : `allowed: ${listNames(allowed)}`,
     suggestion === undefined ? "" : `did you mean "${suggestion}"?`,
   ].filter((fact) => fact !== "");
-  const path = formatPath(problem.path);
-  return (
-    `${place === "" ? "" : `${place} `}${path}: ${problem.message}` +
-    (facts.length === 0 ? "" : ` (${facts.join("; ")})`)
+  const whole = problem.path.length === 0 && place !== "";
+  const subject = `${place === "" ? "" : `${place} `}${whole ? "" : `${formatPath(problem.path)}: `}`;
+  return `${subject}${problem.message}` + (facts.length === 0 ? "" : ` (${facts.join("; ")})`);
+}
+
+function listNames(names: readonly string[]): string {
+  const more = names.length - maxAllowedShown;
+  if (more <= 0) return names.join(", ");
+  return `${names.slice(0, maxAllowedShown).join(", ")} and ${more} more`;
+}
+
+/** A value as a problem shows it: at most 60 characters of its JSON, or what kind of thing it is. */
+export function showFound(value: unknown): string {
+  switch (typeof value) {
+    case "undefined":
+      return "nothing";
+    case "function":
+      return "a function";
+    case "symbol":
+      return "a symbol";
+    case "object":
+      return showObject(value);
+    case "string":
+      return quote(value);
+    default:
+      return String(value);
+  }
+}
+
+/** What could change how a terminal shows a message (control characters, direction marks) is escaped. */
+function quote(text: string): string {
+  const short = text.length > 58 ? `${text.slice(0, 57)}…` : text;
+  return JSON.stringify(short).replaceAll(
+    /\p{C}/gu,
+    (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`,
   );
 }
 
-/** A value as a problem shows it: its JSON, at most 60 characters. */
-export function showFound(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "a map";
-  const json = JSON.stringify(value) ?? typeof value;
-  return json.length > 60 ? `${json.slice(0, 57)}…` : json;
+function showObject(value: object | null): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  return Object.keys(value).length === 0 ? "an empty map" : "a map";
 }

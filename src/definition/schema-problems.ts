@@ -14,33 +14,44 @@ function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProble
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const found = valueAt(written, path);
   switch (issue.code) {
-    case "unrecognized_keys":
-      return issue.keys.map((key) => unknownKey(path, key, knownKeys(path, written)));
-    case "invalid_type":
-      return [
-        found === undefined
-          ? { path, message: `expected ${typeName(issue.expected)}, it is missing` }
-          : {
-              path,
-              message: `expected ${typeName(issue.expected)}`,
-              found: showFound(found),
-            },
-      ];
-    case "invalid_value": {
-      const allowed = issue.values.map(String);
-      const suggestion = typeof found === "string" ? nearestName(found, allowed) : undefined;
-      return [
-        { path, message: "not one of the values", found: showFound(found), allowed, suggestion },
-      ];
+    case "unrecognized_keys": {
+      const allowed = knownKeys(path, written);
+      return issue.keys.map((key) => unknownKey(path, key, allowed));
     }
+    case "invalid_type":
+      return [wrongType(path, found, typeName(issue.expected))];
+    case "invalid_value":
+      return [wrongValue(path, found, issue.values.map(String))];
     case "invalid_union":
       return unionProblems(issue, path, found, written);
     case "too_small":
     case "too_big":
       return [{ path, message: boundMessage(issue), found: showFound(found) }];
     default:
-      return [{ path, message: lowerFirst(issue.message), found: showFound(found) }];
+      return [{ path, message: issue.message, found: showFound(found) }];
   }
+}
+
+function wrongType(path: DefinitionPath, found: unknown, expected: string): DefinitionProblem {
+  if (found === undefined) return { path, message: `expected ${expected}, but it is missing` };
+  const isNumber = typeof found === "number" && !Number.isFinite(found);
+  const message = `expected ${isNumber ? "a finite number" : expected}`;
+  return { path, message, found: showFound(found) };
+}
+
+function wrongValue(
+  path: DefinitionPath,
+  found: unknown,
+  allowed: readonly string[],
+  others: readonly string[] = [],
+): DefinitionProblem {
+  const all = [...allowed, ...others];
+  if (found === undefined) {
+    return { path, message: "expected one of the allowed values, but it is missing", allowed: all };
+  }
+  const suggestion = typeof found === "string" ? nearestName(found, allowed) : undefined;
+  const message = "not one of the allowed values";
+  return { path, message, found: showFound(found), allowed: all, suggestion };
 }
 
 function unknownKey(
@@ -52,7 +63,10 @@ function unknownKey(
   return { path: [...path, key], message: "unknown key", allowed, suggestion };
 }
 
-/** A union whose discriminator is wrong names the values; of other unions, the branch that got furthest speaks. */
+/**
+ * Of a union by discriminator, the discriminator is at fault. Of another union, the branch speaks whose kind of value
+ * was written; where there is none, all kinds are named.
+ */
 function unionProblems(
   issue: z.core.$ZodIssueInvalidUnion,
   path: DefinitionPath,
@@ -60,106 +74,88 @@ function unionProblems(
   written: unknown,
 ): DefinitionProblem[] {
   if (issue.discriminator !== undefined) {
-    const discriminatorPath =
-      path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator];
-    const options = discriminatorValues(discriminatorPath.slice(0, -1));
-    const value = valueAt(written, discriminatorPath);
-    const suggestion = typeof value === "string" ? nearestName(value, options) : undefined;
-    return [
-      {
-        path: discriminatorPath,
-        message: "not one of the values",
-        found: showFound(value),
-        allowed: options,
-        suggestion,
-      },
-    ];
+    const { discriminator } = issue;
+    const at = path.at(-1) === discriminator ? path : [...path, discriminator];
+    const options = "options" in issue ? (issue.options ?? []) : [];
+    return [wrongValue(at, valueAt(written, at), options.map(String))];
   }
-  const deepest = issue.errors
-    .filter((branch) =>
-      branch.every((inner) => inner.code !== "invalid_type" || inner.path.length > 0),
-    )
-    .at(0);
-  if (deepest !== undefined && deepest.length > 0) {
-    return deepest.flatMap((inner) =>
-      toProblems({ ...inner, path: [...path, ...inner.path] } as z.core.$ZodIssue, written),
+  const sameKind = issue.errors.find((branch) => branch.every((inner) => !isOfOtherKind(inner)));
+  if (sameKind !== undefined) {
+    return sameKind.flatMap((inner) =>
+      toProblems({ ...inner, path: [...path, ...inner.path] }, written),
     );
   }
-  const expected = issue.errors
-    .flat()
-    .map((inner) => ("expected" in inner ? typeName(inner.expected) : ""));
-  const kinds = [...new Set(expected)].filter((kind) => kind !== "");
-  return [
-    { path, message: `expected ${kinds.join(" or ") || "another value"}`, found: showFound(found) },
-  ];
+  const roots = issue.errors.flat();
+  const kinds = roots.flatMap((inner) => ("expected" in inner ? [typeName(inner.expected)] : []));
+  const values = roots.flatMap((inner) =>
+    inner.code === "invalid_value" ? inner.values.map(String) : [],
+  );
+  return values.length > 0
+    ? [wrongValue(path, found, values, kinds)]
+    : [wrongType(path, found, kinds.join(" or "))];
+}
+
+/** Whether a branch of a union fails since another kind of value was written, not since something is wrong in it. */
+function isOfOtherKind(issue: z.core.$ZodIssue): boolean {
+  return issue.path.length === 0 && ["invalid_type", "invalid_value"].includes(issue.code);
 }
 
 function boundMessage(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
-  const unit =
-    issue.origin === "string" ? " characters" : issue.origin === "array" ? " entries" : "";
-  if (issue.code === "too_small") {
-    return `expected ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${unit}`;
-  }
-  return `expected ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unit}`;
+  const limit = issue.code === "too_small" ? issue.minimum : issue.maximum;
+  const [least, over] =
+    issue.code === "too_small" ? ["at least", "more than"] : ["at most", "less than"];
+  const bound = `expected ${issue.inclusive === false ? over : least} ${limit}`;
+  if (issue.origin === "string")
+    return `${bound} ${Number(limit) === 1 ? "character" : "characters"}`;
+  if (issue.origin === "array") return `${bound} ${Number(limit) === 1 ? "entry" : "entries"}`;
+  return bound;
 }
 
-/** The keys that the schema has at a path. */
+/** What is used of the definitions that zod keeps of its schemas. */
+interface SchemaDef {
+  readonly type: string;
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly element?: z.ZodType;
+  readonly innerType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+  readonly values?: readonly unknown[];
+}
+
+function defOf(schema: z.ZodType): SchemaDef {
+  return schema.def;
+}
+
+/** The keys that the schema has at a path; which branch of a union that is, is told by what was written. */
 function knownKeys(path: DefinitionPath, written: unknown): readonly string[] {
-  const schema = schemaAt(path, written);
-  return schema === undefined ? [] : Object.keys(schema._zod.def.shape);
-}
-
-function discriminatorValues(path: DefinitionPath): readonly string[] {
-  return path[0] === "workflow_graph" ? ["llm", "tool", "router", "human", "agent", "planner"] : [];
-}
-
-/** Walks the schema along a path, through defaults, optionals, lists and unions (by what was written), to an object. */
-function schemaAt(path: DefinitionPath, written: unknown): z.core.$ZodObject | undefined {
-  let schema: z.core.$ZodType | undefined = agentSpecSchema;
+  let def: SchemaDef | undefined = resolve(agentSpecSchema, written);
   let value = written;
-  for (const part of [...path, null]) {
-    schema = resolve(schema, value);
-    if (part === null || schema === undefined) break;
-    const def = schema._zod.def as { type: string; shape?: object; element?: z.core.$ZodType };
-    schema =
-      def.type === "array"
-        ? def.element
-        : (def.shape as Record<string, z.core.$ZodType> | undefined)?.[part];
+  for (const part of path) {
     value = valueAt(value, [part]);
+    const inner: z.ZodType | undefined = def?.type === "array" ? def.element : def?.shape?.[part];
+    def = inner && resolve(inner, value);
   }
-  return schema?._zod.def.type === "object" ? (schema as z.core.$ZodObject) : undefined;
+  return Object.keys(def?.shape ?? {});
 }
 
-function resolve(schema: z.core.$ZodType | undefined, value: unknown): z.core.$ZodType | undefined {
-  let current = schema;
-  while (current !== undefined) {
-    const def = current._zod.def as {
-      type: string;
-      innerType?: z.core.$ZodType;
-      options?: readonly z.core.$ZodType[];
-    };
-    if (def.innerType !== undefined) current = def.innerType;
-    else if (def.type === "union") current = chooseOption(def.options ?? [], value);
-    else return current;
-  }
-  return undefined;
+/** Of defaults and optionals what is inside, of a union the branch. */
+function resolve(schema: z.ZodType, value: unknown): SchemaDef {
+  const def = defOf(schema);
+  if (def.innerType !== undefined) return resolve(def.innerType, value);
+  const branch = def.options && chooseOption(def.options, value);
+  return branch === undefined ? def : resolve(branch, value);
 }
 
-function chooseOption(
-  options: readonly z.core.$ZodType[],
-  value: unknown,
-): z.core.$ZodType | undefined {
-  const wanted = (value as { type?: unknown } | null | undefined)?.type;
+function chooseOption(options: readonly z.ZodType[], value: unknown): z.ZodType | undefined {
+  const wanted = valueAt(value, ["type"]);
   return (
-    options.find((option) => literalType(option) === wanted && wanted !== undefined) ??
-    options.find((option) => option._zod.def.type === "object")
+    options.find((option) => wanted !== undefined && typeLiteral(option) === wanted) ??
+    options.find((option) => defOf(option).type === "object")
   );
 }
 
-function literalType(option: z.core.$ZodType): unknown {
-  const shape = (option._zod.def as { shape?: Record<string, z.core.$ZodType> }).shape;
-  const values = (shape?.["type"]?._zod.def as { values?: readonly unknown[] } | undefined)?.values;
-  return values?.[0];
+function typeLiteral(option: z.ZodType): unknown {
+  const type = defOf(option).shape?.["type"];
+  return type && defOf(type).values?.[0];
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -174,8 +170,4 @@ const typeNames: Readonly<Record<string, string>> = {
 
 function typeName(expected: string): string {
   return typeNames[expected] ?? expected;
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -44,7 +44,7 @@ export const llmConfigSchema = z.strictObject({
   repeat_last_n: z.int().min(-1).optional(),
   repeat_penalty: z.number().min(0).optional(),
   base_url: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: "expected an http or https URL" })
     .describe("Base URL of an OpenAI-compatible server, for openai: models.")
     .optional(),
 });
@@ -66,11 +66,11 @@ const executionConfigSchema = z.strictObject({
 
 const inlineServerSchema = z.strictObject({
   mcp: z.strictObject({
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, _ and -"),
     transport: z.enum(["stdio", "http", "sse"]),
     command: z.string().optional(),
     args: z.array(z.string()).optional(),
-    endpoint: z.url().optional(),
+    endpoint: z.url("expected a URL").optional(),
     env: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.string()).optional(),
   }),

@@ -22,19 +22,19 @@ const unsupported: readonly Unsupported[] = [
   {
     path: ["memory_config", "short_term"],
     asks: isWritten,
-    instead: "leave it out; the conversation is kept whole",
+    instead: "leave it out, the conversation is kept whole",
   },
   { path: ["memory_config", "long_term", "enabled"], asks: isOn, instead: "set it to false" },
   { path: ["memory_config", "procedural", "enabled"], asks: isOn, instead: "set it to false" },
   {
     path: ["guardrail_config", "input_rails"],
     asks: hasEntries,
-    instead: "leave them out; tool_rails are run",
+    instead: "leave them out, tool_rails are run",
   },
   {
     path: ["guardrail_config", "output_rails"],
     asks: hasEntries,
-    instead: "leave them out; check outputs with output_schema and validate",
+    instead: "leave them out and check outputs with output_schema and validate",
   },
   {
     path: ["execution_config", "checkpoint_frequency"],
@@ -47,7 +47,7 @@ const unsupported: readonly Unsupported[] = [
 export function unsupportedProblems(written: unknown): readonly DefinitionProblem[] {
   const problems = unsupported
     .filter(({ path, asks }) => asks(valueAt(written, path)))
-    .map(({ path, instead }) => ({ path, message: `not run by this version: ${instead}` }));
+    .map(({ path, instead }) => ({ path, message: `not run by this version; ${instead}` }));
   const tools = valueAt(written, ["tools"]);
   const servers = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) =>
     valueAt(tool, ["mcp"]) === undefined
@@ -55,7 +55,7 @@ export function unsupportedProblems(written: unknown): readonly DefinitionProble
       : [
           {
             path: ["tools", index],
-            message: "not run by this version: MCP servers; name tools of the registry",
+            message: "MCP servers are not run by this version; name tools of the registry",
           },
         ],
   );

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { describeProblem } from "../../src/definition/problems.ts";
+import { unsupportedProblems } from "../../src/definition/unsupported.ts";
+
+const problemsOf = (written: unknown) => unsupportedProblems(written).map(describeProblem);
+
+describe("unsupportedProblems", () => {
+  it.each([
+    [
+      { workflow_graph: {} },
+      "workflow_graph: not run by this version; leave it out to use the standard loop",
+    ],
+    [
+      { memory_config: { short_term: { max_tokens: 100 } } },
+      "memory_config.short_term: not run by this version; leave it out, the conversation is kept whole",
+    ],
+    [
+      { memory_config: { long_term: { enabled: true } } },
+      "memory_config.long_term.enabled: not run by this version; set it to false",
+    ],
+    [
+      { memory_config: { procedural: { enabled: true } } },
+      "memory_config.procedural.enabled: not run by this version; set it to false",
+    ],
+    [
+      { guardrail_config: { input_rails: [{ type: "pii" }] } },
+      "guardrail_config.input_rails: not run by this version; leave them out, tool_rails are run",
+    ],
+    [
+      { guardrail_config: { output_rails: [{ type: "format" }] } },
+      "guardrail_config.output_rails: not run by this version; leave them out and check outputs with output_schema and validate",
+    ],
+    [
+      { execution_config: { checkpoint_frequency: "manual" } },
+      "execution_config.checkpoint_frequency: not run by this version; use every_turn or on_change",
+    ],
+    [
+      { tools: ["a", { mcp: {} }] },
+      "tools[1]: MCP servers are not run by this version; name tools of the registry",
+    ],
+  ])("refuses %j by name", (written, problem) => {
+    expect(problemsOf(written)).toEqual([problem]);
+  });
+
+  it("accepts what asks for nothing, written out", () => {
+    expect(
+      problemsOf({
+        memory_config: { long_term: { enabled: false, top_k: 3 }, procedural: { enabled: false } },
+        guardrail_config: { input_rails: [], output_rails: [], tool_rails: { allowed_tools: [] } },
+        execution_config: { checkpoint_frequency: "every_turn" },
+        tools: ["a"],
+      }),
+    ).toEqual([]);
+  });
+
+  it.each([null, 3, [], { tools: 3, memory_config: [], execution_config: null }])(
+    "leaves what is no definition (%j) to the schema",
+    (written) => {
+      expect(problemsOf(written)).toEqual([]);
+    },
+  );
+});
