@@ -1,0 +1,134 @@
+import { describe, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import {
+  defineAgent,
+  defineTool,
+  executeAgent,
+  type AgentDefinition,
+  type AgentState,
+  type ToolContext,
+} from "../../src/index.ts";
+
+describe("defineAgent", () => {
+  it("takes and gives a message where nothing is said", () => {
+    const agent = defineAgent({ name: "a" });
+    expectTypeOf(agent).toEqualTypeOf<
+      AgentDefinition<
+        { message: string },
+        { message: string },
+        Record<string, unknown>,
+        Record<string, unknown>
+      >
+    >();
+  });
+
+  it("infers input and output from zod schemas, and state from initialisers", () => {
+    const agent = defineAgent({
+      name: "a",
+      input_schema: z.object({ path: z.string() }),
+      output_schema: z.object({ lines: z.number() }),
+      initialExecutionState: (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ path: string }>();
+        return { file: input.path };
+      },
+      initialAttemptState: (input, execution, attemptNumber) => {
+        expectTypeOf(input).toEqualTypeOf<{ path: string }>();
+        expectTypeOf(execution).toEqualTypeOf<{ file: string }>();
+        expectTypeOf(attemptNumber).toEqualTypeOf<number>();
+        return { tries: 0 };
+      },
+      validate: (output, state) => {
+        expectTypeOf(output).toEqualTypeOf<{ lines: number }>();
+        expectTypeOf(state).toEqualTypeOf<AgentState<{ file: string }, { tries: number }>>();
+        return output.lines > 0 ? [] : "no lines";
+      },
+    });
+    expectTypeOf(agent).toEqualTypeOf<
+      AgentDefinition<{ path: string }, { lines: number }, { file: string }, { tries: number }>
+    >();
+  });
+
+  it("types handlers of inline tools without annotations", () => {
+    defineAgent({
+      name: "a",
+      initialExecutionState: () => ({ parsed: 0 }),
+      initialAttemptState: () => ({ draft: "" }),
+      tools: {
+        parse: {
+          description: "Parses.",
+          input_schema: z.object({ by: z.number() }),
+          persistence: "execution",
+          handler: (state, input, context) => {
+            expectTypeOf(state).toEqualTypeOf<AgentState<{ parsed: number }, { draft: string }>>();
+            expectTypeOf(input).toEqualTypeOf<{ by: number }>();
+            expectTypeOf(context).toEqualTypeOf<ToolContext>();
+            // @ts-expect-error: the state has no such member
+            void state.execution.draft;
+            const execution = { parsed: state.execution.parsed + input.by };
+            return { newState: { ...state, execution }, toolResult: execution.parsed };
+          },
+        },
+        look: {
+          description: "Looks.",
+          input_schema: z.object({ at: z.string() }),
+          handler: (input, context) => {
+            expectTypeOf(input).toEqualTypeOf<{ at: string }>();
+            expectTypeOf(context).toEqualTypeOf<ToolContext>();
+            // @ts-expect-error: the input has no such member
+            void input.by;
+            return input.at;
+          },
+        },
+      },
+    });
+  });
+
+  it("refuses options and values that there are not", () => {
+    expectTypeOf(defineAgent).toBeFunction();
+    // @ts-expect-error: no such option
+    defineAgent({ name: "a", initialExecutionstate: () => ({}) });
+    // @ts-expect-error: no such mode
+    defineAgent({ name: "a", execution_config: { mode: "slow" } });
+    // @ts-expect-error: an agent has a name
+    defineAgent({});
+  });
+});
+
+describe("executeAgent", () => {
+  const agent = defineAgent({
+    name: "a",
+    input_schema: z.object({ path: z.string() }),
+    output_schema: z.object({ lines: z.number() }),
+    initialExecutionState: () => ({ parsed: 0 }),
+    initialAttemptState: () => ({ draft: "" }),
+  });
+
+  it("gives the agent's output and state", () => {
+    const run = () => executeAgent(agent, { path: "a.txt" });
+    type Result = Awaited<ReturnType<typeof run>>;
+    expectTypeOf<Result["output"]>().toEqualTypeOf<{ lines: number } | null>();
+    expectTypeOf<Result["state"]>().toEqualTypeOf<
+      AgentState<{ parsed: number }, { draft: string }>
+    >();
+  });
+
+  it("takes the agent's input, or null to go on", () => {
+    expectTypeOf(() => executeAgent(agent, null)).toBeFunction();
+    // @ts-expect-error: the input is an object with a path
+    void (() => executeAgent(agent, { message: "hi" }));
+  });
+});
+
+describe("defineTool", () => {
+  it("types its handler from the zod schema", () => {
+    defineTool({
+      name: "a",
+      description: "A.",
+      input_schema: z.object({ n: z.number().default(1) }),
+      handler: (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ n: number }>();
+        return input.n;
+      },
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadAgent, maxDefinitionBytes } from "../../src/definition/load-agent.ts";
+import { DefinitionFileError } from "../../src/definition/parse-definition.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+
+const folder = tempFolder({
+  "a.yaml": "name: a\n",
+  "b.yml": "name: a\n",
+  "c.JSON": '{"name": "a"}',
+  "wrong.yaml": "name: a\ntoools: []\n",
+  "notes.txt": "name: a\n",
+  "folder.yaml/a.yaml": "name: a\n",
+  "full.yaml": `name: a\n#${"x".repeat(maxDefinitionBytes - 9)}`,
+  "large.yaml": `name: a\n#${"x".repeat(maxDefinitionBytes - 8)}`,
+});
+
+describe("loadAgent", () => {
+  it.each(["a.yaml", "b.yml", "c.JSON", "full.yaml"])(
+    "loads %s and keeps its path",
+    async (file) => {
+      const agent = await loadAgent(join(folder, file));
+      expect(agent.spec.name).toBe("a");
+      expect(agent.source).toBe(join(folder, file));
+    },
+  );
+
+  it("names file, line and column of a problem", async () => {
+    const file = join(folder, "wrong.yaml");
+    await expect(loadAgent(file)).rejects.toMatchObject({
+      code: "invalid_definition",
+      problems: [{ file, line: 2, column: 1, path: ["toools"], suggestion: "tools" }],
+    });
+  });
+
+  it.each([
+    ["missing.yaml", "there is no such file"],
+    ["notes.txt", "expected a .yaml, .yml or .json file"],
+    ["folder.yaml", "expected a file, found a folder"],
+    ["large.yaml", "the file has 1,048,577 bytes, the limit is 1,048,576"],
+  ])("refuses %s", async (name, problem) => {
+    const file = join(folder, name);
+    const error: unknown = await loadAgent(file).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DefinitionFileError);
+    expect(error).toMatchObject({
+      code: "definition_file",
+      file,
+      message: `${file}: ${problem}`,
+    });
+  });
+});
