@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadAgent, maxDefinitionBytes } from "../../src/definition/load-agent.ts";
+import { loadAgent } from "../../src/definition/load-agent.ts";
 import { DefinitionFileError } from "../../src/definition/parse-definition.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
@@ -11,8 +11,8 @@ const folder = tempFolder({
   "wrong.yaml": "name: a\ntoools: []\n",
   "notes.txt": "name: a\n",
   "folder.yaml/a.yaml": "name: a\n",
-  "full.yaml": `name: a\n#${"x".repeat(maxDefinitionBytes - 9)}`,
-  "large.yaml": `name: a\n#${"x".repeat(maxDefinitionBytes - 8)}`,
+  "full.yaml": `name: a\n#${"x".repeat(1_048_576 - 9)}`,
+  "large.yaml": `name: a\n#${"x".repeat(1_048_576 - 8)}`,
 });
 
 describe("loadAgent", () => {
