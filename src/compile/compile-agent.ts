@@ -4,6 +4,7 @@ import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { LlmConfig } from "../definition/schema.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { renderTextFormInstructions } from "../models/text-form.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../state/channels.ts";
@@ -108,9 +109,14 @@ function modelForRun(
   services: CompileServices,
 ): AgentModel | Promise<AgentModel> {
   if (context?.model === undefined && context?.temperature === undefined) return defaultModel;
-  return services.models.resolve({
-    ...definition.spec.llm_config,
+  return services.models.resolve(llmConfigFor(definition, context));
+}
+
+/** The definition's `llm_config` with what one run asks for instead. */
+export function llmConfigFor({ spec }: AgentDefinition, context: RunContext): LlmConfig {
+  return {
+    ...spec.llm_config,
     ...(context.model !== undefined && { default_model: context.model }),
     ...(context.temperature !== undefined && { temperature: context.temperature }),
-  });
+  };
 }

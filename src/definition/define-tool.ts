@@ -208,7 +208,7 @@ function refuseUnknown(
 }
 
 /** @throws InvalidToolError for a schema that cannot be checked or is not one of an object */
-export function toCheck(
+function toCheck(
   name: string,
   key: "input_schema" | "output_schema",
   schema: ToolSchema<unknown>,

@@ -5,7 +5,7 @@ import type { AgentDefinition } from "./agent-definition.ts";
 import { DefinitionFileError, parseDefinition } from "./parse-definition.ts";
 
 /** Bytes of a definition file. */
-export const maxDefinitionBytes = 1_048_576;
+const maxDefinitionBytes = 1_048_576;
 
 /**
  * Loads and checks an agent definition from a `.yaml`, `.yml` or `.json` file.

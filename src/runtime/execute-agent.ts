@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   compileAgentWith,
+  llmConfigFor,
   type AgentGraph,
   type CompileServices,
 } from "../compile/compile-agent.ts";
@@ -89,6 +90,11 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const threadId = checkThreadId(options.threadId ?? services.ids());
   if (input !== null) checkInput(general, input);
   const graph = await graphOf(general, services);
+  const context: RunContext = {
+    ...(options.model !== undefined && { model: options.model }),
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+  };
+  await services.models.resolve(llmConfigFor(general, context));
 
   const thread: RunnableConfig = { configurable: { thread_id: threadId } };
   const start = !durable
@@ -99,13 +105,14 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
           threadId,
           everyTurn: definition.spec.execution_config.checkpoint_frequency === "every_turn",
         });
-  const state = await streamTurn({ graph, start, options, input, definition: general });
+  const state = await streamTurn({ graph, start, context, options, input, definition: general });
   return toResult(state, threadId) as ExecuteResult<Output, Exec, Attempt>;
 }
 
 interface TurnRun {
   readonly graph: AgentGraph;
   readonly start: RunnableConfig;
+  readonly context: RunContext;
   readonly options: ExecuteOptions;
   readonly input: unknown;
   readonly definition: AgentDefinition;
@@ -115,14 +122,10 @@ interface TurnRun {
 async function streamTurn(run: TurnRun): Promise<Partial<GraphState>> {
   const { options, definition, input } = run;
   const frequency = definition.spec.execution_config.checkpoint_frequency;
-  const context: RunContext = {
-    ...(options.model !== undefined && { model: options.model }),
-    ...(options.temperature !== undefined && { temperature: options.temperature }),
-  };
   const start = options.signal ? cancellable(run.start, options.signal) : run.start;
   const stream = await run.graph.stream(input === null ? null : { input }, {
     ...start,
-    context,
+    context: run.context,
     durability: frequency === "every_turn" ? "exit" : "async",
     streamMode: [
       "values",

@@ -1,3 +1,4 @@
+import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createRuntime, defineAgent, executeAgent } from "../../src/index.ts";
 import { openAIServer, Silence, type OpenAIServer } from "../helpers/openai-server.ts";
@@ -88,6 +89,17 @@ describe("an agent on an OpenAI-compatible server", () => {
     abort.abort();
     expect((await running).status).toBe("CANCELLED");
     await silent.aborted;
+  });
+
+  it("refuses an unknown model for one run before anything is written", async () => {
+    const checkpointer = new MemorySaver();
+    const runtime = await createRuntime({ checkpointer, env: {} });
+    const agent = defineAgent({ name: "offline" });
+    const options = { runtime, threadId: "t", model: "opnai:gpt-4o" };
+    await expect(executeAgent(agent, { message: "hi" }, options)).rejects.toMatchObject({
+      code: "unknown_model",
+    });
+    expect(await checkpointer.getTuple({ configurable: { thread_id: "t" } })).toBeUndefined();
   });
 
   it("takes another model for one run", async () => {
