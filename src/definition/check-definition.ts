@@ -1,11 +1,11 @@
 import valid from "semver/functions/valid.js";
 import { errorMessage } from "../errors.ts";
 import { graphProblems } from "./graph-problems.ts";
+import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { showFound, type DefinitionProblem } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
-import { unfitPart } from "./unfit-part.ts";
 import { unsupportedProblems } from "./unsupported.ts";
 import { valueAt } from "./value-at.ts";
 import { workflowGraphSchema } from "./workflow-schema.ts";
@@ -84,10 +84,7 @@ function schemaRule(
     const found = showFound(schema["type"]);
     return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
   }
-  const compiled = tryCompile(schema);
-  if ("check" in compiled) return [];
-  const path = [key, ...unfitPart(schema, (part) => "check" in tryCompile(part))];
-  return [{ path, message: `cannot be checked as JSON Schema: ${compiled.problem}` }];
+  return jsonSchemaProblems(schema, [key]);
 }
 
 function isMap(value: unknown): value is JsonSchema {

@@ -2,6 +2,7 @@ import { StratagraphError } from "../errors.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
+import { jsonSyntaxProblem } from "./json-text.ts";
 import { PositionFinder } from "./position.ts";
 import { InvalidDefinitionError } from "./problems.ts";
 import { toPlain, yamlFaults, type YamlFault } from "./yaml-faults.ts";
@@ -20,17 +21,20 @@ export class DefinitionFileError extends StratagraphError {
 }
 
 /**
- * Checks a definition given as YAML or JSON text (JSON is YAML).
+ * Checks a definition given as YAML or JSON text.
  *
- * @param file named in problems
+ * @param file named in problems; one that ends in `.json` has to be JSON
  * @param source absolute path, kept in the definition
- * @throws InvalidDefinitionError with every problem and its line; those of text that is no YAML begin with "YAML:"
+ * @throws InvalidDefinitionError with every problem and its line; those of text that is neither begin with
+ * "YAML:" or "JSON syntax:"
  */
 export async function parseDefinition(
   text: string,
   file: string,
   source?: string,
 ): Promise<AgentDefinition> {
+  const syntax = file.toLowerCase().endsWith(".json") ? jsonSyntaxProblem(text) : undefined;
+  if (syntax !== undefined) throw new InvalidDefinitionError([{ ...syntax, file }]);
   const yaml = await import("yaml");
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, {
