@@ -6,7 +6,7 @@ export interface Clock {
   now(): Date;
   /** Milliseconds on a clock that never goes back, for durations. */
   monotonic(): number;
-  /** Calls `run` after `delayMs` milliseconds unless the returned function is called first. Never keeps the process alive. */
+  /** Calls `run` after `delayMs` milliseconds unless the returned function is called first. Keeps the process alive until then. */
   after(delayMs: number, run: () => void): () => void;
 }
 
@@ -18,7 +18,6 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(delayMs, run) {
     const timer = setTimeout(run, delayMs);
-    timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -35,9 +35,11 @@ export {
   UnknownModelError,
 } from "./models/errors.ts";
 export {
+  InvalidRunOptionError,
   InvalidThreadIdError,
   NoCheckpointerError,
   NothingToResumeError,
+  ThreadBusyError,
   UnfinishedTurnError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";

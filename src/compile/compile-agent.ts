@@ -65,7 +65,14 @@ export async function compileAgentWith(
     ...(spec.description !== "" && { description: spec.description }),
     ...(services.checkpointer && { checkpointer: services.checkpointer }),
   });
-  graph.config = { ...graph.config, recursionLimit: superstepLimit(spec.execution_config) };
+  const { checkpoint_frequency } = spec.execution_config;
+  const durability = checkpoint_frequency === "every_turn" ? "exit" : "async";
+  graph.config = {
+    ...graph.config,
+    recursionLimit: superstepLimit(spec.execution_config),
+    // Where LangGraph looks for it when a caller names none.
+    configurable: { ...graph.config?.configurable, __pregel_durability: durability },
+  };
   return graph as unknown as AgentGraph;
 }
 

@@ -31,7 +31,7 @@ export class InitialStateError extends StratagraphError {
     options?: { cause?: unknown },
   ) {
     const initialiser = tier === "execution" ? "initialExecutionState" : "initialAttemptState";
-    super(`${initialiser} ${problem}. It has to return a plain object.`, options);
+    super(`${initialiser} ${problem}.`, options);
   }
 }
 
@@ -54,6 +54,28 @@ export class TurnTimeoutError extends StratagraphError {
   constructor(readonly timeoutSeconds: number) {
     super(
       `The turn took longer than its ${timeoutSeconds} s. Raise execution_config.timeout_seconds, or give the agent less to do.`,
+    );
+  }
+}
+
+/** The tools node ran while no step was under way: somebody edited the state. */
+export class NoStepError extends StratagraphError {
+  readonly code = "no_step";
+
+  constructor() {
+    super(
+      "There is no step whose tools could run: current_step is empty. Fork the thread from a checkpoint that has one.",
+    );
+  }
+}
+
+/** `validate` returned what is neither reasons nor nothing. */
+export class ValidateReturnError extends StratagraphError {
+  readonly code = "validate_return";
+
+  constructor(readonly returned: string) {
+    super(
+      `validate returned ${returned}. Return the reasons against the output as a text or a list of texts, or nothing to accept it.`,
     );
   }
 }

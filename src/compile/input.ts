@@ -5,6 +5,24 @@ import { InvalidInputError } from "./errors.ts";
 export const maxInputBytes = 1_000_000;
 
 /**
+ * Refuses messages whose text alone is larger than an input may be.
+ * @throws InvalidInputError
+ */
+export function checkMessages(definition: AgentDefinition, messages: readonly unknown[]): void {
+  for (const message of messages) {
+    const { content } = (message ?? {}) as { content?: unknown };
+    const text = typeof message === "string" ? message : content;
+    if (typeof text !== "string") continue;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxInputBytes) {
+      throw new InvalidInputError(definition.spec.name, [
+        `a message has ${bytes.toLocaleString("en")} bytes, the limit is ${maxInputBytes.toLocaleString("en")}`,
+      ]);
+    }
+  }
+}
+
+/**
  * The input with its schema's defaults filled in.
  * @throws InvalidInputError
  */

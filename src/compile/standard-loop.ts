@@ -1,9 +1,10 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { contextSchema, inputSchema, outputSchema, stateSchema } from "../state/channels.ts";
-import { checkInput } from "./input.ts";
+import { checkInput, checkMessages } from "./input.ts";
 import { finalize } from "./loop/finalize.ts";
 import { initialize } from "./loop/initialize.ts";
-import { loopNode, type NodeBody } from "./loop/loop-node.ts";
+import { loopNode } from "./loop/loop-node.ts";
+import type { NodeBody } from "./loop/node-body.ts";
 import type { LoopNodeName, LoopParts } from "./loop/parts.ts";
 import { plan } from "./loop/plan.ts";
 import { reason } from "./loop/reason.ts";
@@ -38,7 +39,10 @@ export function buildStandardLoop(parts: LoopParts) {
   const state = stateSchema(schemas);
   const builder = new StateGraph({
     state,
-    input: inputSchema(schemas, (given) => void checkInput(parts.definition, given)),
+    input: inputSchema(schemas, {
+      input: (value) => void checkInput(parts.definition, value),
+      messages: (list) => checkMessages(parts.definition, list),
+    }),
     output: outputSchema(state),
     context: contextSchema,
   });

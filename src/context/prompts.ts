@@ -1,3 +1,6 @@
+import type { JsonSchema } from "../definition/json-schema.ts";
+import { answersInText } from "./answer-form.ts";
+
 /** The fixed texts that a model reads beside the definition's own prompt and the history. */
 
 const outputSchemaLine = "Output JSON Schema: ";
@@ -18,8 +21,12 @@ export function attemptFeedback(errors: readonly string[]): string {
   return `That answer was not accepted:\n${listed}\nMend these points and answer the request again.`;
 }
 
-export const finalAnswerRequest =
-  "No more steps are left. Give the best final answer you can from what is known so far, without calling a tool, and say what is missing.";
+export function finalAnswerRequest(outputSchema: JsonSchema): string {
+  const how = answersInText(outputSchema)
+    ? "and say what is missing."
+    : "as one JSON value that fits the schema.";
+  return `No more steps are left. Give the best final answer you can from what is known so far, without calling a tool, ${how}`;
+}
 
 export const approachRequest =
   "Before acting, state in a few sentences the approach you will take to this request. Do not call a tool yet.";

@@ -15,6 +15,8 @@ export interface ReasoningContextOptions {
   readonly turnNumber: number;
   readonly failedAttempts: readonly FailedAttempt[];
   readonly toolForm: ToolForm;
+  /** A step of the last attempt that is not in `steps` yet. */
+  readonly openStep?: StepRecord;
   /** Said last, as the user: a request to the model, notes of deep mode. */
   readonly note?: string;
   /** An answer that is being judged, and what is asked about it. */
@@ -38,6 +40,9 @@ export function buildReasoningContext(options: ReasoningContextOptions): BaseMes
     if (steps !== undefined) for (const message of steps) messages.push(message);
     const failed = failedAttempts[attempt];
     if (failed !== undefined) messages.push(...feedback(failed));
+  }
+  if (options.openStep !== undefined) {
+    messages.push(...stepMessages(options.openStep, options.toolForm));
   }
   if (note !== undefined && note !== "") messages.push(new HumanMessage(note));
   if (pending !== undefined) {

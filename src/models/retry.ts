@@ -28,16 +28,14 @@ export function retryDelay(failure: Failure, tried: number, policy: RetryPolicy)
 }
 
 /**
- * Waits on the clock, and keeps the process alive meanwhile, which the clock's own timers do not.
+ * Waits on the clock.
  * @throws the signal's reason when it aborts first
  */
 export function waitFor(delayMs: number, clock: Clock, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const alive = setInterval(() => undefined, 2 ** 30);
     const onAbort = (): void => finish(() => reject(signal?.reason as Error));
     const cancel = clock.after(delayMs, () => finish(resolve));
     function finish(settle: () => void): void {
-      clearInterval(alive);
       cancel();
       signal?.removeEventListener("abort", onAbort);
       settle();

@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import {
   compileAgentWith,
   llmConfigFor,
@@ -9,20 +10,27 @@ import { cancellable } from "../compile/cancellation.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { GraphState, RunContext } from "../state/channels.ts";
+import { StratagraphError } from "../errors.ts";
+import { contextSchema, type GraphState, type RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
-import type { Status } from "../state/lifecycle.ts";
+import { canTransition, type Status } from "../state/lifecycle.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { stepsOfTurn, turnUsage, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
+import {
+  stepsOfTurn,
+  turnUsage,
+  type FailedAttempt,
+  type TurnFailure,
+  type TurnState,
+} from "../state/turn.ts";
 import { noUsage, type Usage } from "../state/usage.ts";
-import { NoCheckpointerError } from "./errors.ts";
+import { InvalidRunOptionError, NoCheckpointerError, ThreadBusyError } from "./errors.ts";
 import { checkThreadId } from "./thread-id.ts";
 import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
 
 export interface ExecuteOptions {
   /** The conversation to go on with. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
-  /** Aborting it ends the turn CANCELLED; the thread can be resumed. */
+  /** Aborting it ends the turn CANCELLED; the thread can be resumed, unless its turns keep one checkpoint each. */
   readonly signal?: AbortSignal;
   /** `provider:model` instead of the definition's. */
   readonly model?: string;
@@ -89,24 +97,78 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   }
   const threadId = checkThreadId(options.threadId ?? services.ids());
   if (input !== null) checkInput(general, input);
+  const context = checkContext(options);
   const graph = await graphOf(general, services);
-  const context: RunContext = {
-    ...(options.model !== undefined && { model: options.model }),
-    ...(options.temperature !== undefined && { temperature: options.temperature }),
-  };
   await services.models.resolve(llmConfigFor(general, context));
-
   const thread: RunnableConfig = { configurable: { thread_id: threadId } };
-  const start = !durable
-    ? thread
-    : input === null
-      ? await startOfResumption(graph, thread, threadId)
-      : await startOfNewTurn(graph, thread, {
-          threadId,
-          everyTurn: definition.spec.execution_config.checkpoint_frequency === "every_turn",
-        });
-  const state = await streamTurn({ graph, start, context, options, input, definition: general });
-  return toResult(state, threadId) as ExecuteResult<Output, Exec, Attempt>;
+  const running = runningThreads(services);
+  if (running.has(threadId)) throw new ThreadBusyError(threadId);
+  running.add(threadId);
+  try {
+    const start = durable
+      ? await startOf(graph, thread, { definition: general, input, threadId })
+      : thread;
+    const run = { graph, start, context, options, input };
+    const state = await alone(() => streamTurn(run)).catch(async (thrown: unknown) => {
+      if (durable) await markFailed(graph, thread, thrown);
+      throw thrown;
+    });
+    return toResult(state, threadId) as ExecuteResult<Output, Exec, Attempt>;
+  } finally {
+    running.delete(threadId);
+  }
+}
+
+const threadsOf = new WeakMap<CompileServices, Set<string>>();
+
+function runningThreads(services: CompileServices): Set<string> {
+  const threads = threadsOf.get(services) ?? new Set<string>();
+  threadsOf.set(services, threads);
+  return threads;
+}
+
+/** @throws InvalidRunOptionError */
+function checkContext({ model, temperature }: ExecuteOptions): RunContext {
+  const checked = contextSchema.safeParse({
+    ...(model !== undefined && { model }),
+    ...(temperature !== undefined && { temperature }),
+  });
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw new InvalidRunOptionError(String(issue?.path[0]), issue?.message ?? "");
+}
+
+function startOf(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  of: { definition: AgentDefinition; input: unknown; threadId: string },
+): Promise<RunnableConfig> {
+  if (of.input === null) return startOfResumption(graph, thread, of.threadId);
+  const { checkpoint_frequency, max_turns } = of.definition.spec.execution_config;
+  return startOfNewTurn(graph, thread, {
+    threadId: of.threadId,
+    everyTurn: checkpoint_frequency === "every_turn",
+    maxTurns: max_turns,
+  });
+}
+
+/** Outside any LangGraph run that the caller may be in: a tool that runs an agent must not lend it its own thread. */
+function alone<T>(run: () => Promise<T>): Promise<T> {
+  return AsyncLocalStorageProviderSingleton.runWithConfig(undefined, run, true);
+}
+
+/** A run that a mistake of its definition ended is over: the thread goes on from its last completed turn. */
+async function markFailed(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  thrown: unknown,
+): Promise<void> {
+  if (!(thrown instanceof StratagraphError) || thrown.kind !== "usage") return;
+  const stored = (await graph.getState(thread)).values as Partial<GraphState>;
+  if (stored.status === undefined || !canTransition(stored.status, "FAILED")) return;
+  const failure = { cause: thrown.code, message: thrown.message };
+  const turn = { ...stored.turn, failure } as TurnState;
+  await graph.updateState(thread, { status: "FAILED", turn }, "finalize");
 }
 
 interface TurnRun {
@@ -115,18 +177,15 @@ interface TurnRun {
   readonly context: RunContext;
   readonly options: ExecuteOptions;
   readonly input: unknown;
-  readonly definition: AgentDefinition;
 }
 
 /** Streams the run, hands on its events, and returns the last state. */
 async function streamTurn(run: TurnRun): Promise<Partial<GraphState>> {
-  const { options, definition, input } = run;
-  const frequency = definition.spec.execution_config.checkpoint_frequency;
+  const { options, input } = run;
   const start = options.signal ? cancellable(run.start, options.signal) : run.start;
   const stream = await run.graph.stream(input === null ? null : { input }, {
     ...start,
     context: run.context,
-    durability: frequency === "every_turn" ? "exit" : "async",
     streamMode: [
       "values",
       ...(options.onEvent ? (["custom"] as const) : []),

@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../compile/compile-agent.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
+import { TurnLimitError } from "../compile/errors.ts";
 import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */
@@ -13,40 +14,51 @@ async function lastState(graph: AgentGraph, config: RunnableConfig) {
 }
 
 /**
- * From which checkpoint a new turn starts: the thread's last one. A turn that FAILED or was CANCELLED is left behind:
- * the new one starts where that one did, so the thread goes on from its last completed turn.
+ * From which checkpoint a new turn starts: the thread's last one. A turn that FAILED, was CANCELLED or never got past
+ * its input is left behind: the new one starts where that one did, so the thread goes on from its last completed turn.
  *
  * @param everyTurn whether turns keep one checkpoint each. A new thread then gets an empty one first, so that there is
  * something to start from again.
- * @throws UnfinishedTurnError
+ * @throws UnfinishedTurnError, TurnLimitError
  */
 export async function startOfNewTurn(
   graph: AgentGraph,
   thread: RunnableConfig,
-  { threadId, everyTurn }: { threadId: string; everyTurn: boolean },
+  limits: { threadId: string; everyTurn: boolean; maxTurns: number },
 ): Promise<RunnableConfig> {
   const last = await lastState(graph, thread);
   if (last === null) {
-    if (everyTurn) await graph.updateState(thread, { status: "CREATED" }, "finalize");
+    if (limits.everyTurn) await graph.updateState(thread, { status: "CREATED" }, "finalize");
     return thread;
   }
   const { status, snapshot } = last;
-  if (status === "COMPLETED") return thread;
-  if (!isTerminal(status)) {
-    if (status === "CREATED" && snapshot.next.length === 0) return thread;
-    throw new UnfinishedTurnError(threadId, status);
+  const turnNumber = last.values.turn_number ?? -1;
+  const isOver = status === "COMPLETED" || status === "CREATED";
+  if (isOver && snapshot.next.length === 0) {
+    if (turnNumber + 1 >= limits.maxTurns) throw new TurnLimitError(limits.maxTurns);
+    return thread;
   }
-  const turnNumber = last.values.turn_number ?? 0;
-  const inputs = graph.getStateHistory(thread, { filter: { source: "input" }, limit: 1 });
-  for await (const begun of inputs) {
+  const neverBegan = isOver && snapshot.next.every((node) => beginnings.includes(node));
+  if (!isTerminal(status) && !neverBegan) throw new UnfinishedTurnError(limits.threadId, status);
+  const turnBefore = neverBegan ? turnNumber : turnNumber - 1;
+  for await (const begun of graph.getStateHistory(thread, { filter: { source: "input" } })) {
     const before = begun.parentConfig;
-    if (before === undefined && turnNumber === 0) return begun.config;
-    // A turn that kept one checkpoint has no input of its own here: this one is an earlier turn's.
-    const values = before && ((await graph.getState(before)).values as Partial<GraphState>);
-    if (before !== undefined && values?.turn_number === turnNumber - 1) return before;
+    if (before === undefined) {
+      if (turnBefore < 0) return begun.config;
+      break;
+    }
+    // Inputs that were refused stand on top of each other, and a turn that kept one checkpoint has none of its own.
+    const state = await graph.getState(before);
+    const values = state.values as Partial<GraphState>;
+    const reached = values.turn_number ?? -1;
+    if (reached === turnBefore && state.next.length === 0) return before;
+    if (reached < turnBefore) break;
   }
   return snapshot.parentConfig ?? thread;
 }
+
+/** What is next while a turn has only its input. */
+const beginnings: readonly string[] = ["__start__", "initialize"];
 
 /**
  * From which checkpoint an unfinished turn goes on: the thread's last one, or for a cancelled turn the one before it

@@ -87,19 +87,19 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
 /**
  * What a graph takes: `{ input }`, or `{ messages }` whose last human message becomes `input.message`. `input` becomes
  * null when it is left out, so that a node can tell a new input from the last turn's.
- * @param refuse called with every given input before anything is stored; throws to refuse it.
+ * @param refuse called with what is given before anything is stored; throws to refuse it.
  */
 export function inputSchema(
   schemas: ChannelSchemas,
-  refuse: (input: unknown) => void,
+  refuse: { input(value: unknown): void; messages(list: readonly unknown[]): void },
 ): z.ZodObject {
   return z.object({
     input: shown(schemas.input, "The turn's input.")
       .superRefine((value) => {
-        if (value !== null) refuse(value);
+        if (value !== null) refuse.input(value);
       })
       .default(null),
-    messages: messagesChannel().optional(),
+    messages: messagesChannel((list) => refuse.messages(list)).optional(),
   });
 }
 
@@ -127,8 +127,9 @@ export const contextSchema = z.object({
 });
 export type RunContext = z.output<typeof contextSchema>;
 
-function messagesChannel() {
-  const schema = z.array(z.any()).meta({
+function messagesChannel(refuse: (list: readonly unknown[]) => void = () => {}) {
+  const list = z.array(z.any()).superRefine((messages) => refuse(messages));
+  const schema = list.meta({
     langgraph_type: "messages",
     description: "The conversation as people and chat clients see it.",
   });

@@ -18,7 +18,13 @@ export interface FailedAttempt {
 
 /** What the reasoning gave to be judged: an answer, or the reason why there is none. */
 export type Draft =
-  | { readonly answer: string; readonly incomplete: boolean; readonly problem: null }
+  | {
+      readonly answer: string;
+      /** Of the model's own message, so that what was streamed and what is stored are one. */
+      readonly message_id: string | null;
+      readonly incomplete: boolean;
+      readonly problem: null;
+    }
   | { readonly answer: null; readonly incomplete: false; readonly problem: string };
 
 /** Bookkeeping of the turn under way; every node replaces it whole. */
@@ -27,6 +33,8 @@ export interface TurnState {
   readonly started_at: string;
   /** Active milliseconds so far: neither waiting for people nor the time between a crash and its resumption counts. */
   readonly elapsed_ms: number;
+  /** LangGraph's number of the superstep that the turn began with. */
+  readonly first_superstep: number;
   /** What the thread had spent when the turn began. */
   readonly usage_before: Usage;
   /** Deep mode: the strategy of the attempt. */

@@ -26,6 +26,7 @@ describe("executeAgent", () => {
       "tools: AWAITING_TOOL",
       "tools: tool_result",
       "tools: step",
+      "reason: EXECUTING",
       "reason: thought",
       "reason: step",
       "reflect: REFLECTING",
@@ -217,7 +218,7 @@ describe("executeAgent", () => {
     const { runtime } = await testRuntime([]);
     const wrong = defineAgent({ name: "wrong", initialExecutionState: () => null as never });
     await expect(executeAgent(wrong, { message: "go" }, { runtime })).rejects.toThrow(
-      "initialExecutionState returned null. It has to return a plain object.",
+      "initialExecutionState has to return a plain object, not null.",
     );
   });
 });

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END } from "@langchain/langgraph";
 import { turnUsage } from "../../state/turn.ts";
-import type { NodeBody } from "./loop-node.ts";
+import type { NodeBody } from "./node-body.ts";
 
 /** Ends a turn: puts the answer, or why there is none, into the conversation. */
 export const finalize: NodeBody = (state, run) => {
@@ -11,7 +11,9 @@ export const finalize: NodeBody = (state, run) => {
   const incomplete = turn?.draft?.incomplete ?? false;
   const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
   const message = new AIMessage({
-    id: run.parts.ids(),
+    id:
+      (failure === null && turn?.draft?.problem === null && turn.draft.message_id) ||
+      run.parts.ids(),
     content: text,
     ...(incomplete && { additional_kwargs: { incomplete: true } }),
     ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),

@@ -35,9 +35,13 @@ function checked(
     throw new InitialStateError(tier, `threw: ${errorMessage(cause)}`, { cause });
   }
   if (typeof state !== "object" || state === null || Array.isArray(state)) {
-    throw new InitialStateError(tier, `returned ${state === null ? "null" : typeof state}`);
+    throw new InitialStateError(
+      tier,
+      `has to return a plain object, not ${state === null ? "null" : Array.isArray(state) ? "a list" : typeof state}`,
+    );
   }
-  if (state instanceof Promise) throw new InitialStateError(tier, "returned a promise");
+  if (state instanceof Promise)
+    throw new InitialStateError(tier, "has to return a plain object, not a promise");
   const fits = schema?.check(state);
   if (fits?.ok === false) {
     throw new InitialStateError(

@@ -4,7 +4,7 @@ import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
-import type { NodeBody } from "./loop-node.ts";
+import type { NodeBody } from "./node-body.ts";
 import type { LoopParts } from "./parts.ts";
 
 /** Begins a turn: checks the input and sets up the execution state. Throwing here leaves the last turn as it was. */
@@ -12,11 +12,11 @@ export const initialize: NodeBody = (state, run) => {
   const { parts } = run;
   const { spec } = parts.definition;
   const initializing = transition(state.status ?? "CREATED", "INITIALIZING");
-  const turnNumber = state.status === undefined ? 0 : (state.turn_number ?? 0) + 1;
+  const turnNumber = (state.turn_number ?? -1) + 1;
   if (turnNumber >= spec.execution_config.max_turns) {
     throw new TurnLimitError(spec.execution_config.max_turns);
   }
-  run.emit({ type: "status", status: initializing }, turnNumber);
+  run.emit({ type: "status", status: initializing }, { turnNumber, attemptNumber: 0 });
 
   const { input, message } = readInput(state, parts);
   const keepsExecution = spec.execution_config.execution_scope === "thread" && turnNumber > 0;
@@ -49,15 +49,17 @@ function readInput(
   state: GraphState,
   { definition, ids }: LoopParts,
 ): { input: unknown; message: BaseMessage | null } {
+  const last = state.messages.at(-1);
+  const asked = last !== undefined && HumanMessage.isInstance(last) ? last : undefined;
   if (state.input !== null && state.input !== undefined) {
     const input = checkInput(definition, state.input);
-    return { input, message: new HumanMessage({ content: inputText(input), id: ids() }) };
+    const message = new HumanMessage({ content: inputText(input), id: ids() });
+    return { input, message: asked === undefined ? message : null };
   }
-  const last = state.messages.findLast((message) => HumanMessage.isInstance(message));
-  if (last === undefined) {
+  if (asked === undefined) {
     throw new InvalidInputError(definition.spec.name, [
-      "it has neither `input` nor a human message in `messages`",
+      "it has neither `input` nor a new human message at the end of `messages`",
     ]);
   }
-  return { input: checkInput(definition, { message: last.text }), message: null };
+  return { input: checkInput(definition, { message: asked.text }), message: null };
 }

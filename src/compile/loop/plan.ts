@@ -1,8 +1,7 @@
-import { buildReasoningContext } from "../../context/reasoning-context.ts";
 import { approachRequest } from "../../context/prompts.ts";
 import { transition } from "../../state/lifecycle.ts";
-import type { NodeBody } from "./loop-node.ts";
-import { toolFormOf } from "./parts.ts";
+import { contextOf } from "./context-of.ts";
+import type { NodeBody } from "./node-body.ts";
 
 /** Begins an attempt with fresh attempt state; in deep mode the model chooses its approach first. */
 export const plan: NodeBody = async (state, run) => {
@@ -15,19 +14,10 @@ export const plan: NodeBody = async (state, run) => {
     return { update: { attempt, status }, goto: "reason" };
   }
   const model = await run.model();
-  const form = toolFormOf(model);
-  const messages = buildReasoningContext({
-    opening: parts.opening(form),
-    conversation: state.messages,
-    steps: state.steps,
-    turnNumber: state.turn_number ?? 0,
-    failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm: form,
-    note: approachRequest,
-  });
-  const reply = await model.call({ messages }, run.config);
+  const messages = contextOf(state, run, { model, note: approachRequest });
+  const reply = await run.ask(model, { messages }, "unseen");
   return {
-    update: { attempt, status, usage: reply.usage },
+    update: { attempt, status },
     turn: { approach: reply.message.text },
     goto: "reason",
   };

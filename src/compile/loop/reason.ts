@@ -1,6 +1,5 @@
 import { AIMessage } from "@langchain/core/messages";
 import { deepNotes, finalAnswerRequest, planningRequest } from "../../context/prompts.ts";
-import { buildReasoningContext } from "../../context/reasoning-context.ts";
 import type { AgentModel, ModelReply } from "../../models/agent-model.ts";
 import { parseTextForm } from "../../models/text-form.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -9,7 +8,8 @@ import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-re
 import { raiseOrEnd } from "../../state/stuck.ts";
 import { turnSteps, type Draft, type TurnSteps } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
-import type { NodeBody, NodeResult, NodeRun } from "./loop-node.ts";
+import { contextOf } from "./context-of.ts";
+import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
 
@@ -22,18 +22,19 @@ export const reason: NodeBody = async (state, run) => {
   });
   const stuck = raiseOrEnd(turn.attempt);
   if (stuck.action === "end") return endAttempt(state, run, stuck.reason);
-  const isLast = turn.attempt.length >= limits.max_iterations;
+  const isLast =
+    turn.attempt.length >= limits.max_iterations || run.superstepsLeft < superstepsOfAStep;
   const mode = stuck.action === "deepen" ? "deep" : limits.mode;
 
   const model = await run.model();
   const step: StepInProgress = { state, run, model, turn, mode };
-  if (turn.attempt.length === 0) run.emit({ type: "status", status: "EXECUTING" });
+  run.emit({ type: "status", status: "EXECUTING" });
   if (isLast) return answerFromWhatIsKnown(step);
 
   const timestamp = run.parts.clock.now().toISOString();
-  const planning = mode === "deep" ? await ask(step, planningRequest, "") : null;
+  const planning = mode === "deep" ? await ask(step, planningRequest, { unseen: "unseen" }) : null;
   const planned = planning?.message.text ?? "";
-  const reply = await ask(step, null, planned);
+  const reply = await ask(step, null, { planning: planned });
   const read = readReply({
     message: reply.message,
     form: toolFormOf(model),
@@ -46,8 +47,11 @@ export const reason: NodeBody = async (state, run) => {
   if (read.thought !== "") {
     run.emit({ type: "thought", step_index: current.step_index, text: read.thought });
   }
-  return next(state, run, { current, reply, read, usage });
+  return next(state, run, { current, reply, read });
 };
+
+/** A step with tools, the final answer, its judgement and the end of the turn. */
+const superstepsOfAStep = 6;
 
 interface StepInProgress {
   readonly state: GraphState;
@@ -58,31 +62,25 @@ interface StepInProgress {
 }
 
 /** `request` asks for something instead of the next step, without tools; null asks for the next step. */
-function ask(step: StepInProgress, request: string | null, planning: string): Promise<ModelReply> {
+function ask(
+  step: StepInProgress,
+  request: string | null,
+  options: { planning?: string; unseen?: "unseen" } = {},
+): Promise<ModelReply> {
   const { state, run, model, turn } = step;
-  const form = toolFormOf(model);
   const notes =
     step.mode === "fast"
       ? ""
       : deepNotes({
           approach: state.turn?.approach ?? "",
           reflection: turn.steps.at(-1)?.reflection ?? "",
-          planning,
+          planning: options.planning ?? "",
         });
-  const messages = buildReasoningContext({
-    opening: run.parts.opening(form),
-    conversation: state.messages,
-    steps: state.steps,
-    turnNumber: state.turn_number ?? 0,
-    failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm: form,
-    note: [notes, request].filter(Boolean).join("\n\n"),
-  });
+  const note = [notes, request].filter(Boolean).join("\n\n");
+  const messages = contextOf(state, run, { model, note });
   const offersTools = request === null && run.parts.modelTools.length > 0;
-  return model.call(
-    offersTools ? { messages, tools: run.parts.modelTools } : { messages },
-    run.config,
-  );
+  const asked = offersTools ? { messages, tools: run.parts.modelTools } : { messages };
+  return run.ask(model, asked, options.unseen);
 }
 
 function currentStep(
@@ -115,9 +113,9 @@ function currentStep(
 function next(
   state: GraphState,
   run: NodeRun,
-  made: { current: CurrentStep; reply: ModelReply; read: ReadReply; usage: Usage },
+  made: { current: CurrentStep; reply: ModelReply; read: ReadReply },
 ): NodeResult {
-  const { current, reply, read, usage } = made;
+  const { current, reply, read } = made;
   const status = state.status ?? "CREATED";
   if (read.nextAction === "use_tools") {
     for (const call of read.predictions) {
@@ -128,7 +126,6 @@ function next(
         messages: [callingMessage(reply.message, read, run)],
         current_step: current,
         status: transition(status, "AWAITING_TOOL"),
-        usage,
       },
       goto: "tools",
     };
@@ -140,9 +137,8 @@ function next(
     update: {
       steps: [record],
       status: transition(status, finished ? "REFLECTING" : "EXECUTING"),
-      usage,
     },
-    ...(read.answer !== null && { turn: { draft: answered(read.answer, false) } }),
+    ...(read.answer !== null && { turn: { draft: answered(read.answer, reply, false) } }),
     goto: finished ? "reflect" : "reason",
   };
 }
@@ -151,7 +147,7 @@ function next(
 async function answerFromWhatIsKnown(step: StepInProgress): Promise<NodeResult> {
   const { state, run } = step;
   const timestamp = run.parts.clock.now().toISOString();
-  const reply = await ask(step, finalAnswerRequest, "");
+  const reply = await ask(step, finalAnswerRequest(run.parts.definition.spec.output_schema));
   const said = reply.message.text;
   const text = step.model.toolCalling ? said : (parseTextForm(said).finalAnswer ?? said);
   const read: ReadReply = {
@@ -167,9 +163,17 @@ async function answerFromWhatIsKnown(step: StepInProgress): Promise<NodeResult> 
     update: {
       steps: [record],
       status: transition(state.status ?? "CREATED", "REFLECTING"),
-      usage: reply.usage,
     },
-    turn: { draft: answered(text, true) },
+    turn: {
+      draft:
+        text.trim() === ""
+          ? {
+              answer: null,
+              incomplete: false,
+              problem: "no steps were left, and no final answer came",
+            }
+          : answered(text, reply, true),
+    },
     goto: "reflect",
   };
 }
@@ -183,8 +187,8 @@ function endAttempt(state: GraphState, run: NodeRun, problem: string): NodeResul
   };
 }
 
-function answered(answer: string, incomplete: boolean): Draft {
-  return { answer, incomplete, problem: null };
+function answered(answer: string, reply: ModelReply, incomplete: boolean): Draft {
+  return { answer, message_id: reply.message.id ?? null, incomplete, problem: null };
 }
 
 function withoutTools(current: CurrentStep): StepRecord {

@@ -1,15 +1,14 @@
 import { readAnswer } from "../../context/answer-form.ts";
-import { judgementRequest } from "../../context/prompts.ts";
-import { buildReasoningContext } from "../../context/reasoning-context.ts";
 import { errorMessage } from "../../errors.ts";
-import { parseJsonAnswer } from "../../models/json-answer.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { GraphState } from "../../state/channels.ts";
+import { deepFreeze } from "../../state/freeze.ts";
 import { transition } from "../../state/lifecycle.ts";
 import type { Draft, FailedAttempt } from "../../state/turn.ts";
-import { noUsage, type Usage } from "../../state/usage.ts";
-import type { NodeBody, NodeResult, NodeRun } from "./loop-node.ts";
-import { toolFormOf, type LoopParts } from "./parts.ts";
+import { ValidateReturnError } from "../errors.ts";
+import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
+import type { LoopParts } from "./parts.ts";
+import { judge } from "./reflection.ts";
 
 /** Judges an attempt's draft: schema, `validate`, and in deep mode the model. Refused, the next attempt begins. */
 export const reflect: NodeBody = async (state, run) => {
@@ -19,19 +18,16 @@ export const reflect: NodeBody = async (state, run) => {
     problem: "the attempt gave no answer",
   };
   run.emit({ type: "status", status: "REFLECTING" });
-  const checked = await checkDraft(draft, state, run.parts);
-  if (checked.errors.length > 0) return refuse(state, run, draft, checked.errors, noUsage);
+  const { output, errors } = await checkDraft(draft, state, run.parts);
+  if (errors.length > 0 || draft.answer === null) return refuse(state, run, draft, errors);
   const { mode } = run.parts.definition.spec.execution_config;
-  if (mode === "fast" || draft.incomplete) return accept(state, checked.output, noUsage);
-  const judged = await judge(draft, state, run);
-  return judged.reasons.length > 0
-    ? refuse(state, run, draft, judged.reasons, judged.usage)
-    : accept(state, checked.output, judged.usage);
+  const reasons = mode === "fast" || draft.incomplete ? [] : await judge(draft.answer, state, run);
+  return reasons.length > 0 ? refuse(state, run, draft, reasons) : accept(state, output);
 };
 
-function accept(state: GraphState, output: unknown, usage: Usage): NodeResult {
+function accept(state: GraphState, output: unknown): NodeResult {
   return {
-    update: { output, status: transition(state.status ?? "CREATED", "COMPLETED"), usage },
+    update: { output, status: transition(state.status ?? "CREATED", "COMPLETED") },
     goto: "finalize",
   };
 }
@@ -41,7 +37,6 @@ function refuse(
   run: NodeRun,
   draft: Draft,
   errors: readonly string[],
-  usage: Usage,
 ): NodeResult {
   const status = state.status ?? "CREATED";
   const attemptNumber = state.attempt_number ?? 0;
@@ -49,19 +44,18 @@ function refuse(
   const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer: draft.answer };
   const failedAttempts = [...(state.turn?.failed_attempts ?? []), attempt];
   run.emit({ type: "attempt_failed", attempt });
-  if (attemptNumber + 1 < maxAttempts) {
+  if (attemptNumber + 1 < maxAttempts && run.superstepsLeft >= superstepsOfAnAttempt) {
     return {
       update: {
         attempt_number: attemptNumber + 1,
         status: transition(status, "PLANNING"),
-        usage,
       },
       turn: { failed_attempts: failedAttempts, draft: null },
       goto: "plan",
     };
   }
   return {
-    update: { status: transition(status, "FAILED"), usage },
+    update: { status: transition(status, "FAILED") },
     turn: {
       failed_attempts: failedAttempts,
       failure: { cause: "attempts_exhausted", message: exhausted(failedAttempts) },
@@ -69,6 +63,9 @@ function refuse(
     goto: "finalize",
   };
 }
+
+/** The shortest attempt: plan, reason, reflect, finalize, and this superstep. */
+const superstepsOfAnAttempt = 5;
 
 function exhausted(attempts: readonly FailedAttempt[]): string {
   const lines = attempts.map(
@@ -95,48 +92,26 @@ async function checkDraft(
   return { output: checked.value, errors };
 }
 
-/** A validator that throws refuses the output with its message. */
+/**
+ * A validator that throws refuses the output with its message; what only a bug throws ends the run.
+ * @throws ValidateReturnError, and the TypeError or ReferenceError of a bug
+ */
 async function validationErrors(
   behaviour: LoopParts["definition"]["behaviour"],
   output: unknown,
   state: AgentState<unknown, unknown>,
 ): Promise<readonly string[]> {
+  let said: unknown;
   try {
-    const said = await behaviour.validate?.(output, state);
-    if (said === undefined || said === null) return [];
-    return typeof said === "string" ? [said].filter(Boolean) : said;
+    said = await behaviour.validate?.(output, deepFreeze(state));
   } catch (thrown) {
+    if (thrown instanceof TypeError || thrown instanceof ReferenceError) throw thrown;
     return [errorMessage(thrown)];
   }
-}
-
-/** Deep mode: the model judges its answer. A verdict that cannot be read accepts it. */
-async function judge(
-  draft: Draft,
-  state: GraphState,
-  run: NodeRun,
-): Promise<{ readonly reasons: readonly string[]; readonly usage: Usage }> {
-  const model = await run.model();
-  const form = toolFormOf(model);
-  const history = buildReasoningContext({
-    opening: run.parts.opening(form),
-    conversation: state.messages,
-    steps: state.steps,
-    turnNumber: state.turn_number ?? 0,
-    failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm: form,
-    pending: { answer: draft.answer ?? "", request: judgementRequest },
-  });
-  const reply = await model.call({ messages: history }, run.config);
-  const verdict = parseJsonAnswer(reply.message.text);
-  if (!verdict.ok || typeof verdict.value !== "object" || verdict.value === null) {
-    return { reasons: [], usage: reply.usage };
-  }
-  const { accepted, reasons } = verdict.value as { accepted?: unknown; reasons?: unknown };
-  if (accepted !== false) return { reasons: [], usage: reply.usage };
-  const named = Array.isArray(reasons) ? reasons.filter((r) => typeof r === "string") : [];
-  return {
-    reasons: named.length > 0 ? named : ["the answer does not fulfil the request"],
-    usage: reply.usage,
-  };
+  if (said === undefined || said === null) return [];
+  if (typeof said === "string") return said === "" ? [] : [said];
+  if (Array.isArray(said) && said.every((one) => typeof one === "string")) return said;
+  throw new ValidateReturnError(
+    typeof said === "boolean" ? String(said) : `a value of type ${typeof said}`,
+  );
 }

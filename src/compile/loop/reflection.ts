@@ -1,0 +1,74 @@
+import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
+import { ModelCallError } from "../../models/errors.ts";
+import { parseJsonAnswer } from "../../models/json-answer.ts";
+import type { GraphState } from "../../state/channels.ts";
+import type { Progress, StepRecord } from "../../state/step-record.ts";
+import { addUsage } from "../../state/usage.ts";
+import { contextOf } from "./context-of.ts";
+import type { NodeRun } from "./node-body.ts";
+
+/**
+ * Deep mode: the model looks back at a step, and the record says what it saw. A reply that is not the JSON asked for
+ * counts as the reflection itself; no reply leaves the step without one, since its tools have already run.
+ */
+export async function reflectOn(
+  step: StepRecord,
+  state: GraphState,
+  run: NodeRun,
+): Promise<StepRecord> {
+  const model = await run.model();
+  const messages = contextOf(state, run, { model, openStep: step, note: reflectionRequest });
+  const reply = await run.ask(model, { messages }, "unseen").catch((thrown: unknown) => {
+    if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
+    throw thrown;
+  });
+  if (reply === null) return step;
+  const said = readObject(reply.message.text) ?? {};
+  const hypothesis = said["hypothesis"];
+  return {
+    ...step,
+    reflection: "reflection" in said ? textOf(said, "reflection") : reply.message.text,
+    synthesis: textOf(said, "synthesis"),
+    progress: progressOf(said["progress"]),
+    hypothesis: isRecord(hypothesis)
+      ? { belief: textOf(hypothesis, "belief"), test: textOf(hypothesis, "test") }
+      : null,
+    approach: textOf(said, "approach") || step.approach,
+    usage: addUsage(step.usage, reply.usage),
+  };
+}
+
+/** Deep mode: the model's reasons against its own answer; none accepts it, as does a verdict that cannot be read. */
+export async function judge(
+  answer: string,
+  state: GraphState,
+  run: NodeRun,
+): Promise<readonly string[]> {
+  const model = await run.model();
+  const pending = { answer, request: judgementRequest };
+  const messages = contextOf(state, run, { model, pending });
+  const reply = await run.ask(model, { messages }, "unseen");
+  const verdict = readObject(reply.message.text);
+  if (verdict?.["accepted"] !== false) return [];
+  const { reasons } = verdict;
+  const named = Array.isArray(reasons) ? reasons.filter((one) => typeof one === "string") : [];
+  return named.length > 0 ? named : ["the answer does not fulfil the request"];
+}
+
+function readObject(text: string): Record<string, unknown> | undefined {
+  const parsed = parseJsonAnswer(text);
+  return parsed.ok && isRecord(parsed.value) ? parsed.value : undefined;
+}
+
+function progressOf(value: unknown): Progress | "" {
+  return value === "advancing" || value === "stuck" || value === "regressing" ? value : "";
+}
+
+function textOf(from: Record<string, unknown>, key: string): string {
+  const value = from[key];
+  return typeof value === "string" ? value : "";
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
