@@ -6,6 +6,7 @@ import {
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { systemIds } from "../clock.ts";
+import { StratagraphError } from "../errors.ts";
 
 /** A new list with `items` at its end. Old elements keep their identity; nothing to add gives `list` itself. */
 export function append<T>(list: readonly T[], items: readonly T[]): readonly T[] {
@@ -20,6 +21,17 @@ export function mergeByKey(
   return { ...value, ...update };
 }
 
+/** A `RemoveMessage` names a message that is not there. */
+export class UnknownMessageError extends StratagraphError {
+  readonly code = "unknown_message";
+
+  constructor(readonly messageId: string) {
+    super(
+      `Cannot remove message '${messageId}': no such message. Remove ids that are in messages.`,
+    );
+  }
+}
+
 /**
  * Which message stands where, remembered with the list it describes and handed on to the list that grows from it, so
  * that an append costs what it adds. A list that is forked simply builds its index again.
@@ -31,7 +43,7 @@ const positions = new WeakMap<readonly BaseMessage[], Map<string, number>>();
  * `RemoveMessage` removes by id (`REMOVE_ALL_MESSAGES` removes all before it), anything else is appended. Messages
  * without an id get one. Untouched messages keep their identity.
  *
- * @throws Error when a `RemoveMessage` names an id that is not in the list, as LangGraph's own reducer does.
+ * @throws UnknownMessageError when a `RemoveMessage` names an id that is not in the list
  */
 export function reduceMessages(
   messages: readonly BaseMessage[],
@@ -49,7 +61,7 @@ export function reduceMessages(
     const id = message.id as string;
     const at = index.get(id);
     if (RemoveMessage.isInstance(message)) {
-      if (at === undefined) throw new Error(`Cannot remove message '${id}': no such message.`);
+      if (at === undefined) throw new UnknownMessageError(id);
       removed.add(id);
     } else if (at === undefined) {
       index.set(id, next.length);

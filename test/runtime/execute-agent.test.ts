@@ -124,28 +124,6 @@ describe("executeAgent", () => {
     expect(result).toMatchObject({ status: "FAILED", failure: { cause: "turn_timeout" } });
   });
 
-  it("keeps the record of a step whose tools were cut off by the turn's time", async () => {
-    const timed = await testRuntime([{ calls: [{ name: "hang", args: {} }] }]);
-    const hanging = defineAgent({
-      name: "hanging",
-      tools: [
-        defineTool({
-          name: "hang",
-          description: "Never returns.",
-          input_schema: z.object({}),
-          execution: { timeout_ms: 120_000 },
-          handler: () => {
-            queueMicrotask(() => timed.clock.advance(60_000));
-            return new Promise(() => {});
-          },
-        }),
-      ],
-    });
-    const result = await executeAgent(hanging, { message: "go" }, { runtime: timed.runtime });
-    expect(result.failure?.cause).toBe("turn_timeout");
-    expect(result.steps[0]?.tool_results[0]).toMatchObject({ name: "hang", outcome: "timeout" });
-  });
-
   it("ends CANCELLED when its signal aborts, and the thread goes on from there", async () => {
     const abort = new AbortController();
     const waits = (_request: unknown, config: { signal?: AbortSignal }) =>

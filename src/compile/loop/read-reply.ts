@@ -4,6 +4,7 @@ import type { ToolForm } from "../../context/step-messages.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import { parseTextForm, toToolInput } from "../../models/text-form.ts";
 import type { NextAction, ToolPrediction } from "../../state/step-record.ts";
+import { isRecord } from "../../state/is-record.ts";
 
 /** A model's reply, read: what it thought, what it wants called, or its answer. */
 export interface ReadReply {
@@ -94,10 +95,6 @@ function uniqueIds(options: ReadReplyOptions): (given: string | undefined) => st
     taken.add(id);
     return id;
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function clip(text: string): string {

@@ -6,6 +6,7 @@ import type { Progress, StepRecord } from "../../state/step-record.ts";
 import { addUsage } from "../../state/usage.ts";
 import { contextOf } from "./context-of.ts";
 import type { NodeRun } from "./node-body.ts";
+import { isRecord } from "../../state/is-record.ts";
 
 /**
  * Deep mode: the model looks back at a step, and the record says what it saw. A reply that is not the JSON asked for
@@ -67,8 +68,4 @@ function progressOf(value: unknown): Progress | "" {
 function textOf(from: Record<string, unknown>, key: string): string {
   const value = from[key];
   return typeof value === "string" ? value : "";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

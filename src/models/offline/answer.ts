@@ -1,5 +1,6 @@
 import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
-import { isRecord, numberOf, type Outcome } from "./outcome.ts";
+import { numberOf, type Outcome } from "./outcome.ts";
+import { isRecord } from "../../state/is-record.ts";
 import { isStopWord, overlap, stemsOf, wordsOf } from "./words.ts";
 
 const longestAnswer = 800;

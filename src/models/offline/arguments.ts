@@ -1,6 +1,7 @@
 import { numbersIn, quotedIn } from "./facts.ts";
 import type { OfflineTool } from "./offline-tool.ts";
-import { isRecord, valueUnder } from "./outcome.ts";
+import { valueUnder } from "./outcome.ts";
+import { isRecord } from "../../state/is-record.ts";
 import {
   enumOf,
   propertiesOf,

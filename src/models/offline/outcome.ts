@@ -1,3 +1,5 @@
+import { isRecord } from "../../state/is-record.ts";
+
 /** A tool call that was made, with what came of it. */
 export interface Outcome {
   readonly name: string;
@@ -53,10 +55,6 @@ export function valueUnder(key: string, value: unknown): unknown {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function plainKey(key: string): string {

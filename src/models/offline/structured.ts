@@ -1,7 +1,8 @@
 import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
 import type { Conversation } from "./conversation.ts";
 import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
-import { isRecord, valueUnder } from "./outcome.ts";
+import { valueUnder } from "./outcome.ts";
+import { isRecord } from "../../state/is-record.ts";
 import {
   descriptionOf,
   enumOf,
