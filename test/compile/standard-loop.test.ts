@@ -139,6 +139,27 @@ describe("the standard loop", () => {
     expect(model.read(1)).toEqual(["human: first", "ai: one", "human: second"]);
   });
 
+  it("takes the input over messages that come with it, and says the same words once", async () => {
+    const { runtime, model } = await testRuntime(["one", "two"]);
+    const graph = await compileAgent(agent, runtime);
+    const messages = [{ role: "user", content: "hi" }];
+    const config = (thread_id: string) => ({ configurable: { thread_id } });
+    await graph.invoke({ input: { message: "hi" }, messages }, config("a"));
+    await graph.invoke({ input: { message: "ho" }, messages }, config("b"));
+    expect(model.read(0)).toEqual(["human: hi"]);
+    expect(model.read(1)).toEqual(["human: hi", "human: ho"]);
+  });
+
+  it("refuses messages without a new one from a person", async () => {
+    const { runtime } = await testRuntime(["one"]);
+    const graph = await compileAgent(agent, runtime);
+    const thread = { configurable: { thread_id: "t" } };
+    await graph.invoke({ input: { message: "hi" } }, thread);
+    await expect(graph.invoke({ messages: [] }, thread)).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+  });
+
   it("feeds a reply without call or answer back and goes on", async () => {
     const { runtime, model } = await testRuntime(["", "Here."]);
     const { steps, output } = await executeAgent(agent, { message: "hi" }, { runtime });

@@ -53,8 +53,10 @@ function readInput(
   const asked = last !== undefined && HumanMessage.isInstance(last) ? last : undefined;
   if (state.input !== null && state.input !== undefined) {
     const input = checkInput(definition, state.input);
-    const message = new HumanMessage({ content: inputText(input), id: ids() });
-    return { input, message: asked === undefined ? message : null };
+    const content = inputText(input);
+    // A client may send the same words both ways; they are said once.
+    const isSaid = asked?.text === content;
+    return { input, message: isSaid ? null : new HumanMessage({ content, id: ids() }) };
   }
   if (asked === undefined) {
     throw new InvalidInputError(definition.spec.name, [
