@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 const rooms = [
   "src/errors.ts",
   "src/clock.ts",
+  "src/nearest-name.ts",
   "src/expression",
   "src/state",
   "src/definition",

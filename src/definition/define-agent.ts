@@ -13,7 +13,7 @@ import {
 } from "./define-tool.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { fromLangChainTool, isLangChainTool, type LangChainTool } from "./langchain-tool.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./problems.ts";
 import type { AgentSpecInput } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";

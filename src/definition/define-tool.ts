@@ -4,7 +4,7 @@ import type { AgentState, Awaitable, ToolReducerHandler } from "../state/agent-s
 import { deepFreeze } from "../state/freeze.ts";
 import { isSemanticVersion, tryCompile } from "./check-definition.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { showFound } from "./problems.ts";
 import type {
   AgentTool,

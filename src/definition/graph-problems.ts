@@ -1,4 +1,4 @@
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import type { DefinitionProblem } from "./problems.ts";
 import type { WorkflowGraph } from "./workflow-schema.ts";
 

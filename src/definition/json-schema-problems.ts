@@ -1,6 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import { checkFromJsonSchema, type JsonSchema } from "./json-schema.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
 
 /** What a keyword's value is: a sub-schema, several, or a plain value. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
 import { agentSpecSchema } from "./schema.ts";
 import { valueAt } from "./value-at.ts";

@@ -1,6 +1,6 @@
 import type { AgentTool } from "../definition/tool.ts";
 import { StratagraphError } from "../errors.ts";
-import { nearestName } from "../definition/nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 
 /** Two tools of one registry have the same name. */
 export class ToolClashError extends StratagraphError {

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { StratagraphError } from "../../errors.ts";
-import { nearestName } from "../../definition/nearest-name.ts";
+import { nearestName } from "../../nearest-name.ts";
 import { ToolFailure } from "../tool-failure.ts";
 
 /** A path that leads, or could lead, out of the folder that file tools are confined to. */

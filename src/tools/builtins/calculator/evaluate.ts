@@ -1,4 +1,4 @@
-import { nearestName } from "../../../definition/nearest-name.ts";
+import { nearestName } from "../../../nearest-name.ts";
 import {
   add,
   divide,

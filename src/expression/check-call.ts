@@ -1,0 +1,157 @@
+import type { CelFunc } from "@bufbuild/cel";
+import { nearestName } from "../nearest-name.ts";
+import type { Checking } from "./check.ts";
+import { functionNames, overloadsOf } from "./environment.ts";
+import { operators } from "./numbers.ts";
+import { patternProblem } from "./pattern-problem.ts";
+import { literalString } from "./references.ts";
+import {
+  anyType,
+  boolType,
+  familyOf,
+  fits,
+  mayBe,
+  nameOf,
+  typeOfCel,
+  unite,
+} from "./static-type.ts";
+import type { Expr } from "./syntax.ts";
+import type { ValueType } from "./value-type.ts";
+
+type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
+
+/** The type of a call or an operation. */
+export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType {
+  const target = call.target && checking.typeOf(call.target);
+  const args = call.args.map(checking.typeOf);
+  switch (call.function) {
+    case "_?_:_":
+      return checkCondition(checking, expr, args);
+    case "_&&_":
+    case "_||_":
+      return checkLogic(checking, call, args);
+    case "_==_":
+    case "_!=_":
+      return checkEquality(checking, expr, args);
+    case "@not_strictly_false":
+      return boolType;
+    case "dyn":
+      if (args.length === 1) return anyType;
+  }
+  const symbol = operators.get(call.function);
+  const overloads = overloadsOf(call.function);
+  const fitting = overloads.filter((overload) => accepts(overload, target, args));
+  if (fitting.length > 0) {
+    if (call.function === "matches") checkPattern(checking, call.args.at(-1));
+    return resultType(call.function, fitting, args);
+  }
+  if (symbol !== undefined) checking.report(expr, describeOperands(symbol, args));
+  else checking.report(expr, ...describeCall(call.function, overloads, target, args));
+  return anyType;
+}
+
+function accepts(overload: CelFunc, target: ValueType | undefined, args: readonly ValueType[]) {
+  if ((overload.target === undefined) !== (target === undefined)) return false;
+  if (overload.target && target && !fits(target, overload.target)) return false;
+  if (overload.arguments.length !== args.length) return false;
+  return args.every((arg, index) => {
+    const parameter = overload.arguments[index];
+    return parameter !== undefined && fits(arg, parameter);
+  });
+}
+
+/** Operators keep the types of lists and give doubles as soon as one side may be one. */
+function resultType(
+  name: string,
+  fitting: readonly CelFunc[],
+  args: readonly ValueType[],
+): ValueType {
+  const [left, right] = args;
+  if (name === "_+_" && left?.kind === "list" && right?.kind === "list") {
+    // The parser writes `map` and `filter` as adding to a list of any elements.
+    return { kind: "list", of: unite(left.of, right.of) };
+  }
+  if (name === "_+_" && right?.kind === "list" && left?.kind === "any") return right;
+  return fitting.map((overload) => typeOfCel(overload.result)).reduce(unite);
+}
+
+function checkCondition(
+  checking: Checking,
+  expr: Expr,
+  [condition = anyType, then = anyType, otherwise = anyType]: readonly ValueType[],
+): ValueType {
+  if (!mayBe(condition, "bool"))
+    checking.report(expr, `the condition is ${nameOf(condition)}, not true or false`);
+  if (then.kind === "list" && otherwise.kind === "any") return then;
+  return unite(then, otherwise);
+}
+
+function checkLogic(checking: Checking, call: Call, args: readonly ValueType[]): ValueType {
+  for (const [index, arg] of args.entries()) {
+    const part = call.args[index];
+    if (part && !mayBe(arg, "bool"))
+      checking.report(
+        part,
+        `"${operators.get(call.function)}" needs true or false on both sides, this is ${nameOf(arg)}`,
+      );
+  }
+  return boolType;
+}
+
+/** CEL finds values of different types unequal; where both are known that is a mistake. */
+function checkEquality(
+  checking: Checking,
+  expr: Expr,
+  [left = anyType, right = anyType]: readonly ValueType[],
+): ValueType {
+  const families = [familyOf(left), familyOf(right)];
+  if (families[0] !== families[1] && !families.includes("any") && !families.includes("null"))
+    checking.report(expr, `${nameOf(left)} is never equal to ${nameOf(right)}`);
+  return boolType;
+}
+
+function checkPattern(checking: Checking, pattern: Expr | undefined): void {
+  const text = pattern && literalString(pattern);
+  const problem = text === undefined ? undefined : patternProblem(text);
+  if (pattern && problem !== undefined) checking.report(pattern, problem);
+}
+
+function describeOperands(symbol: string, args: readonly ValueType[]): string {
+  return `"${symbol}" does not take ${args.map(nameOf).join(" and ")}`;
+}
+
+function describeCall(
+  name: string,
+  overloads: readonly CelFunc[],
+  target: ValueType | undefined,
+  args: readonly ValueType[],
+): [message: string, suggestion?: string] {
+  if (overloads.length === 0) {
+    if (name === "has") return ["has() needs a field, as in has(a.b)"];
+    if (macros.has(name))
+      return [`${name}() needs a list, a name and a condition, as in ${macros.get(name)}`];
+    const near = nearestName(name, [...functionNames, ...macros.keys(), "has"]);
+    return near === undefined
+      ? [`unknown function "${name}"`]
+      : [`unknown function "${name}"`, near];
+  }
+  const taken = args.length === 0 ? "no arguments" : args.map(nameOf).join(", ");
+  const form = overloads.some(
+    (overload) => (overload.target === undefined) === (target === undefined),
+  );
+  if (!form)
+    return [
+      target === undefined
+        ? `write x.${name}(…), not ${name}(x, …)`
+        : `write ${name}(x), not x.${name}()`,
+    ];
+  return [`${target === undefined ? "" : `${nameOf(target)}.`}${name}() does not take ${taken}`];
+}
+
+const macros: ReadonlyMap<string, string> = new Map([
+  ["all", "list.all(x, x > 0)"],
+  ["exists", "list.exists(x, x > 0)"],
+  ["exists_one", "list.exists_one(x, x > 0)"],
+  ["filter", "list.filter(x, x > 0)"],
+  ["map", "list.map(x, x * 2)"],
+]);

@@ -1,0 +1,201 @@
+import { checkCall } from "./check-call.ts";
+import { checkField, checkIndex } from "./check-field.ts";
+import { limits } from "./limits.ts";
+import { listNames } from "./list-names.ts";
+import { nearestName } from "../nearest-name.ts";
+import type { ExpressionProblem } from "./problem.ts";
+import { pathOf } from "./references.ts";
+import {
+  anyType,
+  boolType,
+  doubleType,
+  intType,
+  mayBe,
+  nameOf,
+  stringType,
+  unite,
+} from "./static-type.ts";
+import type { Expr, Syntax } from "./syntax.ts";
+import type { ValueType } from "./value-type.ts";
+
+/** Variables of an expression by name. */
+export interface Scope {
+  readonly [variable: string]: ValueType;
+}
+
+/** What the parts of the checker share. */
+export interface Checking {
+  readonly scope: Scope;
+  readonly report: (expr: Expr, message: string, suggestion?: string) => void;
+  /** The type of a part, which is checked by this. */
+  readonly typeOf: (expr: Expr | undefined) => ValueType;
+}
+
+/** Names of CEL's types, which `type(x) == string` compares with. */
+const typeNames = new Set("int uint double bool string bytes list map null_type type".split(" "));
+
+/**
+ * Checks an expression against the variables it may read: names, fields, and types as far as the scope tells them.
+ * Gives the type of the result.
+ */
+export function checkExpression(
+  { root, offsetOf }: Syntax,
+  scope: Scope,
+): { readonly type: ValueType; readonly problems: readonly ExpressionProblem[] } {
+  const problems: ExpressionProblem[] = [];
+  const report: Checking["report"] = (expr, message, suggestion) => {
+    const offset = offsetOf(expr.id);
+    if (problems.some((problem) => problem.offset === offset && problem.message === message))
+      return;
+    problems.push({ message, offset, ...(suggestion !== undefined && { suggestion }) });
+  };
+  const type = new Checker(scope, report).typeOf(root);
+  return { type, problems };
+}
+
+class Checker implements Checking {
+  #nodes = 0;
+  #depth = 0;
+  #comprehensions = 0;
+  #local = new Map<string, ValueType>();
+  #full = false;
+
+  constructor(
+    readonly scope: Scope,
+    readonly report: Checking["report"],
+  ) {}
+
+  readonly typeOf = (expr: Expr | undefined): ValueType => {
+    if (expr === undefined || this.#full) return anyType;
+    this.#nodes += 1;
+    if (this.#nodes > limits.nodes || this.#depth >= limits.depth) {
+      this.#full = true;
+      this.report(expr, "the expression is too large");
+      return anyType;
+    }
+    this.#depth += 1;
+    const type = this.#typeOf(expr);
+    this.#depth -= 1;
+    return type;
+  };
+
+  #typeOf(expr: Expr): ValueType {
+    const { case: kind, value } = expr.exprKind;
+    switch (kind) {
+      case "constExpr":
+        return this.#literal(expr, value.constantKind);
+      case "identExpr":
+        return this.#variable(expr, value.name);
+      case "selectExpr": {
+        const operand = this.typeOf(value.operand);
+        const path = value.operand && pathOf(value.operand)?.join(".");
+        const type = checkField(this, expr, { operand, path, name: value.field });
+        return value.testOnly ? boolType : type;
+      }
+      case "callExpr":
+        if (value.function === "_[_]") return checkIndex(this, expr, value.args);
+        return checkCall(this, expr, value);
+      case "listExpr": {
+        const types = value.elements.map(this.typeOf);
+        return { kind: "list", of: types.length === 0 ? anyType : types.reduce(unite) };
+      }
+      case "structExpr":
+        return this.#map(expr, value);
+      case "comprehensionExpr":
+        return this.#comprehension(expr, value);
+      default:
+        return anyType;
+    }
+  }
+
+  #literal(expr: Expr, { case: kind, value }: ConstantKind): ValueType {
+    switch (kind) {
+      case "boolValue":
+        return boolType;
+      case "stringValue":
+        return stringType;
+      case "nullValue":
+        return { kind: "null" };
+      case "doubleValue":
+        if (!Number.isFinite(value)) this.report(expr, "the number is too large");
+        return doubleType;
+      case "int64Value":
+        if (BigInt.asIntN(64, value) !== value) this.report(expr, "the number is too large");
+        return intType;
+      case "uint64Value":
+        if (BigInt.asUintN(64, value) !== value) this.report(expr, "the number is too large");
+        return intType;
+      default:
+        return anyType;
+    }
+  }
+
+  #variable(expr: Expr, name: string): ValueType {
+    const local = this.#local.get(name);
+    if (local !== undefined) return local;
+    if (Object.hasOwn(this.scope, name)) return this.scope[name] ?? anyType;
+    if (typeNames.has(name)) return anyType;
+    const known = [...this.#local.keys()].filter((key) => !key.startsWith("@"));
+    const names = [...known, ...Object.keys(this.scope)];
+    this.report(
+      expr,
+      `unknown variable "${name}"${names.length === 0 ? "" : `, there are ${listNames(names)}`}`,
+      nearestName(name, names),
+    );
+    return anyType;
+  }
+
+  #map(expr: Expr, { messageName, entries }: Of<"structExpr">): ValueType {
+    if (messageName !== "") {
+      this.report(expr, `"${messageName}{…}" makes a message, which is not supported`);
+      return anyType;
+    }
+    const fields: [string, ValueType][] = [];
+    let open = false;
+    for (const { keyKind, value } of entries) {
+      const key = keyKind.case === "mapKey" ? keyKind.value : undefined;
+      const type = this.typeOf(key);
+      if (key !== undefined && !mayBe(type, "string", "number", "bool"))
+        this.report(key, `a key is a string, a whole number or a boolean, not ${nameOf(type)}`);
+      const name =
+        key?.exprKind.case === "constExpr" ? key.exprKind.value.constantKind.value : undefined;
+      if (typeof name !== "string") open = true;
+      fields.push([typeof name === "string" ? name : "", this.typeOf(value)]);
+    }
+    if (open) return { kind: "map", of: anyType };
+    return { kind: "object", fields: Object.fromEntries(fields), open: false };
+  }
+
+  /** `all`, `exists`, `exists_one`, `map` and `filter`, which the parser has written out as loops. */
+  #comprehension(expr: Expr, loop: Of<"comprehensionExpr">): ValueType {
+    const range = this.typeOf(loop.iterRange);
+    if (!mayBe(range, "list", "map"))
+      this.report(
+        expr,
+        `all, exists, map and filter go through a list or a map, not ${nameOf(range)}`,
+      );
+    this.#comprehensions += 1;
+    if (this.#comprehensions > limits.comprehensions)
+      this.report(
+        expr,
+        `all, exists, map and filter are nested more than ${limits.comprehensions} deep`,
+      );
+    const outer = this.#local;
+    this.#local = new Map(outer).set(loop.accuVar, anyType).set(loop.iterVar, itemType(range));
+    const step = this.typeOf(loop.loopStep);
+    this.#local = outer;
+    this.#comprehensions -= 1;
+    if (loop.accuInit?.exprKind.case === "listExpr")
+      return step.kind === "list" ? step : { kind: "list", of: anyType };
+    return boolType;
+  }
+}
+
+type Kinds = Expr["exprKind"];
+type Of<K extends Kinds["case"]> = Extract<Kinds, { case: K }>["value"];
+type ConstantKind = Of<"constExpr">["constantKind"];
+
+function itemType(range: ValueType): ValueType {
+  if (range.kind === "list") return range.of;
+  return range.kind === "map" || range.kind === "object" ? stringType : anyType;
+}

@@ -1,0 +1,68 @@
+import { celEnv, celError, type CelEnv, type CelFunc, type CelValue } from "@bufbuild/cel";
+import { spend } from "./budget.ts";
+import { Refusal, boundLength, functions } from "./functions.ts";
+import { limits } from "./limits.ts";
+import { withMixedNumbers } from "./numbers.ts";
+
+type FuncGroup = NonNullable<ReturnType<CelEnv["funcs"]["find"]>>;
+
+const standard = celEnv({ funcs: functions });
+
+/** Every function by its name, each call of it paid for and able to mix the types of numbers. */
+const metered: ReadonlyMap<string, FuncGroup> = new Map(
+  Array.from(standard.funcs, ({ name }) => [name, meter(name)] as const),
+);
+
+/** Every overload of a function, for checking calls; none when there is no such function. */
+export function overloadsOf(name: string): readonly CelFunc[] {
+  return [...(metered.get(name) ?? [])];
+}
+
+/** Functions that people can call by name. */
+export const functionNames: readonly string[] = [...metered.keys()].filter((name) =>
+  /^[a-zA-Z]\w*$/.test(name),
+);
+
+/** CEL's functions and ours. */
+export const environment: CelEnv = Object.create(standard, {
+  funcs: { value: { find: (name: string) => metered.get(name) } },
+}) as CelEnv;
+
+function meter(name: string): FuncGroup {
+  const group = standard.funcs.find(name);
+  if (group === undefined) throw new TypeError(`The CEL library lists ${name} and has it not`);
+  const call: FuncGroup["call"] = (id, target, args) => {
+    try {
+      spend(args.reduce((sum: number, arg) => sum + weightOf(arg), 1 + weightOf(target)));
+      if (name === "matches") boundPattern(args.at(-1));
+    } catch (thrown) {
+      return celError(thrown, id);
+    }
+    const result = group.call(id, target, args);
+    if (result !== undefined) return bounded(result, id);
+    const mixed = withMixedNumbers(name, args);
+    return mixed && group.call(id, target, mixed);
+  };
+  return Object.create(group, { call: { value: call } }) as FuncGroup;
+}
+
+function bounded<T>(result: T, id: number) {
+  try {
+    if (typeof result === "string") boundLength(result.length);
+    return result;
+  } catch (thrown) {
+    return celError(thrown, id);
+  }
+}
+
+/** Work that reading an argument may take. */
+function weightOf(value: CelValue | undefined): number {
+  if (typeof value === "string" || value instanceof Uint8Array)
+    return Math.floor(value.length / 16);
+  return 0;
+}
+
+function boundPattern(pattern: CelValue | undefined): void {
+  if (typeof pattern === "string" && pattern.length > limits.patternLength)
+    throw new Refusal(`the regular expression is longer than ${limits.patternLength} characters`);
+}

@@ -1,0 +1,121 @@
+import {
+  CelScalar,
+  celFunc,
+  celList,
+  celMethod,
+  listType,
+  mapType,
+  type CelFunc,
+  type CelValue,
+} from "@bufbuild/cel";
+import { strings } from "@bufbuild/cel/ext";
+import { LimitReached, spend } from "./budget.ts";
+import { equals } from "./equality.ts";
+import { GrownList } from "./json-value.ts";
+import { limits } from "./limits.ts";
+
+const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
+const list = listType(DYN);
+const map = mapType(DYN, DYN);
+
+/** Wraps what a comprehension goes through: see `meterComprehensions`. */
+export const itemsFunction = "@items";
+
+/** A function of ours refuses its arguments. The message is a sentence without its full stop. */
+export class Refusal extends Error {}
+
+/** String functions of the library whose results we cannot bound, or that we have replaced. */
+const leftOut = new Set(["format", "strings.quote", "replace", "join", "split"]);
+
+/** What is added to CEL's standard functions, or replaces them: each is bounded by `spend`. */
+export const functions: CelFunc[] = [
+  ...strings.filter((candidate) => !leftOut.has(candidate.name)),
+  celFunc("_==_", [DYN, DYN], BOOL, equals),
+  celFunc("_!=_", [DYN, DYN], BOOL, (left, right) => !equals(left, right)),
+  celFunc("@in", [DYN, list], BOOL, (value, elements) => {
+    for (const element of elements) if (equals(element, value)) return true;
+    return false;
+  }),
+  ...[STRING, INT, DOUBLE, BOOL].map((key) =>
+    celFunc("@in", [key, map], BOOL, (value, entries) => entries.get(value) !== undefined),
+  ),
+  celFunc("_/_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left / nonZero(right)),
+  celFunc("_%_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left % nonZero(right)),
+  celFunc("_+_", [STRING, STRING], STRING, (left, right) => {
+    boundLength(left.length + right.length);
+    return left + right;
+  }),
+  celFunc("_+_", [list, list], list, (left, right) => {
+    spend(right.size);
+    return GrownList.join(left, right);
+  }),
+  celFunc("int", [STRING], INT, intOfString),
+  celFunc("double", [STRING], DOUBLE, doubleOfString),
+  celMethod("replace", STRING, [STRING, STRING], STRING, function (from, to) {
+    return replace(this, from, to);
+  }),
+  celMethod("split", STRING, [STRING], list, function (separator) {
+    const parts = separator === "" ? Array.from(this) : this.split(separator);
+    spend(parts.length);
+    return celList(parts);
+  }),
+  celMethod("join", list, [], STRING, function () {
+    return join(this, "");
+  }),
+  celMethod("join", list, [STRING], STRING, function (separator) {
+    return join(this, separator);
+  }),
+  celFunc(itemsFunction, [DYN], DYN, (range) => {
+    spend(sizeOf(range));
+    return range;
+  }),
+];
+
+function sizeOf(range: CelValue): number {
+  if (typeof range !== "object" || range === null || !("size" in range)) return 0;
+  return Number(range.size);
+}
+
+function nonZero(divisor: number): number {
+  if (divisor === 0) throw new Refusal("division by zero");
+  return divisor;
+}
+
+/** @throws LimitReached when a string of that length may not be made */
+export function boundLength(length: number): void {
+  if (length > limits.stringLength)
+    throw new LimitReached(`this makes a string of more than ${limits.stringLength} characters`);
+}
+
+function intOfString(text: string): bigint {
+  const number = /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace(/^\+/, "")) : undefined;
+  if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
+  throw new Refusal("the string is not a whole number");
+}
+
+function doubleOfString(text: string): number {
+  if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return Number(text);
+  if (/^[+-]?(?:NaN|Infinity|Inf)$/i.test(text)) throw new Refusal("the number is not finite");
+  throw new Refusal("the string is not a number");
+}
+
+function replace(text: string, from: string, to: string): string {
+  const parts = from === "" ? ["", ...text, ""] : text.split(from);
+  spend(parts.length);
+  boundLength(text.length + (parts.length - 1) * (to.length - from.length));
+  return parts.join(to);
+}
+
+function join(elements: Iterable<CelValue>, separator: string): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const element of elements) {
+    if (typeof element !== "string")
+      throw new Refusal("join() needs a list of strings: write map(x, string(x)) before it");
+    length += element.length + separator.length;
+    spend(1);
+    boundLength(length);
+    parts.push(element);
+  }
+  return parts.join(separator);
+}

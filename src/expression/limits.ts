@@ -1,0 +1,21 @@
+/** Bounds on what is compiled and evaluated. They are far above what a condition or a prompt needs. */
+export const limits = {
+  /** Characters of an expression. */
+  sourceLength: 4000,
+  /** Brackets inside brackets. */
+  nesting: 32,
+  /** Levels of the syntax tree: `a + b + c` has three. */
+  depth: 200,
+  /** Nodes of the syntax tree, expanded macros included. */
+  nodes: 3000,
+  /** `all`, `exists`, `map` and so on inside one another. */
+  comprehensions: 3,
+  /** Characters of a regular expression. */
+  patternLength: 1000,
+  /** Work of one evaluation: an item gone through, a call, 16 characters handled or a part of the result each cost 1. */
+  work: 500_000,
+  /** Characters of a string that an evaluation makes. */
+  stringLength: 1_000_000,
+  /** Levels of a value that holds templates. */
+  templateDepth: 64,
+} as const;
