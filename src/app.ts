@@ -1,6 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
-import type { AgentGraph, CompileServices } from "./compile/compile-agent.ts";
+import type { AgentGraph } from "./compile/agent-graph.ts";
+import type { CompileServices } from "./compile/compile-agent.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";

@@ -7,7 +7,7 @@ export {
   type RuntimeOptions,
 } from "./app.ts";
 export type { Clock, IdSource } from "./clock.ts";
-export type { AgentGraph } from "./compile/compile-agent.ts";
+export type { AgentGraph } from "./compile/agent-graph.ts";
 export {
   InactiveAgentError,
   InitialStateError,

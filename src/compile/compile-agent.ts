@@ -1,19 +1,23 @@
-import type { BaseMessageLike } from "@langchain/core/messages";
-import type { BaseCheckpointSaver, CompiledStateGraph, LastValue } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { JsonSchema } from "../definition/json-schema.ts";
 import type { LlmConfig } from "../definition/schema.ts";
+import type { AgentTool } from "../definition/tool.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { renderTextFormInstructions } from "../models/text-form.ts";
-import type { GraphState, GraphUpdate, RunContext } from "../state/channels.ts";
+import type { RunContext } from "../state/channels.ts";
 import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { toModelTool } from "../tools/model-tool.ts";
+import type { AgentGraph } from "./agent-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
+import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
-import type { LoopNodeName, LoopParts } from "./loop/parts.ts";
-import { buildStandardLoop, superstepLimit } from "./standard-loop.ts";
+import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
+import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
+import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 
 /** What compiling needs from the outside. */
 export interface CompileServices {
@@ -25,26 +29,6 @@ export interface CompileServices {
   /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
   readonly checkpointer?: BaseCheckpointSaver | undefined;
 }
-
-/** What a graph takes: either of the two. */
-type InputChannels = {
-  input: LastValue<unknown>;
-  messages: LastValue<readonly BaseMessageLike[]>;
-};
-
-type OutputChannels = { [Key in keyof GraphState]: LastValue<GraphState[Key]> };
-
-/**
- * An agent as a plain LangGraph graph. It takes `{ input }`, or `{ messages }` whose last human message becomes
- * `input.message`, and returns the state's public channels.
- */
-export type AgentGraph = CompiledStateGraph<
-  GraphState,
-  GraphUpdate,
-  LoopNodeName | "__start__",
-  InputChannels,
-  OutputChannels
->;
 
 /**
  * Compiles a checked definition into a LangGraph graph: tools and model are resolved now, so that what is missing is
@@ -59,8 +43,8 @@ export async function compileAgentWith(
 ): Promise<AgentGraph> {
   const { spec } = definition;
   if (!spec.is_active) throw new InactiveAgentError(spec.name);
-  const parts = await resolveParts(definition, services);
-  const graph = buildStandardLoop(parts).compile({
+  const { parts, nodes, recursionLimit } = await resolve(definition, services);
+  const graph = buildGraph(parts, nodes).compile({
     name: spec.name,
     ...(spec.description !== "" && { description: spec.description }),
     ...(services.checkpointer && { checkpointer: services.checkpointer }),
@@ -69,17 +53,92 @@ export async function compileAgentWith(
   const durability = checkpoint_frequency === "every_turn" ? "exit" : "async";
   graph.config = {
     ...graph.config,
-    recursionLimit: superstepLimit(spec.execution_config),
+    recursionLimit,
     // Where LangGraph looks for it when a caller names none.
     configurable: { ...graph.config?.configurable, __pregel_durability: durability },
   };
   return graph as unknown as AgentGraph;
 }
 
-async function resolveParts(
+interface Resolved {
+  readonly parts: LoopParts;
+  readonly nodes: readonly GraphNode[];
+  readonly recursionLimit: number;
+}
+
+async function resolve(definition: AgentDefinition, services: CompileServices): Promise<Resolved> {
+  const { spec } = definition;
+  const { workflow_graph: written, execution_config: limits } = spec;
+  const thinkers = await createThinkers(definition, services);
+  const thinker = await thinkers.make({});
+  const partsWith = (attempts: AttemptShape): LoopParts => ({
+    definition,
+    clock: services.clock,
+    ids: services.ids,
+    tools: thinkers.tools,
+    needsApproval: approvalRule(definition, thinkers.tools),
+    thinker,
+    initialExecution: (input) => initialExecution(definition, input),
+    initialAttempt: (input, execution, attemptNumber) =>
+      initialAttempt(definition, { input, execution, attemptNumber }),
+    attempts,
+  });
+  if (written === undefined) {
+    const parts = partsWith(standardAttempts);
+    return { parts, nodes: standardLoop(parts), recursionLimit: superstepLimit(limits) };
+  }
+  const { compileWorkflow } = await import("./workflow.ts");
+  const workflow = compileWorkflow(spec, written);
+  const nodes = workflow.nodes({
+    thinker,
+    thinkers: await thinkersOf(workflow.plan, thinkers),
+    agents: new Map(),
+  });
+  return {
+    parts: partsWith(workflow.attempts),
+    nodes,
+    recursionLimit: workflowLimit(workflow.plan, limits.max_attempts),
+  };
+}
+
+/** Every node may run so often, and be triggered once more for each branch that it waits for. */
+function workflowLimit({ nodes, maxVisits }: WorkflowPlan, maxAttempts: number): number {
+  return maxAttempts * (nodes.length * (maxVisits + 1) * 2 + 6) + 10;
+}
+
+async function thinkersOf(
+  plan: WorkflowPlan,
+  thinkers: Thinkers,
+): Promise<ReadonlyMap<string, Thinker>> {
+  const thinking = plan.nodes.filter(
+    (node): node is LlmNode | RouterNode =>
+      node.type === "llm" || (node.type === "router" && node.choices.length > 0),
+  );
+  const made = await Promise.all(
+    thinking.map(async (node) => {
+      const of = node.type === "llm" ? node : { model: node.model, tools: "none" as const };
+      return [node.name, await thinkers.make({ answerSchema: null, ...of })] as const;
+    }),
+  );
+  return new Map(made);
+}
+
+interface Thinkers {
+  readonly tools: ReadonlyMap<string, AgentTool>;
+  /** Left out, everything is the agent's own. */
+  make(of: {
+    readonly model?: string | null;
+    readonly tools?: readonly string[] | "all" | "none";
+    /** What an answer is to look like; null for free text. */
+    readonly answerSchema?: JsonSchema | null;
+  }): Promise<Thinker>;
+}
+
+/** @throws ToolClashError, UnknownToolError */
+async function createThinkers(
   definition: AgentDefinition,
   services: CompileServices,
-): Promise<LoopParts> {
+): Promise<Thinkers> {
   const { spec } = definition;
   const inline = createToolRegistry(definition.tools);
   const named = spec.tools.filter((tool) => typeof tool === "string");
@@ -90,40 +149,64 @@ async function resolveParts(
   const modelTools = [...tools.values()]
     .filter(({ definition: { name } }) => allowed === "all" || allowed.includes(name))
     .map(toModelTool);
-  const defaultModel = await services.models.resolve(spec.llm_config);
-  const openings = {
-    native: openingMessages(spec),
-    text: openingMessages(spec, renderTextFormInstructions(modelTools)),
-  } satisfies Record<ToolForm, unknown>;
   return {
-    definition,
-    clock: services.clock,
-    ids: services.ids,
     tools,
-    modelTools,
-    model: (context) => modelForRun(context, defaultModel, definition, services),
-    initialExecution: (input) => initialExecution(definition, input),
-    initialAttempt: (input, execution, attemptNumber) =>
-      initialAttempt(definition, { input, execution, attemptNumber }),
-    opening: (form) => openings[form],
+    async make({ model = null, tools: offered = "all", answerSchema = spec.output_schema }) {
+      const config = withModel(spec.llm_config, model);
+      const defaultModel = await services.models.resolve(config);
+      const own = modelTools.filter(
+        ({ name }) => offered === "all" || (offered !== "none" && offered.includes(name)),
+      );
+      const openings = {
+        native: openingMessages(spec, { answerSchema }),
+        text: openingMessages(spec, {
+          answerSchema,
+          toolInstructions: renderTextFormInstructions(own),
+        }),
+      } satisfies Record<ToolForm, unknown>;
+      return {
+        modelTools: own,
+        model: (context) => modelForRun(context, defaultModel, config, services),
+        opening: (form) => openings[form],
+      };
+    },
+  };
+}
+
+function approvalRule(
+  { spec }: AgentDefinition,
+  tools: ReadonlyMap<string, AgentTool>,
+): (tool: string) => boolean {
+  const { require_approval: required } = spec.guardrail_config.tool_rails;
+  return (name) => {
+    const tool = tools.get(name);
+    if (tool === undefined) return false;
+    return required === "all" || required.includes(name) || tool.definition.requires_approval;
   };
 }
 
 function modelForRun(
   context: RunContext | undefined,
   defaultModel: AgentModel,
-  definition: AgentDefinition,
+  config: LlmConfig,
   services: CompileServices,
 ): AgentModel | Promise<AgentModel> {
   if (context?.model === undefined && context?.temperature === undefined) return defaultModel;
-  return services.models.resolve(llmConfigFor(definition, context));
+  return services.models.resolve(forRun(config, context));
+}
+
+function withModel(config: LlmConfig, model: string | null): LlmConfig {
+  return model === null ? config : { ...config, default_model: model };
 }
 
 /** The definition's `llm_config` with what one run asks for instead. */
 export function llmConfigFor({ spec }: AgentDefinition, context: RunContext): LlmConfig {
+  return forRun(spec.llm_config, context);
+}
+
+function forRun(config: LlmConfig, context: RunContext): LlmConfig {
   return {
-    ...spec.llm_config,
-    ...(context.model !== undefined && { default_model: context.model }),
+    ...withModel(config, context.model ?? null),
     ...(context.temperature !== undefined && { temperature: context.temperature }),
   };
 }

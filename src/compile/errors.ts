@@ -79,3 +79,28 @@ export class ValidateReturnError extends StratagraphError {
     );
   }
 }
+
+/** No edge of a workflow node could be taken. Becomes the turn's failure. */
+export class NoRouteError extends StratagraphError {
+  readonly code = "no_route";
+  override readonly kind = "run";
+
+  /** `conditions` are all that the node's edges have; `seen` are the values they read, by path. */
+  constructor(
+    readonly node: string,
+    readonly conditions: readonly string[],
+    readonly seen: Readonly<Record<string, unknown>>,
+  ) {
+    const values = Object.entries(seen).map(([path, value]) => `${path} is ${shortJson(value)}`);
+    const why = values.length === 0 ? "" : `: ${values.join(", ")}`;
+    const tried = conditions.map((condition) => `'${condition}'`).join(", ");
+    super(
+      `No edge leads on from node "${node}"${why}. None of its conditions holds: ${tried}. Add an edge without a condition as the default.`,
+    );
+  }
+}
+
+function shortJson(value: unknown): string {
+  const text = JSON.stringify(value) ?? "absent";
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}

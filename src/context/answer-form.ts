@@ -19,3 +19,13 @@ export function readAnswer(
   const parsed = parseJsonAnswer(text);
   return parsed.ok ? { value: parsed.value } : { problem: parsed.problem };
 }
+
+/** A value as the text of an answer, so that {@link readAnswer} gives the value back. */
+export function toAnswerText(value: unknown, outputSchema: JsonSchema): string {
+  if (typeof value === "string") return value;
+  if (answersInText(outputSchema) && typeof value === "object" && value !== null) {
+    const { message } = value as { message?: unknown };
+    if (typeof message === "string") return message;
+  }
+  return JSON.stringify(value) ?? "null";
+}

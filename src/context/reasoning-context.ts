@@ -52,7 +52,7 @@ export function buildReasoningContext(options: ReasoningContextOptions): BaseMes
 }
 
 /** What was said aloud: by people, and to them. */
-const spoken = appendFold<BaseMessage, BaseMessage[]>(
+export const spoken = appendFold<BaseMessage, BaseMessage[]>(
   () => [],
   (messages, message) => {
     const isAnswer = AIMessage.isInstance(message) && (message.tool_calls?.length ?? 0) === 0;
@@ -86,7 +86,7 @@ function shownIn(form: ToolForm) {
   );
 }
 
-function feedback(failed: FailedAttempt): BaseMessage[] {
+export function feedback(failed: FailedAttempt): BaseMessage[] {
   const request = new HumanMessage(attemptFeedback(failed.errors));
   return failed.answer === null ? [request] : [new AIMessage(failed.answer), request];
 }

@@ -1,19 +1,27 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import type { JsonSchema } from "../definition/json-schema.ts";
 import type { AgentSpec } from "../definition/schema.ts";
 import { answersInText } from "./answer-form.ts";
 import { answerInstructions } from "./prompts.ts";
 
-/**
- * The messages every call of an agent begins with: one system message, then the definition's examples as turns.
- * @param toolInstructions how to call tools in text, for models that do not take tools natively
- */
-export function openingMessages(spec: AgentSpec, toolInstructions = ""): readonly BaseMessage[] {
+/** The messages every call of an agent begins with: one system message, then the definition's examples as turns. */
+export function openingMessages(
+  spec: AgentSpec,
+  options: {
+    /** How to call tools in text, for models that do not take tools natively. */
+    readonly toolInstructions?: string;
+    /** What an answer has to look like; null for free text. Default: the agent's `output_schema`. */
+    readonly answerSchema?: JsonSchema | null;
+  } = {},
+): readonly BaseMessage[] {
+  const { toolInstructions = "", answerSchema = spec.output_schema } = options;
   const { role, instructions, examples } = spec.system_prompt;
+  const isText = answerSchema === null || answersInText(answerSchema);
   const system = [
     role,
     instructions,
     toolInstructions,
-    answersInText(spec.output_schema) ? "" : answerInstructions(spec.output_schema),
+    isText ? "" : answerInstructions(answerSchema),
   ]
     .filter((part) => part !== "")
     .join("\n\n");

@@ -37,6 +37,8 @@ interface ToolOptionsBase<Input> {
   readonly input_schema: ToolSchema<Input>;
   readonly output_schema?: ToolSchema<unknown>;
   readonly execution?: Partial<ToolExecution>;
+  /** Whether a person has to approve every call. Default false. */
+  readonly requires_approval?: boolean;
   /** Semantic version. Default 1.0.0. */
   readonly version?: string;
 }
@@ -102,6 +104,7 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
       max_result_bytes: options.execution?.max_result_bytes ?? defaultExecution.max_result_bytes,
     }),
     persistence,
+    requires_approval: options.requires_approval ?? false,
     version: options.version ?? "1.0.0",
     is_builtin: false,
   });
@@ -146,6 +149,7 @@ const optionNames = [
   "input_schema",
   "output_schema",
   "execution",
+  "requires_approval",
   "version",
   "persistence",
   "handler",
@@ -179,6 +183,10 @@ function checkOptions(options: { readonly name: string } & AnyToolOptions): void
   }
   if (display_name !== undefined && typeof display_name !== "string") {
     throw refuse(`display_name has to be a text, not ${showFound(display_name)}`);
+  }
+  const { requires_approval: approval } = options;
+  if (approval !== undefined && typeof approval !== "boolean") {
+    throw refuse(`requires_approval is true or false, not ${showFound(approval)}`);
   }
   const execution = options.execution ?? {};
   if (typeof execution !== "object") {

@@ -14,6 +14,10 @@ export const guardrailConfigSchema = z.strictObject({
     .strictObject({
       max_calls_per_turn: z.int().min(0).optional(),
       allowed_tools: z.union([z.literal("all"), z.array(z.string())]).default("all"),
+      require_approval: z
+        .union([z.literal("all"), z.array(z.string())])
+        .default([])
+        .describe("Tools whose calls wait for a person, beside those that ask for it themselves."),
     })
     .prefault({}),
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { guardrailConfigSchema } from "./guardrail-schema.ts";
 import { memoryConfigSchema } from "./memory-schema.ts";
+import { modelRef } from "./model-ref-schema.ts";
 import { workflowGraphSchema } from "./workflow-schema.ts";
 
 /** What a conversation needs: `{ message: string }`, and nothing else. */
@@ -15,11 +16,6 @@ const jsonSchema = z
   .record(z.string(), z.unknown())
   .describe("A JSON Schema of type object.")
   .default(() => ({ ...messageSchema }));
-
-const modelRef = z
-  .string()
-  .regex(/^[^:\s]+:\S+$/, "expected provider:model, such as openai:gpt-4o-mini")
-  .describe("provider:model");
 
 const systemPromptSchema = z.strictObject({
   role: z.string().default("").describe("Who the agent is."),

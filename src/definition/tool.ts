@@ -14,6 +14,8 @@ export interface ToolDefinition {
   readonly output_schema?: JsonSchema;
   readonly execution: ToolExecution;
   readonly persistence: ToolPersistence;
+  /** Whether a person has to approve every call. */
+  readonly requires_approval: boolean;
   readonly version: string;
   readonly is_builtin: boolean;
 }

@@ -15,11 +15,6 @@ const hasEntries = (written: unknown) => Array.isArray(written) && written.lengt
 /** What the schema knows and this version does not run. */
 const unsupported: readonly Unsupported[] = [
   {
-    path: ["workflow_graph"],
-    asks: isWritten,
-    instead: "leave it out to use the standard loop",
-  },
-  {
     path: ["memory_config", "short_term"],
     asks: isWritten,
     instead: "leave it out, the conversation is kept whole",

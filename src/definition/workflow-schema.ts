@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { modelRef } from "./model-ref-schema.ts";
 
 const nodeName = z
   .string()
@@ -10,6 +11,8 @@ const writes = z
   .regex(/^(execution|attempt)\.[A-Za-z_][A-Za-z0-9_]*$/, "expected execution.key or attempt.key")
   .optional();
 
+const template = z.string().describe("Text with ${expressions}.");
+
 const named = { name: nodeName, description: z.string().optional() };
 
 const llmNode = z.strictObject({
@@ -17,9 +20,12 @@ const llmNode = z.strictObject({
   type: z.literal("llm"),
   config: z
     .strictObject({
-      prompt: z.string().optional(),
-      model: z.string().optional(),
-      tools: z.union([z.array(z.string()), z.enum(["all", "none"])]).optional(),
+      prompt: template.optional().describe("What this node is to do; default: the conversation."),
+      model: modelRef.optional(),
+      tools: z
+        .union([z.array(z.string()), z.enum(["all", "none"])])
+        .optional()
+        .describe("Default: all where an edge leads to a tool node that runs calls, else none."),
       output_schema: z.record(z.string(), z.unknown()).optional(),
       mode: z.enum(["fast", "deep"]).optional(),
       writes,
@@ -32,10 +38,10 @@ const toolNode = z.strictObject({
   type: z.literal("tool"),
   config: z
     .strictObject({
-      tool: z.string().optional(),
-      args: z.record(z.string(), z.unknown()).optional(),
+      tool: z.string().optional().describe("Left out, the calls of the last llm node are run."),
+      args: z.record(z.string(), z.unknown()).optional().describe("With templates."),
       writes,
-      concurrency: z.int().min(1).optional(),
+      concurrency: z.int().min(1).max(64).optional().describe("Calls at once. Default 16."),
     })
     .prefault({}),
 });
@@ -44,9 +50,19 @@ const routerNode = z.strictObject({
   ...named,
   type: z.literal("router"),
   config: z.strictObject({
-    rules: z.array(z.strictObject({ when: z.string(), choice: z.string() })).optional(),
-    choices: z.array(z.strictObject({ name: z.string(), description: z.string() })).optional(),
-    default: z.string().optional(),
+    rules: z
+      .array(z.strictObject({ when: z.string().describe("CEL."), choice: z.string() }))
+      .min(1)
+      .optional()
+      .describe("Tried in order; the first that holds gives the choice."),
+    choices: z
+      .array(z.strictObject({ name: z.string(), description: z.string() }))
+      .min(1)
+      .optional()
+      .describe("A model chooses one of these."),
+    default: z.string().optional().describe("The choice when no other is made."),
+    prompt: template.optional().describe("What the model decides on; default: the conversation."),
+    model: modelRef.optional(),
   }),
 });
 
@@ -55,9 +71,21 @@ const humanNode = z.strictObject({
   type: z.literal("human"),
   config: z.strictObject({
     kind: z.enum(["approval", "input", "edit"]),
-    prompt: z.string().optional(),
-    timeout_seconds: z.number().positive().optional(),
-    on_timeout: z.string().optional(),
+    prompt: template.optional().describe("What the person is asked."),
+    proposed: z
+      .unknown()
+      .optional()
+      .describe("What is to be approved or edited, with templates; default: the last answer."),
+    schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("JSON Schema of what the person gives; default: a text."),
+    timeout_seconds: z.number().positive().optional().describe("How long the answer may take."),
+    on_timeout: z
+      .enum(["approve", "reject", "fail"])
+      .optional()
+      .describe("What no answer in time means. Default fail."),
+    writes,
   }),
 });
 
@@ -66,7 +94,14 @@ const agentNode = z.strictObject({
   type: z.literal("agent"),
   config: z.strictObject({
     agent: z.string(),
-    input: z.record(z.string(), z.unknown()).optional(),
+    input: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("With templates. Default: the turn's own input."),
+    conversation: z
+      .enum(["own", "shared"])
+      .default("own")
+      .describe("shared: it reads the conversation so far."),
     writes,
   }),
 });
@@ -106,6 +141,12 @@ export const workflowGraphSchema = z.strictObject({
     )
     .min(1),
   edges: z.array(edge),
+  output: z
+    .union([z.string(), z.record(z.string(), z.unknown())])
+    .optional()
+    .describe("The turn's output, with templates; default: what the last node gave."),
 });
 
 export type WorkflowGraph = z.output<typeof workflowGraphSchema>;
+export type WorkflowNode = WorkflowGraph["nodes"][number];
+export type NodeOfType<Type extends WorkflowNode["type"]> = Extract<WorkflowNode, { type: Type }>;

@@ -1,11 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import {
-  compileAgentWith,
-  llmConfigFor,
-  type AgentGraph,
-  type CompileServices,
-} from "../compile/compile-agent.ts";
+import type { AgentGraph } from "../compile/agent-graph.ts";
+import { compileAgentWith, llmConfigFor, type CompileServices } from "../compile/compile-agent.ts";
 import { cancellable } from "../compile/cancellation.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";

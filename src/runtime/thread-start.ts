@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { AgentGraph } from "../compile/compile-agent.ts";
+import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { TurnLimitError } from "../compile/errors.ts";
@@ -73,11 +73,25 @@ export async function startOfResumption(
 ): Promise<RunnableConfig> {
   const last = await lastState(graph, config);
   if (last === null) throw new NothingToResumeError(threadId, null);
-  const before = last.snapshot.parentConfig;
-  if (last.status === "CANCELLED" && before !== undefined) {
-    const { next } = await graph.getState(before);
-    if (next.length > 0) return before;
+  if (last.status === "CANCELLED") {
+    const before = await lastBeforeCancelling(graph, last.snapshot.parentConfig);
+    if (before !== null) return before;
   }
   if (last.snapshot.next.length === 0) throw new NothingToResumeError(threadId, last.status);
   return config;
+}
+
+/** Cancelling takes a node or two: the first checkpoint on the way back that knows nothing of it. */
+async function lastBeforeCancelling(
+  graph: AgentGraph,
+  from: RunnableConfig | undefined,
+): Promise<RunnableConfig | null> {
+  for (let config = from; config !== undefined;) {
+    const { values, next, parentConfig } = await graph.getState(config);
+    if ((values as Partial<GraphState>).status !== "CANCELLED") {
+      return next.length > 0 ? config : null;
+    }
+    config = parentConfig;
+  }
+  return null;
 }

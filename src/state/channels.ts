@@ -3,9 +3,11 @@ import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import { z } from "zod";
 import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
-import { append, mergeByKey, reduceMessages } from "./reducers.ts";
+import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
+import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
-import type { TurnState } from "./turn.ts";
+import { reduceTier } from "./tier-patch.ts";
+import { reduceTurn, type TurnState } from "./turn.ts";
 import { addUsage, noUsage, type Usage } from "./usage.ts";
 
 /** A JSON Schema document, for display only. */
@@ -22,14 +24,24 @@ export interface GraphState {
   readonly current_step: CurrentStep | null | undefined;
   readonly steps: readonly StepRecord[];
   readonly nodes: Readonly<Record<string, unknown>>;
+  /** Empty unless a workflow is under way. */
+  readonly branches: readonly Branch[];
   readonly status: Status | undefined;
   readonly usage: Usage;
   readonly output: unknown;
   readonly turn: TurnState | undefined;
 }
 
-/** What a node may return: any part of the state; lists are appended to, `nodes` merged, `usage` added. */
-export type GraphUpdate = Partial<Omit<GraphState, "usage">> & { readonly usage?: Partial<Usage> };
+/**
+ * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes` and `turn` are merged
+ * by key (`nodes: null` empties them), a tier is replaced, or changed by a `TierPatch`.
+ */
+export type GraphUpdate = Partial<Omit<GraphState, "usage" | "nodes" | "turn" | "branches">> & {
+  readonly usage?: Partial<Usage>;
+  readonly nodes?: Readonly<Record<string, unknown>> | null;
+  readonly turn?: Partial<TurnState>;
+  readonly branches?: BranchUpdate;
+};
 
 /** What is shown of the values a definition describes. */
 export interface ChannelSchemas {
@@ -47,11 +59,14 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
     input: shown(schemas.input, "The turn's validated input."),
     messages: messagesChannel(),
     turn_number: count.describe("Number of the turn in this thread, from 0."),
-    execution: shown(
-      schemas.execution ?? { type: "object" },
-      "Tier 1: outlives failed attempts of a turn.",
+    execution: written(
+      shown(schemas.execution ?? { type: "object" }, "Tier 1: outlives failed attempts of a turn."),
+      reduceTier,
     ),
-    attempt: shown(schemas.attempt ?? { type: "object" }, "Tier 2: fresh for every attempt."),
+    attempt: written(
+      shown(schemas.attempt ?? { type: "object" }, "Tier 2: fresh for every attempt."),
+      reduceTier,
+    ),
     attempt_number: count.describe("Number of the attempt in this turn, from 0."),
     current_step: z.any().describe("The step under way, until its tools have ended; else null."),
     steps: reduced(
@@ -64,7 +79,12 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       () => ({}),
       mergeByKey,
     ),
-    status: z.enum(statuses).describe("Where the turn is in its life."),
+    branches: reduced(
+      z.array(z.any()).describe("Where a workflow is under way, on each of its parallel branches."),
+      (): readonly Branch[] => [],
+      reduceBranches,
+    ),
+    status: written(z.enum(statuses).describe("Where the turn is in its life."), reduceStatus),
     usage: reduced(
       z
         .object({
@@ -79,7 +99,10 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       addUsage,
     ),
     output: shown(schemas.output, "The turn's validated output; null until there is one."),
-    turn: z.any().describe("Bookkeeping of the turn: times, failed attempts, why it failed."),
+    turn: written(
+      z.any().describe("Bookkeeping of the turn: times, failed attempts, why it failed."),
+      reduceTurn,
+    ),
   } satisfies Record<keyof GraphState, z.ZodType>;
   return checkedByWriter(z.object(shape));
 }
@@ -144,6 +167,17 @@ function reduced<S extends z.ZodType, Value>(
 ): S {
   schemaMetaRegistry.extend(schema, () => ({
     default: initial,
+    reducer: { fn: reduce as (value: unknown, update: unknown) => unknown },
+  }));
+  return schema;
+}
+
+/** A channel without a value until it is first written; from then on written through a reducer. */
+function written<S extends z.ZodType, Value>(
+  schema: S,
+  reduce: (value: Value, update: never) => Value,
+): S {
+  schemaMetaRegistry.extend(schema, () => ({
     reducer: { fn: reduce as (value: unknown, update: unknown) => unknown },
   }));
   return schema;

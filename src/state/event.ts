@@ -7,6 +7,8 @@ import type { Usage } from "./usage.ts";
 export interface EventOrigin {
   /** The graph node that was running. */
   readonly node: string;
+  /** The agent nodes that it runs within, outermost first; empty in the graph that was called. */
+  readonly within: readonly string[];
   readonly turn_number: number;
   readonly attempt_number: number;
 }
@@ -18,6 +20,8 @@ export type AgentEventBody =
   | { readonly type: "tool_call"; readonly step_index: number; readonly call: ToolPrediction }
   | { readonly type: "tool_result"; readonly step_index: number; readonly result: ToolResult }
   | { readonly type: "step"; readonly step: StepRecord }
+  /** A node of a workflow has ended: what it gave, and the nodes that are next. */
+  | { readonly type: "node"; readonly output: unknown; readonly next: readonly string[] }
   | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
   /** The final answer's text. Token deltas come through LangGraph's `messages` stream. */
   | { readonly type: "message"; readonly text: string; readonly incomplete: boolean }

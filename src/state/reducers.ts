@@ -7,18 +7,24 @@ import {
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { systemIds } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
+import { isTerminal, type Status } from "./lifecycle.ts";
 
 /** A new list with `items` at its end. Old elements keep their identity; nothing to add gives `list` itself. */
 export function append<T>(list: readonly T[], items: readonly T[]): readonly T[] {
   return items.length === 0 ? list : [...list, ...items];
 }
 
-/** Shallow merge: keys of `update` replace keys of `value`, others keep their identity. */
+/** Shallow merge: keys of `update` replace keys of `value`, others keep their identity; null leaves none. */
 export function mergeByKey(
   value: Readonly<Record<string, unknown>>,
-  update: Readonly<Record<string, unknown>>,
+  update: Readonly<Record<string, unknown>> | null,
 ): Readonly<Record<string, unknown>> {
-  return { ...value, ...update };
+  return update === null ? {} : { ...value, ...update };
+}
+
+/** What was written last; a branch that goes on for the rest of a superstep does not undo how the turn has ended. */
+export function reduceStatus(status: Status, update: Status): Status {
+  return isTerminal(status) ? status : update;
 }
 
 /** A `RemoveMessage` names a message that is not there. */

@@ -40,6 +40,8 @@ export interface StepRecord {
   attempt_number: number;
   /** 0-based over the turn, attempts included. */
   step_index: number;
+  /** The graph node that made it. */
+  node: string;
   /** ISO 8601, when the step began. */
   timestamp: string;
   mode: ExecutionMode;

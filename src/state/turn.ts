@@ -27,7 +27,7 @@ export type Draft =
     }
   | { readonly answer: null; readonly incomplete: false; readonly problem: string };
 
-/** Bookkeeping of the turn under way; every node replaces it whole. */
+/** Bookkeeping of the turn under way. */
 export interface TurnState {
   /** ISO 8601. */
   readonly started_at: string;
@@ -44,6 +44,20 @@ export interface TurnState {
   readonly failed_attempts: readonly FailedAttempt[];
   /** Set when the turn has FAILED. */
   readonly failure: TurnFailure | null;
+}
+
+/**
+ * Merges by key. `first_superstep` begins a new turn and replaces everything. Of branches that ran at the same time the
+ * longest counts as active time, and the failure that was written first stays.
+ */
+export function reduceTurn(turn: TurnState, update: Partial<TurnState>): TurnState {
+  if (update.first_superstep !== undefined) return update as TurnState;
+  return {
+    ...turn,
+    ...update,
+    elapsed_ms: Math.max(turn.elapsed_ms, update.elapsed_ms ?? 0),
+    failure: turn.failure ?? update.failure ?? null,
+  };
 }
 
 /** What the turn under way has spent. */

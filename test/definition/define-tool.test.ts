@@ -22,6 +22,7 @@ describe("defineTool", () => {
       execution: { timeout_ms: 30_000, max_result_bytes: 262_144 },
       persistence: "none",
       version: "1.0.0",
+      requires_approval: false,
       is_builtin: false,
     });
   });

@@ -26,6 +26,7 @@ function toolParts(options: ToolOptions, persistence: ToolPersistence) {
       max_result_bytes: options.maxResultBytes ?? 1_000,
     },
     persistence,
+    requires_approval: false,
     version: "1.0.0",
     is_builtin: false,
   };

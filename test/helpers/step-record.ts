@@ -24,6 +24,7 @@ export function stepRecord(over: Partial<StepRecord> = {}): StepRecord {
     turn_number: 0,
     attempt_number: 0,
     step_index: 0,
+    node: "reason",
     timestamp: "2026-01-02T03:04:05.678Z",
     mode: "fast",
     thought: "look it up",

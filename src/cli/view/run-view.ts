@@ -67,6 +67,7 @@ export class RunView {
         return this.#endStep(event.step);
       case "attempt_failed":
         return this.#refusal(event.attempt);
+      case "node":
       case "message":
       case "done":
         return [];

@@ -20,7 +20,7 @@ export function contextOf(
   const { model, ...rest } = last;
   const toolForm = toolFormOf(model);
   return buildReasoningContext({
-    opening: run.parts.opening(toolForm),
+    opening: run.parts.thinker.opening(toolForm),
     conversation: state.messages,
     steps: state.steps,
     turnNumber: state.turn_number ?? 0,

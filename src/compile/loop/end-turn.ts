@@ -1,17 +1,15 @@
-import { END } from "@langchain/langgraph";
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
-import { turnUsage } from "../../state/turn.ts";
 import { closeStep, cutOffResults, toolMessage } from "./close-step.ts";
 import type { NodeResult, NodeRun } from "./node-body.ts";
 
 /** Ends the turn CANCELLED. What the node had under way stays under way, for the thread to be resumed from before it. */
-export function cancelTurn(state: GraphState, run: NodeRun): NodeResult {
-  const status = transition(state.status ?? "CREATED", "CANCELLED");
-  run.emit({ type: "status", status });
-  run.emit({ type: "done", status, output: null, failure: null, usage: turnUsage(state) });
-  return { update: { status }, goto: END };
+export function cancelTurn(state: GraphState): NodeResult {
+  return {
+    update: { status: transition(state.status ?? "CREATED", "CANCELLED") },
+    goto: "finalize",
+  };
 }
 
 /**
@@ -31,13 +29,18 @@ export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): Node
 }
 
 function cutOffStep(state: GraphState, run: NodeRun, thrown: StratagraphError): GraphUpdate {
-  const current = state.current_step;
-  if (!current) return {};
-  const results = cutOffResults(current, run.ended, thrown);
-  const step = closeStep(current, { results, concurrent: false });
-  run.emit({ type: "step", step });
+  const here = state.branches.filter(({ at }) => at === run.node);
+  const underWay = here.flatMap(({ open }) => open);
+  const open = underWay.length > 0 ? underWay : (state.current_step ?? []);
+  const steps = [open].flat().map((current) => {
+    const results = cutOffResults(current, run.ended, thrown);
+    return closeStep(current, { results, concurrent: false });
+  });
+  if (steps.length === 0) return {};
+  for (const step of steps) run.emit({ type: "step", step });
+  const results = steps.flatMap((step) => step.tool_results);
   return {
-    steps: [step],
+    steps,
     messages: results.map((result) => toolMessage(result, run.parts.ids())),
     current_step: null,
     usage: { tool_calls: results.length },

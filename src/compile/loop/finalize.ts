@@ -3,10 +3,15 @@ import { END } from "@langchain/langgraph";
 import { turnUsage } from "../../state/turn.ts";
 import type { NodeBody } from "./node-body.ts";
 
-/** Ends a turn: puts the answer, or why there is none, into the conversation. */
+/** Ends a turn: puts the answer, or why there is none, into the conversation. A cancelled one says nothing. */
 export const finalize: NodeBody = (state, run) => {
   const { turn } = state;
   const status = state.status ?? "CREATED";
+  if (status === "CANCELLED") {
+    run.emit({ type: "status", status });
+    run.emit({ type: "done", status, output: null, failure: null, usage: turnUsage(state) });
+    return { update: {}, goto: END };
+  }
   const failure = turn?.failure ?? null;
   const incomplete = turn?.draft?.incomplete ?? false;
   const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
@@ -21,5 +26,11 @@ export const finalize: NodeBody = (state, run) => {
   run.emit({ type: "status", status });
   if (failure === null) run.emit({ type: "message", text, incomplete });
   run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
-  return { update: { messages: [message] }, goto: END };
+  return {
+    update: {
+      messages: [message],
+      ...(state.branches.length > 0 && { branches: { only: [] } }),
+    },
+    goto: END,
+  };
 };

@@ -1,24 +1,35 @@
-import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
-import type { TurnState } from "../../state/turn.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { cancelSignal } from "../cancellation.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
-import type { LoopNodeName, LoopParts } from "./parts.ts";
+import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { turnSignal } from "./turn-signal.ts";
+
+export interface LoopNodeOptions {
+  /** Whether the turn's time and its cancellation end the node. Default true. */
+  readonly isBounded?: boolean;
+  /** Whether the body ends by itself soon after its signal aborts, and is waited for then. Default false. */
+  readonly endsItself?: boolean;
+}
 
 /**
  * Makes a graph node from its body: bounds it by the turn's time, adds up active time and what models cost, and turns
  * what may go wrong in a run (timeout, no model answers) into a FAILED turn and a cancellation into a CANCELLED one.
- * Anything else that is thrown ends the run as it is.
+ * Anything else that is thrown, interrupts included, ends the run as it is.
  */
-export function loopNode(name: LoopNodeName, parts: LoopParts, body: NodeBody) {
+export function loopNode(
+  name: string,
+  parts: LoopParts,
+  body: NodeBody,
+  { isBounded = true, endsItself = false }: LoopNodeOptions = {},
+) {
   const timeoutSeconds = parts.definition.spec.execution_config.timeout_seconds;
-  const isBounded = name !== "initialize" && name !== "finalize";
+  const beginsTurn = name === "initialize";
   return async (state: GraphState, config: LangGraphRunnableConfig) => {
     const startedAt = parts.clock.monotonic();
-    const elapsedBefore = name === "initialize" ? 0 : (state.turn?.elapsed_ms ?? 0);
+    const elapsedBefore = beginsTurn ? 0 : (state.turn?.elapsed_ms ?? 0);
     const cancel = cancelSignal(config);
     const bounds = turnSignal({
       clock: parts.clock,
@@ -28,15 +39,19 @@ export function loopNode(name: LoopNodeName, parts: LoopParts, body: NodeBody) {
     });
     const { signal } = bounds;
     const now = superstep(config);
+    const within = agentsAround(config);
     let isOver = false;
     let spent = noUsage;
     const run: NodeRun = {
+      node: name,
+      within,
       parts,
+      config,
+      context: config.context as RunContext | undefined,
       signal,
       ended: [],
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
-      model: () => parts.model(config.context as RunContext | undefined),
       async ask(model, request, unseen) {
         const tags = unseen && { tags: [...(config.tags ?? []), "nostream"] };
         const reply = await model.call(request, { ...config, ...tags, signal });
@@ -48,35 +63,40 @@ export function loopNode(name: LoopNodeName, parts: LoopParts, body: NodeBody) {
         config.writer?.({
           ...event,
           node: name,
+          within,
           turn_number: of?.turnNumber ?? state.turn_number ?? 0,
           attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
         });
       },
+      interrupt: (request) => interrupt(request),
     };
     let result: NodeResult;
     try {
       if (isBounded) signal.throwIfAborted();
       const given = body(state, run);
-      result = isBounded && given instanceof Promise ? await bounds.race(given) : await given;
+      const isRaced = isBounded && !endsItself && given instanceof Promise;
+      result = isRaced ? await bounds.race(given) : await given;
+      if (isBounded && endsItself) signal.throwIfAborted();
     } catch (thrown) {
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
-      result = isCancelled ? cancelTurn(state, run) : failTurn(state, run, cause);
+      result = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
     } finally {
       isOver = true;
       bounds.release();
     }
     const elapsed = elapsedBefore + (parts.clock.monotonic() - startedAt);
-    const turn = {
-      ...state.turn,
-      ...(name === "initialize" && { first_superstep: now }),
-      ...result.turn,
-      elapsed_ms: elapsed,
-    } as TurnState;
-    const usage = addUsage(spent, result.update.usage ?? {});
-    const update: GraphUpdate = { ...result.update, usage, turn };
-    return new Command({ update, goto: result.goto });
+    const update: GraphUpdate = {
+      ...result.update,
+      usage: addUsage(spent, result.update.usage ?? {}),
+      turn: {
+        ...result.turn,
+        ...(beginsTurn && { first_superstep: now }),
+        elapsed_ms: elapsed,
+      },
+    };
+    return new Command({ update, goto: result.goto as string | string[] });
   };
 }
 
@@ -85,3 +105,15 @@ function superstep(config: LangGraphRunnableConfig): number {
   const step: unknown = config.metadata?.["langgraph_step"];
   return typeof step === "number" ? step : 0;
 }
+
+/** From the namespace of the checkpoint: `node:task|node:task`, of which the last is the node itself. */
+function agentsAround(config: LangGraphRunnableConfig): readonly string[] {
+  const namespace: unknown = config.configurable?.["checkpoint_ns"];
+  if (typeof namespace !== "string" || !namespace.includes("|")) return noAgents;
+  return namespace
+    .split("|")
+    .slice(0, -1)
+    .map((part) => part.slice(0, part.lastIndexOf(":")));
+}
+
+const noAgents: readonly string[] = Object.freeze([]);

@@ -1,28 +1,38 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { END } from "@langchain/langgraph";
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
-import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/event.ts";
+import type { HumanRequest } from "../../state/human-request.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
-import type { LoopNodeName, LoopParts } from "./parts.ts";
+import type { LoopParts } from "./parts.ts";
 
-/** What a node decides: what to write, and which node is next. */
+/** What a node decides: what to write, and which nodes are next. */
 export interface NodeResult {
   /** What models cost is added to its usage. */
   readonly update: Omit<GraphUpdate, "turn">;
   readonly turn?: Partial<TurnState>;
-  readonly goto: LoopNodeName | typeof END;
+  /** An empty list where this branch of the run goes no further. */
+  readonly goto: string | readonly string[] | typeof END;
 }
 
 /** What a node's body has at hand beside the state. */
 export interface NodeRun {
+  /** The node's name. */
+  readonly node: string;
+  /** The agent nodes around it, outermost first. */
+  readonly within: readonly string[];
   readonly parts: LoopParts;
+  /** What LangGraph gave the node; pass it on to what runs inside of it. */
+  readonly config: RunnableConfig;
+  /** What this run asks for instead of the definition. */
+  readonly context: RunContext | undefined;
   readonly signal: AbortSignal;
   /** Results of this node's tool calls so far, kept when the node is cut off. */
   readonly ended: ToolResult[];
   /** Supersteps that LangGraph's recursion limit leaves to this turn, the present one included. */
   readonly superstepsLeft: number;
-  model(): Promise<AgentModel> | AgentModel;
   /**
    * Calls the model within the turn's time.
    * @param unseen the reply is for the loop and is not streamed
@@ -30,6 +40,11 @@ export interface NodeRun {
   ask(model: AgentModel, request: ModelRequest, unseen?: "unseen"): Promise<ModelReply>;
   /** `of` where the state still has the last turn's numbers. */
   emit(body: AgentEventBody, of?: { turnNumber: number; attemptNumber: number }): void;
+  /**
+   * Asks a person through a LangGraph interrupt: ends the run by throwing, or returns the answer when it is resumed
+   * with one. What was done in the node before runs again then.
+   */
+  interrupt(request: HumanRequest): unknown;
 }
 
 export type NodeBody = (state: GraphState, run: NodeRun) => Promise<NodeResult> | NodeResult;

@@ -4,7 +4,9 @@ import type { ToolForm } from "../../context/step-messages.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
-import type { RunContext } from "../../state/channels.ts";
+import type { GraphState, RunContext } from "../../state/channels.ts";
+import type { Draft } from "../../state/turn.ts";
+import type { NodeResult, NodeRun } from "./node-body.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
 export interface LoopParts {
@@ -12,20 +14,38 @@ export interface LoopParts {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly tools: ReadonlyMap<string, AgentTool>;
-  /** The same array for every call, since models cache the binding by identity. */
-  readonly modelTools: readonly ModelTool[];
-  /** The definition's model, or the one a run asks for instead. */
-  model(context: RunContext | undefined): Promise<AgentModel> | AgentModel;
+  /** Whether a person has to approve the calls of a tool. */
+  needsApproval(tool: string): boolean;
+  /** What the agent itself thinks with: in the standard loop, for its approach, and to judge its answers. */
+  readonly thinker: Thinker;
   /** Tier 1 at the start of a turn: checked and frozen. */
   initialExecution(input: unknown): unknown;
   /** Tier 2 at the start of an attempt: checked and frozen. */
   initialAttempt(input: unknown, execution: unknown, attemptNumber: number): unknown;
+  readonly attempts: AttemptShape;
+}
+
+/** A model with what it is told first and may call. */
+export interface Thinker {
+  /** The same array for every call, since models cache the binding by identity. */
+  readonly modelTools: readonly ModelTool[];
+  /** The definition's model, or the one a run asks for instead. */
+  model(context: RunContext | undefined): Promise<AgentModel> | AgentModel;
   /** What every call begins with. */
   opening(form: ToolForm): readonly BaseMessage[];
 }
 
+/** What lies between `plan` and `reflect`. */
+export interface AttemptShape {
+  /** How an attempt begins. */
+  begin(state: GraphState, run: NodeRun): Pick<NodeResult, "update" | "goto">;
+  /** What an attempt has come to; null while it is still under way on another branch. */
+  draft(state: GraphState, run: NodeRun): Draft | null;
+}
+
 /** The nodes of the standard loop, named for the lifecycle. */
-export type LoopNodeName = "initialize" | "plan" | "reason" | "tools" | "reflect" | "finalize";
+export type LoopNodeName =
+  "initialize" | "plan" | "reason" | "human" | "tools" | "reflect" | "finalize";
 
 export function toolFormOf(model: AgentModel): ToolForm {
   return model.toolCalling ? "native" : "text";

@@ -10,15 +10,15 @@ export const plan: NodeBody = async (state, run) => {
   const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   run.emit({ type: "status", status: "PLANNING" });
-  if (parts.definition.spec.execution_config.mode === "fast") {
-    return { update: { attempt, status }, goto: "reason" };
-  }
-  const model = await run.model();
+  const begun = parts.attempts.begin(state, run);
+  const update = { ...begun.update, attempt, status };
+  if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
+  const model = await parts.thinker.model(run.context);
   const messages = contextOf(state, run, { model, note: approachRequest });
   const reply = await run.ask(model, { messages }, "unseen");
   return {
-    update: { attempt, status },
+    update,
     turn: { approach: reply.message.text },
-    goto: "reason",
+    goto: begun.goto,
   };
 };

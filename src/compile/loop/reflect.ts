@@ -3,7 +3,7 @@ import { errorMessage } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
-import { transition } from "../../state/lifecycle.ts";
+import { transition, type Status } from "../../state/lifecycle.ts";
 import type { Draft, FailedAttempt } from "../../state/turn.ts";
 import { ValidateReturnError } from "../errors.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
@@ -12,24 +12,27 @@ import { judge } from "./reflection.ts";
 
 /** Judges an attempt's draft: schema, `validate`, and in deep mode the model. Refused, the next attempt begins. */
 export const reflect: NodeBody = async (state, run) => {
-  const draft: Draft = state.turn?.draft ?? {
-    answer: null,
-    incomplete: false,
-    problem: "the attempt gave no answer",
-  };
+  const draft = run.parts.attempts.draft(state, run);
+  if (draft === null) return { update: {}, goto: [] };
   run.emit({ type: "status", status: "REFLECTING" });
   const { output, errors } = await checkDraft(draft, state, run.parts);
   if (errors.length > 0 || draft.answer === null) return refuse(state, run, draft, errors);
   const { mode } = run.parts.definition.spec.execution_config;
   const reasons = mode === "fast" || draft.incomplete ? [] : await judge(draft.answer, state, run);
-  return reasons.length > 0 ? refuse(state, run, draft, reasons) : accept(state, output);
+  return reasons.length > 0 ? refuse(state, run, draft, reasons) : accept(state, { draft, output });
 };
 
-function accept(state: GraphState, output: unknown): NodeResult {
+function accept(state: GraphState, made: { draft: Draft; output: unknown }): NodeResult {
   return {
-    update: { output, status: transition(state.status ?? "CREATED", "COMPLETED") },
+    update: { output: made.output, status: transition(reflecting(state), "COMPLETED") },
+    turn: { draft: made.draft },
     goto: "finalize",
   };
+}
+
+/** Branches that end beside each other leave it to this node to say that the turn is REFLECTING. */
+function reflecting({ status = "CREATED" }: GraphState): Status {
+  return status === "EXECUTING" ? transition(status, "REFLECTING") : status;
 }
 
 function refuse(
@@ -38,7 +41,7 @@ function refuse(
   draft: Draft,
   errors: readonly string[],
 ): NodeResult {
-  const status = state.status ?? "CREATED";
+  const status = reflecting(state);
   const attemptNumber = state.attempt_number ?? 0;
   const maxAttempts = run.parts.definition.spec.execution_config.max_attempts;
   const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer: draft.answer };

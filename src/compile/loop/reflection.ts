@@ -17,7 +17,7 @@ export async function reflectOn(
   state: GraphState,
   run: NodeRun,
 ): Promise<StepRecord> {
-  const model = await run.model();
+  const model = await run.parts.thinker.model(run.context);
   const messages = contextOf(state, run, { model, openStep: step, note: reflectionRequest });
   const reply = await run.ask(model, { messages }, "unseen").catch((thrown: unknown) => {
     if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
@@ -45,7 +45,7 @@ export async function judge(
   state: GraphState,
   run: NodeRun,
 ): Promise<readonly string[]> {
-  const model = await run.model();
+  const model = await run.parts.thinker.model(run.context);
   const pending = { answer, request: judgementRequest };
   const messages = contextOf(state, run, { model, pending });
   const reply = await run.ask(model, { messages }, "unseen");

@@ -3,7 +3,7 @@ import type { StepRecord, ToolResult } from "../../../src/state/step-record.ts";
 import { noUsage } from "../../../src/state/usage.ts";
 
 export function eventOf(body: AgentEventBody): AgentEvent {
-  return { ...body, node: "reason", turn_number: 0, attempt_number: 0 };
+  return { ...body, node: "reason", within: [], turn_number: 0, attempt_number: 0 };
 }
 
 export function stepOf(fields: Partial<StepRecord>): StepRecord {
@@ -11,6 +11,7 @@ export function stepOf(fields: Partial<StepRecord>): StepRecord {
     turn_number: 0,
     attempt_number: 0,
     step_index: 0,
+    node: "reason",
     timestamp: "2026-01-01T00:00:00.000Z",
     mode: "fast",
     thought: "",

@@ -1,0 +1,88 @@
+import { endOfWorkflow, type Branch } from "../../state/branch.ts";
+import type { PlanNode, WorkflowPlan } from "../plan/plan-node.ts";
+
+/**
+ * How branches go through a planned workflow. A node that branches may meet at waits until no other branch can still
+ * come to it; a branch that has come there is kept in the state meanwhile, and the node is triggered by whichever
+ * branch was the last it waited for. All of it follows from which branches were there when a superstep began, which
+ * every node of the superstep sees alike.
+ */
+export interface Flow {
+  /** Whether the branches at a node have to wait for others. */
+  mustWait(name: string, branches: readonly Branch[]): boolean;
+  /** The nodes to trigger when a node is done and its branch goes on to `targets`. */
+  triggered(
+    name: string,
+    targets: readonly string[],
+    branches: readonly Branch[],
+  ): readonly string[];
+  /** The place of a node among those that run in this superstep and make step records. */
+  recordPlace(name: string, branches: readonly Branch[]): number;
+}
+
+export function createFlow(plan: WorkflowPlan): Flow {
+  const waits = new Map(plan.nodes.map((node) => [node.name, new Set(node.waitsFor)]));
+  waits.set(endOfWorkflow, new Set(plan.endWaitsFor));
+  const targetsOf = new Map(plan.nodes.map((node) => [node.name, possibleTargets(node)]));
+  const recorders = new Set(plan.nodes.filter(makesRecord).map(({ name }) => name));
+
+  const place = new Map(plan.order.map((name, index) => [name, index]));
+  const isBefore = (at: string, target: string) =>
+    at !== target && waits.get(target)?.has(at) === true;
+  const isHeld = (name: string, branches: readonly Branch[]) =>
+    branches.some(({ at }) => isBefore(at, name));
+  /** Where loops have several ways in, nodes may hold each other: then the first in forward order goes on. */
+  const isReleased = (name: string, branches: readonly Branch[]) =>
+    branches.every(
+      ({ at }) =>
+        isHeld(at, branches) && (at === name || (place.get(at) ?? 0) > (place.get(name) ?? 0)),
+    );
+  const mustWait = (name: string, branches: readonly Branch[]) =>
+    isHeld(name, branches) && (plan.loopsNest || !isReleased(name, branches));
+
+  return {
+    mustWait,
+    triggered(name, targets, branches) {
+      const others = branches.filter(({ at }) => at !== name);
+      /** A branch that will still be before `target` when this superstep is over, whatever it does in it. */
+      const staysBefore = (at: string, target: string) =>
+        plan.loopsNest &&
+        isBefore(at, target) &&
+        (mustWait(at, branches) ||
+          (targetsOf.get(at) ?? []).every((next) => isBefore(next, target)));
+      const blocks = (other: string, target: string) => plan.loopsNest && isBefore(other, target);
+      const reached = targets.filter(
+        (target) =>
+          !targets.some((other) => blocks(other, target)) &&
+          !others.some(({ at }) => staysBefore(at, target)),
+      );
+      const released = others
+        .map(({ at }) => at)
+        .filter(
+          (at) =>
+            (isBefore(name, at) || !plan.loopsNest) &&
+            !targets.includes(at) &&
+            mustWait(at, branches) &&
+            !targets.some((target) => blocks(target, at)),
+        );
+      return [...new Set([...reached, ...released])];
+    },
+    recordPlace(name, branches) {
+      const running = [...new Set(branches.map(({ at }) => at))]
+        .filter((at) => recorders.has(at) && !mustWait(at, branches))
+        .toSorted();
+      const place = running.indexOf(name);
+      return place < 0 ? running.length : place;
+    },
+  };
+}
+
+function possibleTargets(node: PlanNode): readonly string[] {
+  const targets = node.edges.flatMap(({ to }) => to);
+  // An llm node may run again before it goes on.
+  return [...new Set(node.type === "llm" ? [...targets, node.name] : targets)];
+}
+
+function makesRecord(node: PlanNode): boolean {
+  return node.type === "llm" || (node.type === "tool" && node.tool !== null);
+}

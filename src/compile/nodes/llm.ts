@@ -1,0 +1,151 @@
+import type { ModelTool } from "../../models/agent-model.ts";
+import { readAnswer } from "../../context/answer-form.ts";
+import { attemptFeedback } from "../../context/prompts.ts";
+import type { SchemaCheck } from "../../definition/json-schema.ts";
+import type { Template } from "../../expression/template.ts";
+import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
+import { raiseOrEnd } from "../../state/stuck.ts";
+import {
+  answerFromWhatIsKnown,
+  callingMessage,
+  makeStep,
+  noAnswer,
+  withoutTools,
+  type StepMade,
+  type StepToMake,
+} from "../loop/reasoning.ts";
+import type { Thinker } from "../loop/parts.ts";
+import type { LlmNode } from "../plan/plan-node.ts";
+import { nodeContext, stepsOfBranch } from "./node-context.ts";
+import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { promptText } from "./prompt-text.ts";
+
+export interface LlmNodeParts {
+  readonly plan: LlmNode;
+  readonly thinker: Thinker;
+  readonly prompt: Template | null;
+  readonly outputSchema: SchemaCheck | null;
+}
+
+/** One reasoning step: its output is what the model said, the tools it asks for, and the value its schema describes. */
+export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWork } {
+  return {
+    async work(at) {
+      const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
+      const stuck = raiseOrEnd(own);
+      if (stuck.action === "end") return { end: noAnswer(stuck.reason) };
+      const step = await stepToMake(
+        parts,
+        at,
+        stuck.action === "deepen" ? "deep" : parts.plan.mode,
+      );
+      return next(parts, at, await makeStep(step));
+    },
+    async atLimit(at): Promise<AttemptEnd> {
+      const step = await stepToMake(parts, at, parts.plan.mode);
+      const { spec } = at.run.parts.definition;
+      const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
+      return { end: draft, update: { steps: [record] } };
+    },
+  };
+}
+
+/** A step of a node, for a thinker of its own or the agent's. */
+export async function stepToMake(
+  parts: Pick<LlmNodeParts, "thinker" | "prompt">,
+  at: NodeAt,
+  mode: StepToMake["mode"],
+  offered: readonly ModelTool[] = parts.thinker.modelTools,
+): Promise<StepToMake> {
+  const { state, run, branch } = at;
+  const model = await parts.thinker.model(run.context);
+  const steps = stepsOfBranch(at);
+  const used = new Set(
+    [
+      ...state.steps.filter(({ turn_number }) => turn_number === state.turn_number),
+      ...branch.open,
+    ].flatMap((step) => step.tool_predictions.map(({ id }) => id)),
+  );
+  const prompt = promptText(parts.prompt, at.values);
+  return {
+    run,
+    model,
+    mode,
+    turnNumber: state.turn_number ?? 0,
+    attemptNumber: state.attempt_number ?? 0,
+    stepIndex: at.stepIndex,
+    approach: state.turn?.approach ?? "",
+    reflection: steps.at(-1)?.reflection ?? "",
+    offered,
+    // Branches beside this one cannot see which ids it takes.
+    isUsed: (id) => at.isParallel || used.has(id),
+    messages: (note) => nodeContext(at, { thinker: parts.thinker, model, prompt, note }),
+  };
+}
+
+function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
+  const { run } = at;
+  const { current, read } = made;
+  const checked = read.answer === null ? null : checkAnswer(parts, read.answer);
+  const said = { text: read.thought, tool_calls: calls(current), output: checked?.value ?? null };
+  const steps = [...at.branch.steps, current.step_index];
+  const branch = { last: run.node, steps };
+  if (read.nextAction === "use_tools") {
+    for (const call of read.predictions) {
+      run.emit({ type: "tool_call", step_index: current.step_index, call });
+    }
+    return {
+      output: said,
+      branch: { ...branch, open: [...at.branch.open, current] },
+      update: { messages: [callingMessage(made, run)] },
+    };
+  }
+  const problem = checked?.problem ?? current.problem;
+  const record: StepRecord = withoutTools({
+    ...current,
+    problem,
+    ...(checked?.problem !== undefined && { next_action: "continue" as const }),
+  });
+  run.emit({ type: "step", step: record });
+  const isAnswer = read.answer !== null && checked?.problem === undefined;
+  return {
+    output: { ...said, message_id: made.reply.message.id ?? null },
+    ...(isAnswer && { value: parts.outputSchema === null ? read.answer : checked?.value }),
+    branch,
+    update: { steps: [record] },
+    again: !isAnswer,
+  };
+}
+
+function calls(current: CurrentStep) {
+  return current.tool_predictions.map(({ id, name, args }) => ({ id, name, args }));
+}
+
+/** The value of an answer that has to fit the node's schema, or what is wrong with it. */
+function checkAnswer(
+  { plan, outputSchema }: LlmNodeParts,
+  answer: string,
+):
+  | { readonly value: unknown; readonly problem?: undefined }
+  | { readonly value: null; readonly problem: string } {
+  if (outputSchema === null || plan.outputSchema === null) return { value: null };
+  const read = readAnswer(answer, plan.outputSchema);
+  if ("problem" in read) return refused([read.problem]);
+  const checked = outputSchema.check(read.value);
+  return checked.ok ? { value: checked.value } : refused(checked.issues);
+}
+
+function refused(issues: readonly string[]): { value: null; problem: string } {
+  return { value: null, problem: attemptFeedback(issues) };
+}
+
+/** For nodes without a model of their own: the agent's answers from what is known. */
+export function lastAnswerOf(thinker: Thinker): NodeWork {
+  return async (at) => {
+    const mode = at.run.parts.definition.spec.execution_config.mode;
+    const step = await stepToMake({ thinker, prompt: null }, at, mode, []);
+    const { spec } = at.run.parts.definition;
+    const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
+    return { end: draft, update: { steps: [record] } };
+  };
+}

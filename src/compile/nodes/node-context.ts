@@ -1,0 +1,46 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { buildWorkflowContext } from "../../context/workflow-context.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { turnSteps } from "../../state/turn.ts";
+import { toolFormOf, type Thinker } from "../loop/parts.ts";
+import type { NodeAt } from "./node-work.ts";
+
+/** The records of this attempt that a node's branch has behind it, in order. */
+export function stepsOfBranch(at: NodeAt): readonly StepRecord[] {
+  const behind = new Set(at.branch.steps);
+  return stepsOfTurn(at).attempt.filter(({ step_index }) => behind.has(step_index));
+}
+
+/** What a model call at a node gets to read. */
+export function nodeContext(
+  at: NodeAt,
+  call: {
+    readonly thinker: Thinker;
+    readonly model: AgentModel;
+    readonly prompt: string;
+    readonly note: string;
+  },
+): BaseMessage[] {
+  const { state, run } = at;
+  const toolForm = toolFormOf(call.model);
+  const attempt = state.attempt_number ?? 0;
+  return buildWorkflowContext({
+    opening: call.thinker.opening(toolForm),
+    conversation: state.messages,
+    node: run.node,
+    prompt: call.prompt,
+    steps: stepsOfBranch(at),
+    earlier: stepsOfTurn(at).steps.filter((step) => step.attempt_number < attempt),
+    failedAttempts: state.turn?.failed_attempts ?? [],
+    toolForm,
+    note: call.note,
+  });
+}
+
+function stepsOfTurn({ state }: NodeAt) {
+  return turnSteps(state.steps, {
+    turnNumber: state.turn_number ?? 0,
+    attemptNumber: state.attempt_number ?? 0,
+  });
+}

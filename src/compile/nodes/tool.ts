@@ -1,0 +1,169 @@
+import type { TemplateValue } from "../../expression/template-value.ts";
+import { isRecord } from "../../state/is-record.ts";
+import type { CurrentStep, StepRecord, ToolResult } from "../../state/step-record.ts";
+import { turnSteps } from "../../state/turn.ts";
+import { noUsage } from "../../state/usage.ts";
+import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import { closeStep, toolMessage } from "../loop/close-step.ts";
+import { noAnswer } from "../loop/reasoning.ts";
+import { reflectOn } from "../loop/reflection.ts";
+import type { ToolNode } from "../plan/plan-node.ts";
+import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+
+export interface ToolNodeParts {
+  readonly plan: ToolNode;
+  readonly args: TemplateValue | null;
+}
+
+/** Runs one tool that the definition names, or the calls that the last llm node of the branch asked for. */
+export function toolNode({ plan, args }: ToolNodeParts): NodeWork {
+  return plan.tool === null ? runAsked(plan) : runNamed(plan, plan.tool, args);
+}
+
+function runAsked(plan: ToolNode): NodeWork {
+  return async (at) => {
+    const { state, run, branch } = at;
+    const calls = branch.open.flatMap((step) => step.tool_predictions);
+    const ran = await runCalls(plan, at, calls);
+    const ended = new Map(ran.results.map((result) => [result.id, result]));
+    const steps: StepRecord[] = [];
+    for (const open of branch.open) {
+      const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
+      const closed = closeStep(open, { results, concurrent: ran.concurrent });
+      steps.push(closed.mode === "deep" ? await reflectOn(closed, state, run) : closed);
+    }
+    for (const step of steps) run.emit({ type: "step", step });
+    const results = ran.results.map(shownResult);
+    const approach = steps.at(-1)?.approach;
+    return {
+      output: { results },
+      value: results,
+      branch: { open: [] },
+      update: updateOf(ran, steps, at),
+      ...(approach !== undefined && approach !== "" && { turn: { approach } }),
+    };
+  };
+}
+
+function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): NodeWork {
+  return async (at) => {
+    const { run } = at;
+    const rendered = args?.render(at.values) ?? {};
+    const call = {
+      id: run.parts.ids(),
+      name: tool,
+      args: isRecord(rendered) ? rendered : {},
+      reason: "",
+    };
+    const current = stepOf(at, call);
+    run.emit({ type: "tool_call", step_index: current.step_index, call });
+    const ran = await runCalls(plan, at, [call], current.step_index);
+    const record = closeStep(current, { results: ran.results, concurrent: false });
+    run.emit({ type: "step", step: record });
+    const [result] = ran.results;
+    const { outcome = "error", error = null, result: value = null } = result ?? {};
+    const update = updateOf(ran, [record], at);
+    if (outcome !== "success" && !at.asks("outcome") && !at.asks("error")) {
+      return {
+        end: noAnswer(`tool "${tool}" of node "${plan.name}" failed: ${error ?? ""}`),
+        update,
+      };
+    }
+    return {
+      output: { result: value, outcome, error },
+      ...(outcome === "success" && { value }),
+      branch: { steps: [...at.branch.steps, record.step_index] },
+      update,
+    };
+  };
+}
+
+async function runCalls(
+  plan: ToolNode,
+  at: NodeAt,
+  calls: CurrentStep["tool_predictions"],
+  stepIndex?: number,
+): Promise<RunToolCallsResult> {
+  const { state, run, branch } = at;
+  const { parts } = run;
+  run.emit({ type: "status", status: "AWAITING_TOOL" });
+  const { tool_rails: rails } = parts.definition.spec.guardrail_config;
+  const stepOfCall = new Map(
+    branch.open.flatMap((step) =>
+      step.tool_predictions.map(({ id }) => [id, step.step_index] as const),
+    ),
+  );
+  const { toolCalls } = turnSteps(state.steps, {
+    turnNumber: state.turn_number ?? 0,
+    attemptNumber: state.attempt_number ?? 0,
+  });
+  return runToolCalls({
+    calls,
+    tools: parts.tools,
+    allowed: rails.allowed_tools,
+    maxCalls: rails.max_calls_per_turn,
+    callsSoFar: toolCalls,
+    concurrency: plan.concurrency,
+    state: { execution: state.execution, attempt: state.attempt },
+    env: {
+      signal: run.signal,
+      clock: parts.clock,
+      executionSchema: parts.definition.behaviour.executionSchema,
+      attemptSchema: parts.definition.behaviour.attemptSchema,
+    },
+    onResult: (result) => {
+      run.ended.push(result);
+      const step_index = stepIndex ?? stepOfCall.get(result.id) ?? at.stepIndex;
+      run.emit({ type: "tool_result", step_index, result });
+    },
+  });
+}
+
+function updateOf(
+  ran: RunToolCallsResult,
+  steps: readonly StepRecord[],
+  { run }: NodeAt,
+): NonNullable<NodeDone["update"]> {
+  return {
+    steps,
+    // A call that no model asked for is not part of the conversation.
+    messages: steps
+      .filter(({ model }) => model !== "")
+      .flatMap((step) => step.tool_results.map((result) => toolMessage(result, run.parts.ids()))),
+    execution: ran.state.execution,
+    attempt: ran.state.attempt,
+    usage: { tool_calls: ran.results.length },
+  };
+}
+
+function shownResult({ name, args, result, outcome, error }: ToolResult) {
+  return { name, args, result, outcome, error };
+}
+
+/** The record of a call that the definition makes: no model thought of it. */
+function stepOf(
+  { state, run, stepIndex }: NodeAt,
+  call: CurrentStep["tool_predictions"][number],
+): CurrentStep {
+  return {
+    turn_number: state.turn_number ?? 0,
+    attempt_number: state.attempt_number ?? 0,
+    step_index: stepIndex,
+    node: run.node,
+    timestamp: run.parts.clock.now().toISOString(),
+    mode: "fast",
+    thought: "",
+    planning: "",
+    reflection: "",
+    approach: state.turn?.approach ?? "",
+    next_action: "use_tools",
+    tool_predictions: [call],
+    synthesis: "",
+    progress: "",
+    hypothesis: null,
+    problem: "",
+    usage: noUsage,
+    model: "",
+    fallback: null,
+  };
+}

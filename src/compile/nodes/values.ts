@@ -1,0 +1,37 @@
+import type { Branch } from "../../state/branch.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { stepsOfTurn, turnUsage } from "../../state/turn.ts";
+
+/** The variables of expressions, by name; see spec/01, "Conditions and templates". */
+export type ExpressionValues = Readonly<Record<string, unknown>>;
+
+/** What expressions read at a node. Steps and usage are gathered only when one asks for them. */
+export function valuesOf(
+  state: GraphState,
+  branch: Pick<Branch, "last">,
+  status = state.status ?? "CREATED",
+): ExpressionValues {
+  return {
+    input: state.input,
+    execution: state.execution,
+    attempt: state.attempt,
+    attempt_number: state.attempt_number ?? 0,
+    nodes: state.nodes,
+    last: lastOf(state, branch),
+    status,
+    get steps() {
+      return stepsOfTurn(state.steps, state.turn_number ?? 0);
+    },
+    get usage() {
+      return turnUsage(state);
+    },
+  };
+}
+
+/** What the last llm node of the branch said. */
+function lastOf(state: GraphState, { last }: Pick<Branch, "last">) {
+  const output = last === null ? undefined : state.nodes[last];
+  const { text, tool_calls } = isRecord(output) ? output : {};
+  return { text: text ?? "", tool_calls: tool_calls ?? [] };
+}

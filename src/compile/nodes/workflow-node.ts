@@ -1,0 +1,278 @@
+import { valueAt } from "../../definition/value-at.ts";
+import type { Expression } from "../../expression/expression.ts";
+import { endOfWorkflow, joinBranches, type Branch } from "../../state/branch.ts";
+import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import { deepFreeze } from "../../state/freeze.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { isTerminal, transition, type Status } from "../../state/lifecycle.ts";
+import { tierPatch } from "../../state/tier-patch.ts";
+import { turnSteps, type Draft } from "../../state/turn.ts";
+import { addUsage } from "../../state/usage.ts";
+import { NoRouteError } from "../errors.ts";
+import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
+import { noAnswer } from "../loop/reasoning.ts";
+import type { PlanNode } from "../plan/plan-node.ts";
+import { dropCalls } from "./drop-calls.ts";
+import type { Flow } from "./flow.ts";
+import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { valuesOf, type ExpressionValues } from "./values.ts";
+
+/** A node of a workflow, ready to become one of LangGraph's. */
+export interface WorkflowNode {
+  readonly plan: PlanNode;
+  readonly work: NodeWork;
+  /** What is done instead when the node has run as often as it may. */
+  readonly atLimit: NodeWork;
+  readonly edges: readonly CompiledEdge[];
+}
+
+export interface CompiledEdge {
+  readonly to: readonly string[];
+  readonly condition: Expression | null;
+}
+
+/** What nodes of one workflow share. */
+export interface WorkflowShape {
+  readonly flow: Flow;
+  readonly maxVisits: number;
+  readonly nodes: ReadonlyMap<string, PlanNode>;
+}
+
+/** The end of an attempt without further nodes, its judgement and the end of the turn. */
+const superstepsToEnd = 5;
+
+const idle: NodeResult = { update: {}, goto: [] };
+
+/**
+ * The body of a workflow node: waits for branches that can still come, does the node's work, writes where the node
+ * says, and sends its branch on.
+ */
+export function workflowNode(node: WorkflowNode, shape: WorkflowShape): NodeBody {
+  const { plan } = node;
+  const { name } = plan;
+  const asked = fieldsAskedFor(node);
+  return async (state, run) => {
+    const [first, ...others] = state.branches.filter(({ at }) => at === name);
+    if (first === undefined || isAttemptOver(state)) return idle;
+    if (shape.flow.mustWait(name, state.branches)) return idle;
+    const arrived = [first, ...others] as const;
+    const branch = joinBranches(arrived);
+    const at: NodeAt = {
+      state,
+      run,
+      branch,
+      values: valuesOf(state, branch),
+      stepIndex: nextStepIndex(state) + shape.flow.recordPlace(name, state.branches),
+      isParallel: state.branches.length > arrived.length,
+      asks: (field) => asked.has(field),
+    };
+    const isLast =
+      (branch.visits[name] ?? 0) > shape.maxVisits || run.superstepsLeft < superstepsToEnd;
+    const done = await (isLast ? node.atLimit(at) : node.work(at));
+    const leaving = { at, arrived, visits: branch.visits };
+    return "end" in done ? endAttempt(done, leaving) : goOn(node, shape, done, leaving);
+  };
+}
+
+interface Leaving {
+  readonly at: NodeAt;
+  readonly arrived: readonly Branch[];
+  readonly visits: Branch["visits"];
+}
+
+/** A branch beside this one has ended the attempt or the turn. */
+function isAttemptOver({ status = "CREATED", turn }: GraphState): boolean {
+  return isTerminal(status) || (turn?.draft ?? null) !== null;
+}
+
+/** One after the last record of the turn and the steps under way. */
+function nextStepIndex({ steps, branches, turn_number = 0, attempt_number = 0 }: GraphState) {
+  const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
+  const underWay = branches.flatMap(({ open }) => open.map(({ step_index }) => step_index));
+  return Math.max(turn.steps.at(-1)?.step_index ?? -1, ...underWay) + 1;
+}
+
+function fieldsAskedFor({ plan, edges }: WorkflowNode): ReadonlySet<string> {
+  const fields = edges.flatMap(({ condition }) =>
+    (condition?.references ?? []).flatMap(([variable, node, field]) =>
+      variable === "nodes" && node === plan.name && field !== undefined ? [field] : [],
+    ),
+  );
+  return new Set(fields);
+}
+
+/** Nothing else of this attempt runs: the branches beside see the draft and stop. */
+function endAttempt({ end, update = {} }: AttemptEnd, { at, arrived }: Leaving): NodeResult {
+  const { state, run, isParallel } = at;
+  const dropped = dropCalls(at.branch.open, run, "the attempt ended before");
+  run.emit({ type: "node", output: null, next: [endOfWorkflow] });
+  return {
+    update: {
+      ...withDropped(update, dropped),
+      ...tiers(state, update),
+      ...(!isParallel && { status: moved(state.status, "REFLECTING") }),
+      branches: { leave: arrived.map(({ id }) => id), enter: [] },
+    },
+    turn: { draft: end },
+    goto: "reflect",
+  };
+}
+
+function goOn(
+  node: WorkflowNode,
+  shape: WorkflowShape,
+  done: NodeDone,
+  { at, arrived, visits }: Leaving,
+): NodeResult {
+  const { plan } = node;
+  const { state, run, isParallel } = at;
+  const carried = { ...at.branch, ...done.branch };
+  const update = written(plan, done, state);
+  const refused = refusedWrite(plan, update, run);
+  if (refused !== null) return endAttempt({ end: noAnswer(refused) }, { at, arrived, visits });
+
+  const after: GraphState = {
+    ...state,
+    execution: update.execution ?? state.execution,
+    attempt: update.attempt ?? state.attempt,
+    nodes: { ...state.nodes, [plan.name]: done.output },
+    steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
+    usage: addUsage(state.usage, update.usage ?? {}),
+  };
+  const targets =
+    done.again === true ? [plan.name] : route(node, valuesOf(after, carried, "EXECUTING"));
+  const taker = takerOfCalls(targets, shape);
+  const leftOver = taker === null ? carried.open : [];
+  const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
+  const since = run.parts.clock.now().toISOString();
+  const enter = targets.map((target): Branch => {
+    return {
+      id: run.parts.ids(),
+      at: target,
+      from: plan.name,
+      since,
+      last: carried.last,
+      steps: carried.steps,
+      open: target === taker ? carried.open : [],
+      visits: visited(visits, shape.nodes.get(target)),
+    };
+  });
+  run.emit({ type: "node", output: done.output, next: targets });
+  return {
+    update: {
+      ...withDropped(update, dropped),
+      ...tiers(state, update),
+      nodes: { [plan.name]: deepFreeze(done.output) },
+      ...(!isParallel && { status: statusAfter(state, enter, shape, run) }),
+      branches: { leave: arrived.map(({ id }) => id), enter },
+    },
+    ...(done.turn !== undefined && { turn: done.turn }),
+    goto: shape.flow
+      .triggered(plan.name, targets, state.branches)
+      .map((target) => (target === endOfWorkflow ? "reflect" : target)),
+  };
+}
+
+/** @throws NoRouteError, ExpressionError */
+function route({ plan, edges }: WorkflowNode, values: ExpressionValues): readonly string[] {
+  const taken = edges.find(
+    ({ condition }) => condition === null || condition.evaluate(values) === true,
+  );
+  if (taken !== undefined) return taken.to;
+  const conditions = edges.flatMap(({ condition }) => condition ?? []);
+  const read = conditions.flatMap(({ references }) => references);
+  throw new NoRouteError(
+    plan.name,
+    conditions.map(({ source }) => source),
+    Object.fromEntries(read.map((path) => [path.join("."), valueAt(values, path)])),
+  );
+}
+
+/** The update with the node's value where it `writes`. */
+function written(
+  plan: PlanNode,
+  done: NodeDone,
+  state: GraphState,
+): NonNullable<NodeDone["update"]> {
+  const { update = {}, value } = done;
+  if (plan.writes === null || value === undefined) return update;
+  const { tier, key } = plan.writes;
+  const before = tier in update ? update[tier] : state[tier];
+  return { ...update, [tier]: { ...(isRecord(before) ? before : {}), [key]: deepFreeze(value) } };
+}
+
+/** Why a tier's schema refuses what the node writes. */
+function refusedWrite(
+  plan: PlanNode,
+  update: NonNullable<NodeDone["update"]>,
+  run: NodeRun,
+): string | null {
+  if (plan.writes === null) return null;
+  const { tier, key } = plan.writes;
+  const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
+  const schema = tier === "execution" ? executionSchema : attemptSchema;
+  if (schema === undefined || !(tier in update)) return null;
+  const checked = schema.check(update[tier]);
+  if (checked.ok) return null;
+  return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
+}
+
+/** What changed of the tiers, so that branches beside can change other keys. */
+function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): GraphUpdate {
+  const patches = (["execution", "attempt"] as const).map((tier) => {
+    const patch = tier in update ? tierPatch(state[tier], update[tier]) : null;
+    return [tier, patch] as const;
+  });
+  const changes = Object.fromEntries(patches.filter(([, patch]) => patch !== null));
+  return changes as GraphUpdate;
+}
+
+/** The update without its whole tiers, and with the record of calls that nobody runs. */
+function withDropped(
+  update: NonNullable<NodeDone["update"]>,
+  dropped: ReturnType<typeof dropCalls>,
+): GraphUpdate {
+  const { execution: _execution, attempt: _attempt, ...rest } = update;
+  if (dropped.steps.length === 0) return rest;
+  return {
+    ...rest,
+    steps: [...(rest.steps ?? []), ...dropped.steps],
+    messages: [...(rest.messages ?? []), ...dropped.messages],
+  };
+}
+
+/** Which of the next nodes takes over the steps under way: one that runs calls, else one that another may follow. */
+function takerOfCalls(targets: readonly string[], { nodes }: WorkflowShape): string | null {
+  const next = targets.flatMap((target) => nodes.get(target) ?? []);
+  const runner = next.find((node) => node.type === "tool" && node.tool === null);
+  return (runner ?? next.find((node) => node.type !== "llm"))?.name ?? null;
+}
+
+function visited(visits: Branch["visits"], target: PlanNode | undefined): Branch["visits"] {
+  if (target === undefined || (!target.isCyclic && target.type !== "llm")) return visits;
+  return { ...visits, [target.name]: (visits[target.name] ?? 0) + 1 };
+}
+
+/** Where the turn is when this branch, the only one, goes on. Several branches are EXECUTING together. */
+function statusAfter(
+  state: GraphState,
+  enter: readonly Branch[],
+  { nodes }: WorkflowShape,
+  run: NodeRun,
+): Status {
+  const [branch, ...others] = enter;
+  if (branch === undefined || others.length > 0) return moved(state.status, "EXECUTING");
+  if (branch.at === endOfWorkflow) return moved(state.status, "REFLECTING");
+  const target = nodes.get(branch.at);
+  if (target?.type === "human") return moved(state.status, "AWAITING_HUMAN");
+  if (target?.type !== "tool") return moved(state.status, "EXECUTING");
+  const asked = branch.open.flatMap((step) => step.tool_predictions.map(({ name }) => name));
+  const calls = target.tool === null ? asked : [target.tool];
+  const waits = calls.some((call) => run.parts.needsApproval(call));
+  return moved(state.status, waits ? "AWAITING_HUMAN" : "AWAITING_TOOL");
+}
+
+/** By way of EXECUTING, where the lifecycle has no direct move. */
+function moved(from: Status = "CREATED", to: Status): Status {
+  return transition(from === "EXECUTING" ? from : transition(from, "EXECUTING"), to);
+}

@@ -1,0 +1,223 @@
+import { toAnswerText } from "../context/answer-form.ts";
+import { expressionScope } from "../definition/expression-scope.ts";
+import { checkFromJsonSchema } from "../definition/json-schema.ts";
+import type { AgentSpec } from "../definition/schema.ts";
+import type { WorkflowGraph } from "../definition/workflow-schema.ts";
+import { compileExpression, type Scope } from "../expression/expression.ts";
+import { compileTemplate, type Template } from "../expression/template.ts";
+import { compileTemplateValue, type TemplateValue } from "../expression/template-value.ts";
+import { endOfWorkflow, type Branch } from "../state/branch.ts";
+import { isRecord } from "../state/is-record.ts";
+import type { Draft } from "../state/turn.ts";
+import type { GraphNode } from "./graph-builder.ts";
+import type { AttemptShape, Thinker } from "./loop/parts.ts";
+import { noAnswer } from "./loop/reasoning.ts";
+import { agentNode, type Subagent } from "./nodes/agent.ts";
+import { createFlow } from "./nodes/flow.ts";
+import { humanNode } from "./nodes/human.ts";
+import { lastAnswerOf, llmNode } from "./nodes/llm.ts";
+import type { NodeWork } from "./nodes/node-work.ts";
+import { routerNode } from "./nodes/router.ts";
+import { toolNode } from "./nodes/tool.ts";
+import { valuesOf } from "./nodes/values.ts";
+import { workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
+import { planWorkflow } from "./plan/plan-workflow.ts";
+import type { PlanNode, WorkflowPlan } from "./plan/plan-node.ts";
+import { turnNodes } from "./standard-loop.ts";
+
+/** What the nodes of a workflow run with, resolved when it is compiled. */
+export interface WorkflowServices {
+  /** What llm nodes, and routers that ask a model, think with; by node name. */
+  readonly thinkers: ReadonlyMap<string, Thinker>;
+  /** What the agent itself thinks with; used where a node without a model has to give a last answer. */
+  readonly thinker: Thinker;
+  /** The graphs of agent nodes, by node name. */
+  readonly agents: ReadonlyMap<string, Subagent>;
+}
+
+/** A workflow as graph nodes between `initialize` and `finalize`, and how its attempts begin and end. */
+export function compileWorkflow(
+  spec: AgentSpec,
+  graph: WorkflowGraph,
+): {
+  readonly plan: WorkflowPlan;
+  readonly attempts: AttemptShape;
+  nodes(services: WorkflowServices): readonly GraphNode[];
+} {
+  const plan = planWorkflow(spec, graph);
+  const scope = expressionScope(spec, graph);
+  const shape: WorkflowShape = {
+    flow: createFlow(plan),
+    maxVisits: plan.maxVisits,
+    nodes: new Map(plan.nodes.map((node) => [node.name, node])),
+  };
+  return {
+    plan,
+    attempts: workflowAttempts(spec, plan, shape, scope),
+    nodes: (services) => {
+      const { before, after } = turnNodes({ first: plan.entry });
+      const own = plan.nodes.map((node) => graphNode(node, { shape, scope, services, plan }));
+      return [...before, ...own, ...after];
+    },
+  };
+}
+
+interface Making {
+  readonly shape: WorkflowShape;
+  readonly scope: Scope;
+  readonly services: WorkflowServices;
+  readonly plan: WorkflowPlan;
+}
+
+function graphNode(plan: PlanNode, making: Making): GraphNode {
+  const { shape, scope, services } = making;
+  const work = workOf(plan, making);
+  const edges = plan.edges.map(({ to, condition }) => {
+    return { to, condition: condition === null ? null : compiledCondition(condition, scope) };
+  });
+  const subagent = services.agents.get(plan.name);
+  const targets = plan.edges.flatMap(({ to }) => to).map(graphName);
+  return {
+    name: plan.name,
+    description: plan.description,
+    body: workflowNode({ plan, edges, ...work }, shape),
+    ends: [...new Set([...targets, "finalize"])],
+    ...(subagent !== undefined && {
+      subgraphs: [subagent.graph],
+      endsItself: true,
+    }),
+  };
+}
+
+function workOf(plan: PlanNode, making: Making): { work: NodeWork; atLimit: NodeWork } {
+  const { scope, services } = making;
+  switch (plan.type) {
+    case "llm":
+      return llmNode({
+        plan,
+        thinker: services.thinkers.get(plan.name) ?? services.thinker,
+        prompt: template(plan.prompt, scope),
+        outputSchema: plan.outputSchema === null ? null : checkFromJsonSchema(plan.outputSchema),
+      });
+    case "tool": {
+      const args = plan.tool === null ? null : templateValue(plan.args, scope);
+      return { work: toolNode({ plan, args }), atLimit: limitOf(plan, making) };
+    }
+    case "router": {
+      const rules = plan.rules.map(({ when, choice }) => {
+        return { when: compiledCondition(when, scope), choice };
+      });
+      const prompt = template(plan.prompt, scope);
+      const thinker = services.thinkers.get(plan.name) ?? null;
+      return { work: routerNode({ plan, rules, prompt, thinker }), atLimit: limitOf(plan, making) };
+    }
+    case "human": {
+      const prompt = template(plan.prompt, scope);
+      const proposed = plan.proposed === null ? null : templateValue(plan.proposed, scope);
+      return { work: humanNode({ plan, prompt, proposed }), atLimit: limitOf(plan, making) };
+    }
+    case "agent": {
+      const input = plan.input === null ? null : templateValue(plan.input, scope);
+      const agent = services.agents.get(plan.name);
+      if (agent === undefined) throw new TypeError(`no graph for agent node "${plan.name}"`);
+      return { work: agentNode({ plan, input, agent }), atLimit: limitOf(plan, making) };
+    }
+  }
+}
+
+/** A workflow that asks models anyway answers from what is known; any other says that it went round too often. */
+function limitOf(node: PlanNode, { plan, services }: Making): NodeWork {
+  if (plan.nodes.some(({ type }) => type === "llm")) return lastAnswerOf(services.thinker);
+  const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
+  return () => ({ end: noAnswer(problem) });
+}
+
+function graphName(target: string): string {
+  return target === endOfWorkflow ? "reflect" : target;
+}
+
+function workflowAttempts(
+  spec: AgentSpec,
+  plan: WorkflowPlan,
+  { flow, nodes }: WorkflowShape,
+  scope: Scope,
+): AttemptShape {
+  const output = plan.output === null ? null : templateValue(plan.output, scope);
+  return {
+    begin(_state, run) {
+      const entry = nodes.get(plan.entry);
+      const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
+      const branch: Branch = {
+        id: run.parts.ids(),
+        at: plan.entry,
+        from: "",
+        since: run.parts.clock.now().toISOString(),
+        last: null,
+        steps: [],
+        open: [],
+        visits: counted ? { [plan.entry]: 1 } : {},
+      };
+      return { update: { nodes: null, branches: { only: [branch] } }, goto: plan.entry };
+    },
+    draft(state): Draft | null {
+      const ended = state.turn?.draft ?? null;
+      if (ended !== null) return ended;
+      const arrived = state.branches.filter(({ at }) => at === endOfWorkflow);
+      const [first] = arrived;
+      if (first === undefined || flow.mustWait(endOfWorkflow, state.branches)) return null;
+      const from = state.nodes[first.from];
+      if (output !== null) {
+        const value = output.render(valuesOf(state, first));
+        return finished(toAnswerText(value, spec.output_schema), null);
+      }
+      const node = nodes.get(first.from);
+      const messageId = isRecord(from) ? from["message_id"] : null;
+      return finished(
+        toAnswerText(mainValue(node, from), spec.output_schema),
+        typeof messageId === "string" ? messageId : null,
+      );
+    },
+  };
+}
+
+function finished(answer: string, message_id: string | null): Draft {
+  return { answer, message_id, incomplete: false, problem: null };
+}
+
+/** What a node gave, without what is said about it. */
+function mainValue(node: PlanNode | undefined, output: unknown): unknown {
+  if (!isRecord(output)) return null;
+  switch (node?.type) {
+    case "llm":
+      return node.outputSchema === null ? output["text"] : output["output"];
+    case "tool":
+      return node.tool === null ? output["results"] : output["result"];
+    case "router":
+      return output["choice"];
+    case "human":
+      return output["value"];
+    case "agent":
+      return output["output"];
+    case undefined:
+      return null;
+  }
+}
+
+// Everything was compiled once when the definition was checked, so that nothing can be refused here.
+
+function compiledCondition(source: string, scope: Scope) {
+  return unwrap(compileExpression(source, scope, "bool"), source);
+}
+
+function template(source: string | null, scope: Scope): Template | null {
+  return source === null ? null : unwrap(compileTemplate(source, scope), source);
+}
+
+function templateValue(value: unknown, scope: Scope): TemplateValue {
+  return unwrap(compileTemplateValue(value, scope), JSON.stringify(value));
+}
+
+function unwrap<T>(compiled: { ok: true; value: T } | { ok: false }, source: string): T {
+  if (compiled.ok) return compiled.value;
+  throw new TypeError(`the definition was checked with another expression than '${source}'`);
+}
