@@ -88,7 +88,7 @@ async function resolve(definition: AgentDefinition, services: CompileServices): 
     return { parts, nodes: standardLoop(parts), recursionLimit: superstepLimit(limits) };
   }
   const { compileWorkflow } = await import("./workflow.ts");
-  const workflow = compileWorkflow(spec, written);
+  const workflow = compileWorkflow(spec, written, services);
   const nodes = workflow.nodes({
     thinker,
     thinkers: await thinkersOf(workflow.plan, thinkers),

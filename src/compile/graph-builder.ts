@@ -1,4 +1,4 @@
-import { START, StateGraph, type END } from "@langchain/langgraph";
+import { START, StateGraph } from "@langchain/langgraph";
 import { contextSchema, inputSchema, outputSchema, stateSchema } from "../state/channels.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import { checkInput, checkMessages } from "./input.ts";
@@ -10,7 +10,7 @@ import type { LoopParts } from "./loop/parts.ts";
 export interface GraphNode extends LoopNodeOptions {
   readonly name: string;
   readonly body: NodeBody;
-  readonly ends: readonly (string | typeof END)[];
+  readonly ends: readonly string[];
   /** Shown by clients that draw the graph. */
   readonly description?: string;
   /** Graphs that the node runs inside of it. */

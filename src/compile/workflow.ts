@@ -1,3 +1,4 @@
+import type { Clock, IdSource } from "../clock.ts";
 import { toAnswerText } from "../context/answer-form.ts";
 import { expressionScope } from "../definition/expression-scope.ts";
 import { checkFromJsonSchema } from "../definition/json-schema.ts";
@@ -39,6 +40,7 @@ export interface WorkflowServices {
 export function compileWorkflow(
   spec: AgentSpec,
   graph: WorkflowGraph,
+  env: { readonly clock: Clock; readonly ids: IdSource },
 ): {
   readonly plan: WorkflowPlan;
   readonly attempts: AttemptShape;
@@ -53,7 +55,7 @@ export function compileWorkflow(
   };
   return {
     plan,
-    attempts: workflowAttempts(spec, plan, shape, scope),
+    attempts: workflowAttempts(spec, plan, { shape, scope, ...env }),
     nodes: (services) => {
       const { before, after } = turnNodes({ first: plan.entry });
       const own = plan.nodes.map((node) => graphNode(node, { shape, scope, services, plan }));
@@ -139,19 +141,25 @@ function graphName(target: string): string {
 function workflowAttempts(
   spec: AgentSpec,
   plan: WorkflowPlan,
-  { flow, nodes }: WorkflowShape,
-  scope: Scope,
+  made: {
+    readonly shape: WorkflowShape;
+    readonly scope: Scope;
+    readonly clock: Clock;
+    readonly ids: IdSource;
+  },
 ): AttemptShape {
+  const { flow, nodes } = made.shape;
+  const { scope, clock, ids } = made;
   const output = plan.output === null ? null : templateValue(plan.output, scope);
   return {
-    begin(_state, run) {
+    begin() {
       const entry = nodes.get(plan.entry);
       const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
       const branch: Branch = {
-        id: run.parts.ids(),
+        id: ids(),
         at: plan.entry,
         from: "",
-        since: run.parts.clock.now().toISOString(),
+        since: clock.now().toISOString(),
         last: null,
         steps: [],
         open: [],

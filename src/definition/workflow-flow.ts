@@ -1,4 +1,3 @@
-import { endOfWorkflow } from "../state/branch.ts";
 import type { WorkflowGraph } from "./workflow-schema.ts";
 
 /**
@@ -6,7 +5,7 @@ import type { WorkflowGraph } from "./workflow-schema.ts";
  * point, edges as written) closes a loop; without those edges the graph has an order, and "forward" means along it.
  */
 export interface WorkflowFlow {
-  /** Names and {@link endOfWorkflow} in forward order: every edge that closes no loop leads to a later one. */
+  /** Names and `END` in forward order: every edge that closes no loop leads to a later one. */
   readonly order: readonly string[];
   /** Every node that may be next, each once, loops included. */
   readonly targets: (name: string) => readonly string[];

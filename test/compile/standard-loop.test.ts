@@ -43,6 +43,7 @@ describe("the standard loop", () => {
       turn_number: 0,
       attempt_number: 0,
       step_index: 0,
+      node: "reason",
       timestamp: "2026-01-01T00:00:00.000Z",
       mode: "fast",
       thought: "I ask twice.",

@@ -1,5 +1,4 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { END } from "@langchain/langgraph";
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/event.ts";
@@ -14,7 +13,7 @@ export interface NodeResult {
   readonly update: Omit<GraphUpdate, "turn">;
   readonly turn?: Partial<TurnState>;
   /** An empty list where this branch of the run goes no further. */
-  readonly goto: string | readonly string[] | typeof END;
+  readonly goto: string | readonly string[];
 }
 
 /** What a node's body has at hand beside the state. */

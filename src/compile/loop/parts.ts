@@ -4,9 +4,8 @@ import type { ToolForm } from "../../context/step-messages.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
-import type { GraphState, RunContext } from "../../state/channels.ts";
+import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { Draft } from "../../state/turn.ts";
-import type { NodeResult, NodeRun } from "./node-body.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
 export interface LoopParts {
@@ -38,9 +37,9 @@ export interface Thinker {
 /** What lies between `plan` and `reflect`. */
 export interface AttemptShape {
   /** How an attempt begins. */
-  begin(state: GraphState, run: NodeRun): Pick<NodeResult, "update" | "goto">;
+  begin(): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
   /** What an attempt has come to; null while it is still under way on another branch. */
-  draft(state: GraphState, run: NodeRun): Draft | null;
+  draft(state: GraphState): Draft | null;
 }
 
 /** The nodes of the standard loop, named for the lifecycle. */

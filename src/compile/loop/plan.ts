@@ -10,7 +10,7 @@ export const plan: NodeBody = async (state, run) => {
   const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   run.emit({ type: "status", status: "PLANNING" });
-  const begun = parts.attempts.begin(state, run);
+  const begun = parts.attempts.begin();
   const update = { ...begun.update, attempt, status };
   if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
   const model = await parts.thinker.model(run.context);

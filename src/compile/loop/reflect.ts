@@ -12,7 +12,7 @@ import { judge } from "./reflection.ts";
 
 /** Judges an attempt's draft: schema, `validate`, and in deep mode the model. Refused, the next attempt begins. */
 export const reflect: NodeBody = async (state, run) => {
-  const draft = run.parts.attempts.draft(state, run);
+  const draft = run.parts.attempts.draft(state);
   if (draft === null) return { update: {}, goto: [] };
   run.emit({ type: "status", status: "REFLECTING" });
   const { output, errors } = await checkDraft(draft, state, run.parts);

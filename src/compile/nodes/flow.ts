@@ -26,7 +26,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
   const targetsOf = new Map(plan.nodes.map((node) => [node.name, possibleTargets(node)]));
   const recorders = new Set(plan.nodes.filter(makesRecord).map(({ name }) => name));
 
-  const place = new Map(plan.order.map((name, index) => [name, index]));
+  const rank = new Map(plan.order.map((name, index) => [name, index]));
   const isBefore = (at: string, target: string) =>
     at !== target && waits.get(target)?.has(at) === true;
   const isHeld = (name: string, branches: readonly Branch[]) =>
@@ -35,7 +35,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
   const isReleased = (name: string, branches: readonly Branch[]) =>
     branches.every(
       ({ at }) =>
-        isHeld(at, branches) && (at === name || (place.get(at) ?? 0) > (place.get(name) ?? 0)),
+        isHeld(at, branches) && (at === name || (rank.get(at) ?? 0) > (rank.get(name) ?? 0)),
     );
   const mustWait = (name: string, branches: readonly Branch[]) =>
     isHeld(name, branches) && (plan.loopsNest || !isReleased(name, branches));

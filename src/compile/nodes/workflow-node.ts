@@ -6,7 +6,7 @@ import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { isTerminal, transition, type Status } from "../../state/lifecycle.ts";
 import { tierPatch } from "../../state/tier-patch.ts";
-import { turnSteps, type Draft } from "../../state/turn.ts";
+import { turnSteps } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { NoRouteError } from "../errors.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
@@ -224,7 +224,7 @@ function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): Grap
     return [tier, patch] as const;
   });
   const changes = Object.fromEntries(patches.filter(([, patch]) => patch !== null));
-  return changes as GraphUpdate;
+  return changes;
 }
 
 /** The update without its whole tiers, and with the record of calls that nobody runs. */
