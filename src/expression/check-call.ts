@@ -1,7 +1,7 @@
 import type { CelFunc } from "@bufbuild/cel";
 import { nearestName } from "../nearest-name.ts";
-import type { Checking } from "./check.ts";
-import { functionNames, overloadsOf } from "./environment.ts";
+import type { Checking } from "./checking.ts";
+import { functionNames, overloads } from "./environment.ts";
 import { operators } from "./numbers.ts";
 import { patternProblem } from "./pattern-problem.ts";
 import { literalString } from "./references.ts";
@@ -22,6 +22,11 @@ type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 
 /** The type of a call or an operation. */
 export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType {
+  const example = macroExamples.get(call.function);
+  if (example !== undefined) {
+    checking.report(expr, `${call.function}() is written ${example}`);
+    return anyType;
+  }
   const target = call.target && checking.typeOf(call.target);
   const args = call.args.map(checking.typeOf);
   switch (call.function) {
@@ -39,14 +44,14 @@ export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType
       if (args.length === 1) return anyType;
   }
   const symbol = operators.get(call.function);
-  const overloads = overloadsOf(call.function);
-  const fitting = overloads.filter((overload) => accepts(overload, target, args));
+  const known = overloads.get(call.function) ?? [];
+  const fitting = known.filter((overload) => accepts(overload, target, args));
   if (fitting.length > 0) {
     if (call.function === "matches") checkPattern(checking, call.args.at(-1));
     return resultType(call.function, fitting, args);
   }
   if (symbol !== undefined) checking.report(expr, describeOperands(symbol, args));
-  else checking.report(expr, ...describeCall(call.function, overloads, target, args));
+  else checking.report(expr, ...describeCall(call.function, known, target, args));
   return anyType;
 }
 
@@ -117,38 +122,35 @@ function checkPattern(checking: Checking, pattern: Expr | undefined): void {
 }
 
 function describeOperands(symbol: string, args: readonly ValueType[]): string {
-  return `"${symbol}" does not take ${args.map(nameOf).join(" and ")}`;
+  const named = args.filter((arg) => arg.kind !== "any").map(nameOf);
+  return `"${symbol}" does not take ${named.join(" and ")}`;
 }
 
 function describeCall(
   name: string,
-  overloads: readonly CelFunc[],
+  known: readonly CelFunc[],
   target: ValueType | undefined,
   args: readonly ValueType[],
 ): [message: string, suggestion?: string] {
-  if (overloads.length === 0) {
-    if (name === "has") return ["has() needs a field, as in has(a.b)"];
-    if (macros.has(name))
-      return [`${name}() needs a list, a name and a condition, as in ${macros.get(name)}`];
-    const near = nearestName(name, [...functionNames, ...macros.keys(), "has"]);
-    return near === undefined
-      ? [`unknown function "${name}"`]
-      : [`unknown function "${name}"`, near];
+  if (known.length === 0) {
+    const near = nearestName(name, [...functionNames, ...macroExamples.keys()]);
+    const message = `unknown function "${name}"`;
+    return near === undefined ? [message] : [message, near];
   }
-  const taken = args.length === 0 ? "no arguments" : args.map(nameOf).join(", ");
-  const form = overloads.some(
-    (overload) => (overload.target === undefined) === (target === undefined),
-  );
-  if (!form)
+  if (known.every((overload) => (overload.target === undefined) !== (target === undefined)))
     return [
       target === undefined
         ? `write x.${name}(…), not ${name}(x, …)`
         : `write ${name}(x), not x.${name}()`,
     ];
-  return [`${target === undefined ? "" : `${nameOf(target)}.`}${name}() does not take ${taken}`];
+  const taken = args.length === 0 ? "no arguments" : args.map(nameOf).join(" and ");
+  const owner = target === undefined ? "" : ` of ${nameOf(target)}`;
+  return [`${name}()${owner} does not take ${taken}`];
 }
 
-const macros: ReadonlyMap<string, string> = new Map([
+/** What the parser expands before it is checked. Where one is left, it was not written like this. */
+const macroExamples: ReadonlyMap<string, string> = new Map([
+  ["has", "has(a.b)"],
   ["all", "list.all(x, x > 0)"],
   ["exists", "list.exists(x, x > 0)"],
   ["exists_one", "list.exists_one(x, x > 0)"],

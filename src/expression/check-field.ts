@@ -1,5 +1,5 @@
 import { nearestName } from "../nearest-name.ts";
-import type { Checking } from "./check.ts";
+import type { Checking } from "./checking.ts";
 import { listNames } from "./list-names.ts";
 import { literalString, pathOf } from "./references.ts";
 import { anyType, familyOf, mayBe, nameOf } from "./static-type.ts";
@@ -8,8 +8,8 @@ import type { ValueType } from "./value-type.ts";
 
 interface FieldAccess {
   readonly operand: ValueType;
-  /** What is read from, as it is written, where it is that simple. */
-  readonly path: string | undefined;
+  /** The part that is read from. */
+  readonly owner: Expr | undefined;
   readonly name: string;
 }
 
@@ -17,7 +17,7 @@ interface FieldAccess {
 export function checkField(
   checking: Checking,
   expr: Expr,
-  { operand, path, name }: FieldAccess,
+  { operand, owner, name }: FieldAccess,
 ): ValueType {
   switch (operand.kind) {
     case "any":
@@ -29,15 +29,17 @@ export function checkField(
       if (operand.open) return anyType;
       const known = Object.keys(operand.fields);
       const there = known.length === 0 ? "which has none" : `which has ${listNames(known)}`;
-      const owner = path === undefined ? "" : ` of ${path}`;
-      checking.report(expr, `unknown field "${name}"${owner}, ${there}`, nearestName(name, known));
+      const path = pathText(owner);
+      const of = path === undefined ? "" : ` of ${path}`;
+      checking.report(expr, `unknown field "${name}"${of}, ${there}`, nearestName(name, known));
       return anyType;
     }
-    default: {
-      const owner = path === undefined ? "this" : path;
-      checking.report(expr, `${owner} is ${nameOf(operand)} and has no field "${name}"`);
+    default:
+      checking.report(
+        expr,
+        `${pathText(owner) ?? "this"} is ${nameOf(operand)} and has no field "${name}"`,
+      );
       return anyType;
-    }
   }
 }
 
@@ -60,6 +62,9 @@ export function checkIndex(checking: Checking, expr: Expr, args: readonly Expr[]
   if (!mayBe(key, "string", "number", "bool"))
     checking.report(expr, `a map is read by a string, not by ${nameOf(key)}`);
   if (name === undefined) return operand.kind === "map" ? operand.of : anyType;
-  const path = target && pathOf(target)?.join(".");
-  return checkField(checking, expr, { operand, path, name });
+  return checkField(checking, expr, { operand, owner: target, name });
+}
+
+function pathText(expr: Expr | undefined): string | undefined {
+  return expr && pathOf(expr)?.join(".");
 }

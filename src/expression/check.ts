@@ -1,10 +1,9 @@
 import { checkCall } from "./check-call.ts";
 import { checkField, checkIndex } from "./check-field.ts";
-import { limits } from "./limits.ts";
+import type { Checking, Scope } from "./checking.ts";
 import { listNames } from "./list-names.ts";
 import { nearestName } from "../nearest-name.ts";
 import type { ExpressionProblem } from "./problem.ts";
-import { pathOf } from "./references.ts";
 import {
   anyType,
   boolType,
@@ -16,20 +15,8 @@ import {
   unite,
 } from "./static-type.ts";
 import type { Expr, Syntax } from "./syntax.ts";
+import { treeProblem } from "./tree-bounds.ts";
 import type { ValueType } from "./value-type.ts";
-
-/** Variables of an expression by name. */
-export interface Scope {
-  readonly [variable: string]: ValueType;
-}
-
-/** What the parts of the checker share. */
-export interface Checking {
-  readonly scope: Scope;
-  readonly report: (expr: Expr, message: string, suggestion?: string) => void;
-  /** The type of a part, which is checked by this. */
-  readonly typeOf: (expr: Expr | undefined) => ValueType;
-}
 
 /** Names of CEL's types, which `type(x) == string` compares with. */
 const typeNames = new Set("int uint double bool string bytes list map null_type type".split(" "));
@@ -49,35 +36,22 @@ export function checkExpression(
       return;
     problems.push({ message, offset, ...(suggestion !== undefined && { suggestion }) });
   };
-  const type = new Checker(scope, report).typeOf(root);
+  const tooLarge = treeProblem(root);
+  if (tooLarge !== undefined) report(tooLarge.expr, tooLarge.message);
+  const type = tooLarge === undefined ? new Checker(scope, report).typeOf(root) : anyType;
   return { type, problems };
 }
 
 class Checker implements Checking {
-  #nodes = 0;
-  #depth = 0;
-  #comprehensions = 0;
   #local = new Map<string, ValueType>();
-  #full = false;
 
   constructor(
-    readonly scope: Scope,
+    private readonly scope: Scope,
     readonly report: Checking["report"],
   ) {}
 
-  readonly typeOf = (expr: Expr | undefined): ValueType => {
-    if (expr === undefined || this.#full) return anyType;
-    this.#nodes += 1;
-    if (this.#nodes > limits.nodes || this.#depth >= limits.depth) {
-      this.#full = true;
-      this.report(expr, "the expression is too large");
-      return anyType;
-    }
-    this.#depth += 1;
-    const type = this.#typeOf(expr);
-    this.#depth -= 1;
-    return type;
-  };
+  readonly typeOf = (expr: Expr | undefined): ValueType =>
+    expr === undefined ? anyType : this.#typeOf(expr);
 
   #typeOf(expr: Expr): ValueType {
     const { case: kind, value } = expr.exprKind;
@@ -88,8 +62,7 @@ class Checker implements Checking {
         return this.#variable(expr, value.name);
       case "selectExpr": {
         const operand = this.typeOf(value.operand);
-        const path = value.operand && pathOf(value.operand)?.join(".");
-        const type = checkField(this, expr, { operand, path, name: value.field });
+        const type = checkField(this, expr, { operand, owner: value.operand, name: value.field });
         return value.testOnly ? boolType : type;
       }
       case "callExpr":
@@ -174,17 +147,10 @@ class Checker implements Checking {
         expr,
         `all, exists, map and filter go through a list or a map, not ${nameOf(range)}`,
       );
-    this.#comprehensions += 1;
-    if (this.#comprehensions > limits.comprehensions)
-      this.report(
-        expr,
-        `all, exists, map and filter are nested more than ${limits.comprehensions} deep`,
-      );
     const outer = this.#local;
     this.#local = new Map(outer).set(loop.accuVar, anyType).set(loop.iterVar, itemType(range));
     const step = this.typeOf(loop.loopStep);
     this.#local = outer;
-    this.#comprehensions -= 1;
     if (loop.accuInit?.exprKind.case === "listExpr")
       return step.kind === "list" ? step : { kind: "list", of: anyType };
     return boolType;

@@ -16,6 +16,12 @@ const known: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
   ],
   [/divide by zero$|modulus by zero$/, () => "division by zero"],
   [/overflow/, () => "the whole number is too large"],
+  [/^Failed to parse timestamp/, () => "the string is not a time, such as 2026-01-31T08:00:00Z"],
+  [/^Unable to convert string '.*' to bool/s, () => "the string is neither true nor false"],
+  [
+    /^Error converting .* to IANA timezone (.*)$/s,
+    (zone) => `${JSON.stringify(zone)} is not a time zone`,
+  ],
   [/^unsupported key type$/, () => "a key is a string, a whole number or a boolean"],
   [/^map key conflict: (.*)$/s, (key) => `the key ${JSON.stringify(key)} is there twice`],
   [/^error parsing regexp: (.*)$/s, (reason) => `the regular expression is not valid: ${reason}`],
@@ -43,8 +49,9 @@ function describeOverload(name: string, types: string): string {
   if (name === "_?_:_") return `the condition is ${args.join(", ")}, not true or false`;
   const symbol = operators.get(name);
   if (symbol !== undefined) return `"${symbol}" does not take ${args.join(" and ")}`;
-  const taken = args.length === 0 ? "no arguments" : args.join(", ");
-  return `${target === undefined ? "" : `${nameOfCel(target)}.`}${name}() does not take ${taken}`;
+  const taken = args.length === 0 ? "no arguments" : args.join(" and ");
+  const owner = target === undefined ? "" : ` of ${nameOfCel(target)}`;
+  return `${name}()${owner} does not take ${taken}`;
 }
 
 function splitTypes(types: string): string[] {

@@ -1,4 +1,12 @@
-import { celEnv, celError, type CelEnv, type CelFunc, type CelValue } from "@bufbuild/cel";
+import {
+  celEnv,
+  celError,
+  isCelError,
+  type CelEnv,
+  type CelFunc,
+  type CelResult,
+  type CelValue,
+} from "@bufbuild/cel";
 import { spend } from "./budget.ts";
 import { Refusal, boundLength, functions } from "./functions.ts";
 import { limits } from "./limits.ts";
@@ -13,10 +21,10 @@ const metered: ReadonlyMap<string, FuncGroup> = new Map(
   Array.from(standard.funcs, ({ name }) => [name, meter(name)] as const),
 );
 
-/** Every overload of a function, for checking calls; none when there is no such function. */
-export function overloadsOf(name: string): readonly CelFunc[] {
-  return [...(metered.get(name) ?? [])];
-}
+/** Every overload of each function, for checking calls. */
+export const overloads: ReadonlyMap<string, readonly CelFunc[]> = new Map(
+  Array.from(metered, ([name, group]) => [name, [...group]]),
+);
 
 /** Functions that people can call by name. */
 export const functionNames: readonly string[] = [...metered.keys()].filter((name) =>
@@ -39,14 +47,17 @@ function meter(name: string): FuncGroup {
       return celError(thrown, id);
     }
     const result = group.call(id, target, args);
-    if (result !== undefined) return bounded(result, id);
+    if (result !== undefined) return checked(result, id);
     const mixed = withMixedNumbers(name, args);
-    return mixed && group.call(id, target, mixed);
+    return mixed && checked(group.call(id, target, mixed), id);
   };
   return Object.create(group, { call: { value: call } }) as FuncGroup;
 }
 
-function bounded<T>(result: T, id: number) {
+/** Bounds a result, and gives an error the place of the call where the library did not. */
+function checked(result: CelResult | undefined, id: number): CelResult | undefined {
+  if (isCelError(result) && result.exprId === undefined)
+    return celError(new Error(result.message, { cause: result.cause }), id);
   try {
     if (typeof result === "string") boundLength(result.length);
     return result;

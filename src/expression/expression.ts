@@ -1,6 +1,7 @@
 import { isCelError, plan, type CelInput } from "@bufbuild/cel";
 import { LimitReached, withBudget } from "./budget.ts";
-import { checkExpression, type Scope } from "./check.ts";
+import { checkExpression } from "./check.ts";
+import type { Scope } from "./checking.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { environment } from "./environment.ts";
 import { ExpressionError } from "./errors.ts";
@@ -9,11 +10,12 @@ import { celOfJson } from "./json-value.ts";
 import { meterComprehensions } from "./meter-comprehensions.ts";
 import { explainMinusNames } from "./minus-names.ts";
 import type { Compiled } from "./problem.ts";
+import { placeOfFailure } from "./place-of-failure.ts";
 import { referencesOf } from "./references.ts";
 import { mayBe, nameOf } from "./static-type.ts";
 import { parseExpression, type Syntax } from "./syntax.ts";
 
-export type { Scope } from "./check.ts";
+export type { Scope } from "./checking.ts";
 
 /** A compiled CEL expression. */
 export interface Expression {
@@ -66,7 +68,11 @@ function expressionOf(
 
   const evaluate: Expression["evaluate"] = (values) => {
     const result = run(bindingsOf(variables, values));
-    if (isCelError(result)) throw fail(describeFailure(result.message), result.exprId, result);
+    if (isCelError(result)) {
+      const { message, exprId } = result;
+      const place = exprId === undefined ? undefined : placeOfFailure(root, exprId, message);
+      throw fail(describeFailure(message), place, result);
+    }
     const json = jsonOfCel(result);
     if (expected === "bool" && typeof json !== "boolean")
       throw fail(`this gives ${describeJson(json)}, not true or false`, undefined);

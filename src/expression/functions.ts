@@ -73,7 +73,7 @@ export const functions: CelFunc[] = [
 
 function sizeOf(range: CelValue): number {
   if (typeof range !== "object" || range === null || !("size" in range)) return 0;
-  return Number(range.size);
+  return range.size;
 }
 
 function nonZero(divisor: number): number {
@@ -100,7 +100,7 @@ function doubleOfString(text: string): number {
 }
 
 function replace(text: string, from: string, to: string): string {
-  const parts = from === "" ? ["", ...text, ""] : text.split(from);
+  const parts = from === "" ? ["", ...Array.from(text), ""] : text.split(from);
   spend(parts.length);
   boundLength(text.length + (parts.length - 1) * (to.length - from.length));
   return parts.join(to);

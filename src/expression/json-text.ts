@@ -1,12 +1,14 @@
 /**
  * A JSON value inside a text: strings as they are, null as nothing, other values as JSON. Undefined when that takes more
  * than `limit` characters, which is found out before the JSON is made.
+ *
+ * @throws RangeError or TypeError when it is nested too deeply, or no JSON
  */
 export function jsonText(value: unknown, limit: number): string | undefined {
   if (value === null) return "";
   if (typeof value === "string") return value.length > limit ? undefined : value;
   if (leftAfter(value, limit) < 0) return undefined;
-  const text = JSON.stringify(value);
+  const text = JSON.stringify(value) ?? "";
   return text.length > limit ? undefined : text;
 }
 

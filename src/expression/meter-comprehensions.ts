@@ -1,3 +1,4 @@
+import { childrenOf } from "./children.ts";
 import { itemsFunction } from "./functions.ts";
 import type { Expr } from "./syntax.ts";
 
@@ -6,32 +7,9 @@ import type { Expr } from "./syntax.ts";
  * `@items`, a name that nobody can write. Changes the tree, which nobody else uses once it is checked.
  */
 export function meterComprehensions(expr: Expr): Expr {
+  childrenOf(expr).forEach(meterComprehensions);
   const { case: kind, value } = expr.exprKind;
-  switch (kind) {
-    case "selectExpr":
-      if (value.operand) meterComprehensions(value.operand);
-      break;
-    case "callExpr":
-      if (value.target) meterComprehensions(value.target);
-      value.args.forEach(meterComprehensions);
-      break;
-    case "listExpr":
-      value.elements.forEach(meterComprehensions);
-      break;
-    case "structExpr":
-      for (const { keyKind, value: entry } of value.entries) {
-        if (keyKind.case === "mapKey") meterComprehensions(keyKind.value);
-        if (entry) meterComprehensions(entry);
-      }
-      break;
-    case "comprehensionExpr":
-      if (value.iterRange) {
-        meterComprehensions(value.iterRange);
-        value.iterRange = callItems(value.iterRange);
-      }
-      if (value.loopStep) meterComprehensions(value.loopStep);
-      break;
-  }
+  if (kind === "comprehensionExpr" && value.iterRange) value.iterRange = callItems(value.iterRange);
   return expr;
 }
 

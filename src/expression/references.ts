@@ -1,3 +1,4 @@
+import { childrenOf } from "./children.ts";
 import type { Expr } from "./syntax.ts";
 
 /**
@@ -19,30 +20,13 @@ function collect(expr: Expr, local: ReadonlySet<string>, report: Report): void {
     return;
   }
   const { case: kind, value } = expr.exprKind;
-  switch (kind) {
-    case "selectExpr":
-      if (value.operand) collect(value.operand, local, report);
-      return;
-    case "callExpr":
-      for (const part of value.target ? [value.target, ...value.args] : value.args)
-        collect(part, local, report);
-      return;
-    case "listExpr":
-      for (const element of value.elements) collect(element, local, report);
-      return;
-    case "structExpr":
-      for (const { keyKind, value: entry } of value.entries) {
-        if (keyKind.case === "mapKey") collect(keyKind.value, local, report);
-        if (entry) collect(entry, local, report);
-      }
-      return;
-    case "comprehensionExpr": {
-      if (value.iterRange) collect(value.iterRange, local, report);
-      const inside = new Set([...local, value.accuVar, value.iterVar]);
-      if (value.loopStep) collect(value.loopStep, inside, report);
-      return;
-    }
+  if (kind !== "comprehensionExpr") {
+    for (const child of childrenOf(expr)) collect(child, local, report);
+    return;
   }
+  if (value.iterRange) collect(value.iterRange, local, report);
+  const inside = new Set([...local, value.accuVar, value.iterVar]);
+  if (value.loopStep) collect(value.loopStep, inside, report);
 }
 
 /** `a.b["c"]` as `["a", "b", "c"]`; undefined for what is not literal all along. */
@@ -65,4 +49,11 @@ export function literalString(expr: Expr): string | undefined {
   if (expr.exprKind.case !== "constExpr") return undefined;
   const { constantKind } = expr.exprKind.value;
   return constantKind.case === "stringValue" ? constantKind.value : undefined;
+}
+
+/** A literal as the library's messages write it; undefined for what is computed. */
+export function literalOf(expr: Expr): string | undefined {
+  if (expr.exprKind.case !== "constExpr") return undefined;
+  const { value } = expr.exprKind.value.constantKind;
+  return typeof value === "object" ? undefined : String(value);
 }

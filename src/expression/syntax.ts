@@ -22,12 +22,21 @@ export function parseExpression(source: string): Compiled<Syntax> {
     const positions = sourceInfo?.positions ?? {};
     return {
       ok: true,
-      value: { root: expr, offsetOf: (id) => positions[id.toString()] ?? 0 },
+      value: {
+        root: expr,
+        offsetOf: (id) => unitsBefore(source, positions[id.toString()] ?? 0),
+      },
     };
   } catch (thrown) {
     if (thrown instanceof RangeError) return refuse("the expression is nested too deeply", 0);
     return { ok: false, problems: [syntaxProblem(source, thrown)] };
   }
+}
+
+/** The library counts places in characters, JavaScript in UTF-16 units. */
+function unitsBefore(source: string, characters: number): number {
+  if (!/[\ud800-\udbff]/.test(source)) return characters;
+  return Array.from(source).slice(0, characters).join("").length;
 }
 
 function refuse(message: string, offset: number): Compiled<never> {
@@ -62,7 +71,7 @@ function syntaxProblem(source: string, thrown: unknown): ExpressionProblem {
   const before = source.slice(Math.max(0, offset - 1), offset);
   const hint = hints.find(([start]) => start.test(rest));
   if (hint !== undefined) return { message: hint[1], offset };
-  if (/^==/.test(rest) && /[=!]/.test(before))
+  if (rest.startsWith("==") && /[=!]/.test(before))
     return { message: `write "${before}=" to compare`, offset: offset - 1 };
   const token = /^(?:\w+|[^\w\s()[\]{}"']+|\S)/u.exec(rest)?.[0];
   if (token === undefined) return { message: "the expression ends too early", offset };

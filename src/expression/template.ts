@@ -64,16 +64,26 @@ function renderText(parts: readonly Part[], values: Readonly<Record<string, unkn
       text += part;
       continue;
     }
-    const value = jsonText(part.evaluate(values), limits.stringLength - text.length);
-    if (value === undefined)
-      throw new ExpressionError(
-        part.source,
-        0,
-        `the text with this would have more than ${limits.stringLength} characters`,
-      );
-    text += value;
+    text += textOf(part, values, limits.stringLength - text.length);
   }
   return text;
+}
+
+function textOf(
+  part: Expression,
+  values: Readonly<Record<string, unknown>>,
+  limit: number,
+): string {
+  const value = part.evaluate(values);
+  let text: string | undefined;
+  try {
+    text = jsonText(value, limit);
+  } catch (cause) {
+    throw new ExpressionError(part.source, 0, "this cannot be written as JSON", { cause });
+  }
+  if (text !== undefined) return text;
+  const problem = `the text would have more than ${limits.stringLength} characters with this`;
+  throw new ExpressionError(part.source, 0, problem);
 }
 
 /** Paths without those that stand there already. */
