@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../../clock.ts";
 import { TurnTimeoutError } from "../errors.ts";
 
@@ -22,6 +23,8 @@ export function turnSignal(options: {
   const releases: (() => void)[] = [];
   for (const one of outer) {
     if (one === undefined) continue;
+    // One listener for each node that runs at the moment, however wide a workflow fans out.
+    setMaxListeners(0, one);
     const abort = () => controller.abort(one.reason);
     if (one.aborted) abort();
     one.addEventListener("abort", abort, { once: true });
