@@ -27,6 +27,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
   const recorders = new Set(plan.nodes.filter(makesRecord).map(({ name }) => name));
 
   const rank = new Map(plan.order.map((name, index) => [name, index]));
+  rank.set(endOfWorkflow, rank.size);
   const isBefore = (at: string, target: string) =>
     at !== target && waits.get(target)?.has(at) === true;
   const isHeld = (name: string, branches: readonly Branch[]) =>
