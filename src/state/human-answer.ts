@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { errorMessage } from "../errors.ts";
+import { valueSchemaOf } from "./answer-schema.ts";
+import { readCallAnswer, type CallDecisions } from "./call-answer.ts";
+import {
+  expectedForms,
+  isDecisionRecord,
+  problem,
+  readDecision,
+  shown,
+  type Decision,
+  type DecisionForms,
+  type Read,
+} from "./decision.ts";
+import type { HumanRequest, ProposedCall } from "./human-request.ts";
+import { isRecord } from "./is-record.ts";
+
+/** A person's answer as it was understood. What was entered, or edited without more words, is a decision to edit. */
+export type HumanAnswer =
+  | { readonly ok: true; readonly on: "value"; readonly decision: Decision }
+  /** `decisions` has every call that waits. */
+  | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions };
+
+/**
+ * Reads what a person answered. `problem` says what was expected and what came instead; it can be shown to the person,
+ * who is asked again. Never throws.
+ */
+export function checkHumanAnswer(
+  request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
+  answer: unknown,
+): HumanAnswer | { readonly ok: false; readonly problem: string } {
+  if (request.kind === "tool_approval") {
+    const read = readCallAnswer(proposedCalls(request.proposed), answer);
+    return read.ok ? { ok: true, on: "calls", decisions: read.value } : read;
+  }
+  const read = readValueAnswer(request, answer);
+  return read.ok ? { ok: true, on: "value", decision: read.value } : read;
+}
+
+function readValueAnswer(
+  request: Pick<HumanRequest, "kind" | "schema">,
+  answer: unknown,
+): Read<Decision> {
+  const { kind } = request;
+  const forms: DecisionForms = {
+    approves: kind !== "input",
+    edits: kind === "input" ? ["answer", "edit"] : ["edit"],
+    key: "value",
+    check: (value) => checkValue(request, value),
+  };
+  const decided = readDecision(answer, forms);
+  if (decided !== null) return decided;
+  const takesBare = kind !== "approval" && answer !== undefined && !isDecisionRecord(answer);
+  const checked = takesBare ? forms.check(answer) : null;
+  if (checked?.ok === true) return { ok: true, value: { decision: "edit", value: checked.value } };
+  if (checked !== null && kind === "input") return checked;
+  const others = kind === "approval" ? [] : ["the new value itself"];
+  const why = checked === null ? "" : ` ${checked.problem}`;
+  return problem(`Expected ${expectedForms(forms, others)}; got ${shown(answer)}.${why}`);
+}
+
+function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read<unknown> {
+  const schema = valueSchemaOf(request);
+  if (schema === null) return { ok: true, value };
+  try {
+    const parsed = z.fromJSONSchema(schema).safeParse(value);
+    if (parsed.success) return { ok: true, value: parsed.data };
+    const issues = parsed.error.issues.map(({ path, message }) => {
+      return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
+    });
+    return problem(`The value does not fit its schema: ${issues.join("; ")}; got ${shown(value)}.`);
+  } catch (thrown) {
+    // A schema that refers to itself walks as deep as the value goes.
+    return problem(`The value cannot be checked: ${errorMessage(thrown)}.`);
+  }
+}
+
+function proposedCalls(proposed: unknown): readonly Pick<ProposedCall, "id">[] {
+  const list: readonly unknown[] = Array.isArray(proposed) ? proposed : [];
+  return list.flatMap((call) => {
+    const id = isRecord(call) ? call["id"] : undefined;
+    return typeof id === "string" ? [{ id }] : [];
+  });
+}
