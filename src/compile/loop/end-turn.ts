@@ -30,7 +30,7 @@ export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): Node
 
 function cutOffStep(state: GraphState, run: NodeRun, thrown: StratagraphError): GraphUpdate {
   const here = state.branches.filter(({ at }) => at === run.node);
-  const underWay = here.flatMap(({ open }) => open);
+  const underWay = [...here.flatMap(({ open }) => open), ...run.begun];
   const open = underWay.length > 0 ? underWay : (state.current_step ?? []);
   const steps = [open].flat().map((current) => {
     const results = cutOffResults(current, run.ended, thrown);

@@ -50,6 +50,7 @@ export function loopNode(
       context: config.context as RunContext | undefined,
       signal,
       ended: [],
+      begun: [],
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
       async ask(model, request, unseen) {

@@ -3,7 +3,7 @@ import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-mo
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/event.ts";
 import type { HumanRequest } from "../../state/human-request.ts";
-import type { ToolResult } from "../../state/step-record.ts";
+import type { CurrentStep, ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
 import type { LoopParts } from "./parts.ts";
 
@@ -30,6 +30,8 @@ export interface NodeRun {
   readonly signal: AbortSignal;
   /** Results of this node's tool calls so far, kept when the node is cut off. */
   readonly ended: ToolResult[];
+  /** Steps that this node has begun itself, whose records are kept when it is cut off. */
+  readonly begun: CurrentStep[];
   /** Supersteps that LangGraph's recursion limit leaves to this turn, the present one included. */
   readonly superstepsLeft: number;
   /**

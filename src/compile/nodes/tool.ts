@@ -56,6 +56,7 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
       reason: "",
     };
     const current = stepOf(at, call);
+    run.begun.push(current);
     run.emit({ type: "tool_call", step_index: current.step_index, call });
     const ran = await runCalls(plan, at, [call], current.step_index);
     const record = closeStep(current, { results: ran.results, concurrent: false });

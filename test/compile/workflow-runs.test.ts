@@ -1,0 +1,395 @@
+import { MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  compileAgent,
+  defineAgent,
+  defineTool,
+  executeAgent,
+  ToolFailure,
+} from "../../src/index.ts";
+import type { GraphState } from "../../src/state/channels.ts";
+import { repliesByPrompt } from "../helpers/prompt-replies.ts";
+import { testRuntime } from "../helpers/run-agent.ts";
+
+const echo = defineTool({
+  name: "echo",
+  description: "Gives back what it is given.",
+  input_schema: z.object({ text: z.string() }),
+  handler: ({ text }) => `echo ${text}`,
+});
+
+const broken = defineTool({
+  name: "broken",
+  description: "Fails.",
+  input_schema: z.object({}),
+  handler: () => {
+    throw new ToolFailure("the shop is closed");
+  },
+});
+
+describe("a workflow run", () => {
+  it("asks a node again whose answer does not fit its schema", async () => {
+    const agent = defineAgent({
+      name: "extract",
+      output_schema: z.object({ total: z.number() }),
+      workflow_graph: {
+        entry_point: "read",
+        nodes: [
+          {
+            name: "read",
+            type: "llm",
+            config: {
+              prompt: "Read: ${input.message}",
+              output_schema: {
+                type: "object",
+                properties: { total: { type: "number" } },
+                required: ["total"],
+              },
+              writes: "execution.invoice",
+            },
+          },
+        ],
+        edges: [{ from: "read", to: "END" }],
+      },
+    });
+    const { runtime, model } = await testRuntime(['{"total": "12"}', '{"total": 12}']);
+    const result = await executeAgent(agent, { message: "12 EUR" }, { runtime });
+    expect(result).toMatchObject({
+      status: "COMPLETED",
+      output: { total: 12 },
+      state: { execution: { invoice: { total: 12 } } },
+      attempts: [{ attempt_number: 0, errors: [] }],
+    });
+    expect(result.steps.map(({ next_action }) => next_action)).toEqual(["continue", "finish"]);
+    expect(model.read(1).slice(1)).toEqual([
+      "human: 12 EUR",
+      "human: Read: 12 EUR",
+      'ai: {"total": "12"}',
+      expect.stringMatching(/^human: That answer was not accepted:\n- .*total/),
+    ]);
+  });
+
+  it("starts the next attempt at the entry point, with why the answer was refused", async () => {
+    const agent = defineAgent({
+      name: "retry",
+      workflow_graph: {
+        entry_point: "note",
+        nodes: [
+          {
+            name: "note",
+            type: "tool",
+            config: { tool: "echo", args: { text: "at ${attempt_number}" } },
+          },
+          { name: "answer", type: "llm", config: { prompt: "Answer now" } },
+        ],
+        edges: [
+          { from: "note", to: "answer" },
+          { from: "answer", to: "END" },
+        ],
+      },
+      tools: [echo],
+      validate: ({ message }) => (message === "good" ? [] : ["be good"]),
+    });
+    const { runtime, model } = await testRuntime(["bad", "good"]);
+    const result = await executeAgent(agent, { message: "hi" }, { runtime });
+    expect(result.output).toEqual({ message: "good" });
+    expect(result.attempts.map(({ errors }) => errors)).toEqual([["be good"], []]);
+    expect(
+      result.steps.map(({ node, attempt_number, step_index }) => [
+        node,
+        attempt_number,
+        step_index,
+      ]),
+    ).toEqual([
+      ["note", 0, 0],
+      ["answer", 0, 1],
+      ["note", 1, 2],
+      ["answer", 1, 3],
+    ]);
+    expect(model.read(1).slice(-3)).toEqual([
+      "human: Answer now",
+      "ai: bad",
+      "human: That answer was not accepted:\n- be good\nMend these points and answer the request again.",
+    ]);
+  });
+
+  it("answers from what is known when a loop has gone round as often as it may", async () => {
+    const agent = defineAgent({
+      name: "loop",
+      workflow_graph: {
+        entry_point: "draft",
+        nodes: [
+          { name: "draft", type: "llm", config: { prompt: "Draft" } },
+          {
+            name: "check",
+            type: "router",
+            config: { rules: [{ when: "false", choice: "ok" }], default: "again" },
+          },
+        ],
+        edges: [
+          { from: "draft", to: "check" },
+          { from: "check", to: "END", condition: 'nodes.check.choice == "ok"' },
+          { from: "check", to: "draft" },
+        ],
+      },
+      execution_config: { max_iterations: 3 },
+    });
+    const { runtime, model } = await testRuntime(["one", "two", "three", "the best so far"]);
+    const result = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(result).toMatchObject({
+      status: "COMPLETED",
+      incomplete: true,
+      output: { message: "the best so far" },
+    });
+    expect(model.read(3).at(-1)).toMatch(/^human: No more steps are left\./);
+  });
+
+  it("ends a loop that asks no model with the node that went round too often", async () => {
+    const agent = defineAgent({
+      name: "spin",
+      workflow_graph: {
+        entry_point: "a",
+        nodes: [{ name: "a", type: "tool", config: { tool: "echo", args: { text: "x" } } }],
+        edges: [
+          { from: "a", to: "a", condition: "true" },
+          { from: "a", to: "END" },
+        ],
+      },
+      tools: [echo],
+      execution_config: { max_iterations: 2, max_attempts: 1 },
+    });
+    const { runtime } = await testRuntime([]);
+    const { status, failure, steps } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect([status, steps.length]).toEqual(["FAILED", 2]);
+    expect(failure?.message).toBe(
+      'The only attempt failed. attempt 1: node "a" has run 2 times, as often as execution_config.max_iterations allows',
+    );
+  });
+
+  const closed = (edges: { from: string; to: string; condition?: string }[]) =>
+    defineAgent({
+      name: "shop",
+      output_schema: z.object({ said: z.string() }),
+      workflow_graph: {
+        entry_point: "buy",
+        nodes: [
+          { name: "buy", type: "tool", config: { tool: "broken", writes: "execution.bought" } },
+          {
+            name: "sorry",
+            type: "tool",
+            config: { tool: "echo", args: { text: "${nodes.buy.error}" } },
+          },
+        ],
+        edges: [...edges, { from: "buy", to: "sorry" }, { from: "sorry", to: "END" }],
+        output: { said: "${nodes.sorry.result}" },
+      },
+      tools: [echo, broken],
+      execution_config: { max_attempts: 1 },
+    });
+
+  it("ends the attempt when a named tool fails and no edge asks how it went", async () => {
+    const { runtime } = await testRuntime([]);
+    const { status, failure, steps, state } = await executeAgent(
+      closed([]),
+      { message: "" },
+      { runtime },
+    );
+    expect([status, failure?.message]).toEqual([
+      "FAILED",
+      'The only attempt failed. attempt 1: tool "broken" of node "buy" failed: the shop is closed',
+    ]);
+    expect(steps).toMatchObject([{ node: "buy", tool_results: [{ outcome: "failure" }] }]);
+    expect(state.execution).toEqual({});
+  });
+
+  it("goes on after a tool that failed where an edge asks for it", async () => {
+    const agent = closed([{ from: "buy", to: "END", condition: 'nodes.buy.outcome == "success"' }]);
+    const { runtime } = await testRuntime([]);
+    const result = await executeAgent(agent, { message: "" }, { runtime });
+    expect(result.output).toEqual({ said: "echo the shop is closed" });
+  });
+
+  it("keeps a record of calls that the workflow goes past", async () => {
+    const agent = defineAgent({
+      name: "past",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [
+          { name: "ask", type: "llm", config: { prompt: "Ask", tools: "all" } },
+          { name: "run", type: "tool" },
+          { name: "tell", type: "llm", config: { prompt: "Tell" } },
+        ],
+        edges: [
+          { from: "ask", to: "run", condition: "false" },
+          { from: "ask", to: "tell" },
+          { from: "run", to: "ask" },
+          { from: "tell", to: "END" },
+        ],
+      },
+      tools: [echo],
+      execution_config: { max_iterations: 3 },
+    });
+    const { runtime, model } = await testRuntime(
+      repliesByPrompt({ Ask: { calls: [{ name: "echo", args: { text: "x" } }] }, Tell: "told" }),
+    );
+    const { output, steps } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(output).toEqual({ message: "told" });
+    expect(steps[0]?.tool_results).toMatchObject([
+      { name: "echo", outcome: "error", error: "Not run: the workflow went on to tell." },
+    ]);
+    const read = model.requests[1]?.messages ?? [];
+    expect(read.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
+  });
+
+  it("stops the branches beside one that fails", async () => {
+    const ran: string[] = [];
+    const mark = defineTool({
+      name: "mark",
+      description: "Notes that it ran.",
+      input_schema: z.object({ as: z.string() }),
+      handler: ({ as }) => {
+        ran.push(as);
+      },
+    });
+    const agent = defineAgent({
+      name: "beside",
+      output_schema: z.object({}),
+      workflow_graph: {
+        entry_point: "start",
+        nodes: [
+          { name: "start", type: "tool", config: { tool: "mark", args: { as: "start" } } },
+          {
+            name: "left",
+            type: "tool",
+            config: { tool: "mark", args: { as: "${execution.nothing}" } },
+          },
+          { name: "right", type: "tool", config: { tool: "mark", args: { as: "right" } } },
+          { name: "later", type: "tool", config: { tool: "mark", args: { as: "later" } } },
+          { name: "join", type: "tool", config: { tool: "mark", args: { as: "join" } } },
+        ],
+        edges: [
+          { from: "start", to: ["left", "right"] },
+          { from: "right", to: "later" },
+          { from: "later", to: "join" },
+          { from: "left", to: "join" },
+          { from: "join", to: "END" },
+        ],
+        output: {},
+      },
+      tools: [mark],
+    });
+    const { runtime, events, onEvent } = await testRuntime([]);
+    const { status, failure } = await executeAgent(agent, { message: "" }, { runtime, onEvent });
+    expect([status, failure?.cause]).toEqual(["FAILED", "expression"]);
+    expect(ran).toEqual(["start", "right"]);
+    expect(events.filter(({ type }) => type === "done")).toHaveLength(1);
+  });
+
+  it("cancels all branches, and goes on from before when it is resumed", async () => {
+    const stop = new AbortController();
+    let runs = 0;
+    const agent = defineAgent({
+      name: "cancelled",
+      output_schema: z.object({ n: z.number() }),
+      workflow_graph: {
+        entry_point: "start",
+        nodes: [
+          { name: "start", type: "tool", config: { tool: "echo", args: { text: "s" } } },
+          { name: "left", type: "tool", config: { tool: "halt" } },
+          { name: "right", type: "tool", config: { tool: "echo", args: { text: "r" } } },
+          { name: "join", type: "tool", config: { tool: "echo", args: { text: "j" } } },
+        ],
+        edges: [
+          { from: "start", to: ["left", "right"] },
+          { from: "left", to: "join" },
+          { from: "right", to: "join" },
+          { from: "join", to: "END" },
+        ],
+        output: { n: "${nodes.left.result}" },
+      },
+      tools: [
+        echo,
+        defineTool({
+          name: "halt",
+          description: "Cancels the run the first time.",
+          input_schema: z.object({}),
+          handler: () => {
+            runs += 1;
+            if (runs === 1) stop.abort(new Error("enough"));
+            return runs;
+          },
+        }),
+      ],
+    });
+    const { runtime, events, onEvent } = await testRuntime([]);
+    const options = { runtime, threadId: "t", onEvent };
+    const cancelled = await executeAgent(
+      agent,
+      { message: "" },
+      { ...options, signal: stop.signal },
+    );
+    expect(cancelled.status).toBe("CANCELLED");
+    expect(events.filter(({ type }) => type === "done")).toHaveLength(1);
+    const resumed = await executeAgent(agent, null, options);
+    expect([resumed.status, resumed.output]).toEqual(["COMPLETED", { n: 2 }]);
+  });
+
+  it("fails a turn that takes longer than it may, with the call that was cut off", async () => {
+    const agent = defineAgent({
+      name: "slow",
+      output_schema: z.object({}),
+      workflow_graph: {
+        entry_point: "wait",
+        nodes: [{ name: "wait", type: "tool", config: { tool: "wait" } }],
+        edges: [{ from: "wait", to: "END" }],
+        output: {},
+      },
+      execution_config: { timeout_seconds: 2 },
+      tools: [
+        defineTool({
+          name: "wait",
+          description: "Waits.",
+          input_schema: z.object({}),
+          handler: () => {
+            clock.advance(2_000);
+            return new Promise(() => {});
+          },
+        }),
+      ],
+    });
+    const { runtime, clock } = await testRuntime([]);
+    const { status, failure, steps } = await executeAgent(agent, { message: "" }, { runtime });
+    expect([status, failure?.cause]).toEqual(["FAILED", "turn_timeout"]);
+    expect(steps).toMatchObject([{ node: "wait", tool_results: [{ outcome: "timeout" }] }]);
+  });
+
+  it("keeps the conversation to what people said and were answered", async () => {
+    const agent = defineAgent({
+      name: "talk",
+      workflow_graph: {
+        entry_point: "inner",
+        nodes: [
+          { name: "inner", type: "llm", config: { prompt: "Think" } },
+          { name: "outer", type: "llm", config: { prompt: "Speak" } },
+        ],
+        edges: [
+          { from: "inner", to: "outer" },
+          { from: "outer", to: "END" },
+        ],
+      },
+    });
+    const { runtime } = await testRuntime(repliesByPrompt({ Think: "hm", Speak: "hello" }), {
+      checkpointer: new MemorySaver(),
+    });
+    const graph = await compileAgent(agent, runtime);
+    const thread = { configurable: { thread_id: "t" } };
+    await graph.invoke({ input: { message: "hi" } }, thread);
+    await graph.invoke({ input: { message: "again" } }, thread);
+    const { values } = await graph.getState(thread);
+    const { messages, branches, steps, nodes, turn_number } = values as GraphState;
+    expect(messages.map((message) => message.text)).toEqual(["hi", "hello", "again", "hello"]);
+    expect([branches, steps.length, turn_number]).toEqual([[], 4, 1]);
+    expect(Object.keys(nodes)).toEqual(["inner", "outer"]);
+  });
+});
