@@ -31,7 +31,7 @@ export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType
   const args = call.args.map(checking.typeOf);
   switch (call.function) {
     case "_?_:_":
-      return checkCondition(checking, expr, args);
+      return checkCondition(checking, call, args);
     case "_&&_":
     case "_||_":
       return checkLogic(checking, call, args);
@@ -82,11 +82,12 @@ function resultType(
 
 function checkCondition(
   checking: Checking,
-  expr: Expr,
+  call: Call,
   [condition = anyType, then = anyType, otherwise = anyType]: readonly ValueType[],
 ): ValueType {
-  if (!mayBe(condition, "bool"))
-    checking.report(expr, `the condition is ${nameOf(condition)}, not true or false`);
+  const [part] = call.args;
+  if (part && !mayBe(condition, "bool"))
+    checking.report(part, `the condition is ${nameOf(condition)}, not true or false`);
   if (then.kind === "list" && otherwise.kind === "any") return then;
   return unite(then, otherwise);
 }

@@ -135,7 +135,7 @@ class Checker implements Checking {
       if (typeof name !== "string") open = true;
       fields.push([typeof name === "string" ? name : "", this.typeOf(value)]);
     }
-    if (open) return { kind: "map", of: anyType };
+    if (open) return anyType;
     return { kind: "object", fields: Object.fromEntries(fields), open: false };
   }
 

@@ -6,6 +6,7 @@ import {
   listType,
   mapType,
   type CelFunc,
+  type CelList,
   type CelValue,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
@@ -25,7 +26,7 @@ export const itemsFunction = "@items";
 export class Refusal extends Error {}
 
 /** String functions of the library whose results we cannot bound, or that we have replaced. */
-const leftOut = new Set(["format", "strings.quote", "replace", "join", "split"]);
+const leftOut = new Set(["format", "strings.quote", "replace", "split", "join"]);
 
 /** What is added to CEL's standard functions, or replaces them: each is bounded by `spend`. */
 export const functions: CelFunc[] = [
@@ -54,10 +55,14 @@ export const functions: CelFunc[] = [
   celMethod("replace", STRING, [STRING, STRING], STRING, function (from, to) {
     return replace(this, from, to);
   }),
+  celMethod("replace", STRING, [STRING, STRING, INT], STRING, function (from, to, most) {
+    return replace(this, from, to, Number(most));
+  }),
   celMethod("split", STRING, [STRING], list, function (separator) {
-    const parts = separator === "" ? Array.from(this) : this.split(separator);
-    spend(parts.length);
-    return celList(parts);
+    return split(this, separator);
+  }),
+  celMethod("split", STRING, [STRING, INT], list, function (separator, most) {
+    return split(this, separator, Number(most));
   }),
   celMethod("join", list, [], STRING, function () {
     return join(this, "");
@@ -99,11 +104,23 @@ function doubleOfString(text: string): number {
   throw new Refusal("the string is not a number");
 }
 
-function replace(text: string, from: string, to: string): string {
+/** At most `most` parts, the last with all that is left; no limit when that is negative. */
+function split(text: string, separator: string, most = -1): CelList {
+  const parts = separator === "" ? Array.from(text) : text.split(separator);
+  spend(parts.length);
+  if (most >= 0 && parts.length > most)
+    parts.splice(most - 1, parts.length, parts.slice(most - 1).join(separator));
+  return celList(most === 0 ? [] : parts);
+}
+
+/** Replaces the first `most`, all when that is negative. */
+function replace(text: string, from: string, to: string, most = -1): string {
   const parts = from === "" ? ["", ...Array.from(text), ""] : text.split(from);
   spend(parts.length);
-  boundLength(text.length + (parts.length - 1) * (to.length - from.length));
-  return parts.join(to);
+  const replaced = most < 0 ? parts.length - 1 : Math.min(most, parts.length - 1);
+  boundLength(text.length + replaced * (to.length - from.length));
+  const first = parts.slice(0, replaced + 1).join(to);
+  return [first, ...parts.slice(replaced + 1)].join(from);
 }
 
 function join(elements: Iterable<CelValue>, separator: string): string {

@@ -6,8 +6,8 @@ export const limits = {
   nesting: 32,
   /** Levels of the syntax tree: `a + b + c` has three. */
   depth: 200,
-  /** Nodes of the syntax tree, expanded macros included. */
-  nodes: 3000,
+  /** Nodes of the syntax tree: `a + b` has three. */
+  nodes: 1000,
   /** `all`, `exists`, `map` and so on inside one another. */
   comprehensions: 3,
   /** Characters of a regular expression. */

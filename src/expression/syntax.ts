@@ -24,7 +24,7 @@ export function parseExpression(source: string): Compiled<Syntax> {
       ok: true,
       value: {
         root: expr,
-        offsetOf: (id) => unitsBefore(source, positions[id.toString()] ?? 0),
+        offsetOf: (id) => afterSpace(source, positions[id.toString()] ?? 0),
       },
     };
   } catch (thrown) {
@@ -33,10 +33,9 @@ export function parseExpression(source: string): Compiled<Syntax> {
   }
 }
 
-/** The library counts places in characters, JavaScript in UTF-16 units. */
-function unitsBefore(source: string, characters: number): number {
-  if (!/[\ud800-\udbff]/.test(source)) return characters;
-  return Array.from(source).slice(0, characters).join("").length;
+/** The library lets an operator begin at the space before it. */
+function afterSpace(source: string, offset: number): number {
+  return offset + (/^\s*/.exec(source.slice(offset))?.[0].length ?? 0);
 }
 
 function refuse(message: string, offset: number): Compiled<never> {
@@ -56,23 +55,22 @@ function lengthProblem(source: string): ExpressionProblem | undefined {
 /** What people write from other languages, by how the rest of the source begins. */
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^\.\?|^\[\?/, "optional fields are not supported, write has(a.b) ? a.b : other"],
+  [/^===/, 'write "==" to compare'],
+  [/^!==/, 'write "!=" to compare'],
   [/^=(?!=)/, '"=" does not compare, write "=="'],
   [/^and\b|^&(?!&)/i, 'write "&&" for and'],
   [/^or\b|^\|(?!\|)/i, 'write "||" for or'],
   [/^not\b/i, 'write "!" for not'],
   [/^\$\{/, "an expression is written without ${}"],
   [/^\?\?/, '"??" is not supported, write has(a.b) ? a.b : other'],
-  [/^`/, 'write the name in quotes and brackets, as in nodes["my-node"]'],
+  [/^\.?`/, 'write the name in quotes and brackets, as in nodes["my-node"]'],
 ];
 
 function syntaxProblem(source: string, thrown: unknown): ExpressionProblem {
   const { offset, reason } = placeOf(thrown);
   const rest = source.slice(offset);
-  const before = source.slice(Math.max(0, offset - 1), offset);
   const hint = hints.find(([start]) => start.test(rest));
   if (hint !== undefined) return { message: hint[1], offset };
-  if (rest.startsWith("==") && /[=!]/.test(before))
-    return { message: `write "${before}=" to compare`, offset: offset - 1 };
   const token = /^(?:\w+|[^\w\s()[\]{}"']+|\S)/u.exec(rest)?.[0];
   if (token === undefined) return { message: "the expression ends too early", offset };
   if (reason.startsWith("reserved")) return { message: `"${token}" is a reserved word`, offset };
