@@ -12,6 +12,7 @@ import {
   langchainAgent,
   rawLangGraph,
   stratagraph,
+  stratagraphWorkflow,
   type Loop,
   type Saving,
 } from "./helpers/loops.ts";
@@ -75,7 +76,12 @@ async function flatness(name: string, loop: Loop, runs: number, saving?: Saving)
 }
 
 for (const steps of [20, 200]) {
-  const loops = { "raw LangGraph": rawLangGraph, createAgent: langchainAgent, stratagraph };
+  const loops = {
+    "raw LangGraph": rawLangGraph,
+    createAgent: langchainAgent,
+    stratagraph,
+    workflow: stratagraphWorkflow,
+  };
   const result = await perStep(loops, steps);
   console.log(`\nµs a step, turn of ${steps} steps, median of ${repeats}:`);
   for (const [name, time] of Object.entries(result)) {
@@ -88,6 +94,7 @@ for (const steps of [20, 200]) {
 
 console.log("\nµs a step: does it grow with the turn?");
 await flatness("stratagraph, no saver", stratagraph, 6);
+await flatness("workflow, no saver", stratagraphWorkflow, 6);
 await flatness("raw LangGraph, no saver", rawLangGraph, 6);
 const database = await openDatabase({ url: options.database }).catch(() => null);
 if (database === null) {

@@ -10,6 +10,7 @@ import {
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
+import type { AgentSpecInput } from "../../src/definition/schema.ts";
 import { fromChatModel } from "../../src/models/from-chat-model.ts";
 import type { InstantModel } from "./instant-model.ts";
 
@@ -80,8 +81,32 @@ export const langchainAgent: Loop = async (model, saving) => {
   };
 };
 
-export const stratagraph: Loop = async (model, saving) => {
+export const stratagraph: Loop = (model, saving) => agentLoop(model, saving, {});
+
+/** The same loop as a workflow graph: an llm node and a tool node that runs its calls. */
+export const stratagraphWorkflow: Loop = (model, saving) =>
+  agentLoop(model, saving, {
+    workflow_graph: {
+      entry_point: "ask",
+      nodes: [
+        { name: "ask", type: "llm" },
+        { name: "run", type: "tool" },
+      ],
+      edges: [
+        { from: "ask", to: "run", condition: "size(last.tool_calls) > 0" },
+        { from: "ask", to: "END" },
+        { from: "run", to: "ask" },
+      ],
+    },
+  });
+
+async function agentLoop(
+  model: InstantModel,
+  saving: Saving | undefined,
+  shape: { workflow_graph?: AgentSpecInput["workflow_graph"] },
+): Promise<() => Promise<void>> {
   const definition = defineAgent({
+    ...shape,
     name: "bench",
     tools: [
       defineTool({
@@ -101,4 +126,4 @@ export const stratagraph: Loop = async (model, saving) => {
   return async () => {
     await graph.invoke({ input: { message: "go" } }, config(saving) as never);
   };
-};
+}

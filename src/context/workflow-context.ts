@@ -60,8 +60,20 @@ function firstOfVisit(steps: readonly StepRecord[], node: string): number {
   return begun < 0 ? steps.length : begun;
 }
 
-/** In a workflow an answer is for the nodes that follow. */
+/** A record never changes, so that its messages are made once however often it is read. */
+const known: Readonly<Record<ToolForm, WeakMap<StepRecord, readonly BaseMessage[]>>> = {
+  native: new WeakMap(),
+  text: new WeakMap(),
+};
+
 function shown(step: StepRecord, form: ToolForm): readonly BaseMessage[] {
+  const messages = known[form].get(step) ?? messagesOf(step, form);
+  known[form].set(step, messages);
+  return messages;
+}
+
+/** In a workflow an answer is for the nodes that follow. */
+function messagesOf(step: StepRecord, form: ToolForm): readonly BaseMessage[] {
   if (step.next_action !== "finish") return stepMessages(step, form);
   return step.thought === "" ? [] : [new AIMessage(step.thought)];
 }

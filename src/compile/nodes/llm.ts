@@ -16,7 +16,7 @@ import {
 } from "../loop/reasoning.ts";
 import type { Thinker } from "../loop/parts.ts";
 import type { LlmNode } from "../plan/plan-node.ts";
-import { nodeContext, stepsOfBranch } from "./node-context.ts";
+import { nodeContext, stepsOfBranch, stepsOfTurn } from "./node-context.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 
@@ -60,12 +60,8 @@ export async function stepToMake(
   const { state, run, branch } = at;
   const model = await parts.thinker.model(run.context);
   const steps = stepsOfBranch(at);
-  const used = new Set(
-    [
-      ...state.steps.filter(({ turn_number }) => turn_number === state.turn_number),
-      ...branch.open,
-    ].flatMap((step) => step.tool_predictions.map(({ id }) => id)),
-  );
+  const { callIds } = stepsOfTurn(at);
+  const open = branch.open.flatMap((one) => one.tool_predictions.map(({ id }) => id));
   const prompt = promptText(parts.prompt, at.values);
   return {
     run,
@@ -78,7 +74,7 @@ export async function stepToMake(
     reflection: steps.at(-1)?.reflection ?? "",
     offered,
     // Branches beside this one cannot see which ids it takes.
-    isUsed: (id) => at.isParallel || used.has(id),
+    isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
     messages: (note) => nodeContext(at, { thinker: parts.thinker, model, prompt, note }),
   };
 }

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { buildWorkflowContext } from "../../context/workflow-context.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { turnSteps } from "../../state/turn.ts";
+import { turnSteps, type TurnSteps } from "../../state/turn.ts";
 import { toolFormOf, type Thinker } from "../loop/parts.ts";
 import type { NodeAt } from "./node-work.ts";
 
@@ -38,7 +38,8 @@ export function nodeContext(
   });
 }
 
-function stepsOfTurn({ state }: NodeAt) {
+/** What is looked up about the steps of the turn under way. */
+export function stepsOfTurn({ state }: NodeAt): TurnSteps {
   return turnSteps(state.steps, {
     turnNumber: state.turn_number ?? 0,
     attemptNumber: state.attempt_number ?? 0,
