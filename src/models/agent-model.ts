@@ -11,10 +11,24 @@ export interface ModelTool {
   readonly input_schema: JsonSchema;
 }
 
+/** One JSON value that a reply has to be. */
+export interface StructuredAnswer {
+  /** Letters, digits, `_` and `-`, at most 64; providers know it as the name of a function. */
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
 export interface ModelRequest {
   readonly messages: readonly BaseMessage[];
   /** Bound natively; binding is cached by the identity of this array, so pass the same one every step. Ignored without `toolCalling`. */
   readonly tools?: readonly ModelTool[];
+  /**
+   * The reply has to be one value of this schema; read it with `readStructured`. Providers that take tools have to call
+   * a function whose arguments the value is, where the schema is an object's; everywhere else only the prompt says what
+   * is wanted, so it has to say so always. Instead of `tools`, and bound once for the same object.
+   */
+  readonly answer?: StructuredAnswer;
 }
 
 export interface ModelReply {

@@ -1,8 +1,9 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { ModelRequest, ModelTool } from "./agent-model.ts";
-import { BadReply } from "./failure.ts";
+import { errorMessage } from "../errors.ts";
+import type { ModelRequest, ModelTool, StructuredAnswer } from "./agent-model.ts";
+import { BadReply, classifyFailure } from "./failure.ts";
 import type { Price } from "./prices.ts";
 
 /** One LangChain chat model under its name, without retries or fallback. */
@@ -31,16 +32,46 @@ interface Invocable {
 }
 
 export function chatModel(chat: BaseChatModel, options: ChatModelOptions): ChatModel {
-  const bound = new WeakMap<readonly ModelTool[], Invocable>();
+  const bound = new WeakMap<object, Invocable>();
   const toolCalling = options.toolCalling ?? typeof chat.bindTools === "function";
+  let forcesAnswers = toolCalling;
+
+  function boundOnce(key: object, make: () => Invocable | undefined): Invocable {
+    const known = bound.get(key);
+    if (known !== undefined) return known;
+    const made = make() ?? chat;
+    bound.set(key, made);
+    return made;
+  }
 
   function withTools(tools: readonly ModelTool[] | undefined): Invocable {
     if (tools === undefined || tools.length === 0 || !toolCalling) return chat;
-    const known = bound.get(tools);
-    if (known !== undefined) return known;
-    const made: Invocable = chat.bindTools?.(tools.map(functionTool)) ?? chat;
-    bound.set(tools, made);
-    return made;
+    return boundOnce(tools, () => chat.bindTools?.(tools.map(functionTool)));
+  }
+
+  /** Of one function "any" is this one, and more servers understand it than its name: LM Studio refuses that, llama.cpp ignores it. */
+  function forcedTo(answer: StructuredAnswer): Invocable {
+    return boundOnce(answer, () => {
+      const { name, description, schema } = answer;
+      const tool = functionTool({ name, description, input_schema: schema });
+      return chat.bindTools?.([tool], { tool_choice: "any" });
+    });
+  }
+
+  async function invoke(request: ModelRequest, config: RunnableConfig): Promise<BaseMessage> {
+    // `invoke` reads the array and never writes to it; its type is wider than that.
+    const messages = request.messages as BaseMessage[];
+    const { answer } = request;
+    if (answer === undefined) return withTools(request.tools).invoke(messages, config);
+    if (!forcesAnswers || !isObjectSchema(answer.schema)) return chat.invoke(messages, config);
+    try {
+      return await forcedTo(answer).invoke(messages, config);
+    } catch (thrown) {
+      if (!refusesFunctions(thrown)) throw thrown;
+      const message = await chat.invoke(messages, config);
+      forcesAnswers = false;
+      return message;
+    }
   }
 
   return {
@@ -48,9 +79,7 @@ export function chatModel(chat: BaseChatModel, options: ChatModelOptions): ChatM
     toolCalling,
     price: options.price,
     async ask(request, config) {
-      // `invoke` reads the array and never writes to it; its type is wider than that.
-      const messages = request.messages as BaseMessage[];
-      const asked = withTools(request.tools).invoke(messages, config);
+      const asked = invoke(request, config);
       const message = await (config.signal === undefined
         ? asked
         : untilAborted(asked, config.signal));
@@ -65,6 +94,17 @@ function functionTool(tool: ModelTool) {
     type: "function" as const,
     function: { name: tool.name, description: tool.description, parameters: tool.input_schema },
   };
+}
+
+function isObjectSchema(schema: StructuredAnswer["schema"]): boolean {
+  return schema["type"] === "object";
+}
+
+/** Some served models take no tools, or none that they have to call, and only say so when they are asked. */
+function refusesFunctions(thrown: unknown): boolean {
+  return (
+    classifyFailure(thrown).reason === "bad_request" && /tool|function/i.test(errorMessage(thrown))
+  );
 }
 
 /** A message without text or calls is a reply like any other: what to make of it is the caller's business. */

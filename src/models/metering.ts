@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { Usage } from "../state/usage.ts";
-import type { ModelRequest, ModelTool } from "./agent-model.ts";
+import type { ModelRequest } from "./agent-model.ts";
 import { costOf, type Price } from "./prices.ts";
 import { tokenCounter, type TokenCounter } from "./tokens.ts";
 
@@ -27,7 +27,8 @@ async function countLocally(
   billing: { readonly ref: string; readonly price: Price },
 ): Promise<Usage> {
   const count = await tokenCounter(billing.ref);
-  let tokensIn = request.tools === undefined ? 0 : toolTokens(request.tools, count);
+  const bound = request.answer ?? request.tools;
+  let tokensIn = bound === undefined ? 0 : boundTokens(bound, count);
   for (const one of request.messages) tokensIn += messageTokens(one, count);
   return usage(tokensIn, messageTokens(message, count), billing.price);
 }
@@ -42,9 +43,9 @@ function usage(tokensIn: number, tokensOut: number, price: Price): Usage {
   };
 }
 
-/** By message and by tool list, so that a growing history is counted once. Encodings differ too little to keep them apart. */
+/** By message and by what is bound, so that a growing history is counted once. Encodings differ too little to keep them apart. */
 const countedMessages = new WeakMap<BaseMessage, number>();
-const countedTools = new WeakMap<readonly ModelTool[], number>();
+const countedBound = new WeakMap<object, number>();
 
 function messageTokens(message: BaseMessage, count: TokenCounter): number {
   const known = countedMessages.get(message);
@@ -58,10 +59,10 @@ function messageTokens(message: BaseMessage, count: TokenCounter): number {
   return tokens;
 }
 
-function toolTokens(tools: readonly ModelTool[], count: TokenCounter): number {
-  const known = countedTools.get(tools);
+function boundTokens(bound: object, count: TokenCounter): number {
+  const known = countedBound.get(bound);
   if (known !== undefined) return known;
-  const tokens = count(JSON.stringify(tools));
-  countedTools.set(tools, tokens);
+  const tokens = count(JSON.stringify(bound));
+  countedBound.set(bound, tokens);
   return tokens;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
+import { readStructured } from "../../src/models/structured-answer.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 const messages = [new HumanMessage("Hello")];
@@ -11,6 +12,7 @@ interface ChatBody {
   readonly model: string;
   readonly options: Record<string, unknown>;
   readonly tools?: readonly unknown[];
+  readonly format?: unknown;
 }
 
 /** A loopback server whose `/api/chat` answers as `respond` says. */
@@ -101,6 +103,26 @@ describe("a model behind Ollama's protocol", () => {
     await using server = await ollamaServer(say(...hello));
     await (await modelOn(server.host, { max_tokens: 99 })).call({ messages }, {});
     expect(server.requests[0]?.options).toMatchObject({ num_predict: 99 });
+  });
+
+  it("makes a value's schema the form of the text, since Ollama forces no tool", async () => {
+    const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
+    const answer = { name: "judge", description: "Judges.", schema };
+    await using server = await ollamaServer(
+      say({ ...hello[1], message: { role: "assistant", content: '{"ok": true}' } }),
+    );
+    const { message } = await (await modelOn(server.host)).call({ messages, answer }, {});
+    expect(server.requests[0]?.format).toEqual(schema);
+    expect(server.requests[0]).not.toHaveProperty("tools");
+    expect(readStructured(message, answer)).toEqual({ ok: true, value: { ok: true } });
+  });
+
+  it("still sends tools that may be called", async () => {
+    await using server = await ollamaServer(say(...hello));
+    const tool = { name: "look", description: "Looks.", input_schema: { type: "object" } };
+    await (await modelOn(server.host)).call({ messages, tools: [tool] }, {});
+    expect(server.requests[0]?.tools).toMatchObject([{ function: { name: "look" } }]);
+    expect(server.requests[0]).not.toHaveProperty("format");
   });
 
   it("counts tokens itself where the server gives none", async () => {

@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import type { AgentModel, ModelTool } from "../../src/models/agent-model.ts";
+import type { AgentModel, ModelTool, StructuredAnswer } from "../../src/models/agent-model.ts";
 import { createModels } from "../../src/models/create-models.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import type { OpenAIServer } from "../helpers/openai-server.ts";
@@ -35,11 +35,18 @@ export function modelOn(
 }
 
 /** Runs the model inside a LangGraph graph whose messages are streamed, and gives the tokens. */
-export async function streamed(model: AgentModel, tools?: readonly ModelTool[]) {
+export async function streamed(
+  model: AgentModel,
+  tools?: readonly ModelTool[],
+  answer?: StructuredAnswer,
+) {
   const State = Annotation.Root({ reply: Annotation<unknown> });
   const graph = new StateGraph(State)
     .addNode("reason", async (_, config) => ({
-      reply: await model.call({ messages, ...(tools && { tools }) }, config),
+      reply: await model.call(
+        { messages, ...(tools && { tools }), ...(answer && { answer }) },
+        config,
+      ),
     }))
     .addEdge(START, "reason")
     .addEdge("reason", END)

@@ -1,11 +1,15 @@
+import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./choose-value.ts";
 import type { Conversation } from "./conversation.ts";
 
 /**
  * The object that an instruction like `Reply with one JSON object: {"accepted": boolean, "reasons": [string]}` asks for,
- * with the plainest value of each key's type. Keys that are wanted only in some case are left out.
+ * with the plainest value of each key's type. Of values that the instruction describes in a list, the one is chosen that
+ * fits what was asked. Keys that are wanted only in some case are left out.
  */
-export function askedObject({ instruction, outcomes }: Conversation): Record<string, unknown> {
+export function askedObject(conversation: Conversation): Record<string, unknown> {
+  const { instruction, outcomes } = conversation;
   const body = instruction.slice(instruction.indexOf("{"));
+  let chosen: ChosenValue | null = null;
   const failed = outcomes.at(-1)?.failed ?? false;
   const last = outcomes.at(-1);
   const said =
@@ -15,9 +19,24 @@ export function askedObject({ instruction, outcomes }: Conversation): Record<str
   const object: Record<string, unknown> = {};
   for (const [key, about] of keysOf(body)) {
     if (/\(only (when|if)\b/i.test(about)) continue;
-    object[key] = plainest(about, said, failed);
+    const choices = describedChoices(about, instruction);
+    if (choices !== null) {
+      chosen = chooseValue(choices, instruction, conversation);
+      object[key] = chosen.value;
+    } else {
+      const isReason = chosen !== null && reasonName.test(key) && about.startsWith("string");
+      object[key] = isReason && chosen ? whyChosen(chosen) : plainest(about, said, failed);
+    }
   }
   return object;
+}
+
+/** Values such as `"billing" | "technical"` where the instruction has a line for each of them. */
+function describedChoices(about: string, instruction: string): readonly string[] | null {
+  if (!about.startsWith('"')) return null;
+  const choices = [...about.matchAll(/"((?:[^"\\]|\\.)+)"/g)].map((match) => match[1] ?? "");
+  const isDescribed = (one: string) => instruction.includes(`\n- ${one}: `);
+  return choices.length > 0 && choices.every(isDescribed) ? choices : null;
 }
 
 /** Keys of the outermost braces with the text up to the next one. */

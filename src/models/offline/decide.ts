@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { isRecord } from "../../state/is-record.ts";
 import { answerFrom, relevant } from "./answer.ts";
 import { askedObject } from "./asked-object.ts";
 import { chooseTool, enough, type Choice } from "./choose-tool.ts";
@@ -18,9 +19,16 @@ const mark = "[offline:rules] ";
 /**
  * The next move, from the whole conversation: the first part of the request whose tool was not called yet, else the
  * answer. The same conversation and tools always give the same move.
+ *
+ * @param forced a tool that has to be called, whatever was asked
  */
-export function decide(messages: readonly BaseMessage[], tools: readonly OfflineTool[]): Decision {
+export function decide(
+  messages: readonly BaseMessage[],
+  tools: readonly OfflineTool[],
+  forced: OfflineTool | null = null,
+): Decision {
   const conversation = readConversation(messages);
+  if (forced !== null) return forcedCall(forced, conversation);
   switch (conversation.wish) {
     case "object":
       return { text: JSON.stringify(askedObject(conversation)), calls: [] };
@@ -34,6 +42,15 @@ export function decide(messages: readonly BaseMessage[], tools: readonly Offline
     case "finish":
       return { text: answer(conversation), calls: [] };
   }
+}
+
+function forcedCall({ name, parameters }: OfflineTool, conversation: Conversation): Decision {
+  const value = structuredAnswer(parameters, conversation);
+  const id = `call_${conversation.callCount + 1}`;
+  return {
+    text: `${mark}Calling ${name}.`,
+    calls: [{ id, name, args: isRecord(value) ? value : {} }],
+  };
 }
 
 function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): Decision | null {

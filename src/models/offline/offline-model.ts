@@ -12,6 +12,8 @@ import type { OfflineTool } from "./offline-tool.ts";
 
 interface OfflineCallOptions extends BaseChatModelCallOptions {
   offlineTools?: readonly OfflineTool[];
+  /** The one that has to be called. */
+  offlineForced?: OfflineTool | null;
 }
 
 /**
@@ -31,12 +33,18 @@ export class OfflineRulesModel extends BaseChatModel<OfflineCallOptions> {
     return "offline-rules";
   }
 
-  override bindTools(tools: BindToolsInput[]) {
-    return this.withConfig({ offlineTools: tools.map(offlineTool) });
+  /** `tool_choice` may force a tool by its name; `any` and `required` force the only one there is. */
+  override bindTools(tools: BindToolsInput[], options: Partial<OfflineCallOptions> = {}) {
+    const offlineTools = tools.map(offlineTool);
+    return this.withConfig({
+      ...options,
+      offlineTools,
+      offlineForced: forcedTool(offlineTools, options.tool_choice),
+    });
   }
 
   async _generate(messages: BaseMessage[], options: OfflineCallOptions): Promise<ChatResult> {
-    const decision = decide(messages, options.offlineTools ?? []);
+    const decision = decide(messages, options.offlineTools ?? [], options.offlineForced);
     const message = new AIMessage({
       content: decision.text,
       tool_calls: decision.calls.map(({ id, name, args }) => ({
@@ -56,7 +64,7 @@ export class OfflineRulesModel extends BaseChatModel<OfflineCallOptions> {
     options: OfflineCallOptions,
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    const decision = decide(messages, options.offlineTools ?? []);
+    const decision = decide(messages, options.offlineTools ?? [], options.offlineForced);
     for (const word of decision.text.match(/\s*\S+\s*$|\s*\S+/g) ?? []) {
       const chunk = textChunk(word);
       yield chunk;
@@ -88,6 +96,12 @@ function textChunk(text: string): ChatGenerationChunk {
 
 function finishReason(decision: Decision): string {
   return decision.calls.length > 0 ? "tool_calls" : "stop";
+}
+
+function forcedTool(tools: readonly OfflineTool[], choice: unknown): OfflineTool | null {
+  if (choice === "any" || choice === "required")
+    return tools.length === 1 ? (tools[0] ?? null) : null;
+  return tools.find(({ name }) => name === choice) ?? null;
 }
 
 function offlineTool(tool: BindToolsInput): OfflineTool {

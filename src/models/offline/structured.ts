@@ -1,4 +1,5 @@
 import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
+import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./choose-value.ts";
 import type { Conversation } from "./conversation.ts";
 import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
 import { valueUnder } from "./outcome.ts";
@@ -29,7 +30,7 @@ function valueFor(name: string, written: Schema, filling: Filling): unknown {
   const schema = resolve(written, filling.root);
   const { conversation } = filling;
   const choices = enumOf(schema);
-  if (choices !== null) return choice(name, schema, choices, conversation);
+  if (choices !== null) return choiceFor(name, schema, choices, conversation).value;
   const type = typeOf(schema);
   const known = knownValue(name, conversation);
   if (known !== undefined && fits(known, type)) return known;
@@ -52,11 +53,32 @@ function valueFor(name: string, written: Schema, filling: Filling): unknown {
 
 function objectFor(schema: Schema, filling: Filling): Record<string, unknown> {
   const required = requiredOf(schema);
-  const entries = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
+  const properties = Object.entries(propertiesOf(schema));
+  const entries = properties.flatMap(([name, property]) => {
     if (!required.has(name) && !isMentioned(name, filling.conversation)) return [];
-    return [[name, valueFor(name, property, filling)] as const];
+    const value = reasonFor(name, property, properties, filling);
+    return [[name, value ?? valueFor(name, property, filling)] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** The reason for the only choice that stands beside it; null for anything else. */
+function reasonFor(
+  name: string,
+  property: Schema,
+  beside: readonly (readonly [string, Schema])[],
+  { conversation, root }: Filling,
+): string | null {
+  if (!reasonName.test(name) || typeOf(resolve(property, root)) !== "string") return null;
+  const chosen = beside.flatMap(([other, written]) => {
+    const schema = resolve(written, root);
+    const choices = enumOf(schema);
+    return choices === null || choices.length < 2
+      ? []
+      : [choiceFor(other, schema, choices, conversation)];
+  });
+  const [only] = chosen;
+  return chosen.length === 1 && only !== undefined ? whyChosen(only) : null;
 }
 
 /** Optional parts are given where a result has them or the request asks for them. */
@@ -87,33 +109,17 @@ function fits(value: unknown, type: string): boolean {
   return typeof value === type;
 }
 
-/** The value that the texts name, or whose description there shares most words with the request. */
-function choice(
+/** The value that a result or the request names by the property's own name, else the one that most words speak for. */
+function choiceFor(
   name: string,
   schema: Schema,
   choices: readonly unknown[],
   conversation: Conversation,
-): unknown {
-  const { request, system, outcomes } = conversation;
-  const asked = stemsOf(`${request} ${outcomes.map((one) => one.text).join(" ")}`);
-  const about = `${system}\n${descriptionOf(schema)}`;
-  let best = choices[0];
-  let bestScore = -1;
-  for (const one of choices) {
-    const label = String(one);
-    const described = about
-      .split(/\n|;\s/)
-      .filter((line) => ` ${wordsOf(line).join(" ")} `.includes(` ${wordsOf(label).join(" ")} `))
-      .filter((line) => choices.filter((other) => line.includes(String(other))).length === 1);
-    const isKnown = knownValue(name, conversation) === one;
-    const score =
-      (isKnown ? 100 : 0) + 3 * overlap(asked, label) + overlap(asked, described.join(" "));
-    if (score > bestScore) {
-      best = one;
-      bestScore = score;
-    }
-  }
-  return best;
+): ChosenValue {
+  const known = knownValue(name, conversation);
+  if (choices.includes(known)) return { value: known, shared: [String(known)] };
+  const { system, instruction } = conversation;
+  return chooseValue(choices, `${system}\n${instruction}\n${descriptionOf(schema)}`, conversation);
 }
 
 function numberFor(name: string, schema: Schema, type: string, conversation: Conversation): number {
