@@ -40,13 +40,16 @@ export function buildWorkflowContext(options: WorkflowContextOptions): BaseMessa
     ...options.opening,
     ...spoken(options.conversation),
     ...options.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
-    ...steps.slice(0, asked).flatMap((step) => shown(step, toolForm)),
   ];
+  const show = (from: number, to: number) => {
+    for (const step of steps.slice(from, to)) {
+      for (const message of shown(step, toolForm)) messages.push(message);
+    }
+  };
+  show(0, asked);
   if (prompt !== "") messages.push(new HumanMessage(prompt));
-  messages.push(
-    ...options.failedAttempts.filter(isOwn).flatMap(feedback),
-    ...steps.slice(asked).flatMap((step) => shown(step, toolForm)),
-  );
+  messages.push(...options.failedAttempts.filter(isOwn).flatMap(feedback));
+  show(asked, steps.length);
   if (note !== undefined && note !== "") messages.push(new HumanMessage(note));
   return messages;
 }

@@ -45,6 +45,7 @@ export function loopNode(
     const run: NodeRun = {
       node: name,
       within,
+      superstep: now,
       parts,
       config,
       context: config.context as RunContext | undefined,

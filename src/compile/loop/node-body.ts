@@ -22,6 +22,8 @@ export interface NodeRun {
   readonly node: string;
   /** The agent nodes around it, outermost first. */
   readonly within: readonly string[];
+  /** Number of the superstep in its thread. */
+  readonly superstep: number;
   readonly parts: LoopParts;
   /** What LangGraph gave the node; pass it on to what runs inside of it. */
   readonly config: RunnableConfig;

@@ -8,8 +8,11 @@ import type { NodeAt } from "./node-work.ts";
 
 /** The records of this attempt that a node's branch has behind it, in order. */
 export function stepsOfBranch(at: NodeAt): readonly StepRecord[] {
+  const { attempt } = stepsOfTurn(at);
+  // A branch that was never beside another has them all.
+  if (attempt.length === at.branch.steps.length) return attempt;
   const behind = new Set(at.branch.steps);
-  return stepsOfTurn(at).attempt.filter(({ step_index }) => behind.has(step_index));
+  return attempt.filter(({ step_index }) => behind.has(step_index));
 }
 
 /** What a model call at a node gets to read. */
@@ -25,13 +28,14 @@ export function nodeContext(
   const { state, run } = at;
   const toolForm = toolFormOf(call.model);
   const attempt = state.attempt_number ?? 0;
+  const { steps } = stepsOfTurn(at);
   return buildWorkflowContext({
     opening: call.thinker.opening(toolForm),
     conversation: state.messages,
     node: run.node,
     prompt: call.prompt,
     steps: stepsOfBranch(at),
-    earlier: stepsOfTurn(at).steps.filter((step) => step.attempt_number < attempt),
+    earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
     failedAttempts: state.turn?.failed_attempts ?? [],
     toolForm,
     note: call.note,

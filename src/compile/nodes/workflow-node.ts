@@ -10,6 +10,7 @@ import { turnSteps } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { NoRouteError } from "../errors.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
+import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
 import { dropCalls } from "./drop-calls.ts";
@@ -147,7 +148,8 @@ function goOn(
   const since = run.parts.clock.now().toISOString();
   const enter = targets.map((target): Branch => {
     return {
-      id: run.parts.ids(),
+      // A node runs once in a superstep.
+      id: `${run.superstep}:${plan.name}>${target}`,
       at: target,
       from: plan.name,
       since,
@@ -263,13 +265,25 @@ function statusAfter(
   const [branch, ...others] = enter;
   if (branch === undefined || others.length > 0) return moved(state.status, "EXECUTING");
   if (branch.at === endOfWorkflow) return moved(state.status, "REFLECTING");
-  const target = nodes.get(branch.at);
-  if (target?.type === "human") return moved(state.status, "AWAITING_HUMAN");
-  if (target?.type !== "tool") return moved(state.status, "EXECUTING");
+  return statusAt(state.status, { node: nodes.get(branch.at), branch, parts: run.parts });
+}
+
+/** Where the turn is when its only branch has come to a node. */
+export function statusAt(
+  status: Status | undefined,
+  at: {
+    readonly node: PlanNode | undefined;
+    readonly branch: Pick<Branch, "open">;
+    readonly parts: Pick<LoopParts, "needsApproval">;
+  },
+): Status {
+  const { node, branch, parts } = at;
+  if (node?.type === "human") return moved(status, "AWAITING_HUMAN");
+  if (node?.type !== "tool") return moved(status, "EXECUTING");
   const asked = branch.open.flatMap((step) => step.tool_predictions.map(({ name }) => name));
-  const calls = target.tool === null ? asked : [target.tool];
-  const waits = calls.some((call) => run.parts.needsApproval(call));
-  return moved(state.status, waits ? "AWAITING_HUMAN" : "AWAITING_TOOL");
+  const calls = node.tool === null ? asked : [node.tool];
+  const waits = calls.some((call) => parts.needsApproval(call));
+  return moved(status, waits ? "AWAITING_HUMAN" : "AWAITING_TOOL");
 }
 
 /** By way of EXECUTING, where the lifecycle has no direct move. */
