@@ -15,7 +15,7 @@ export interface AgentDefinition<
 > {
   /** The whole definition with its defaults filled in: plain JSON. */
   readonly spec: AgentSpec;
-  /** SHA-256 (hex) of the spec's canonical JSON. */
+  /** SHA-256 (hex) of the spec's canonical JSON, and of the hashes of `agents`. */
   readonly hash: string;
   /** Absolute path of the file it was loaded from. */
   readonly source?: string;
@@ -23,6 +23,8 @@ export interface AgentDefinition<
   readonly output: SchemaCheck<Output>;
   /** Tools defined inline; names in `spec.tools` that are not here come from the runtime's registry. */
   readonly tools: readonly AgentTool[];
+  /** The agents that came with it, by the name or path under which its agent nodes name them. */
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
   readonly behaviour: AgentBehaviour<Input, Output, Exec, Attempt>;
 }
 

@@ -13,17 +13,21 @@ export function buildDefinition(parts: {
   input?: SchemaCheck;
   output?: SchemaCheck;
   tools?: readonly AgentTool[];
+  agents?: ReadonlyMap<string, AgentDefinition>;
   behaviour?: AgentBehaviour<unknown, unknown, unknown, unknown>;
 }): AgentDefinition {
-  const { spec, source, tools = [], behaviour = {} } = parts;
+  const { spec, source, tools = [], agents = new Map(), behaviour = {} } = parts;
   const inline = tools.map((tool) => tool.definition);
+  const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
+  const hashed = { spec, inline, ...(agents.size > 0 && { agents: hashes }) };
   return Object.freeze({
     spec: deepFreeze(spec),
-    hash: createHash("sha256").update(canonicalJson({ spec, inline })).digest("hex"),
+    hash: createHash("sha256").update(canonicalJson(hashed)).digest("hex"),
     ...(source !== undefined && { source }),
     input: parts.input ?? checkFromJsonSchema(spec.input_schema),
     output: parts.output ?? checkFromJsonSchema(spec.output_schema),
     tools: Object.freeze([...tools]),
+    agents: new Map(agents),
     behaviour: Object.freeze(behaviour),
   });
 }

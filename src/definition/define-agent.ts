@@ -2,6 +2,7 @@ import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
+import { inlineAgentProblems, namedAgents } from "./inline-agents.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
 import {
@@ -61,6 +62,8 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
       };
   /** Tools and names beside a map in `tools`. */
   readonly otherTools?: readonly ToolReference[];
+  /** Agents that agent nodes of the workflow name; looked for before those of the runtime. */
+  readonly agents?: readonly AgentDefinition[];
   /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
   readonly validate?: (
     output: Output,
@@ -102,6 +105,7 @@ export function defineAgent<
     validate,
     tools: ownTools,
     otherTools = [],
+    agents: ownAgents = [],
     ...written
   } = options;
   const own = readTools(ownTools);
@@ -121,6 +125,10 @@ export function defineAgent<
     ...input.problems,
     ...output.problems,
     ...codeProblems(options),
+    ...inlineAgentProblems(written, {
+      spec: checked.ok ? checked.spec : null,
+      agents: ownAgents,
+    }),
   ];
   if (!checked.ok || problems.length > 0) throw new InvalidDefinitionError(problems);
   const behaviour = {
@@ -135,6 +143,7 @@ export function defineAgent<
     ...(input.check && { input: input.check }),
     ...(output.check && { output: output.check }),
     tools,
+    agents: namedAgents(ownAgents),
     behaviour,
   });
   return definition as AgentDefinition<Input, Output, Exec, Attempt>;
@@ -218,7 +227,7 @@ function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
 
 const functionOptions = ["initialExecutionState", "initialAttemptState", "validate"] as const;
 const stateSchemaOptions = ["execution_schema", "attempt_schema"] as const;
-const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools"];
+const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools", "agents"];
 
 /** What TypeScript refuses, for callers in JavaScript. */
 function codeProblems(options: {

@@ -1,10 +1,10 @@
 import { StratagraphError } from "../errors.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { buildDefinition } from "./build-definition.ts";
-import { checkDefinition } from "./check-definition.ts";
+import { checkDefinition, type CheckedDefinition } from "./check-definition.ts";
 import { jsonSyntaxProblem } from "./json-text.ts";
 import { PositionFinder } from "./position.ts";
-import { InvalidDefinitionError } from "./problems.ts";
+import { InvalidDefinitionError, type DefinitionProblem } from "./problems.ts";
 import { toPlain, yamlFaults, type YamlFault } from "./yaml-faults.ts";
 
 /** A definition file cannot be read: it is not there, too large, or no file of the kind. */
@@ -13,7 +13,7 @@ export class DefinitionFileError extends StratagraphError {
 
   constructor(
     readonly file: string,
-    problem: string,
+    readonly problem: string,
     options?: { cause?: unknown },
   ) {
     super(`${file}: ${problem}`, options);
@@ -21,7 +21,7 @@ export class DefinitionFileError extends StratagraphError {
 }
 
 /**
- * Checks a definition given as YAML or JSON text.
+ * Checks a definition given as YAML or JSON text. Agents that it names by path are not looked for.
  *
  * @param file named in problems; one that ends in `.json` has to be JSON
  * @param source absolute path, kept in the definition
@@ -33,6 +33,22 @@ export async function parseDefinition(
   file: string,
   source?: string,
 ): Promise<AgentDefinition> {
+  const { checked, placed } = await readDefinition(text, file);
+  if (!checked.ok) throw new InvalidDefinitionError(placed(checked.problems));
+  return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
+}
+
+/** A definition that was read from text. */
+export interface ReadDefinition {
+  /** As plain JSON, before it was checked. */
+  readonly written: unknown;
+  readonly checked: CheckedDefinition;
+  /** Problems with the file and where in it they are, in the order of their places. */
+  readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
+}
+
+/** @throws InvalidDefinitionError for text that is no YAML or JSON document; see {@link parseDefinition} */
+export async function readDefinition(text: string, file: string): Promise<ReadDefinition> {
   const syntax = file.toLowerCase().endsWith(".json") ? jsonSyntaxProblem(text) : undefined;
   if (syntax !== undefined) throw new InvalidDefinitionError([{ ...syntax, file }]);
   const yaml = await import("yaml");
@@ -57,14 +73,12 @@ export async function parseDefinition(
   }
   const plain = toPlain(document);
   if ("fault" in plain) throw refuse([plain.fault]);
-  const checked = checkDefinition(plain.value);
-  if (checked.ok) {
-    return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
-  }
-  const placed = checked.problems.map((problem) => {
-    return { ...problem, file, ...positions.of(problem) };
-  });
-  throw new InvalidDefinitionError(
-    placed.toSorted((a, b) => a.line - b.line || a.column - b.column),
-  );
+  return {
+    written: plain.value,
+    checked: checkDefinition(plain.value),
+    placed: (problems) =>
+      problems
+        .map((problem) => ({ ...problem, file, ...positions.of(problem) }))
+        .toSorted((a, b) => a.line - b.line || a.column - b.column),
+  };
 }

@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { isAgentPath } from "../../src/definition/agent-references.ts";
+import { defineAgent } from "../../src/definition/define-agent.ts";
+import { loadAgent } from "../../src/definition/load-agent.ts";
+import { describeProblem, InvalidDefinitionError } from "../../src/definition/problems.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+
+/** A definition whose workflow runs these agents one after the other. */
+function desk(name: string, ...agents: readonly string[]): string {
+  return yaml(
+    name,
+    agents.map((agent) => `{ agent: ${agent} }`),
+  );
+}
+
+function yaml(name: string, configs: readonly string[]): string {
+  const steps = configs.map((_, index) => `n${index}`);
+  const lines = [
+    `name: ${name}`,
+    "workflow_graph:",
+    "  entry_point: n0",
+    "  nodes:",
+    ...configs.map((config, index) => `    - { name: n${index}, type: agent, config: ${config} }`),
+    "  edges:",
+    ...steps.map((step, index) => `    - { from: ${step}, to: ${steps[index + 1] ?? "END"} }`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The problems of the definition that loading or defining an agent refuses, with paths from `folder`. */
+async function problemsOf(make: () => unknown, folder = ""): Promise<readonly string[]> {
+  const error: unknown = await Promise.resolve()
+    .then(make)
+    .catch((thrown: unknown) => thrown);
+  if (!(error instanceof InvalidDefinitionError)) {
+    throw new Error("expected a refusal", { cause: error });
+  }
+  const inFolder = folder === "" ? "//" : `${folder}/`;
+  return error.problems.map((problem) => describeProblem(problem).replaceAll(inFolder, ""));
+}
+
+describe("a path", () => {
+  it.each(["a.yaml", "a.YML", "team/a.json", "./a", "../a", "/a", "./a.yaml"])("is %s", (agent) => {
+    expect(isAgentPath(agent)).toBe(true);
+  });
+
+  it.each(["a", "writer", "a-yaml", "team_a"])("is not %s", (agent) => {
+    expect(isAgentPath(agent)).toBe(false);
+  });
+});
+
+describe("loadAgent", () => {
+  it("loads the agents that nodes name by path, relative to the file that names them", async () => {
+    const folder = tempFolder({
+      "desk.yaml": desk("desk", "team/lead.yaml", "writer"),
+      "team/lead.yaml": desk("lead", "./hand.json", "../top.yml"),
+      "team/hand.json": '{ "name": "hand" }',
+      "top.yml": "name: top\n",
+    });
+    const agent = await loadAgent(join(folder, "desk.yaml"));
+    const lead = agent.agents.get("team/lead.yaml");
+    expect([...agent.agents.keys()]).toEqual(["team/lead.yaml"]);
+    expect(lead?.source).toBe(join(folder, "team/lead.yaml"));
+    expect([...(lead?.agents ?? [])].map(([key, { spec }]) => [key, spec.name])).toEqual([
+      ["./hand.json", "hand"],
+      ["../top.yml", "top"],
+    ]);
+  });
+
+  it("loads a file once, however many nodes name it", async () => {
+    const folder = tempFolder({
+      "desk.yaml": desk("desk", "a.yaml", "./b.yaml", "./a.yaml"),
+      "a.yaml": "name: a\n",
+      "b.yaml": desk("b", "a.yaml"),
+    });
+    const { agents } = await loadAgent(join(folder, "desk.yaml"));
+    expect(agents.get("a.yaml")).toBe(agents.get("./a.yaml"));
+    expect(agents.get("./b.yaml")?.agents.get("a.yaml")).toBe(agents.get("a.yaml"));
+  });
+
+  it("reports each file's problems as its own, and where an agent is named that cannot be loaded", async () => {
+    const folder = tempFolder({
+      "desk.yaml": `${desk("desk", "team/a.yaml", "team/gone.yaml", "team", "./notes.txt", "team/a.yaml")}colour: red\n`,
+      "team/a.yaml": `${desk("A", "b.yaml")}version: one\n`,
+      "team/b.yaml": "name: [b\n",
+    });
+    const load = () => loadAgent(join(folder, "desk.yaml"));
+    expect(await problemsOf(load, folder)).toEqual([
+      'desk.yaml:5:49 workflow_graph.nodes[0].config.agent: cannot be loaded: team/a.yaml is not valid (found "team/a.yaml")',
+      'desk.yaml:6:49 workflow_graph.nodes[1].config.agent: cannot be loaded: there is no such file (found "team/gone.yaml")',
+      'desk.yaml:8:49 workflow_graph.nodes[3].config.agent: cannot be loaded: expected a .yaml, .yml or .json file (found "./notes.txt")',
+      'desk.yaml:9:49 workflow_graph.nodes[4].config.agent: cannot be loaded: team/a.yaml is not valid (found "team/a.yaml")',
+      "desk.yaml:16:1 colour: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, guardrail_config, llm_config, execution_config, is_active)",
+      'team/a.yaml:1:7 name: expected lower-case letters, digits, _ and - (found "A")',
+      'team/a.yaml:5:49 workflow_graph.nodes[0].config.agent: cannot be loaded: team/b.yaml is not valid (found "b.yaml")',
+      'team/a.yaml:8:10 version: expected a semantic version such as 1.0.0 (found "one")',
+      expect.stringContaining("team/b.yaml:2:1 YAML:"),
+    ]);
+  });
+
+  it("refuses a file that names itself", async () => {
+    const folder = tempFolder({ "a.yaml": desk("a", "./a.yaml") });
+    expect(await problemsOf(() => loadAgent(join(folder, "a.yaml")), folder)).toEqual([
+      'a.yaml:5:49 workflow_graph.nodes[0].config.agent: agents do not contain themselves: a.yaml → a.yaml (found "./a.yaml")',
+    ]);
+  });
+
+  it("refuses a circle of files where it closes, and names it in order", async () => {
+    const folder = tempFolder({
+      "start.yaml": desk("start", "a.yaml"),
+      "a.yaml": desk("a", "sub/b.yaml"),
+      "sub/b.yaml": desk("b", "../c.yaml"),
+      "c.yaml": desk("c", "a.yaml"),
+    });
+    const problems = await problemsOf(() => loadAgent(join(folder, "start.yaml")), folder);
+    expect(problems.at(-1)).toBe(
+      'c.yaml:5:49 workflow_graph.nodes[0].config.agent: agents do not contain themselves: a.yaml → sub/b.yaml → c.yaml → a.yaml (found "a.yaml")',
+    );
+    expect(problems).toHaveLength(4);
+  });
+
+  it("loads agents 16 deep and refuses the next, by whichever way it is met", async () => {
+    const files = Array.from({ length: 17 }, (_, index) => {
+      const text = index === 16 ? "name: a16\n" : desk(`a${index}`, `a${index + 1}.yaml`);
+      return [`a${index}.yaml`, text] as const;
+    });
+    const folder = tempFolder({
+      ...Object.fromEntries(files),
+      "known.yaml": desk("known", "a2.yaml", "a1.yaml"),
+    });
+    await expect(loadAgent(join(folder, "a1.yaml"))).resolves.toBeTypeOf("object");
+    const deep = await problemsOf(() => loadAgent(join(folder, "a0.yaml")), folder);
+    expect(deep.at(-1)).toContain(
+      "a15.yaml:5:49 workflow_graph.nodes[0].config.agent: agents are within agents at most 16 deep: a0.yaml → a1.yaml → ",
+    );
+    const known = await problemsOf(() => loadAgent(join(folder, "known.yaml")), folder);
+    expect(known).toEqual([
+      'known.yaml:6:49 workflow_graph.nodes[1].config.agent: cannot be loaded: a1.yaml is not valid (found "a1.yaml")',
+      'a1.yaml:5:49 workflow_graph.nodes[0].config.agent: agents are within agents at most 16 deep: known.yaml → a1.yaml → a2.yaml and 14 more (found "a2.yaml")',
+    ]);
+  });
+
+  it("finds what is wrong with a node's input where it is written", async () => {
+    const folder = tempFolder({
+      "desk.yaml": yaml("desk", [
+        "{ agent: a.yaml, input: { depth: 9, colour: red } }",
+        '{ agent: a.yaml, input: { topic: "${input.message}", depth: "${size(input.message)}" } }',
+        "{ agent: a.yaml }",
+      ]),
+      "a.yaml": [
+        "name: a",
+        "input_schema:",
+        "  type: object",
+        "  properties: { topic: { type: string }, depth: { type: integer, maximum: 3 } }",
+        "  required: [topic, depth]",
+        "  additionalProperties: false",
+        "",
+      ].join("\n"),
+    });
+    expect(await problemsOf(() => loadAgent(join(folder, "desk.yaml")), folder)).toEqual([
+      'desk.yaml:5:64 workflow_graph.nodes[0].config.input: agent "a" requires "topic"',
+      expect.stringMatching(
+        /^desk.yaml:5:73 workflow_graph.nodes\[0\].config.input.depth: agent "a" refuses it: value: .* \(found 9\)$/,
+      ),
+      'desk.yaml:5:84 workflow_graph.nodes[0].config.input.colour: agent "a" takes no "colour" (allowed: topic, depth)',
+      'desk.yaml:7:40 workflow_graph.nodes[2].config: agent "a" requires "topic", which the turn\'s own input never has; write an input',
+      'desk.yaml:7:40 workflow_graph.nodes[2].config: agent "a" requires "depth", which the turn\'s own input never has; write an input',
+    ]);
+  });
+
+  it("has a hash that changes with the agents it loads", async () => {
+    const folder = tempFolder({
+      "1/desk.yaml": desk("desk", "a.yaml"),
+      "1/a.yaml": "name: a\n",
+      "2/desk.yaml": desk("desk", "a.yaml"),
+      "2/a.yaml": "name: a\ndescription: Another.\n",
+    });
+    const [one, two] = await Promise.all(
+      ["1", "2"].map((sub) => loadAgent(join(folder, sub, "desk.yaml"))),
+    );
+    expect(one?.hash).not.toBe(two?.hash);
+    expect(one?.spec).toEqual(two?.spec);
+  });
+});
+
+describe("defineAgent", () => {
+  const writer = defineAgent({ name: "writer" });
+  const graph = (agent: string, input?: Record<string, unknown>) => ({
+    entry_point: "n",
+    nodes: [
+      {
+        name: "n",
+        type: "agent" as const,
+        config: { agent, ...(input !== undefined && { input }) },
+      },
+    ],
+    edges: [{ from: "n", to: "END" }],
+  });
+
+  it("keeps agents by name, and covers them by its hash", () => {
+    const plain = { name: "desk", workflow_graph: graph("writer") };
+    const agent = defineAgent({ ...plain, agents: [writer] });
+    expect([...agent.agents]).toEqual([["writer", writer]]);
+    const other = defineAgent({
+      ...plain,
+      agents: [defineAgent({ name: "writer", version: "2.0.0" })],
+    });
+    const none = defineAgent(plain);
+    expect(new Set([agent.hash, other.hash, none.hash])).toHaveLength(3);
+  });
+
+  it("refuses agents that it cannot keep apart, or are none, or are itself", async () => {
+    const agents = [writer, writer, { name: "x" }, defineAgent({ name: "desk" })];
+    expect(await problemsOf(() => defineAgent({ name: "desk", agents: agents as never }))).toEqual([
+      'agents[1]: "writer" is already the name of agents[0]',
+      "agents[2]: expected an agent of defineAgent or loadAgent (found a map)",
+      "agents[3]: agents do not contain themselves: desk → desk",
+    ]);
+    expect(await problemsOf(() => defineAgent({ name: "desk", agents: 3 as never }))).toEqual([
+      "agents: expected a list of agents (found 3)",
+    ]);
+  });
+
+  it("refuses a path, and says how the agent is named instead", async () => {
+    const define = () => defineAgent({ name: "desk", workflow_graph: graph("./writer.yaml") });
+    expect(await problemsOf(define)).toEqual([
+      'workflow_graph.nodes[0].config.agent: a path is read from files only; load the agent with loadAgent, pass it in agents and name it here (found "./writer.yaml")',
+    ]);
+  });
+
+  it("checks the input of an agent that it has", async () => {
+    const define = () =>
+      defineAgent({ name: "desk", workflow_graph: graph("writer", {}), agents: [writer] });
+    expect(await problemsOf(define)).toEqual([
+      'workflow_graph.nodes[0].config.input: agent "writer" requires "message"',
+    ]);
+  });
+});
