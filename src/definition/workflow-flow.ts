@@ -23,8 +23,6 @@ export interface WorkflowFlow {
    * for each other, not even over third ones.
    */
   readonly waitsFor: (name: string) => ReadonlySet<string>;
-  /** Whether every loop is entered at one node only, so that two nodes never wait for each other. */
-  readonly loopsNest: boolean;
   /**
    * Whether two nodes may be under way at the same time, on two branches, neither waiting for the other. The end waits
    * for all: it is parallel to a node that may be under way when a branch has come to the end.
@@ -54,7 +52,6 @@ export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
     loops: walk.closing.map((closing) => {
       return { edge: closing.edge, way: () => walk.wayOf(closing) };
     }),
-    loopsNest: true,
     isCyclic: (name) => (loops[placeOf.get(name) ?? -1] ?? null) !== null,
     waitsFor(name) {
       const place = placeOf.get(name);

@@ -26,20 +26,10 @@ export function createFlow(plan: WorkflowPlan): Flow {
   const targetsOf = new Map(plan.nodes.map((node) => [node.name, possibleTargets(node)]));
   const recorders = new Set(plan.nodes.filter(makesRecord).map(({ name }) => name));
 
-  const rank = new Map(plan.order.map((name, index) => [name, index]));
-  rank.set(endOfWorkflow, rank.size);
   const isBefore = (at: string, target: string) =>
     at !== target && waits.get(target)?.has(at) === true;
-  const isHeld = (name: string, branches: readonly Branch[]) =>
-    branches.some(({ at }) => isBefore(at, name));
-  /** Where loops have several ways in, nodes may hold each other: then the first in forward order goes on. */
-  const isReleased = (name: string, branches: readonly Branch[]) =>
-    branches.every(
-      ({ at }) =>
-        isHeld(at, branches) && (at === name || (rank.get(at) ?? 0) > (rank.get(name) ?? 0)),
-    );
   const mustWait = (name: string, branches: readonly Branch[]) =>
-    isHeld(name, branches) && (plan.loopsNest || !isReleased(name, branches));
+    branches.some(({ at }) => isBefore(at, name));
 
   return {
     mustWait,
@@ -47,24 +37,21 @@ export function createFlow(plan: WorkflowPlan): Flow {
       const others = branches.filter(({ at }) => at !== name);
       /** A branch that will still be before `target` when this superstep is over, whatever it does in it. */
       const staysBefore = (at: string, target: string) =>
-        plan.loopsNest &&
         isBefore(at, target) &&
         (mustWait(at, branches) ||
           (targetsOf.get(at) ?? []).every((next) => isBefore(next, target)));
-      const blocks = (other: string, target: string) => plan.loopsNest && isBefore(other, target);
       const reached = targets.filter(
         (target) =>
-          !targets.some((other) => blocks(other, target)) &&
+          !targets.some((other) => isBefore(other, target)) &&
           !others.some(({ at }) => staysBefore(at, target)),
       );
       const released = others
         .map(({ at }) => at)
         .filter(
           (at) =>
-            (isBefore(name, at) || !plan.loopsNest) &&
+            isBefore(name, at) &&
             !targets.includes(at) &&
-            mustWait(at, branches) &&
-            !targets.some((target) => blocks(target, at)),
+            !targets.some((target) => isBefore(target, at)),
         );
       return [...new Set([...reached, ...released])];
     },
@@ -85,5 +72,6 @@ function possibleTargets(node: PlanNode): readonly string[] {
 }
 
 function makesRecord(node: PlanNode): boolean {
+  if (node.type === "router") return node.choices.length > 0;
   return node.type === "llm" || (node.type === "tool" && node.tool !== null);
 }

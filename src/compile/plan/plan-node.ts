@@ -8,10 +8,6 @@ export interface WorkflowPlan {
   readonly nodes: readonly PlanNode[];
   /** The nodes that the end of the workflow waits for. */
   readonly endWaitsFor: readonly string[];
-  /** Names and `END` so that every edge that closes no loop leads to a later one. */
-  readonly order: readonly string[];
-  /** Whether every loop is entered at one node only. */
-  readonly loopsNest: boolean;
   /** The turn's output with templates; null where it is what the last node gave. */
   readonly output: unknown;
   /** Times that one node may run in an attempt. */

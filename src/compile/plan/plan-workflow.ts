@@ -19,8 +19,6 @@ export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPla
     entry: graph.entry_point,
     nodes: graph.nodes.map((node) => planNode(node, edges.get(node.name) ?? [], planning)),
     endWaitsFor: [...flow.waitsFor(endOfWorkflow)],
-    order: flow.order,
-    loopsNest: flow.loopsNest,
     output: graph.output ?? null,
     maxVisits: spec.execution_config.max_iterations,
   });
