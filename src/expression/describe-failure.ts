@@ -4,6 +4,8 @@ import { operators } from "./numbers.ts";
 const known: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
   [/^field not found: (.*)$/s, (name) => `no field ${JSON.stringify(name)}`],
   [/^index (.*) out of bounds/s, (index) => `index ${index} is out of range`],
+  // The library's lists throw this for them.
+  [/^unsupported input undefined$/, () => "a list is read by a whole number"],
   [/^unresolved attribute$/, () => "this has no value"],
   [/^found no matching overload for '?(\S+?)'? applied to '(.*)'$/s, describeOverload],
   [

@@ -1,5 +1,5 @@
 import { isCelError, plan, type CelInput } from "@bufbuild/cel";
-import { LimitReached, withBudget } from "./budget.ts";
+import { withBudget } from "./budget.ts";
 import { checkExpression } from "./check.ts";
 import type { Scope } from "./checking.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -85,8 +85,7 @@ function expressionOf(
       try {
         return withBudget(() => evaluate(values));
       } catch (thrown) {
-        if (thrown instanceof ExpressionError && !(thrown.cause instanceof LimitReached))
-          throw thrown;
+        if (thrown instanceof ExpressionError) throw thrown;
         throw fail(
           thrown instanceof Error ? describeFailure(thrown.message) : "it failed",
           undefined,

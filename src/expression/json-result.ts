@@ -4,7 +4,7 @@ import { JsonList, JsonObject } from "./json-value.ts";
 import { limits } from "./limits.ts";
 
 /** The result of an expression is nothing that JSON can hold. The message is a sentence without its full stop. */
-export class NoJsonResult extends Error {}
+class NoJsonResult extends Error {}
 
 /**
  * A CEL value as plain JSON. Parts of the values that the expression read are given as they are, the same objects.

@@ -122,6 +122,7 @@ it.each<[string, string]>([
   ["execution.list[7]", "'execution.list[7]' at character 15: index 7 is out of range"],
   ["execution.list[-1]", "'execution.list[-1]' at character 15: index -1 is out of range"],
   ["execution.list[0.5]", "'execution.list[0.5]' at character 15: index 0.5 is out of range"],
+  ["[1, 2][0.5]", "'[1, 2][0.5]' at character 1: a list is read by a whole number"],
   ["execution.count / 0", "'execution.count / 0' at character 17: division by zero"],
   ["execution.count % 0", "'execution.count % 0' at character 17: division by zero"],
   ["1 / 0", "'1 / 0' at character 3: division by zero"],
