@@ -1,6 +1,5 @@
 import valid from "semver/functions/valid.js";
 import { errorMessage } from "../errors.ts";
-import { graphProblems } from "./graph-problems.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { showFound, type DefinitionProblem } from "./problems.ts";
@@ -8,7 +7,8 @@ import { schemaProblems } from "./schema-problems.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
 import { unsupportedProblems } from "./unsupported.ts";
 import { valueAt } from "./value-at.ts";
-import { workflowGraphSchema } from "./workflow-schema.ts";
+import { railProblems, writtenTools } from "./tool-name-problems.ts";
+import { workflowProblems } from "./workflow-problems.ts";
 
 /** Nested maps and lists of a definition. */
 const maxDepth = 64;
@@ -38,14 +38,29 @@ export function checkDefinition(written: unknown): CheckedDefinition {
 
 /** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
 function ruleProblems(written: unknown): readonly DefinitionProblem[] {
-  const graph = workflowGraphSchema.safeParse(valueAt(written, ["workflow_graph"]));
+  const input = schemaRule("input_schema", valueAt(written, ["input_schema"]));
+  const tools = writtenTools(written);
+  const graph = valueAt(written, ["workflow_graph"]);
   return [
     ...versionRule(valueAt(written, ["version"])),
     ...duplicateTools(valueAt(written, ["tools"])),
-    ...schemaRule("input_schema", valueAt(written, ["input_schema"])),
+    ...input,
     ...schemaRule("output_schema", valueAt(written, ["output_schema"])),
-    ...(graph.success ? graphProblems(graph.data) : []),
+    ...railProblems(written, tools),
+    ...(graph === undefined
+      ? []
+      : workflowProblems(graph, {
+          tools,
+          inputSchema: input.length === 0 ? inputSchemaOf(written) : {},
+          maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
+        })),
   ];
+}
+
+/** With its default; empty where it is none. */
+function inputSchemaOf(written: unknown): JsonSchema {
+  const schema = valueAt(written, ["input_schema"]);
+  return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
 function versionRule(version: unknown): readonly DefinitionProblem[] {

@@ -1,7 +1,7 @@
 import type { Scope } from "../expression/expression.ts";
 import { valueTypeOfJsonSchema, type ValueType } from "../expression/value-type.ts";
-import type { AgentSpec } from "./schema.ts";
-import type { WorkflowGraph, WorkflowNode } from "./workflow-schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import type { WorkflowNode } from "./workflow-schema.ts";
 
 const any: ValueType = { kind: "any" };
 const string: ValueType = { kind: "string" };
@@ -15,17 +15,23 @@ const closed = (fields: Readonly<Record<string, ValueType>>): ValueType => {
 const anyMap: ValueType = { kind: "map", of: any };
 const toolCalls = list(closed({ id: string, name: string, args: any }));
 
+/** A node of which no more than its name is known. */
+export interface UnknownNode {
+  readonly name: string;
+  readonly type: "unknown";
+}
+
 /** What the expressions of a definition may read, and what is known of it. */
 export function expressionScope(
-  spec: Pick<AgentSpec, "input_schema">,
-  graph: WorkflowGraph,
+  { input_schema }: { readonly input_schema: JsonSchema },
+  { nodes }: { readonly nodes: readonly (WorkflowNode | UnknownNode)[] },
 ): Scope {
   return {
-    input: valueTypeOfJsonSchema(spec.input_schema),
+    input: valueTypeOfJsonSchema(input_schema),
     execution: anyMap,
     attempt: anyMap,
     attempt_number: int,
-    nodes: closed(Object.fromEntries(graph.nodes.map((node) => [node.name, outputOf(node)]))),
+    nodes: closed(Object.fromEntries(nodes.map((node) => [node.name, outputOf(node)]))),
     last: closed({ text: string, tool_calls: toolCalls }),
     steps: list(any),
     usage: closed({
@@ -40,7 +46,7 @@ export function expressionScope(
 }
 
 /** The shape of `nodes.<name>`. */
-function outputOf(node: WorkflowNode): ValueType {
+function outputOf(node: WorkflowNode | UnknownNode): ValueType {
   switch (node.type) {
     case "llm": {
       const schema = node.config.output_schema;
@@ -62,6 +68,7 @@ function outputOf(node: WorkflowNode): ValueType {
     case "agent":
       return closed({ status: string, output: any, failure: any });
     case "planner":
+    case "unknown":
       return any;
   }
 }

@@ -83,13 +83,17 @@ describe("defineTool", () => {
     [{ name: undefined }, 'Tool "undefined": a name has 1 to 64 letters, digits, _ and -.'],
     [
       { handle: 1 },
-      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, version, persistence, handler; did you mean "handler"?).',
+      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, requires_approval, version, persistence, handler; did you mean "handler"?).',
     ],
     [
       { description: " " },
       'Tool "weather": the description is empty; the model chooses tools by it.',
     ],
     [{ description: 3 }, 'Tool "weather": the description has to be a text, not 3.'],
+    [
+      { requires_approval: "yes" },
+      'Tool "weather": requires_approval is true or false, not "yes".',
+    ],
     [{ handler: "x" }, 'Tool "weather": the handler is not a function.'],
     [
       { persistence: "exec" },

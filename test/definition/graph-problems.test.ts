@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { graphProblems } from "../../src/definition/graph-problems.ts";
 import { describeProblem } from "../../src/definition/problems.ts";
-import { workflowGraphSchema } from "../../src/definition/workflow-schema.ts";
+import { readWorkflow } from "../../src/definition/read-workflow.ts";
+import { reservedNames } from "../../src/definition/reserved-names.ts";
+import { stateSchema } from "../../src/state/channels.ts";
 
 interface Edge {
   from: string;
@@ -12,9 +14,7 @@ interface Edge {
 /** The problems of a graph of nodes with these names. */
 function problemsOf(names: readonly string[], edges: readonly Edge[], entry_point = names[0]) {
   const nodes = names.map((name) => ({ name, type: "llm" }));
-  return graphProblems(workflowGraphSchema.parse({ entry_point, nodes, edges })).map(
-    describeProblem,
-  );
+  return graphProblems(readWorkflow({ entry_point, nodes, edges })).problems.map(describeProblem);
 }
 
 describe("graphProblems", () => {
@@ -52,6 +52,26 @@ describe("graphProblems", () => {
   it("refuses a name that is taken", () => {
     expect(problemsOf(["a", "b", "a"], [{ from: "a", to: "END" }])).toEqual([
       'workflow_graph.nodes[2].name: "a" is already the name of nodes[0]',
+    ]);
+  });
+
+  it("refuses names of the framework's own nodes and of channels", () => {
+    expect(problemsOf(["plan"], [{ from: "plan", to: "END" }])).toEqual([
+      'workflow_graph.nodes[0].name: "plan" is taken by the framework; choose another name',
+    ]);
+    const channels = Object.keys(stateSchema({ input: {}, output: {} }).shape);
+    expect([...reservedNames].toSorted()).toEqual(
+      ["initialize", "plan", "reflect", "finalize", ...channels].toSorted(),
+    );
+  });
+
+  it("refuses a node twice in a list", () => {
+    const edges = [
+      { from: "a", to: ["b", "END", "b"] },
+      { from: "b", to: "END" },
+    ];
+    expect(problemsOf(["a", "b"], edges)).toEqual([
+      'workflow_graph.edges[0].to[2]: "b" is already to[0] of this edge',
     ]);
   });
 
@@ -96,6 +116,54 @@ describe("graphProblems", () => {
       { from: "toString", to: "END" },
     ];
     expect(problemsOf(["constructor", "toString"], edges)).toEqual([]);
+  });
+
+  it("takes 1,000 nodes and no more", () => {
+    const chain = (length: number) => {
+      const names = Array.from({ length }, (_, index) => `n${index}`);
+      const edges = names.map((from, index) => ({ from, to: names[index + 1] ?? "END" }));
+      return problemsOf(names, edges);
+    };
+    expect(chain(1_000)).toEqual([]);
+    expect(chain(1_001)).toEqual([
+      "workflow_graph.nodes: expected at most 1000 nodes; make agents of parts of it (found 1001)",
+    ]);
+  });
+
+  it("checks what can be read beside what cannot", () => {
+    const graph = readWorkflow({
+      entry_point: "a",
+      nodes: [
+        { name: "a", type: "lllm" },
+        { name: "a", type: "tool" },
+        { name: "steps", type: "tool" },
+      ],
+      edges: [{ from: "a", to: "b" }, { from: "a", to: 3 }, 4],
+    });
+    const { problems, isSound } = graphProblems(graph);
+    expect(problems.map(describeProblem)).toEqual([
+      'workflow_graph.nodes[1].name: "a" is already the name of nodes[0]',
+      'workflow_graph.edges[0].to: no node has this name (found "b"; allowed: a, steps, END)',
+      'workflow_graph.nodes[2].name: "steps" is taken by the framework; choose another name',
+    ]);
+    expect(isSound).toBe(false);
+  });
+
+  it("says nothing of unknown names where a node has none", () => {
+    const nodes = [{ name: "a", type: "llm" }, { type: "llm" }];
+    const graph = readWorkflow({ entry_point: "a", nodes, edges: [{ from: "a", to: "b" }] });
+    expect(graphProblems(graph)).toEqual({ problems: [], isSound: false });
+  });
+
+  it("follows the ways where a node's settings are wrong", () => {
+    const nodes = [
+      { name: "a", type: "lllm" },
+      { name: "b", type: "llm" },
+    ];
+    const graph = readWorkflow({ entry_point: "a", nodes, edges: [{ from: "a", to: "END" }] });
+    expect(graphProblems(graph).problems.map(describeProblem)).toEqual([
+      'workflow_graph.nodes[1]: "b" cannot be reached from the entry point',
+    ]);
   });
 
   it("checks 500 nodes and 250,000 edges without quadratic lists", () => {

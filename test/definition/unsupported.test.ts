@@ -7,8 +7,8 @@ const problemsOf = (written: unknown) => unsupportedProblems(written).map(descri
 describe("unsupportedProblems", () => {
   it.each([
     [
-      { workflow_graph: {} },
-      "workflow_graph: not run by this version; leave it out to use the standard loop",
+      { workflow_graph: { nodes: [{ type: "llm" }, { type: "planner" }] } },
+      "workflow_graph.nodes[1].type: planner nodes are not run by this version; use agent nodes with edges between them",
     ],
     [
       { memory_config: { short_term: { max_tokens: 100 } } },
@@ -49,6 +49,7 @@ describe("unsupportedProblems", () => {
         guardrail_config: { input_rails: [], output_rails: [], tool_rails: { allowed_tools: [] } },
         execution_config: { checkpoint_frequency: "every_turn" },
         tools: ["a"],
+        workflow_graph: { nodes: [{ type: "agent" }] },
       }),
     ).toEqual([]);
   });

@@ -1,0 +1,28 @@
+import type { GraphState } from "../state/channels.ts";
+
+/** LangGraph gives a channel and a node no common name. */
+const channels: Readonly<Record<keyof GraphState, true>> = {
+  input: true,
+  messages: true,
+  turn_number: true,
+  execution: true,
+  attempt: true,
+  attempt_number: true,
+  current_step: true,
+  steps: true,
+  nodes: true,
+  branches: true,
+  status: true,
+  usage: true,
+  output: true,
+  turn: true,
+};
+
+/** Names that no node of a workflow may have: the nodes around it, and the channels of the state. */
+export const reservedNames: ReadonlySet<string> = new Set([
+  "initialize",
+  "plan",
+  "reflect",
+  "finalize",
+  ...Object.keys(channels),
+]);
