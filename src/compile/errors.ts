@@ -100,6 +100,38 @@ export class NoRouteError extends StratagraphError {
   }
 }
 
+/** Nobody answered a human node in time, and its `on_timeout` is `fail`. Becomes the turn's failure. */
+export class HumanTimeoutError extends StratagraphError {
+  readonly code = "human_timeout";
+  override readonly kind = "run";
+
+  constructor(
+    readonly node: string,
+    readonly timeoutSeconds: number,
+  ) {
+    super(
+      `Nobody answered node "${node}" within its ${timeoutSeconds} s. Raise its timeout_seconds, or say with on_timeout what no answer means.`,
+    );
+  }
+}
+
+/** A person rejected what a human node asked, and no edge takes care of it. Becomes the turn's failure. */
+export class HumanRejectedError extends StratagraphError {
+  readonly code = "human_rejected";
+  override readonly kind = "run";
+
+  constructor(
+    readonly node: string,
+    /** Empty when none was given. */
+    readonly reason: string,
+  ) {
+    const why = reason === "" ? "without a reason" : `with the reason: ${reason}`;
+    super(
+      `Node "${node}" was rejected ${why}. To go on after a rejection, give it an edge with a condition on nodes.${node}.approved.`,
+    );
+  }
+}
+
 function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "absent";
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;

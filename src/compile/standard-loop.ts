@@ -1,4 +1,5 @@
 import { END } from "@langchain/langgraph";
+import { transition } from "../state/lifecycle.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import { finalize } from "./loop/finalize.ts";
 import { human } from "./loop/human.ts";
@@ -44,7 +45,9 @@ export function standardLoop(
 }
 
 export const standardAttempts: AttemptShape = {
-  begin: () => ({ update: {}, goto: "reason" }),
+  begin: (status) => {
+    return { update: { status: transition(status, "EXECUTING") }, goto: "reason" };
+  },
   draft: (state) => state.turn?.draft ?? noAnswer("the attempt gave no answer"),
 };
 

@@ -21,7 +21,7 @@ import type { NodeWork } from "./nodes/node-work.ts";
 import { routerNode } from "./nodes/router.ts";
 import { toolNode } from "./nodes/tool.ts";
 import { valuesOf } from "./nodes/values.ts";
-import { workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
+import { statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
 import { planWorkflow } from "./plan/plan-workflow.ts";
 import type { PlanNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { turnNodes } from "./standard-loop.ts";
@@ -152,7 +152,7 @@ function workflowAttempts(
   const { scope, clock, ids } = made;
   const output = plan.output === null ? null : templateValue(plan.output, scope);
   return {
-    begin() {
+    begin(status, parts) {
       const entry = nodes.get(plan.entry);
       const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
       const branch: Branch = {
@@ -165,7 +165,14 @@ function workflowAttempts(
         open: [],
         visits: counted ? { [plan.entry]: 1 } : {},
       };
-      return { update: { nodes: null, branches: { only: [branch] } }, goto: plan.entry };
+      return {
+        update: {
+          nodes: null,
+          branches: { only: [branch] },
+          status: statusAt(status, { node: entry, branch, parts }),
+        },
+        goto: plan.entry,
+      };
     },
     draft(state): Draft | null {
       const ended = state.turn?.draft ?? null;

@@ -1,6 +1,21 @@
+import { transition } from "../../state/lifecycle.ts";
+import { NoStepError } from "../errors.ts";
+import { approveCalls, editedMessages } from "./approval.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Asks a person to approve the calls of the step under way. */
-export const human: NodeBody = () => {
-  throw new TypeError("approval is not there yet");
+export const human: NodeBody = (state, run) => {
+  const current = state.current_step;
+  if (!current) throw new NoStepError();
+  const before = current.tool_predictions;
+  const calls = approveCalls(before, state, run);
+  const status = transition(state.status ?? "CREATED", "EXECUTING");
+  return {
+    update: {
+      current_step: { ...current, tool_predictions: calls },
+      messages: editedMessages(before, calls, state.messages),
+      status: transition(status, "AWAITING_TOOL"),
+    },
+    goto: "tools",
+  };
 };

@@ -5,6 +5,7 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
+import type { Status } from "../../state/lifecycle.ts";
 import type { Draft } from "../../state/turn.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
@@ -37,7 +38,10 @@ export interface Thinker {
 /** What lies between `plan` and `reflect`. */
 export interface AttemptShape {
   /** How an attempt begins. */
-  begin(): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
+  begin(
+    status: Status,
+    parts: Pick<LoopParts, "needsApproval">,
+  ): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
   /** What an attempt has come to; null while it is still under way on another branch. */
   draft(state: GraphState): Draft | null;
 }

@@ -1,5 +1,4 @@
 import { approachRequest } from "../../context/prompts.ts";
-import { transition } from "../../state/lifecycle.ts";
 import { contextOf } from "./context-of.ts";
 import type { NodeBody } from "./node-body.ts";
 
@@ -8,10 +7,9 @@ export const plan: NodeBody = async (state, run) => {
   const { parts } = run;
   const attemptNumber = state.attempt_number ?? 0;
   const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
-  const status = transition(state.status ?? "CREATED", "EXECUTING");
   run.emit({ type: "status", status: "PLANNING" });
-  const begun = parts.attempts.begin();
-  const update = { ...begun.update, attempt, status };
+  const begun = parts.attempts.begin(state.status ?? "CREATED", parts);
+  const update = { ...begun.update, attempt };
   if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
   const model = await parts.thinker.model(run.context);
   const messages = contextOf(state, run, { model, note: approachRequest });

@@ -1,7 +1,14 @@
 import type { Template } from "../../expression/template.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
+import { valueAt } from "../../definition/value-at.ts";
+import { answerSchema } from "../../state/answer-schema.ts";
+import type { Decision } from "../../state/decision.ts";
+import { checkHumanAnswer } from "../../state/human-answer.ts";
+import { HumanRejectedError, HumanTimeoutError } from "../errors.ts";
+import { askPerson } from "../loop/ask-person.ts";
 import type { HumanNode } from "../plan/plan-node.ts";
-import type { NodeWork } from "./node-work.ts";
+import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { promptText } from "./prompt-text.ts";
 
 export interface HumanNodeParts {
   readonly plan: HumanNode;
@@ -9,9 +16,82 @@ export interface HumanNodeParts {
   readonly proposed: TemplateValue | null;
 }
 
-/** Stops the run until a person answers. */
-export function humanNode({ plan }: HumanNodeParts): NodeWork {
-  return () => {
-    throw new TypeError(`human node "${plan.name}" is not there yet`);
+/**
+ * Stops the run until a person answers, or until there is no more time to answer. Nobody is woken when the time is over:
+ * whoever runs the thread again then finds that it is.
+ */
+export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork {
+  const { kind } = plan;
+  const schema = answerSchema({ kind, schema: plan.schema });
+  return (at) => {
+    const expires = expiryOf(plan, at);
+    const value = proposed === null ? defaultProposal(plan, at) : proposed.render(at.values);
+    if (expires !== null && at.run.parts.clock.now() >= expires) return timedOut(plan, value, at);
+    const request = {
+      kind,
+      prompt: promptText(prompt, at.values),
+      proposed: value,
+      schema,
+      expires_at: expires?.toISOString() ?? null,
+    };
+    const decision = askPerson(at.run, request, (answer) => {
+      const read = checkHumanAnswer(request, answer);
+      if (!read.ok) return read;
+      if (read.on === "value") return { ok: true, value: read.decision };
+      throw new TypeError(`human node "${plan.name}" asked about no calls`);
+    });
+    return decided(plan, decision, value, at);
   };
+}
+
+/** What was said last where something is to be approved or edited. */
+function defaultProposal({ kind }: HumanNode, { values }: NodeAt): unknown {
+  return kind === "input" ? null : (valueAt(values, ["last", "text"]) ?? "");
+}
+
+/** The latest time that a `Date` can have. */
+const endOfTime = 8.64e15;
+
+function expiryOf({ timeoutSeconds }: HumanNode, { branch }: NodeAt): Date | null {
+  if (timeoutSeconds === null) return null;
+  return new Date(Math.min(Date.parse(branch.since) + timeoutSeconds * 1000, endOfTime));
+}
+
+/** @throws HumanTimeoutError, HumanRejectedError */
+function timedOut(plan: HumanNode, proposed: unknown, at: NodeAt): NodeDone {
+  const seconds = plan.timeoutSeconds ?? 0;
+  if (plan.onTimeout === "fail") throw new HumanTimeoutError(plan.name, seconds);
+  const reason = `nobody answered within ${seconds} s`;
+  return plan.onTimeout === "approve"
+    ? approved(proposed, { reason, timed_out: true })
+    : rejected(plan, at, { reason, timed_out: true });
+}
+
+/** @throws HumanRejectedError */
+function decided(plan: HumanNode, decision: Decision, proposed: unknown, at: NodeAt): NodeDone {
+  switch (decision.decision) {
+    case "approve":
+      return approved(proposed, { reason: "", timed_out: false });
+    case "edit":
+      return approved(decision.value, { reason: "", timed_out: false });
+    case "reject":
+      return rejected(plan, at, { reason: decision.reason, timed_out: false });
+  }
+}
+
+interface Circumstances {
+  readonly reason: string;
+  readonly timed_out: boolean;
+}
+
+function approved(value: unknown, why: Circumstances): NodeDone {
+  return { output: { approved: true, value, ...why }, value };
+}
+
+/** A rejection that no edge takes care of ends the turn. */
+function rejected(plan: HumanNode, at: NodeAt, why: Circumstances): NodeDone {
+  const isCaredFor =
+    at.asks("approved") || at.asks("reason") || (why.timed_out && at.asks("timed_out"));
+  if (!isCaredFor) throw new HumanRejectedError(plan.name, why.reason);
+  return { output: { approved: false, value: null, ...why } };
 }

@@ -1,9 +1,14 @@
 import type { TemplateValue } from "../../expression/template-value.ts";
 import { isRecord } from "../../state/is-record.ts";
-import type { CurrentStep, StepRecord, ToolResult } from "../../state/step-record.ts";
-import { turnSteps } from "../../state/turn.ts";
+import type {
+  CurrentStep,
+  StepRecord,
+  ToolPrediction,
+  ToolResult,
+} from "../../state/step-record.ts";
 import { noUsage } from "../../state/usage.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import { approveCalls, callRules, callsSoFar, editedMessages } from "../loop/approval.ts";
 import { closeStep, toolMessage } from "../loop/close-step.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
@@ -23,11 +28,12 @@ export function toolNode({ plan, args }: ToolNodeParts): NodeWork {
 function runAsked(plan: ToolNode): NodeWork {
   return async (at) => {
     const { state, run, branch } = at;
-    const calls = branch.open.flatMap((step) => step.tool_predictions);
+    const asked = branch.open.flatMap((step) => step.tool_predictions);
+    const calls = approveCalls(asked, state, run);
     const ran = await runCalls(plan, at, calls);
     const ended = new Map(ran.results.map((result) => [result.id, result]));
     const steps: StepRecord[] = [];
-    for (const open of branch.open) {
+    for (const open of withCalls(branch.open, calls)) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
       const closed = closeStep(open, { results, concurrent: ran.concurrent });
       steps.push(closed.mode === "deep" ? await reflectOn(closed, state, run) : closed);
@@ -35,11 +41,13 @@ function runAsked(plan: ToolNode): NodeWork {
     for (const step of steps) run.emit({ type: "step", step });
     const results = ran.results.map(shownResult);
     const approach = steps.at(-1)?.approach;
+    const update = updateOf(ran, steps, at);
+    const edited = editedMessages(asked, calls, state.messages);
     return {
       output: { results },
       value: results,
       branch: { open: [] },
-      update: updateOf(ran, steps, at),
+      update: { ...update, messages: [...edited, ...(update.messages ?? [])] },
       ...(approach !== undefined && approach !== "" && { turn: { approach } }),
     };
   };
@@ -47,14 +55,16 @@ function runAsked(plan: ToolNode): NodeWork {
 
 function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): NodeWork {
   return async (at) => {
-    const { run } = at;
+    const { state, run } = at;
     const rendered = args?.render(at.values) ?? {};
-    const call = {
-      id: run.parts.ids(),
+    const asked: ToolPrediction = {
+      // The branch's own, so that it is the same when the node runs again with an answer.
+      id: state.branches.find(({ at: place }) => place === run.node)?.id ?? run.parts.ids(),
       name: tool,
       args: isRecord(rendered) ? rendered : {},
       reason: "",
     };
+    const [call = asked] = approveCalls([asked], state, run);
     const current = stepOf(at, call);
     run.begun.push(current);
     run.emit({ type: "tool_call", step_index: current.step_index, call });
@@ -79,6 +89,18 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
   };
 }
 
+/** Steps under way with their calls as they may be made. */
+function withCalls(
+  steps: readonly CurrentStep[],
+  calls: readonly ToolPrediction[],
+): readonly CurrentStep[] {
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  return steps.map((step) => {
+    const own = step.tool_predictions.map((call) => byId.get(call.id) ?? call);
+    return { ...step, tool_predictions: own };
+  });
+}
+
 async function runCalls(
   plan: ToolNode,
   at: NodeAt,
@@ -88,22 +110,15 @@ async function runCalls(
   const { state, run, branch } = at;
   const { parts } = run;
   run.emit({ type: "status", status: "AWAITING_TOOL" });
-  const { tool_rails: rails } = parts.definition.spec.guardrail_config;
   const stepOfCall = new Map(
     branch.open.flatMap((step) =>
       step.tool_predictions.map(({ id }) => [id, step.step_index] as const),
     ),
   );
-  const { toolCalls } = turnSteps(state.steps, {
-    turnNumber: state.turn_number ?? 0,
-    attemptNumber: state.attempt_number ?? 0,
-  });
   return runToolCalls({
+    ...callRules(parts),
     calls,
-    tools: parts.tools,
-    allowed: rails.allowed_tools,
-    maxCalls: rails.max_calls_per_turn,
-    callsSoFar: toolCalls,
+    callsSoFar: callsSoFar(state),
     concurrency: plan.concurrency,
     state: { execution: state.execution, attempt: state.attempt },
     env: {

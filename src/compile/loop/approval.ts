@@ -1,0 +1,137 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { answerSchema } from "../../state/answer-schema.ts";
+import { readCallAnswer, type CallDecisions } from "../../state/call-answer.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { problem, type Decision, type Read } from "../../state/decision.ts";
+import type { ProposedCall } from "../../state/human-request.ts";
+import { isRecord } from "../../state/is-record.ts";
+import type { ToolPrediction } from "../../state/step-record.ts";
+import { turnSteps } from "../../state/turn.ts";
+import { admitCall, type CallRules } from "../../tools/admit-call.ts";
+import { askPerson } from "./ask-person.ts";
+import type { NodeRun } from "./node-body.ts";
+import type { LoopParts } from "./parts.ts";
+
+type Calls = readonly ToolPrediction[];
+
+/**
+ * The calls as a person lets them be made: with the arguments that were edited, and with a problem where they were
+ * rejected. One request asks about all that need approval; those that would be refused anyway are not asked about.
+ */
+export function approveCalls(calls: Calls, state: GraphState, run: NodeRun): Calls {
+  const proposed = callsToApprove(calls, state, run.parts);
+  const [first, ...others] = proposed;
+  if (first === undefined) return calls;
+  const agent = run.parts.definition.spec.name;
+  const names = proposed.map(({ name }) => name).join(", ");
+  const decisions = askPerson(
+    run,
+    {
+      kind: "tool_approval",
+      prompt:
+        others.length === 0
+          ? `May ${agent} call ${first.name}?`
+          : `May ${agent} make these ${proposed.length} calls: ${names}?`,
+      proposed,
+      schema: answerSchema({ kind: "tool_approval", calls: proposed }),
+      expires_at: null,
+    },
+    (answer) => readDecisions(proposed, answer, run.parts),
+  );
+  return calls.map((call) => decided(call, decisions.get(call.id)));
+}
+
+function callsToApprove(
+  calls: Calls,
+  state: GraphState,
+  parts: LoopParts,
+): readonly ProposedCall[] {
+  const rules = callRules(parts);
+  const before = callsSoFar(state);
+  return calls.flatMap((call, index): readonly ProposedCall[] => {
+    const { id, name, args, reason } = call;
+    if (!parts.needsApproval(name)) return [];
+    const { tool } = admitCall(call, before + index, rules);
+    return tool?.input.check(args).ok === true ? [{ id, name, args, reason }] : [];
+  });
+}
+
+/** What the definition lets the agent call. */
+export function callRules({ definition, tools }: LoopParts): CallRules {
+  const { allowed_tools: allowed, max_calls_per_turn: maxCalls } =
+    definition.spec.guardrail_config.tool_rails;
+  return { tools, allowed, maxCalls };
+}
+
+/** Calls of the turn that have ended. */
+export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: GraphState): number {
+  const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
+  return turn.toolCalls;
+}
+
+/** An answer whose arguments the tools take. */
+function readDecisions(
+  proposed: readonly ProposedCall[],
+  answer: unknown,
+  { tools }: LoopParts,
+): Read<CallDecisions> {
+  const read = readCallAnswer(proposed, answer);
+  if (!read.ok) return read;
+  for (const { id, name } of proposed) {
+    const decision = read.value.get(id);
+    if (decision?.decision !== "edit") continue;
+    const checked = tools.get(name)?.input.check(decision.value);
+    if (checked?.ok === false) {
+      const issues = checked.issues.join("; ");
+      return problem(`Call "${id}": the arguments do not fit tool "${name}": ${issues}.`);
+    }
+  }
+  return read;
+}
+
+function decided(call: ToolPrediction, decision: Decision | undefined): ToolPrediction {
+  switch (decision?.decision) {
+    case "edit":
+      return isRecord(decision.value) ? { ...call, args: decision.value } : call;
+    case "reject": {
+      const why = decision.reason === "" ? "." : `: ${decision.reason}`;
+      return { ...call, problem: `A person rejected this call${why}` };
+    }
+    case "approve":
+    case undefined:
+      return call;
+  }
+}
+
+/**
+ * The messages that show calls whose arguments were edited, with the new ones: under the id of the old message, which
+ * they replace, and with the ids of the calls, so that every result still has its call. What a provider wrote about the
+ * calls beside them is left out, since it has the old arguments.
+ */
+export function editedMessages(
+  before: Calls,
+  after: Calls,
+  messages: readonly BaseMessage[],
+): readonly AIMessage[] {
+  const old = new Map(before.map(({ id, args }) => [id, args]));
+  const edited = new Map(
+    after.filter(({ id, args }) => old.get(id) !== args).map(({ id, args }) => [id, args]),
+  );
+  const calling = messages.filter((message) => AIMessage.isInstance(message));
+  const shown = [...edited.keys()].flatMap(
+    (id) => calling.findLast(({ tool_calls = [] }) => tool_calls.some((c) => c.id === id)) ?? [],
+  );
+  return [...new Set(shown)].map((message) => {
+    const { id, text, name, tool_calls = [], usage_metadata, response_metadata } = message;
+    return new AIMessage({
+      ...(id !== undefined && { id }),
+      ...(name !== undefined && { name }),
+      content: text,
+      tool_calls: tool_calls.map((call) => {
+        return { ...call, args: edited.get(call.id ?? "") ?? call.args };
+      }),
+      ...(usage_metadata !== undefined && { usage_metadata }),
+      response_metadata,
+    });
+  });
+}
