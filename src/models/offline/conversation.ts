@@ -23,7 +23,7 @@ export interface Conversation {
   readonly feedback: readonly string[];
   /** Names and arguments of the calls made since the person or a check last spoke. */
   readonly made: ReadonlySet<string>;
-  /** Results since the request, oldest first. */
+  /** Results since the request, and before it those that nothing was said on yet; oldest first. */
   readonly outcomes: readonly Outcome[];
   /** What was said before the request. */
   readonly earlier: readonly string[];
@@ -50,6 +50,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   let wish: Wish = "act";
   let instruction = "";
   let callCount = 0;
+  let isAnswered = false;
   const asked = new Map<string, { name: string; args: Record<string, unknown> }>();
 
   for (const message of messages) {
@@ -71,7 +72,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
         earlier = [...spoken];
         request = text;
         feedback = [];
-        outcomes = [];
+        if (isAnswered) outcomes = [];
         spoken.push(text);
         break;
       }
@@ -82,8 +83,10 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           if (call.id !== undefined) asked.set(call.id, { name: call.name, args: call.args });
         }
         if (text !== "") spoken.push(text);
+        isAnswered = (message as AIMessage).tool_calls?.length === 0;
         break;
       case "tool":
+        isAnswered = false;
         outcomes.push(outcomeOf(message as ToolMessage, asked));
         break;
       default:

@@ -117,11 +117,14 @@ function answer(conversation: Conversation): string {
   return mark + fromContext(conversation);
 }
 
-/** Without results: what the conversation itself says on it, else that nothing does. */
+/** Without results: what the request brings along or the conversation says on it, else that nothing does. */
 function fromContext({ system, earlier, request }: Conversation): string {
+  const [wanted = "", ...material] = request.split(/\n\s*\n/);
   const facts = system.split(/\n|(?<=[.!?])\s/).filter((line) => !isInstruction(line));
-  const told = relevant(request, [...facts, ...earlier].join("\n"), 3);
-  if (told.length > 0) return told.join("\n");
+  for (const texts of [material, [...facts, ...earlier]]) {
+    const told = relevant(wanted, texts.join("\n"), 3);
+    if (told.length > 0) return told.join("\n");
+  }
   return (
     `I am a set of rules, not a language model, and no tool here fits "${short(request)}". ` +
     "Name a model in llm_config.default_model for a real answer."

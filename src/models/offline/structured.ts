@@ -13,7 +13,9 @@ import {
   typeOf,
   type Schema,
 } from "./property-kind.ts";
+import { findString } from "./string-argument.ts";
 import { subtasksOf } from "./subtasks.ts";
+import { tableRows } from "./table-rows.ts";
 import { overlap, stemsOf, wordsOf } from "./words.ts";
 
 /** A value of the schema's form, filled from the results and the request: by key, else by name, description and type. */
@@ -157,9 +159,16 @@ function stringFor(
   if (known !== undefined) return typeof known === "string" ? known : JSON.stringify(known);
   const { outcomes, request, feedback, system, earlier } = conversation;
   const texts = [...outcomes.map((one) => one.text), request];
-  const facts = factsOf(stringKind(name, schema));
+  const kind = stringKind(name, schema);
+  const facts = factsOf(kind);
   const fact = facts && texts.flatMap(facts)[0];
   if (fact !== undefined && fact !== null) return fact;
+  const isCode = /(^|_)(id|code|number|ref)$/i.test(name);
+  if (kind === "query" || isCode) {
+    const wanted = { name, kind, schema, required: kind === "query" };
+    const said = findString(wanted, { text: materialIn(request), outcomes, used: new Set() });
+    if (said !== null) return said.replace(/^(the|an?) /i, "");
+  }
   const wanted = `${name} ${descriptionOf(schema)} ${feedback.join(" ")}`;
   const told =
     outcomes.length > 0
@@ -169,6 +178,13 @@ function stringFor(
           .join(" ") || request;
   const longest = typeof schema["maxLength"] === "number" ? schema["maxLength"] : Infinity;
   return told.slice(0, longest);
+}
+
+/** What comes after the first paragraph, which says what is wanted; a request of one paragraph whole. */
+function materialIn(request: string): string {
+  const text = request.trim();
+  const [, ...material] = text.split(/\n\s*\n/);
+  return material.length === 0 ? text : material.join("\n\n");
 }
 
 function factsOf(kind: ReturnType<typeof stringKind>): ((text: string) => string[]) | null {
@@ -185,6 +201,11 @@ function arrayFor(name: string, schema: Schema, filling: Filling): unknown[] {
   const most = typeof schema["maxItems"] === "number" ? schema["maxItems"] : Infinity;
   const type = typeOf(items);
   if (type === "object" && isTask(items)) return tasksFor(items, filling).slice(0, most);
+  if (type === "object") {
+    const texts = [...outcomes.map((one) => one.text), request];
+    const rows = texts.map((text) => tableRows(items, text)).find(({ length }) => length > 0);
+    if (rows !== undefined) return rows.slice(0, most);
+  }
   const list = outcomes.map((one) => listIn(one.value)).findLast((one) => one !== null);
   if (list !== undefined && list !== null && list.every((one) => fits(one, type))) {
     return list.slice(0, most);

@@ -204,6 +204,25 @@ describe("the offline model in a conversation", () => {
     expect(decide(messages, tools).text).toBe("[offline:rules] My dog is called Rex.");
   });
 
+  it("answers a request from results that nothing was said on yet", () => {
+    const messages = [
+      new HumanMessage("What is 6 * 7?"),
+      new AIMessage({ content: "", tool_calls: [{ id: "1", name: "calculator", args: {} }] }),
+      new ToolMessage({ tool_call_id: "1", content: "42" }),
+    ];
+    const asked = new HumanMessage("Say what came out.");
+    expect(decide([...messages, asked], []).text).toBe("[offline:rules] 42");
+    const answered = [...messages, new AIMessage("It is 42."), asked];
+    expect(decide(answered, []).text).not.toBe("[offline:rules] 42");
+  });
+
+  it("answers from what the request brings along", () => {
+    const request = "Write about eels.\n\nEels climb at night.\nThe mill is dry.";
+    expect(decide([new HumanMessage(request)], []).text).toBe(
+      "[offline:rules] Eels climb at night.",
+    );
+  });
+
   it("says so when nothing fits", () => {
     expect(decide([new HumanMessage("Write me a poem")], tools)).toEqual({
       text:

@@ -81,6 +81,28 @@ describe("the offline model's JSON answers", () => {
     });
   });
 
+  it("reads the rows of a table, by its titles or in the schema's order", () => {
+    const line = object({ amount: { type: "number" }, item: { type: "string" } });
+    const schema = object({ lines: { type: "array", items: line } });
+    const titled = "Item       Amount\nOak, 5 m   1,012.50\nScrews     4\n\nTotal: 1016.50";
+    expect(answer(schema, "Which lines are there?", [titled])).toEqual({
+      lines: [
+        { amount: 1012.5, item: "Oak, 5 m" },
+        { amount: 4, item: "Screws" },
+      ],
+    });
+    expect(answer(schema, "Which lines?\n\n| 7 | Nails |\n| --- | --- |\n| x | y |")).toEqual({
+      lines: [{ amount: 7, item: "Nails" }],
+    });
+  });
+
+  it("takes what to search for and codes out of the request", () => {
+    const schema = object({ term: { type: "string" }, order_id: { type: "string" } });
+    const request =
+      "Look for what is asked here:\n\nWhat do you know about the eel pass of A-1042?";
+    expect(answer(schema, request)).toEqual({ term: "eel pass", order_id: "A-1042" });
+  });
+
   it("always fits the types of what is required", () => {
     const schema = object({
       title: { type: "string" },
