@@ -132,6 +132,38 @@ export class HumanRejectedError extends StratagraphError {
   }
 }
 
+/** A router made no choice and has no default. Becomes the turn's failure. */
+export class RouterChoiceError extends StratagraphError {
+  readonly code = "no_choice";
+  override readonly kind = "run";
+  readonly node: string;
+  readonly choices: readonly string[];
+  /** Conditions of the rules that were tried; `seen` are the values they read, by path. */
+  readonly rules: readonly string[];
+  readonly seen: Readonly<Record<string, unknown>>;
+  /** What the model answered each time instead of a choice. */
+  readonly answers: readonly string[];
+
+  constructor(facts: Pick<RouterChoiceError, "node" | "choices" | "rules" | "seen" | "answers">) {
+    const { node, choices, rules, seen, answers } = facts;
+    const values = Object.entries(seen).map(([path, value]) => `${path} is ${shortJson(value)}`);
+    const tried = rules.map((rule) => `'${rule}'`).join(", ");
+    const why = values.length === 0 ? "" : `, where ${values.join(", ")}`;
+    const said = answers.map((answer) => shortJson(answer)).join(", then ");
+    super(
+      `Router "${node}" chose none of ${choices.map((one) => `"${one}"`).join(", ")}.` +
+        (rules.length === 0 ? "" : ` None of its rules holds: ${tried}${why}.`) +
+        (answers.length === 0 ? "" : ` Its model answered ${said}.`) +
+        " Give it a default.",
+    );
+    this.node = node;
+    this.choices = choices;
+    this.rules = rules;
+    this.seen = seen;
+    this.answers = answers;
+  }
+}
+
 function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "absent";
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
