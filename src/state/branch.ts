@@ -17,7 +17,7 @@ export interface Branch {
   readonly since: string;
   /** The llm node that spoke last on it, which `last` is about in expressions. */
   readonly last: string | null;
-  /** `step_index` of the records of this attempt that were made on the way here, ascending. */
+  /** `step_index` of the records of this attempt that were made on the way here, ascending; those of routers are left out. */
   readonly steps: readonly number[];
   /** Steps under way: their calls wait for a tool node. More than one only where branches have met. */
   readonly open: readonly CurrentStep[];
