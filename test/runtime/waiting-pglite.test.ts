@@ -1,0 +1,3 @@
+import { waitingContract } from "../contract/waiting.ts";
+
+waitingContract("pglite");
