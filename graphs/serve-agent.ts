@@ -6,18 +6,29 @@ import {
   loadAgent,
   type AgentDefinition,
   type AgentGraph,
+  type AgentTool,
 } from "../src/index.ts";
 
 /**
  * Compiles an agent for `langgraph dev` or an Agent Server. With `DATABASE_URL` set its threads are ours, the same that
  * the command line sees; without, the server keeps them.
+ *
+ * @param root what the file tools may read, from this folder; default: the working directory
  */
-export async function serveAgent(agent: string | AgentDefinition): Promise<AgentGraph> {
-  const definition =
-    typeof agent === "string"
-      ? await loadAgent(fileURLToPath(new URL(agent, import.meta.url)))
-      : agent;
-  const runtime = await createRuntime(process.env["DATABASE_URL"] ? {} : { checkpointer: false });
+export async function serveAgent(
+  agent: string | AgentDefinition,
+  { root, tools = [] }: { root?: string; tools?: readonly AgentTool[] } = {},
+): Promise<AgentGraph> {
+  const definition = typeof agent === "string" ? await loadAgent(pathTo(agent)) : agent;
+  const runtime = await createRuntime({
+    tools,
+    ...(root !== undefined && { root: pathTo(root) }),
+    ...(!process.env["DATABASE_URL"] && { checkpointer: false }),
+  });
   const graph = await compileAgent(definition, runtime);
   return runtime.checkpointer ? pinCheckpointer(graph, runtime.checkpointer) : graph;
+}
+
+function pathTo(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
 }

@@ -1,6 +1,12 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import invoiceExtraction from "../../examples/invoice-extraction/agent.ts";
 import logTriage from "../../examples/log-triage/agent.ts";
 import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";
+import { runCommands, sessionsOf, settled } from "../helpers/readme-sessions.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+
+const described = ["invoice-extraction", "research"];
 
 describe("the examples", () => {
   it("calculate", async () => {
@@ -26,5 +32,73 @@ describe("the examples", () => {
     expect(result.state.attempt).toEqual({ looked_at: ["payments"] });
     expect(result.output?.message).toContain("payments 28");
     expect(result.output?.message).toContain("2026-03-04T14:02:28.867Z");
+  });
+});
+
+describe("the page of an example", () => {
+  const pages = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith("README.md"),
+  );
+
+  it("is there for every workflow", () => {
+    expect(pages.toSorted()).toEqual(described.map((name) => `${name}/README.md`));
+  });
+
+  it.each(pages)("%s shows what its commands print", { timeout: 120_000 }, async (page) => {
+    const sessions = sessionsOf(`examples/${page}`);
+    expect(sessions).not.toEqual([]);
+    const folder = tempFolder();
+    for (const { commands, printed } of sessions) {
+      expect(settled(await runCommands(commands, folder))).toEqual(settled(printed));
+    }
+  });
+});
+
+describe("the invoice extraction", () => {
+  const extract = async (file: string) => {
+    const runtime = await createRuntime({ checkpointer: false, env: {} });
+    return executeAgent(invoiceExtraction, { file }, { runtime });
+  };
+
+  it("mends figures that do not add up in a second attempt", async () => {
+    const result = await extract("2026-117.txt");
+    expect(result.attempts).toEqual([
+      {
+        attempt_number: 0,
+        errors: ["lines and other_charges make 170.60, not the total of 180.50"],
+      },
+      { attempt_number: 1, errors: [] },
+    ]);
+    expect(result.output).toMatchObject({ other_charges: 9.9, total: 180.5 });
+    expect(result.steps.map(({ node, attempt_number }) => [node, attempt_number])).toEqual([
+      ["read", 0],
+      ["extract", 0],
+      ["read", 1],
+      ["extract", 1],
+    ]);
+  });
+
+  it("accepts figures that are right at once", async () => {
+    const { attempts, output } = await extract("2026-118.txt");
+    expect(attempts).toEqual([{ attempt_number: 0, errors: [] }]);
+    expect(output).toEqual({
+      seller: "Harbour Timber Ltd",
+      invoice_number: "2026-118",
+      date: "2026-03-16",
+      currency: "EUR",
+      lines: [
+        { description: "Larch posts, 2 m", quantity: 30, unit_price: 7.2, amount: 216 },
+        { description: "Wire nails, 1 kg", quantity: 3, unit_price: 5.5, amount: 16.5 },
+      ],
+      total: 232.5,
+    });
+  });
+
+  it("says what the tool said when there is no invoice", async () => {
+    const { status, failure } = await extract("../agent.ts");
+    expect(status).toBe("FAILED");
+    expect(failure?.message).toContain(
+      'attempt 3: tool "read_invoice" of node "read" failed: There is no invoice "../agent.ts".',
+    );
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";
@@ -12,6 +13,9 @@ interface Values {
   turn_number?: number;
 }
 
+const config = JSON.parse(
+  readFileSync(new URL("../../langgraph.json", import.meta.url), "utf8"),
+) as { graphs: Record<string, string> };
 const question = { input: { message: "What is 6 * 7?" } };
 
 /** What holds whoever keeps the threads. */
@@ -20,7 +24,7 @@ function servesAgents(server: () => DevServer) {
 
   it("lists an assistant for each graph", async () => {
     const assistants = await client().assistants.search();
-    expect(assistants.map((a) => a.graph_id).toSorted()).toEqual(["calculator", "log-triage"]);
+    expect(assistants.map((a) => a.graph_id).toSorted()).toEqual(Object.keys(config.graphs));
   });
 
   it("shows schemas from the definition", async () => {

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const tsx = `${process.execPath} --import ${import.meta.resolve("tsx")}`;
+
+/** Commands of a page, and what it says that they print. */
+export interface Session {
+  readonly commands: string;
+  readonly printed: string;
+}
+
+/** Every `sh` block of a page that a `text` block follows. */
+export function sessionsOf(page: string): readonly Session[] {
+  const text = readFileSync(join(root, page), "utf8");
+  const blocks = text.matchAll(/^```sh\n(.*?)^```\n+```text\n(.*?)^```$/gms);
+  return [...blocks].map(([, commands = "", printed = ""]) => ({ commands, printed }));
+}
+
+/**
+ * Runs commands as they are written, from a folder of their own in which they may keep threads, and returns what they
+ * print. Nothing is configured: no key, no database.
+ */
+export function runCommands(commands: string, cwd: string): Promise<string> {
+  const script = commands
+    .replaceAll(/^npm run stratagraph -- /gm, `${tsx} ${root}src/cli/main.ts `)
+    .replaceAll(/^npx tsx /gm, `${tsx} `)
+    .replaceAll("examples/", `${root}examples/`);
+  const env = { PATH: process.env["PATH"], HOME: cwd };
+  return new Promise((resolve) => {
+    // Exit codes are shown by commands that ask for them.
+    execFile("bash", ["-c", script], { cwd, env }, (_failed, stdout, stderr) => {
+      resolve(`${stdout}${stderr}`.replaceAll(root, ""));
+    });
+  });
+}
+
+/** A printed run without what differs from one run to the next: durations, and the order of steps beside each other. */
+export function settled(printed: string): readonly string[] {
+  const lines = printed
+    .trimEnd()
+    .replaceAll(/\b\d+(\.\d+)? m?s\b/g, "0 ms")
+    .split("\n");
+  const steps: { readonly number: number; readonly lines: string[] }[] = [];
+  for (const line of lines) {
+    const last = steps.at(-1);
+    const number = /^ {0,2}(\d+) {2}/.exec(line)?.[1];
+    if (number === undefined && last !== undefined) last.lines.push(line);
+    else steps.push({ number: Number(number ?? 0), lines: [line] });
+  }
+  return steps.toSorted((a, b) => a.number - b.number).flatMap((step) => step.lines);
+}
