@@ -88,7 +88,7 @@ export function shown(value: unknown): string {
   return json.length > 80 ? `${headOf(json, 80)}…` : json;
 }
 
-export function anyOf(words: readonly string[]): string {
+function anyOf(words: readonly string[]): string {
   const last = words.at(-1) ?? "nothing";
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }

@@ -203,15 +203,14 @@ describe("the approval of tool calls", () => {
 });
 
 describe("the approval of a workflow's tool calls", () => {
-  const loop = defineAgent({
+  const thinking = {
     name: "loop",
     execution_config: { max_iterations: 5 },
-    tools: [send, look],
     workflow_graph: {
       entry_point: "think",
       nodes: [
-        { name: "think", type: "llm", config: { prompt: "Think" } },
-        { name: "act", type: "tool" },
+        { name: "think", type: "llm" as const, config: { prompt: "Think" } },
+        { name: "act", type: "tool" as const },
       ],
       edges: [
         { from: "think", to: "act", condition: "size(last.tool_calls) > 0" },
@@ -219,7 +218,8 @@ describe("the approval of a workflow's tool calls", () => {
         { from: "act", to: "think" },
       ],
     },
-  });
+  };
+  const loop = defineAgent({ ...thinking, tools: [send, look] });
 
   it("waits in the node before any call that was asked for is run", async () => {
     const script = repliesByPrompt({ Think: [{ calls: [lookUp, toAda, toBob] }, "done"] });
@@ -254,6 +254,39 @@ describe("the approval of a workflow's tool calls", () => {
       ["think", 3],
       ["think", 0],
     ]);
+  });
+
+  it("keeps the edited arguments of a call that the turn's end cuts off", async () => {
+    let start = () => {};
+    const started = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    const hang = defineTool({
+      name: "hang",
+      description: "Never ends by itself.",
+      input_schema: z.object({ n: z.number() }),
+      requires_approval: true,
+      execution: { timeout_ms: 600_000 },
+      handler: () => {
+        start();
+        return new Promise(() => {});
+      },
+    });
+    const agent = defineAgent({
+      ...thinking,
+      execution_config: { max_iterations: 5, timeout_seconds: 60 },
+      tools: [hang],
+    });
+    const script = repliesByPrompt({ Think: [{ calls: [{ name: "hang", args: { n: 1 } }] }] });
+    const thread = await waitingThread(agent, script);
+    await thread.start();
+    const ended = thread.answer({ decision: "edit", args: { n: 2 } });
+    await started;
+    thread.clock.advance(60_000);
+    const { status, steps } = await ended;
+    expect(status).toBe("FAILED");
+    expect(steps.map(({ tool_predictions: [call] }) => call?.args)).toEqual([{ n: 2 }]);
+    expect(steps[0]?.tool_results[0]).toMatchObject({ outcome: "timeout", args: { n: 2 } });
   });
 
   /** `mail` is a tool that the definition calls. */

@@ -30,7 +30,9 @@ export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): Node
 
 function cutOffStep(state: GraphState, run: NodeRun, thrown: StratagraphError): GraphUpdate {
   const here = state.branches.filter(({ at }) => at === run.node);
-  const underWay = [...here.flatMap(({ open }) => open), ...run.begun];
+  const begun = new Set(run.begun.map(({ step_index }) => step_index));
+  const left = here.flatMap(({ open }) => open).filter(({ step_index }) => !begun.has(step_index));
+  const underWay = [...left, ...run.begun];
   const open = underWay.length > 0 ? underWay : (state.current_step ?? []);
   const steps = [open].flat().map((current) => {
     const results = cutOffResults(current, run.ended, thrown);

@@ -30,10 +30,12 @@ function runAsked(plan: ToolNode): NodeWork {
     const { state, run, branch } = at;
     const asked = branch.open.flatMap((step) => step.tool_predictions);
     const calls = approveCalls(asked, state, run);
+    const underWay = withCalls(branch.open, calls);
+    run.begun.push(...underWay);
     const ran = await runCalls(plan, at, calls);
     const ended = new Map(ran.results.map((result) => [result.id, result]));
     const steps: StepRecord[] = [];
-    for (const open of withCalls(branch.open, calls)) {
+    for (const open of underWay) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
       const closed = closeStep(open, { results, concurrent: ran.concurrent });
       steps.push(closed.mode === "deep" ? await reflectOn(closed, state, run) : closed);
