@@ -19,6 +19,8 @@ export interface RuntimeOptions {
   readonly checkpointer?: BaseCheckpointSaver | false;
   /** Tools that definitions may name, beside the builtins. */
   readonly tools?: readonly AgentTool[];
+  /** Agents that agent nodes of definitions may name. */
+  readonly agents?: readonly AgentDefinition[];
   /** The folder that the builtin file tools are confined to. Default: the working directory. */
   readonly root?: string;
   /** `provider:model` for definitions that name none. */
@@ -42,8 +44,8 @@ export interface Runtime extends CompileServices {
 /**
  * The embedded database is opened, and its folder locked, when it is first used.
  *
- * @throws DatabaseConnectionError when the Postgres server does not answer; ToolClashError when two tools
- * have one name
+ * @throws DatabaseConnectionError when the Postgres server does not answer; ToolClashError and
+ * AgentClashError when two tools or two agents have one name
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   const services = await createServices(options);
@@ -73,7 +75,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
  * an Agent Server or `langgraph dev` puts in theirs.
  *
  * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
- * MissingApiKeyError, ModelOptionError
+ * MissingApiKeyError, ModelOptionError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
+ * AgentDepthError, InvalidDefinitionError
  */
 export async function compileAgent<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
@@ -84,15 +87,19 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
 }
 
 /**
- * Runs one turn of an agent, or with `input: null` goes on with the thread's unfinished or cancelled turn. A turn that
- * goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
+ * Runs one turn of an agent, or with `input: null` goes on with the thread's turn: one that waits for people (with
+ * their answers, or without, so that a time that is over takes effect), an unfinished one, or a cancelled one. A turn
+ * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
  * Without a runtime nothing is kept.
  *
- * @throws InvalidInputError, InvalidThreadIdError, UnfinishedTurnError, NothingToResumeError, NoCheckpointerError, and
- * what {@link compileAgent} throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its
- * contract
+ * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError, and what
+ * {@link compileAgent} throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its contract
  * @example
  * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });
+ * @example
+ * const asked = await executeAgent(agent, { message: "Send it" }, { runtime, threadId });
+ * if (asked.status === "AWAITING_HUMAN") await executeAgent(agent, null, { runtime, threadId, answer: true });
  */
 export async function executeAgent<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
@@ -114,10 +121,16 @@ function servicesWithoutDatabase(): Promise<CompileServices> {
 }
 
 async function createServices(options: RuntimeOptions): Promise<CompileServices> {
-  const [{ createModels }, { createBuiltinTools }, { createToolRegistry }] = await Promise.all([
+  const [
+    { createModels },
+    { createBuiltinTools },
+    { createToolRegistry },
+    { createAgentRegistry },
+  ] = await Promise.all([
     import("./models/create-models.ts"),
     import("./tools/builtins/create-builtin-tools.ts"),
     import("./tools/registry.ts"),
+    import("./compile/agent-registry.ts"),
   ]);
   const { defaultModel, clock = systemClock, env = process.env } = options;
   return {
@@ -135,5 +148,6 @@ async function createServices(options: RuntimeOptions): Promise<CompileServices>
       ...createBuiltinTools({ root: options.root ?? process.cwd(), clock }),
       ...(options.tools ?? []),
     ]),
+    agents: createAgentRegistry(options.agents ?? []),
   };
 }

@@ -9,12 +9,25 @@ export {
 export type { Clock, IdSource } from "./clock.ts";
 export type { AgentGraph } from "./compile/agent-graph.ts";
 export {
+  AmbiguousAnswerError,
+  InvalidAnswerError,
+  NothingToAnswerError,
+  UnknownInterruptError,
+} from "./compile/answer-errors.ts";
+export {
   InactiveAgentError,
   InitialStateError,
   InvalidInputError,
   TurnLimitError,
   TurnTimeoutError,
 } from "./compile/errors.ts";
+export {
+  AgentClashError,
+  AgentDepthError,
+  AgentRecursionError,
+  InactiveSubagentError,
+  UnknownAgentError,
+} from "./compile/subagent-errors.ts";
 export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
 export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
 export { defineTool, InvalidToolError } from "./definition/define-tool.ts";
@@ -48,6 +61,7 @@ export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
 export { compressActions } from "./state/compress-actions.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/event.ts";
+export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";
 export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
 export type { StepRecord, ToolOutcome, ToolPrediction, ToolResult } from "./state/step-record.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";

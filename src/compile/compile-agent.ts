@@ -12,10 +12,12 @@ import type { RunContext } from "../state/channels.ts";
 import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
 import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
+import type { Subagent } from "./nodes/agent.ts";
 import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 
@@ -24,6 +26,8 @@ export interface CompileServices {
   readonly models: ModelSource;
   /** Where names in a definition's `tools` are looked up. */
   readonly tools: ToolRegistry;
+  /** Where names of agent nodes are looked up that a definition's own `agents` do not have. */
+  readonly agents?: AgentRegistry;
   readonly clock: Clock;
   readonly ids: IdSource;
   /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
@@ -35,7 +39,8 @@ export interface CompileServices {
  * said before anything runs.
  *
  * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
- * MissingApiKeyError, ModelOptionError
+ * MissingApiKeyError, ModelOptionError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
+ * AgentDepthError, InvalidDefinitionError
  */
 export async function compileAgentWith(
   definition: AgentDefinition,
@@ -43,7 +48,24 @@ export async function compileAgentWith(
 ): Promise<AgentGraph> {
   const { spec } = definition;
   if (!spec.is_active) throw new InactiveAgentError(spec.name);
-  const { parts, nodes, recursionLimit } = await resolve(definition, services);
+  if (spec.workflow_graph === undefined) return compileGraph(definition, services);
+  const { compileSubagents } = await import("./subagents.ts");
+  // They are kept with the thread of the graph around them.
+  const within = { ...services, checkpointer: undefined };
+  const subagents = await compileSubagents(definition, services.agents ?? new Map(), (agent, own) =>
+    compileGraph(agent, within, own),
+  );
+  return compileGraph(definition, services, subagents);
+}
+
+/** @param subagents the agents of agent nodes, by node */
+async function compileGraph(
+  definition: AgentDefinition,
+  services: CompileServices,
+  subagents: ReadonlyMap<string, Subagent> = new Map(),
+): Promise<AgentGraph> {
+  const { spec } = definition;
+  const { parts, nodes, recursionLimit } = await resolve(definition, services, subagents);
   const graph = buildGraph(parts, nodes).compile({
     name: spec.name,
     ...(spec.description !== "" && { description: spec.description }),
@@ -66,7 +88,11 @@ interface Resolved {
   readonly recursionLimit: number;
 }
 
-async function resolve(definition: AgentDefinition, services: CompileServices): Promise<Resolved> {
+async function resolve(
+  definition: AgentDefinition,
+  services: CompileServices,
+  subagents: ReadonlyMap<string, Subagent>,
+): Promise<Resolved> {
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
   const thinkers = await createThinkers(definition, services);
@@ -92,7 +118,7 @@ async function resolve(definition: AgentDefinition, services: CompileServices): 
   const nodes = workflow.nodes({
     thinker,
     thinkers: await thinkersOf(workflow.plan, thinkers),
-    agents: new Map(),
+    agents: subagents,
   });
   return {
     parts: partsWith(workflow.attempts),

@@ -60,6 +60,9 @@ export function loopNode(
         spent = addUsage(spent, reply.usage);
         return reply;
       },
+      spend(usage) {
+        spent = addUsage(spent, usage);
+      },
       emit(event, of) {
         if (isOver) return;
         config.writer?.({
@@ -74,7 +77,8 @@ export function loopNode(
     };
     let result: NodeResult;
     try {
-      if (isBounded) signal.throwIfAborted();
+      // What ends by itself may have been under way before, and ends what it left.
+      if (isBounded && !endsItself) signal.throwIfAborted();
       const given = body(state, run);
       const isRaced = isBounded && !endsItself && given instanceof Promise;
       result = isRaced ? await bounds.race(given) : await given;

@@ -5,11 +5,12 @@ import type { AgentEventBody } from "../../state/event.ts";
 import type { HumanRequest } from "../../state/human-request.ts";
 import type { CurrentStep, ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
+import type { Usage } from "../../state/usage.ts";
 import type { LoopParts } from "./parts.ts";
 
 /** What a node decides: what to write, and which nodes are next. */
 export interface NodeResult {
-  /** What models cost is added to its usage. */
+  /** What was spent through the run is added to its usage. */
   readonly update: Omit<GraphUpdate, "turn">;
   readonly turn?: Partial<TurnState>;
   /** An empty list where this branch of the run goes no further. */
@@ -41,6 +42,8 @@ export interface NodeRun {
    * @param unseen the reply is for the loop and is not streamed
    */
   ask(model: AgentModel, request: ModelRequest, unseen?: "unseen"): Promise<ModelReply>;
+  /** Counts what something that ran inside of the node has spent, whatever becomes of the node. */
+  spend(usage: Usage): void;
   /** `of` where the state still has the last turn's numbers. */
   emit(body: AgentEventBody, of?: { turnNumber: number; attemptNumber: number }): void;
   /**

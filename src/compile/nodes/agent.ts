@@ -1,12 +1,23 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { spoken } from "../../context/reasoning-context.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
+import type { GraphState } from "../../state/channels.ts";
+import type { TurnFailure } from "../../state/turn.ts";
+import { noUsage } from "../../state/usage.ts";
 import type { AgentGraph } from "../agent-graph.ts";
+import { cancellable } from "../cancellation.ts";
+import { InvalidInputError } from "../errors.ts";
+import { checkInput } from "../input.ts";
+import type { NodeRun } from "../loop/node-body.ts";
+import { noAnswer } from "../loop/reasoning.ts";
 import type { AgentNode } from "../plan/plan-node.ts";
-import type { NodeWork } from "./node-work.ts";
+import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 
 /** An agent that is a node of another. */
 export interface Subagent {
   readonly definition: AgentDefinition;
+  /** Without a checkpointer of its own: it is kept with the thread of the graph around it, in its node's namespace. */
   readonly graph: AgentGraph;
 }
 
@@ -16,9 +27,80 @@ export interface AgentNodeParts {
   readonly agent: Subagent;
 }
 
-/** Runs another agent as a subgraph with its own two tiers. */
-export function agentNode(parts: AgentNodeParts): NodeWork {
-  return () => {
-    throw new TypeError(`agent node "${parts.plan.name}" is not there yet`);
+/** The output of an agent node. */
+interface AgentOutput extends Readonly<Record<string, unknown>> {
+  readonly status: string;
+  readonly output: unknown;
+  readonly failure: TurnFailure | null;
+}
+
+/**
+ * Runs one turn of another agent as a subgraph with its own two tiers, messages and steps. It is given its input, and
+ * the conversation where that is shared; its output and what it has spent come back. What it asks people goes up as an
+ * interrupt of the graph around it, and is answered there by its id. Its events come in LangGraph's `custom` stream of
+ * the outermost graph whether or not that streams with `subgraphs`, which only puts the namespace beside them.
+ */
+export function agentNode({ plan, input, agent }: AgentNodeParts): NodeWork {
+  return async (at) => {
+    const given = input === null ? at.state.input : input.render(at.values);
+    const messages = plan.conversation === "shared" ? [...spoken(at.state.messages)] : [];
+    const refusal = refusedInput(agent.definition, given);
+    const output =
+      refusal === null ? await runTurn(agent, { input: given, messages }, at.run) : refusal;
+    return judge(plan, agent.definition, output, at);
+  };
+}
+
+function refusedInput(definition: AgentDefinition, input: unknown): AgentOutput | null {
+  try {
+    checkInput(definition, input);
+    return null;
+  } catch (thrown) {
+    if (!(thrown instanceof InvalidInputError)) throw thrown;
+    return failed("FAILED", { cause: thrown.code, message: thrown.message });
+  }
+}
+
+/**
+ * When the run goes on after an interrupt or a crash, LangGraph goes on with the turn where it was, and `given` is not
+ * read. Timeout and cancellation of the run end the turn CANCELLED, with everything written.
+ */
+async function runTurn(
+  { graph }: Subagent,
+  given: { readonly input: unknown; readonly messages: readonly BaseMessage[] },
+  run: NodeRun,
+): Promise<AgentOutput> {
+  const { recursionLimit } = graph.config ?? {};
+  const config = { ...run.config, ...(recursionLimit !== undefined && { recursionLimit }) };
+  const state = (await graph.invoke(
+    { input: given.input, ...(given.messages.length > 0 && { messages: [...given.messages] }) },
+    cancellable(config, run.signal),
+  )) as unknown as Partial<GraphState>;
+  const { status = "CREATED", turn } = state;
+  // All that its thread has spent, since it has had this one turn.
+  run.spend(state.usage ?? noUsage);
+  if (status === "COMPLETED") return { status, output: state.output ?? null, failure: null };
+  const cancelled = { cause: "cancelled", message: "its turn was cancelled" };
+  return failed(status, turn?.failure ?? cancelled);
+}
+
+function failed(status: string, failure: TurnFailure): AgentOutput {
+  return { status, output: null, failure };
+}
+
+/** A failure that no edge asks about ends the attempt. */
+function judge(
+  plan: AgentNode,
+  { spec }: AgentDefinition,
+  output: AgentOutput,
+  at: NodeAt,
+): NodeDone | AttemptEnd {
+  const { failure } = output;
+  if (failure === null) return { output, value: output.output };
+  if (at.asks("status") || at.asks("failure")) return { output };
+  return {
+    end: noAnswer(
+      `agent "${spec.name}" of node "${plan.name}" failed (${failure.cause}): ${failure.message}`,
+    ),
   };
 }

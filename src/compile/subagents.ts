@@ -1,0 +1,114 @@
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import {
+  agentInputProblems,
+  agentReferences,
+  maxAgentDepth,
+  type AgentReference,
+} from "../definition/agent-references.ts";
+import { InvalidDefinitionError } from "../definition/problems.ts";
+import type { AgentGraph } from "./agent-graph.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import type { Subagent } from "./nodes/agent.ts";
+import {
+  AgentDepthError,
+  AgentRecursionError,
+  InactiveSubagentError,
+  UnknownAgentError,
+} from "./subagent-errors.ts";
+
+/**
+ * Compiles the agents that the nodes of a definition name, after those that they name themselves; each once, however
+ * many nodes name it.
+ *
+ * @returns them by node
+ * @throws UnknownAgentError, InactiveSubagentError, AgentRecursionError, AgentDepthError, InvalidDefinitionError for
+ * the input of a node that its agent cannot take, and what `compile` throws
+ */
+export async function compileSubagents(
+  definition: AgentDefinition,
+  registry: AgentRegistry,
+  compile: (
+    agent: AgentDefinition,
+    subagents: ReadonlyMap<string, Subagent>,
+  ) => Promise<AgentGraph>,
+): Promise<ReadonlyMap<string, Subagent>> {
+  const resolved = resolveSubagents(definition, registry);
+  const graphs = new Map<AgentDefinition, Promise<AgentGraph>>();
+  const graphOf = (agent: AgentDefinition): Promise<AgentGraph> => {
+    const graph =
+      graphs.get(agent) ?? subagentsOf(agent).then((subagents) => compile(agent, subagents));
+    graphs.set(agent, graph);
+    return graph;
+  };
+  const subagentsOf = async (agent: AgentDefinition) => {
+    const nodes = [...(resolved.get(agent) ?? [])];
+    return new Map(
+      await Promise.all(
+        nodes.map(async ([node, sub]) => {
+          return [node, { definition: sub, graph: await graphOf(sub) }] as const;
+        }),
+      ),
+    );
+  };
+  return subagentsOf(definition);
+}
+
+/** Which agent each agent node names, for a definition and for every agent in it. */
+function resolveSubagents(
+  root: AgentDefinition,
+  registry: AgentRegistry,
+): ReadonlyMap<AgentDefinition, ReadonlyMap<string, AgentDefinition>> {
+  const resolved = new Map<AgentDefinition, ReadonlyMap<string, AgentDefinition>>();
+  /** The longest way down from an agent, itself included. */
+  const longest = new Map<AgentDefinition, readonly AgentDefinition[]>();
+
+  const visit = (definition: AgentDefinition, around: readonly AgentDefinition[]): void => {
+    const chain = [...around, definition];
+    const begins = around.indexOf(definition);
+    if (begins >= 0) throw new AgentRecursionError(namesOf(chain.slice(begins)));
+    const known = longest.get(definition);
+    const way = [...around, ...(known ?? [definition])];
+    if (way.length > maxAgentDepth) throw new AgentDepthError(namesOf(way));
+    if (known !== undefined) return;
+    const agents = new Map<string, AgentDefinition>();
+    let below: readonly AgentDefinition[] = [];
+    for (const reference of agentReferences(definition.spec)) {
+      const agent = named(reference, definition, registry);
+      agents.set(reference.node, agent);
+      visit(agent, chain);
+      const down = longest.get(agent) ?? [];
+      if (down.length > below.length) below = down;
+    }
+    resolved.set(definition, agents);
+    longest.set(definition, [definition, ...below]);
+  };
+  visit(root, []);
+  return resolved;
+}
+
+function named(
+  reference: AgentReference,
+  by: AgentDefinition,
+  registry: AgentRegistry,
+): AgentDefinition {
+  const { agent: name, node } = reference;
+  const own = by.agents.get(name);
+  const agent = own ?? registry.get(name);
+  if (agent === undefined) {
+    const known = new Set([...by.agents.keys(), ...registry.keys()]);
+    throw new UnknownAgentError(name, node, by.spec.name, [...known]);
+  }
+  if (!agent.spec.is_active) throw new InactiveSubagentError(name, node, by.spec.name);
+  // Those that came with the definition were checked with it.
+  const problems = own === undefined ? agentInputProblems(reference, by.spec, agent) : [];
+  if (problems.length > 0) {
+    throw new InvalidDefinitionError(
+      problems.map((problem) => ({ ...problem, ...(by.source && { file: by.source }) })),
+    );
+  }
+  return agent;
+}
+
+function namesOf(agents: readonly AgentDefinition[]): readonly string[] {
+  return agents.map(({ spec }) => spec.name);
+}

@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { compileAgent, createRuntime } from "../../src/app.ts";
+import type { AgentDefinition } from "../../src/definition/agent-definition.ts";
+import { defineAgent } from "../../src/definition/define-agent.ts";
+import { loadAgent } from "../../src/definition/load-agent.ts";
+import { ScriptedModel } from "../helpers/scripted-model.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+
+/** An agent whose workflow runs these agents one after the other, in nodes named for their place. */
+function runs(name: string, named: readonly string[], agents: readonly AgentDefinition[] = []) {
+  const nodes = named.map((agent, index) => {
+    return { name: `n${index}`, type: "agent" as const, config: { agent } };
+  });
+  return defineAgent({
+    name,
+    agents,
+    workflow_graph: {
+      entry_point: "n0",
+      nodes,
+      edges: nodes.map((node, index) => ({ from: node.name, to: nodes[index + 1]?.name ?? "END" })),
+    },
+  });
+}
+
+async function compile(agent: AgentDefinition, agents: readonly AgentDefinition[] = []) {
+  const runtime = await createRuntime({
+    models: new ScriptedModel([]),
+    checkpointer: false,
+    agents,
+  });
+  return compileAgent(agent, runtime);
+}
+
+const leaf = defineAgent({ name: "leaf" });
+
+describe("an agent node's agent", () => {
+  it("is one of the definition's own, before one of the runtime's", async () => {
+    const inactive = defineAgent({ name: "leaf", is_active: false });
+    await expect(compile(runs("a", ["leaf"], [leaf]), [inactive])).resolves.toBeTypeOf("object");
+    await expect(compile(runs("a", ["leaf"]), [leaf])).resolves.toBeTypeOf("object");
+  });
+
+  it("is refused when there is none of the name", async () => {
+    await expect(
+      compile(runs("a", ["leav"], [leaf]), [defineAgent({ name: "other" })]),
+    ).rejects.toMatchObject({
+      code: "unknown_agent",
+      kind: "usage",
+      agent: "leav",
+      node: "n0",
+      within: "a",
+      known: ["leaf", "other"],
+      suggestion: "leaf",
+      message:
+        'Node "n0" of agent "a" names agent "leav", which there is not. Did you mean "leaf"? Agents: leaf, other.',
+    });
+    await expect(compile(runs("a", ["leaf"]))).rejects.toThrow(
+      'Node "n0" of agent "a" names agent "leaf", which there is not. There are no agents: pass some to defineAgent or createRuntime in agents.',
+    );
+  });
+
+  it("is refused when it is not active", async () => {
+    const off = defineAgent({ name: "off", is_active: false });
+    await expect(compile(runs("outer", ["a"], [runs("a", ["off"], [off])]))).rejects.toMatchObject({
+      code: "inactive_subagent",
+      node: "n0",
+      within: "a",
+      message:
+        'Node "n0" of agent "a" names agent "off", which is not active. Set its is_active to true to run it.',
+    });
+  });
+
+  it("is refused when it contains the agent by names of the runtime", async () => {
+    const [a, b, c] = [runs("a", ["leaf", "b"]), runs("b", ["c"]), runs("c", ["b"])];
+    await expect(compile(a, [leaf, a, b, c])).rejects.toMatchObject({
+      code: "agent_recursion",
+      kind: "usage",
+      chain: ["b", "c", "b"],
+      message:
+        "Agents do not contain themselves: b → c → b. Leave out one of the agent nodes in between.",
+    });
+    const self = runs("self", ["self"]);
+    await expect(compile(self, [self])).rejects.toMatchObject({ chain: ["self", "self"] });
+  });
+
+  it("is refused more than 16 deep, by whichever way it is met", async () => {
+    const chain: AgentDefinition[] = [];
+    for (let depth = 0; depth < 16; depth += 1) {
+      chain.push(depth === 0 ? leaf : runs(`d${depth}`, [depth === 1 ? "leaf" : `d${depth - 1}`]));
+    }
+    await expect(compile(chain[15] as AgentDefinition, chain)).resolves.toBeTypeOf("object");
+    await expect(compile(runs("top", ["d15"]), chain)).rejects.toMatchObject({
+      code: "agent_depth",
+      chain: ["top", ...Array.from({ length: 15 }, (_, index) => `d${15 - index}`), "leaf"],
+    });
+    await expect(compile(runs("top", ["d9", "d15"]), chain)).rejects.toMatchObject({
+      code: "agent_depth",
+    });
+  });
+
+  it("is refused when its input cannot fit", async () => {
+    const topical = defineAgent({ name: "topical", input_schema: z.object({ topic: z.string() }) });
+    await expect(compile(runs("a", ["topical"]), [topical])).rejects.toMatchObject({
+      code: "invalid_definition",
+      problems: [
+        {
+          path: ["workflow_graph", "nodes", 0, "config"],
+          message:
+            'agent "topical" requires "topic", which the turn\'s own input never has; write an input',
+        },
+      ],
+    });
+  });
+
+  it("is named by path in files that loadAgent reads", async () => {
+    const graph = (agent: string) =>
+      JSON.stringify({
+        entry_point: "n",
+        nodes: [{ name: "n", type: "agent", config: { agent } }],
+        edges: [{ from: "n", to: "END" }],
+      });
+    const folder = tempFolder({
+      "a.yaml": `name: a\nworkflow_graph: ${graph("sub/b.yaml")}\n`,
+      "sub/b.yaml": "name: b\n",
+    });
+    const agent = await loadAgent(join(folder, "a.yaml"));
+    await expect(compile(agent)).resolves.toBeTypeOf("object");
+    await expect(compile({ ...agent, agents: new Map() })).rejects.toThrow(
+      'Node "n" of agent "a" names agent "sub/b.yaml", which there is not. A path is read with the file that names it: load that with loadAgent.',
+    );
+  });
+
+  it("is compiled once, however many ways lead to it", async () => {
+    let wide: AgentDefinition = leaf;
+    for (let depth = 1; depth < 16; depth += 1) {
+      const { name } = wide.spec;
+      wide = runs(`w${depth}`, [name, name, name], [wide]);
+    }
+    const model = new ScriptedModel([]);
+    let resolved = 0;
+    const models = { resolve: () => ((resolved += 1), model.resolve()) };
+    await compileAgent(wide, await createRuntime({ models, checkpointer: false }));
+    expect(resolved).toBe(16);
+  });
+});
+
+describe("createRuntime", () => {
+  it("refuses two agents of one name", async () => {
+    await expect(
+      createRuntime({ checkpointer: false, agents: [leaf, leaf] }),
+    ).rejects.toMatchObject({
+      code: "agent_clash",
+      agent: "leaf",
+      message: 'Two agents are named "leaf". Rename one of them, or leave one out.',
+    });
+  });
+});
