@@ -28,6 +28,8 @@ function editDistance(from: string, to: string, limit: number): number {
       const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
       next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
+    // It never falls from one row to the next.
+    if (next.every((distance) => distance >= limit)) return limit;
     row = next;
   }
   return Math.min(row[to.length] ?? limit, limit);

@@ -67,12 +67,13 @@ function routerRules({ config }: NodeOfType<"router">, path: DefinitionPath): De
     return [{ path: [...path, "choices", index, "name"], message }];
   });
   if (fallback === undefined || first.has(fallback)) return problems;
+  const allowed = [...first.keys()];
   const unknown = {
     path: [...path, "default"],
     message: "not one of the choices",
     found: showFound(fallback),
-    allowed: names,
-    suggestion: nearestName(fallback, names),
+    allowed,
+    suggestion: nearestName(fallback, allowed),
   };
   return [...problems, unknown];
 }

@@ -9,13 +9,13 @@ export function parallelPairs(
   waitsFor: (place: number) => ReadonlySet<number>,
 ): (a: number, b: number) => boolean {
   const size = next.length;
-  const seen = new Set<number>();
+  const seen = new Uint8Array(size * size);
   const open: number[] = [];
   const numberOf = (a: number, b: number) => (a < b ? a * size + b : b * size + a);
   const visit = (a: number, b: number) => {
     const pair = numberOf(a, b);
-    if (a === b || seen.has(pair)) return;
-    seen.add(pair);
+    if (a === b || seen[pair] === 1) return;
+    seen[pair] = 1;
     open.push(pair);
   };
   for (const targets of fanOuts) {
@@ -33,5 +33,5 @@ export function parallelPairs(
     goOn(a, b);
     goOn(b, a);
   }
-  return (a, b) => seen.has(numberOf(a, b));
+  return (a, b) => seen[numberOf(a, b)] === 1;
 }

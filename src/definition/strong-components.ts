@@ -10,40 +10,43 @@ export function strongComponents(
   next: readonly (readonly number[])[],
   isEdge: (from: number, to: number) => boolean,
 ): readonly (readonly number[])[] {
-  const index = new Map<number, number>();
-  const low = new Map<number, number>();
+  /** Numbers from 1; 0 for what was not come to. */
+  const index = new Int32Array(next.length);
+  const low = new Int32Array(next.length);
+  let entered = 0;
   const stack: number[] = [];
-  const onStack = new Set<number>();
+  const onStack = new Uint8Array(next.length);
   const components: number[][] = [];
   const path: { node: number; tried: number }[] = [];
   const enter = (node: number) => {
-    low.set(node, index.size);
-    index.set(node, index.size);
+    entered += 1;
+    index[node] = entered;
+    low[node] = entered;
     stack.push(node);
-    onStack.add(node);
+    onStack[node] = 1;
     path.push({ node, tried: 0 });
   };
   const lower = (node: number, to: number | undefined) => {
-    low.set(node, Math.min(low.get(node) ?? 0, to ?? 0));
+    low[node] = Math.min(low[node] ?? 0, to ?? 0);
   };
   for (const root of nodes) {
-    if (!index.has(root)) enter(root);
+    if (index[root] === 0) enter(root);
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
       const { node } = top;
       const target = next[node]?.[top.tried];
       top.tried += 1;
       if (target !== undefined) {
         if (!isEdge(node, target)) continue;
-        if (!index.has(target)) enter(target);
-        else if (onStack.has(target)) lower(node, index.get(target));
+        if (index[target] === 0) enter(target);
+        else if (onStack[target] === 1) lower(node, index[target]);
         continue;
       }
       path.pop();
       const above = path.at(-1);
-      if (above !== undefined) lower(above.node, low.get(node));
-      if (low.get(node) !== index.get(node)) continue;
+      if (above !== undefined) lower(above.node, low[node]);
+      if (low[node] !== index[node]) continue;
       const component = stack.splice(stack.lastIndexOf(node));
-      for (const one of component) onStack.delete(one);
+      for (const one of component) onStack[one] = 0;
       components.push(component);
     }
   }

@@ -97,6 +97,16 @@ describe("waitsFor", () => {
     expect(waits(flow, "END")).toEqual(["a", "b", "c"]);
   });
 
+  it("takes for the head of a loop with two ways in what most of it comes back to", () => {
+    const flow = flowOf(
+      "a > look | lead; lead > read look; read > meet; look > meet; meet > lead | END",
+    );
+    expect(waits(flow, "meet")).toEqual(["a", "look", "read"]);
+    expect(waits(flow, "look")).toEqual(["a"]);
+    expect(waits(flow, "lead")).toEqual(["look", "meet", "read"]);
+    expect(flow.areParallel("look", "read")).toBe(true);
+  });
+
   it("decides between nodes of a loop with two ways in", () => {
     const flow = flowOf("a > b c; b > c; c > b | END");
     expect(waits(flow, "b")).toEqual(["c"]);
