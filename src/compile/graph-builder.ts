@@ -1,18 +1,23 @@
 import { START, StateGraph } from "@langchain/langgraph";
 import { contextSchema, inputSchema, outputSchema, stateSchema } from "../state/channels.ts";
 import type { AgentGraph } from "./agent-graph.ts";
+import type { DrawnEdge } from "./drawn-edges.ts";
 import { checkInput, checkMessages } from "./input.ts";
 import { loopNode, type LoopNodeOptions } from "./loop/loop-node.ts";
 import type { NodeBody } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
+import type { PlanNode } from "./plan/plan-node.ts";
 
-/** A node of the graph and the nodes it may go to. */
+/** A node of the graph and the nodes it goes to. */
 export interface GraphNode extends LoopNodeOptions {
   readonly name: string;
-  readonly body: NodeBody;
-  readonly ends: readonly string[];
+  /** The type of a workflow's node, or of one that does the same; else it begins or ends a turn or an attempt. */
+  readonly type: PlanNode["type"] | "lifecycle";
   /** Shown by clients that draw the graph. */
-  readonly description?: string;
+  readonly description: string;
+  readonly body: NodeBody;
+  /** Where its body may go; also to `finalize`, unless `isBounded` is false, where something ends the turn early. */
+  readonly edges: readonly DrawnEdge[];
   /** Graphs that the node runs inside of it. */
   readonly subgraphs?: readonly AgentGraph[];
 }
@@ -37,10 +42,10 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
     context: contextSchema,
   });
   for (const node of nodes) {
-    const { name, body, ends, description = "", subgraphs = [] } = node;
+    const { name, body, edges, isBounded = true, subgraphs = [] } = node;
+    const targets = edges.map(({ to }) => to);
     builder.addNode(name, loopNode(name, parts, body, node) as never, {
-      ends: [...ends],
-      ...(description !== "" && { metadata: { description } }),
+      ends: isBounded && !targets.includes("finalize") ? [...targets, "finalize"] : targets,
       ...(subgraphs.length > 0 && { subgraphs: [...subgraphs] as never[] }),
     });
   }

@@ -4,7 +4,7 @@ import type { GraphNode } from "./graph-builder.ts";
 import { finalize } from "./loop/finalize.ts";
 import { human } from "./loop/human.ts";
 import { initialize } from "./loop/initialize.ts";
-import type { AttemptShape, LoopNodeName, LoopParts } from "./loop/parts.ts";
+import type { AttemptShape, LoopParts } from "./loop/parts.ts";
 import { plan } from "./loop/plan.ts";
 import { reason } from "./loop/reason.ts";
 import { noAnswer } from "./loop/reasoning.ts";
@@ -18,12 +18,41 @@ export function turnNodes(attempt: { first: string }): {
 } {
   return {
     before: [
-      { name: "initialize", body: initialize, ends: ["plan"], isBounded: false },
-      { name: "plan", body: plan, ends: [attempt.first, "finalize"] },
+      {
+        name: "initialize",
+        type: "lifecycle",
+        description: "Checks the input and begins the turn",
+        body: initialize,
+        edges: [{ to: "plan" }],
+        isBounded: false,
+      },
+      {
+        name: "plan",
+        type: "lifecycle",
+        description: "Begins an attempt with fresh attempt state",
+        body: plan,
+        edges: [{ to: attempt.first }],
+      },
     ],
     after: [
-      { name: "reflect", body: reflect, ends: ["plan", "finalize"] },
-      { name: "finalize", body: finalize, ends: [END], isBounded: false },
+      {
+        name: "reflect",
+        type: "lifecycle",
+        description: "Judges what the attempt came to",
+        body: reflect,
+        edges: [
+          { to: "plan", when: "refused" },
+          { to: "finalize", when: "accepted" },
+        ],
+      },
+      {
+        name: "finalize",
+        type: "lifecycle",
+        description: "Ends the turn with its output",
+        body: finalize,
+        edges: [{ to: END }],
+        isBounded: false,
+      },
     ],
   };
 }
@@ -34,12 +63,38 @@ export function standardLoop(
 ): readonly GraphNode[] {
   const asksPeople = [...parts.tools.keys()].some((tool) => parts.needsApproval(tool));
   const { before, after } = turnNodes({ first: "reason" });
-  const next: LoopNodeName[] = ["tools", "reason", "reflect", "finalize"];
   return [
     ...before,
-    { name: "reason", body: reason, ends: asksPeople ? ["human", ...next] : next },
-    ...(asksPeople ? [{ name: "human", body: human, ends: ["tools", "finalize"] }] : []),
-    { name: "tools", body: tools, ends: ["reason", "finalize"] },
+    {
+      name: "reason",
+      type: "llm",
+      description: "Makes one reasoning step",
+      body: reason,
+      edges: [
+        ...(asksPeople ? [{ to: "human", when: "needs approval" }] : []),
+        { to: "tools", when: "uses tools" },
+        { to: "reason", when: "goes on" },
+        { to: "reflect", when: "answers" },
+      ],
+    },
+    ...(asksPeople
+      ? [
+          {
+            name: "human",
+            type: "human" as const,
+            description: "Waits until a person has approved the calls",
+            body: human,
+            edges: [{ to: "tools" }],
+          },
+        ]
+      : []),
+    {
+      name: "tools",
+      type: "tool",
+      description: "Runs the calls of the step",
+      body: tools,
+      edges: [{ to: "reason" }],
+    },
     ...after,
   ];
 }

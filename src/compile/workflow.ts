@@ -10,6 +10,7 @@ import { compileTemplateValue, type TemplateValue } from "../expression/template
 import { endOfWorkflow, type Branch } from "../state/branch.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { Draft } from "../state/turn.ts";
+import { drawnEdges } from "./drawn-edges.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import type { AttemptShape, Thinker } from "./loop/parts.ts";
 import { noAnswer } from "./loop/reasoning.ts";
@@ -78,12 +79,12 @@ function graphNode(plan: PlanNode, making: Making): GraphNode {
     return { to, condition: condition === null ? null : compiledCondition(condition, scope) };
   });
   const subagent = services.agents.get(plan.name);
-  const targets = plan.edges.flatMap(({ to }) => to).map(graphName);
   return {
     name: plan.name,
+    type: plan.type,
     description: plan.description,
     body: workflowNode({ plan, edges, ...work }, shape),
-    ends: [...new Set([...targets, "finalize"])],
+    edges: drawnEdges(plan),
     ...(subagent !== undefined && {
       subgraphs: [subagent.graph],
       endsItself: true,
@@ -132,10 +133,6 @@ function limitOf(node: PlanNode, { plan, services }: Making): NodeWork {
   if (plan.nodes.some(({ type }) => type === "llm")) return lastAnswerOf(services.thinker);
   const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
   return () => ({ end: noAnswer(problem) });
-}
-
-function graphName(target: string): string {
-  return target === endOfWorkflow ? "reflect" : target;
 }
 
 function workflowAttempts(

@@ -46,10 +46,6 @@ export interface AttemptShape {
   draft(state: GraphState): Draft | null;
 }
 
-/** The nodes of the standard loop, named for the lifecycle. */
-export type LoopNodeName =
-  "initialize" | "plan" | "reason" | "human" | "tools" | "reflect" | "finalize";
-
 export function toolFormOf(model: AgentModel): ToolForm {
   return model.toolCalling ? "native" : "text";
 }

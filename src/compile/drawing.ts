@@ -1,0 +1,46 @@
+import { Graph } from "@langchain/core/runnables/graph";
+
+/** What is said of a node beside its name. */
+export interface NodeMetadata {
+  /** A type of workflow node, or `lifecycle` for the nodes that begin and end turns and attempts. */
+  readonly type: string;
+  readonly description?: string;
+}
+
+/**
+ * LangChain's drawable graph, with what its JSON leaves out (metadata, as the Python library has it) and Mermaid text
+ * that no label can break.
+ */
+export class Drawing extends Graph {
+  override toJSON(): ReturnType<Graph["toJSON"]> {
+    const json = super.toJSON() as { nodes: { id: string }[]; edges: unknown[] };
+    const nodes = json.nodes.map((node) => {
+      const metadata = this.nodes[node.id]?.metadata;
+      return metadata === undefined ? node : { ...node, metadata };
+    });
+    return { ...json, nodes };
+  }
+
+  override drawMermaid(params?: Parameters<Graph["drawMermaid"]>[0]): string {
+    const nodes = Object.entries(this.nodes).map(([id, node]) => {
+      const metadata = Object.entries(node.metadata ?? {}).map(([key, value]) => {
+        return [key, escaped(String(value))];
+      });
+      return [id, { ...node, metadata: Object.fromEntries(metadata) }];
+    });
+    const edges = this.edges.map((edge) => {
+      return edge.data === undefined ? edge : { ...edge, data: escaped(edge.data) };
+    });
+    return new Graph({ nodes: Object.fromEntries(nodes), edges }).drawMermaid(params);
+  }
+}
+
+/**
+ * Text for a label that is not in quotes, as LangChain writes them: there a full stop ends the label of a dashed edge,
+ * and a bracket that of a node.
+ */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/[!-/:-@[-`{-~]/g, (character) => `#${character.charCodeAt(0)};`);
+}
