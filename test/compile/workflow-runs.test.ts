@@ -392,4 +392,60 @@ describe("a workflow run", () => {
     expect([branches, steps.length, turn_number]).toEqual([[], 4, 1]);
     expect(Object.keys(nodes)).toEqual(["inner", "outer"]);
   });
+
+  it("counts what a node has spent in the conditions of its edges", async () => {
+    const agent = defineAgent({
+      name: "thrifty",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [{ name: "ask", type: "llm", config: { prompt: "Ask ${usage.llm_calls}" } }],
+        edges: [
+          { from: "ask", to: "ask", condition: "usage.llm_calls < 3" },
+          { from: "ask", to: "END" },
+        ],
+      },
+      execution_config: { max_iterations: 9 },
+    });
+    const { runtime } = await testRuntime(
+      repliesByPrompt({ "Ask 0": "a", "Ask 1": "b", "Ask 2": "c" }),
+    );
+    const { output } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(output).toEqual({ message: "c" });
+  });
+
+  it("leaves a record of calls whose attempt a branch beside them ended", async () => {
+    const agent = defineAgent({
+      name: "ended",
+      workflow_graph: {
+        entry_point: "start",
+        nodes: [
+          { name: "start", type: "tool", config: { tool: "echo", args: { text: "s" } } },
+          { name: "fails", type: "tool", config: { tool: "broken" } },
+          { name: "asks", type: "llm", config: { prompt: "Ask", tools: "all" } },
+          { name: "run", type: "tool" },
+          { name: "join", type: "llm", config: { prompt: "Join" } },
+        ],
+        edges: [
+          { from: "start", to: ["fails", "asks"] },
+          { from: "fails", to: "join" },
+          { from: "asks", to: "run", condition: "size(last.tool_calls) > 0" },
+          { from: "asks", to: "join" },
+          { from: "run", to: "asks" },
+          { from: "join", to: "END" },
+        ],
+      },
+      tools: [echo, broken],
+      execution_config: { max_attempts: 2, max_iterations: 3 },
+    });
+    const { runtime } = await testRuntime(
+      repliesByPrompt({ Ask: { calls: [{ name: "echo", args: { text: "x" } }] } }),
+    );
+    const { status, steps } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(status).toBe("FAILED");
+    const dropped = steps.filter(({ node }) => node === "asks");
+    expect(dropped.map((step) => [step.attempt_number, step.tool_results[0]?.error])).toEqual([
+      [0, "Not run: the attempt ended before."],
+      [1, "Not run: the attempt ended before."],
+    ]);
+  });
 });

@@ -1,6 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END } from "@langchain/langgraph";
 import { turnUsage } from "../../state/turn.ts";
+import { dropLeftOver } from "./drop-calls.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Ends a turn: puts the answer, or why there is none, into the conversation. A cancelled one says nothing. */
@@ -12,6 +13,7 @@ export const finalize: NodeBody = (state, run) => {
     run.emit({ type: "done", status, output: null, failure: null, usage: turnUsage(state) });
     return { update: {}, goto: END };
   }
+  const dropped = dropLeftOver(state, run);
   const failure = turn?.failure ?? null;
   const incomplete = turn?.draft?.incomplete ?? false;
   const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
@@ -28,7 +30,8 @@ export const finalize: NodeBody = (state, run) => {
   run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
   return {
     update: {
-      messages: [message],
+      ...dropped,
+      messages: [...(dropped.messages ?? []), message],
       ...(state.branches.length > 0 && { branches: { only: [] } }),
     },
     goto: END,

@@ -63,6 +63,7 @@ export function loopNode(
       spend(usage) {
         spent = addUsage(spent, usage);
       },
+      spent: () => spent,
       emit(event, of) {
         if (isOver) return;
         config.writer?.({

@@ -44,6 +44,8 @@ export interface NodeRun {
   ask(model: AgentModel, request: ModelRequest, unseen?: "unseen"): Promise<ModelReply>;
   /** Counts what something that ran inside of the node has spent, whatever becomes of the node. */
   spend(usage: Usage): void;
+  /** What the node has spent so far. */
+  spent(): Usage;
   /** `of` where the state still has the last turn's numbers. */
   emit(body: AgentEventBody, of?: { turnNumber: number; attemptNumber: number }): void;
   /**

@@ -1,5 +1,6 @@
 import { approachRequest } from "../../context/prompts.ts";
 import { contextOf } from "./context-of.ts";
+import { dropLeftOver } from "./drop-calls.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Begins an attempt with fresh attempt state; in deep mode the model chooses its approach first. */
@@ -9,7 +10,7 @@ export const plan: NodeBody = async (state, run) => {
   const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
   run.emit({ type: "status", status: "PLANNING" });
   const begun = parts.attempts.begin(state.status ?? "CREATED", parts);
-  const update = { ...begun.update, attempt };
+  const update = { ...dropLeftOver(state, run), ...begun.update, attempt };
   if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
   const model = await parts.thinker.model(run.context);
   const messages = contextOf(state, run, { model, note: approachRequest });

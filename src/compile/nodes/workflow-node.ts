@@ -9,11 +9,11 @@ import { tierPatch } from "../../state/tier-patch.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { NoRouteError } from "../errors.ts";
+import { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
-import { dropCalls } from "./drop-calls.ts";
 import type { Flow } from "./flow.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { valuesOf, type ExpressionValues } from "./values.ts";
@@ -138,7 +138,7 @@ function goOn(
     attempt: update.attempt ?? state.attempt,
     nodes: { ...state.nodes, [plan.name]: done.output },
     steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
-    usage: addUsage(state.usage, update.usage ?? {}),
+    usage: addUsage(addUsage(state.usage, run.spent()), update.usage ?? {}),
   };
   const targets =
     done.again === true ? [plan.name] : route(node, valuesOf(after, carried, "EXECUTING"));

@@ -1,8 +1,18 @@
 import type { ToolMessage } from "@langchain/core/messages";
+import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
 import { refusedCall } from "../../tools/tool-result.ts";
-import { toolMessage } from "../loop/close-step.ts";
-import type { NodeRun } from "../loop/node-body.ts";
+import { toolMessage } from "./close-step.ts";
+import type { NodeRun } from "./node-body.ts";
+
+/** Closes steps of branches that an attempt has ended without. */
+export function dropLeftOver(
+  state: GraphState,
+  run: NodeRun,
+): Pick<GraphUpdate, "steps" | "messages"> {
+  const open = state.branches.flatMap((branch) => branch.open);
+  return open.length === 0 ? {} : dropCalls(open, run, "the attempt ended before");
+}
 
 /** Closes steps whose calls nobody will run, so that they leave their records. */
 export function dropCalls(
