@@ -6,11 +6,9 @@ import { walkWorkflow, type WorkflowEdges } from "./workflow-walk.ts";
 
 /**
  * How branches can go through a workflow. An edge that leads back to a node on the way to it (in a walk from the entry
- * point, edges as written) closes a loop; without those edges the graph has an order, and "forward" means along it.
+ * point, edges as written) closes a loop.
  */
 export interface WorkflowFlow {
-  /** Names and `END` in forward order: every edge that closes no loop leads to a later one. */
-  readonly order: readonly string[];
   /** Every node that may be next, each once, loops included. */
   readonly targets: (name: string) => readonly string[];
   /** The loops, by the edges that close them. */
@@ -47,7 +45,6 @@ export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
   const nameOf = (place: number) => names[place] ?? "";
   let pairs: ((a: number, b: number) => boolean) | undefined;
   return {
-    order: walk.order.map(nameOf),
     targets: (name) => (walk.next[placeOf.get(name) ?? -1] ?? []).map(nameOf),
     loops: walk.closing.map((closing) => {
       return { edge: closing.edge, way: () => walk.wayOf(closing) };

@@ -14,8 +14,6 @@ export interface WorkflowWalk {
   readonly next: readonly (readonly number[])[];
   /** What may lead to each. */
   readonly before: readonly (readonly number[])[];
-  /** Places in an order in which every edge that closes no loop leads to a later one. */
-  readonly order: readonly number[];
   /** The edges that lead back to a node on the way to them. */
   readonly closing: readonly ClosingEdge[];
   /** The nodes on the loop that an edge closes, beginning where it comes back to. */
@@ -38,7 +36,6 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   const placeOf = new Map<string, number>();
   const parent: number[] = [];
   const onPath = new Set<number>();
-  const finished: number[] = [];
   const closing: ClosingEdge[] = [];
   const path: { place: number; left: Iterator<[string, number]> }[] = [];
   const enter = (name: string, from: number) => {
@@ -54,7 +51,6 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
     if (done === true) {
       path.pop();
       onPath.delete(top.place);
-      finished.push(top.place);
       continue;
     }
     const [target, edge] = value;
@@ -70,7 +66,6 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
     placeOf,
     next,
     before: reversed(next),
-    order: finished.toReversed(),
     closing,
     wayOf({ from, to }) {
       const way = [from];
