@@ -47,8 +47,13 @@ export function settled(printed: string): readonly string[] {
   for (const line of lines) {
     const last = steps.at(-1);
     const number = /^ {0,2}(\d+) {2}/.exec(line)?.[1];
-    if (number === undefined && last !== undefined) last.lines.push(line);
-    else steps.push({ number: Number(number ?? 0), lines: [line] });
+    const isChoice = /^ {5}[\w-]+ → /.test(line);
+    if (number === undefined && !isChoice && last !== undefined) last.lines.push(line);
+    else {
+      // A choice comes after all that was done before it, whichever step ended last.
+      const latest = Math.max(0, ...steps.map((step) => step.number));
+      steps.push({ number: isChoice ? latest + 0.5 : Number(number ?? 0), lines: [line] });
+    }
   }
   return steps.toSorted((a, b) => a.number - b.number).flatMap((step) => step.lines);
 }

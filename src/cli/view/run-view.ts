@@ -1,5 +1,6 @@
-import type { AgentEvent } from "../../state/event.ts";
+import type { AgentEvent, EventOrigin } from "../../state/event.ts";
 import { headOf } from "../../state/cut-text.ts";
+import { isRecord } from "../../state/is-record.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { plainLine } from "./plain-text.ts";
@@ -22,6 +23,19 @@ const readCharacters = 2000;
 /** What one-line texts are cut to where lines may be as wide as they like. */
 const unboundedWidth = 160;
 
+/** The nodes of every turn, and of the standard loop. */
+const lifecycle = new Set(["initialize", "plan", "reason", "tools", "reflect", "finalize"]);
+
+/** The node of a workflow that an event is of, within those of the agents around it; empty in the standard loop. */
+function placeOf({ node, within }: EventOrigin): string {
+  return [...within, ...(lifecycle.has(node) ? [] : [node])].join(" › ");
+}
+
+/** Calls and results of one step may be of two nodes: the one that asks and the one that runs. */
+function keyOf({ within, turn_number, attempt_number }: EventOrigin, index: number): string {
+  return JSON.stringify([within, turn_number, attempt_number, index]);
+}
+
 /** A run as lines for people: every event gives the lines to print, in order. Nothing is printed here. */
 export class RunView {
   readonly #style: Style;
@@ -29,8 +43,10 @@ export class RunView {
   readonly #maxAttempts: number;
   /** The number to put before the next line of its step. */
   #number: number | null = null;
-  #begun = -1;
-  #thought = "";
+  /** Which step the lines are of: they may come by turns where steps are made beside each other. */
+  #begun = "";
+  /** What was thought in steps of which nothing was shown yet. */
+  readonly #thoughts = new Map<string, string>();
   #running: readonly { readonly id: string; readonly name: string }[] = [];
   #activity = "starting";
 
@@ -52,22 +68,25 @@ export class RunView {
         this.#activity = activities[event.status];
         return [];
       case "thought":
-        this.#thought = event.text;
+        this.#thoughts.set(keyOf(event, event.step_index), event.text);
         return [];
       case "tool_call": {
         this.#running = [...this.#running, event.call];
-        return this.#beginStep(event.step_index);
+        // Nodes that run tools beside each other are named when their results come.
+        const begins = placeOf(event) === "" || this.#thoughts.has(keyOf(event, event.step_index));
+        return begins ? this.#beginStep(event, event.step_index) : [];
       }
       case "tool_result": {
         this.#running = this.#running.filter(({ id }) => id !== event.result.id);
-        const begun = this.#beginStep(event.step_index);
+        const begun = this.#beginStep(event, event.step_index);
         return [...begun, ...this.#indented(toolLines(event.result, this.#room, this.#style))];
       }
       case "step":
-        return this.#endStep(event.step);
+        return this.#endStep(event, event.step);
       case "attempt_failed":
         return this.#refusal(event.attempt);
       case "node":
+        return this.#choice(event);
       case "message":
       case "done":
         return [];
@@ -88,26 +107,30 @@ export class RunView {
     return Math.max(20, this.#width - gutter);
   }
 
-  /** The number and the thought of a step, when they were not shown yet. */
-  #beginStep(index: number): string[] {
-    if (index === this.#begun) return [];
-    this.#begun = index;
+  /** The number, the node and the thought of a step, when they were not shown yet. */
+  #beginStep(origin: EventOrigin, index: number): string[] {
+    const key = keyOf(origin, index);
+    if (key === this.#begun) return [];
+    this.#begun = key;
     this.#number = index + 1;
-    const thought = this.#thought;
-    this.#thought = "";
-    return this.#indented(this.#shortened(thought, thoughtLines));
+    const thought = this.#thoughts.get(key) ?? "";
+    this.#thoughts.delete(key);
+    const place = placeOf(origin);
+    const heading = place === "" ? [] : [this.#style.bold(cutToWidth(place, this.#room))];
+    return this.#indented([...heading, ...this.#shortened(thought, thoughtLines)]);
   }
 
-  #endStep(step: StepRecord): string[] {
-    this.#running = [];
+  #endStep(origin: EventOrigin, step: StepRecord): string[] {
+    const calls = new Set(step.tool_predictions.map(({ id }) => id));
+    this.#running = this.#running.filter(({ id }) => !calls.has(id));
     this.#activity = activities.EXECUTING;
+    const key = keyOf(origin, step.step_index);
     // The answer itself comes at the end of the run; showing it here would show it twice.
-    if (step.next_action === "finish") this.#thought = "";
-    else if (this.#thought === "") this.#thought = step.thought;
-    const lines = this.#beginStep(step.step_index);
-    if (step.next_action === "finish") {
-      lines.push(...this.#indented([this.#style.dim("gives its answer")]));
-    }
+    const isAnswer = step.next_action === "finish" && placeOf(origin) === "";
+    if (isAnswer) this.#thoughts.delete(key);
+    else if (this.#begun !== key) this.#thoughts.set(key, step.thought);
+    const lines = this.#beginStep(origin, step.step_index);
+    if (isAnswer) lines.push(...this.#indented([this.#style.dim("gives its answer")]));
     if (step.fallback !== null) {
       const { from, reason } = step.fallback;
       lines.push(...this.#warning(`${step.model} answered instead of ${from}: ${reason}`));
@@ -115,6 +138,14 @@ export class RunView {
     if (step.problem !== "") lines.push(...this.#warning(step.problem));
     if (this.#number !== null) lines.push(...this.#indented([this.#style.dim("thinks on")]));
     return lines;
+  }
+
+  /** The way that a router chose. */
+  #choice(event: AgentEvent & { type: "node" }): string[] {
+    const choice = isRecord(event.output) ? event.output["choice"] : undefined;
+    if (typeof choice !== "string") return [];
+    const line = `${placeOf(event)} → ${event.next.join(", ")} (${plainLine(headOf(choice, 100))})`;
+    return this.#indented([this.#style.dim(cutToWidth(line, this.#room))]);
   }
 
   #refusal(attempt: (AgentEvent & { type: "attempt_failed" })["attempt"]): string[] {

@@ -151,6 +151,35 @@ describe("RunView", () => {
     expect(render(viewOf(), refused(2)).at(-1)).toBe("       - no source");
   });
 
+  it("names the nodes of a workflow, steps that are made beside each other and ways that are chosen", () => {
+    const view = viewOf();
+    const at = (node: string, step_index: number, body: AgentEventBody, within: string[] = []) =>
+      view.event({ ...eventOf(body), node, within, ...("step_index" in body && { step_index }) });
+    const lines = [
+      at("look", 0, { type: "thought", step_index: 0, text: "I look." }),
+      at("letters", 1, call("call_2")),
+      at("look", 0, call("call_1")),
+      at("letters", 1, result({ id: "call_2" })),
+      at("records", 0, result({ id: "call_1", result: null })),
+      at("found", 0, { type: "node", output: { choice: "some" }, next: ["answer", "log"] }),
+      at("reason", 0, { type: "step", step: stepOf({ next_action: "finish", thought: "Done." }) }, [
+        "answer",
+      ]),
+    ];
+    expect(lines.flat()).toEqual([
+      "  1  look",
+      "     I look.",
+      "  2  letters",
+      '     ✓ search(query: "tides")  12 ms',
+      "       High at noon.",
+      "  1  records",
+      '     ✓ search(query: "tides")  12 ms',
+      "     found → answer, log (some)",
+      "  1  answer",
+      "     Done.",
+    ]);
+  });
+
   it("knows what is going on", () => {
     const view = viewOf();
     const after = (event: AgentEventBody) => {
@@ -163,7 +192,8 @@ describe("RunView", () => {
     expect(after(call("call_1", "search"))).toBe("running search");
     expect(after(call("call_2", "re\u001Bad"))).toBe("running search, re␛ad");
     expect(after(result({ id: "call_1" }))).toBe("running re␛ad");
-    expect(after({ type: "step", step: stepOf({}) })).toBe("thinking");
+    const calls = [{ id: "call_2", name: "read", args: {}, reason: "" }];
+    expect(after({ type: "step", step: stepOf({ tool_predictions: calls }) })).toBe("thinking");
     expect(after({ type: "status", status: "REFLECTING" })).toBe("checking the answer");
   });
 
