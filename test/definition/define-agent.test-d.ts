@@ -83,6 +83,39 @@ describe("defineAgent", () => {
     });
   });
 
+  it("infers the same beside agents of any type", () => {
+    const helper = defineAgent({
+      name: "helper",
+      input_schema: z.object({ topic: z.string() }),
+      output_schema: z.object({ facts: z.array(z.string()) }),
+      initialExecutionState: ({ topic }) => ({ topic }),
+    });
+    const agent = defineAgent({
+      name: "a",
+      agents: [helper, defineAgent({ name: "b" })],
+      output_schema: z.object({ lines: z.number() }),
+      initialExecutionState: (input) => {
+        expectTypeOf(input).toEqualTypeOf<{ message: string }>();
+        return { parsed: 0 };
+      },
+      validate: (output, state) => {
+        expectTypeOf(output).toEqualTypeOf<{ lines: number }>();
+        return output.lines > state.execution.parsed ? [] : "no lines";
+      },
+    });
+    expectTypeOf(agent).toEqualTypeOf<
+      AgentDefinition<
+        { message: string },
+        { lines: number },
+        { parsed: number },
+        Record<string, unknown>
+      >
+    >();
+    expectTypeOf(agent.agents).toEqualTypeOf<ReadonlyMap<string, AgentDefinition>>();
+    // @ts-expect-error: an agent is a definition, not its name
+    defineAgent({ name: "c", agents: ["helper"] });
+  });
+
   it("refuses options and values that there are not", () => {
     expectTypeOf(defineAgent).toBeFunction();
     // @ts-expect-error: no such option
