@@ -13,6 +13,7 @@ import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
+import { guardAnswers } from "./answer-guard.ts";
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
@@ -80,7 +81,7 @@ async function compileGraph(
     // Where LangGraph looks for it when a caller names none.
     configurable: { ...graph.config?.configurable, __pregel_durability: durability },
   };
-  return drawnFromNodes(graph, nodes) as unknown as AgentGraph;
+  return drawnFromNodes(guardAnswers(graph), nodes) as unknown as AgentGraph;
 }
 
 interface Resolved {

@@ -1,4 +1,6 @@
+import { listed } from "../compile/answer-errors.ts";
 import { StratagraphError } from "../errors.ts";
+import type { PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
 
 /** Characters of a thread id. */
@@ -22,9 +24,15 @@ export class UnfinishedTurnError extends StratagraphError {
   constructor(
     readonly threadId: string,
     readonly status: Status,
+    /** What waits for an answer. */
+    readonly interrupts: readonly PendingRequest[] = [],
   ) {
+    const [only, ...others] = interrupts;
+    const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
     super(
-      `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`,
+      only === undefined
+        ? `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`
+        : `Thread "${threadId}" waits for an answer: ${listed(interrupts)}. Answer it first by running it without an input and with ${answer}, or use another thread.`,
     );
   }
 }
@@ -44,13 +52,21 @@ export class NothingToResumeError extends StratagraphError {
   }
 }
 
-/** `threadId` or resuming was asked for, and nothing keeps threads. */
+/** `threadId` or resuming was asked for, or the run has to wait for a person, and nothing keeps threads. */
 export class NoCheckpointerError extends StratagraphError {
   readonly code = "no_checkpointer";
 
-  constructor() {
+  constructor(
+    readonly reason: "thread" | "human",
+    options?: { cause?: unknown },
+  ) {
+    const what =
+      reason === "thread"
+        ? "Threads need a checkpointer"
+        : "The run has to wait for a person, which needs a checkpointer that keeps it until there is an answer";
     super(
-      "Threads need a checkpointer. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).",
+      `${what}. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).`,
+      options,
     );
   }
 }

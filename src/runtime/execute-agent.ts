@@ -2,13 +2,15 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import { compileAgentWith, llmConfigFor, type CompileServices } from "../compile/compile-agent.ts";
-import { cancellable } from "../compile/cancellation.ts";
+import { AnswerError } from "../compile/answer-errors.ts";
+import type { GivenAnswers } from "../compile/check-answers.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { StratagraphError } from "../errors.ts";
 import { contextSchema, type GraphState, type RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
+import type { PendingRequest } from "../state/human-request.ts";
 import { canTransition, type Status } from "../state/lifecycle.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import {
@@ -20,10 +22,12 @@ import {
 } from "../state/turn.ts";
 import { noUsage, type Usage } from "../state/usage.ts";
 import { InvalidRunOptionError, NoCheckpointerError, ThreadBusyError } from "./errors.ts";
+import { givenAnswers, resumeWith, type AnswerOptions } from "./run-answers.ts";
+import { streamTurn, type StreamedTurn, type TurnRun } from "./stream-turn.ts";
 import { checkThreadId } from "./thread-id.ts";
 import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
 
-export interface ExecuteOptions {
+export interface ExecuteOptions extends AnswerOptions {
   /** The conversation to go on with. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
   /** Aborting it ends the turn CANCELLED; the thread can be resumed, unless its turns keep one checkpoint each. */
@@ -32,7 +36,7 @@ export interface ExecuteOptions {
   readonly model?: string;
   /** 0.0 to 2.0, instead of the definition's. */
   readonly temperature?: number;
-  /** Called in order with everything that happens; must not throw. */
+  /** Called in order with everything that happens, in agents inside of this one too; must not throw. */
   readonly onEvent?: (event: AgentEvent) => void;
   /** Called with the deltas of the text that models write. */
   readonly onToken?: (text: string) => void;
@@ -47,7 +51,10 @@ export interface AttemptOutcome {
 export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unknown> {
   /** Null unless `status` is COMPLETED. */
   readonly output: Output | null;
+  /** AWAITING_HUMAN while any request waits. */
   readonly status: Status;
+  /** What waits for people's answers; each is answered by its id. Empty unless `status` is AWAITING_HUMAN. */
+  readonly interrupts: readonly PendingRequest[];
   readonly state: AgentState<Exec, Attempt>;
   /** The records of this turn. */
   readonly steps: readonly StepRecord[];
@@ -74,22 +81,25 @@ function graphOf(definition: AgentDefinition, services: CompileServices): Promis
 }
 
 /**
- * Runs one turn of an agent, or with `input: null` goes on with the thread's unfinished or cancelled turn. A turn that
- * goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
+ * Runs one turn of an agent, or with `input: null` goes on with the thread's turn: one that waits for people (with
+ * their answers, or without, so that a time that is over takes effect), an unfinished one, or a cancelled one. A turn
+ * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
  *
- * @throws InvalidInputError, InvalidThreadIdError, UnfinishedTurnError, NothingToResumeError, NoCheckpointerError, and
- * what compiling throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its contract
+ * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError, and what
+ * compiling throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
   input: Input | null,
   options: ExecuteOptions & { services: CompileServices },
 ): Promise<ExecuteResult<Output, Exec, Attempt>> {
-  const { services } = options;
+  const { services, signal, onEvent, onToken } = options;
   const general = definition as AgentDefinition;
+  const given = givenAnswers(options, input);
   const durable = services.checkpointer !== undefined;
   if (!durable && (input === null || options.threadId !== undefined)) {
-    throw new NoCheckpointerError();
+    throw new NoCheckpointerError("thread");
   }
   const threadId = checkThreadId(options.threadId ?? services.ids());
   if (input !== null) checkInput(general, input);
@@ -101,15 +111,17 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   if (running.has(threadId)) throw new ThreadBusyError(threadId);
   running.add(threadId);
   try {
-    const start = durable
-      ? await startOf(graph, thread, { definition: general, input, threadId })
-      : thread;
-    const run = { graph, start, context, options, input };
-    const state = await alone(() => streamTurn(run)).catch(async (thrown: unknown) => {
+    const of = { definition: general, input, given, threadId };
+    const start = durable ? await startOf(graph, thread, of) : { input: { input }, start: thread };
+    const run = { graph, thread, ...start, context, signal, onEvent, onToken };
+    const turn = await alone(() => streamTurn(run)).catch(async (thrown: unknown) => {
       if (durable) await markFailed(graph, thread, thrown);
+      else if (isMissingCheckpointer(thrown)) {
+        throw new NoCheckpointerError("human", { cause: thrown });
+      }
       throw thrown;
     });
-    return toResult(state, threadId) as ExecuteResult<Output, Exec, Attempt>;
+    return toResult(turn, threadId) as ExecuteResult<Output, Exec, Attempt>;
   } finally {
     running.delete(threadId);
   }
@@ -134,18 +146,30 @@ function checkContext({ model, temperature }: ExecuteOptions): RunContext {
   throw new InvalidRunOptionError(String(issue?.path[0]), issue?.message ?? "");
 }
 
-function startOf(
+async function startOf(
   graph: AgentGraph,
   thread: RunnableConfig,
-  of: { definition: AgentDefinition; input: unknown; threadId: string },
-): Promise<RunnableConfig> {
-  if (of.input === null) return startOfResumption(graph, thread, of.threadId);
+  of: {
+    definition: AgentDefinition;
+    input: unknown;
+    given: GivenAnswers | null;
+    threadId: string;
+  },
+): Promise<Pick<TurnRun, "input" | "start">> {
+  const { input, given, threadId } = of;
+  if (given !== null) {
+    return { input: await resumeWith(graph, thread, { given, threadId }), start: thread };
+  }
+  if (input === null) {
+    return { input, start: await startOfResumption(graph, thread, threadId) };
+  }
   const { checkpoint_frequency, max_turns } = of.definition.spec.execution_config;
-  return startOfNewTurn(graph, thread, {
-    threadId: of.threadId,
+  const start = await startOfNewTurn(graph, thread, {
+    threadId,
     everyTurn: checkpoint_frequency === "every_turn",
     maxTurns: max_turns,
   });
+  return { input: { input }, start };
 }
 
 /** Outside any LangGraph run that the caller may be in: a tool that runs an agent must not lend it its own thread. */
@@ -160,6 +184,8 @@ async function markFailed(
   thrown: unknown,
 ): Promise<void> {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "usage") return;
+  // Somebody else answered meanwhile.
+  if (thrown instanceof AnswerError) return;
   const stored = (await graph.getState(thread)).values as Partial<GraphState>;
   if (stored.status === undefined || !canTransition(stored.status, "FAILED")) return;
   const failure = { cause: thrown.code, message: thrown.message };
@@ -167,49 +193,20 @@ async function markFailed(
   await graph.updateState(thread, { status: "FAILED", turn }, "finalize");
 }
 
-interface TurnRun {
-  readonly graph: AgentGraph;
-  readonly start: RunnableConfig;
-  readonly context: RunContext;
-  readonly options: ExecuteOptions;
-  readonly input: unknown;
+/** What LangGraph's `interrupt` throws where nothing could keep the run. */
+function isMissingCheckpointer(thrown: unknown): boolean {
+  return (thrown as { lc_error_code?: unknown } | null)?.lc_error_code === "MISSING_CHECKPOINTER";
 }
 
-/** Streams the run, hands on its events, and returns the last state. */
-async function streamTurn(run: TurnRun): Promise<Partial<GraphState>> {
-  const { options, input } = run;
-  const start = options.signal ? cancellable(run.start, options.signal) : run.start;
-  const stream = await run.graph.stream(input === null ? null : { input }, {
-    ...start,
-    context: run.context,
-    streamMode: [
-      "values",
-      ...(options.onEvent ? (["custom"] as const) : []),
-      ...(options.onToken ? (["messages"] as const) : []),
-    ],
-  });
-  let state: Partial<GraphState> = {};
-  for await (const [mode, chunk] of stream as AsyncIterable<[string, unknown]>) {
-    if (mode === "values") state = chunk as Partial<GraphState>;
-    else if (mode === "custom") options.onEvent?.(chunk as AgentEvent);
-    else options.onToken?.(tokenText(chunk));
-  }
-  return state;
-}
-
-function tokenText(chunk: unknown): string {
-  const message = (chunk as [{ text?: string; getType?(): string }])[0];
-  return message.getType?.() === "ai" ? (message.text ?? "") : "";
-}
-
-function toResult(state: Partial<GraphState>, threadId: string): ExecuteResult {
+function toResult({ state, interrupts }: StreamedTurn, threadId: string): ExecuteResult {
   const { turn, usage = noUsage } = state;
   const failed = turn?.failed_attempts ?? [];
   const accepted =
     state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
   return {
     output: state.output ?? null,
-    status: state.status ?? "CREATED",
+    status: interrupts.length > 0 ? "AWAITING_HUMAN" : (state.status ?? "CREATED"),
+    interrupts,
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
     usage: turnUsage({ turn, usage }),

@@ -3,6 +3,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { TurnLimitError } from "../compile/errors.ts";
+import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
 import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */
@@ -39,7 +40,10 @@ export async function startOfNewTurn(
     return thread;
   }
   const neverBegan = isOver && snapshot.next.every((node) => beginnings.includes(node));
-  if (!isTerminal(status) && !neverBegan) throw new UnfinishedTurnError(limits.threadId, status);
+  if (!isTerminal(status) && !neverBegan) {
+    const { waiting } = await readWaiting(graph, thread);
+    throw new UnfinishedTurnError(limits.threadId, status, waiting.map(publicRequest));
+  }
   const turnBefore = neverBegan ? turnNumber : turnNumber - 1;
   for await (const begun of graph.getStateHistory(thread, { filter: { source: "input" } })) {
     const before = begun.parentConfig;
@@ -77,7 +81,8 @@ export async function startOfResumption(
     const before = await lastBeforeCancelling(graph, last.snapshot.parentConfig);
     if (before !== null) return before;
   }
-  if (last.snapshot.next.length === 0) throw new NothingToResumeError(threadId, last.status);
+  // Not `next`: LangGraph leaves out who asks again after an answer that could not be read.
+  if (last.snapshot.tasks.length === 0) throw new NothingToResumeError(threadId, last.status);
   return config;
 }
 

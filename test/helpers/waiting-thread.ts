@@ -6,7 +6,10 @@ import type { HumanRequest, PendingRequest } from "../../src/state/human-request
 import { testRuntime } from "./run-agent.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
 
-/** One thread of an agent that waits for people, driven through its plain graph. */
+/**
+ * One thread of an agent that waits for people, driven through its plain graph, as inside of a graph that is not ours:
+ * answers come to the nodes unchecked.
+ */
 export async function waitingThread<Input, Output, Exec, Attempt>(
   agent: AgentDefinition<Input, Output, Exec, Attempt>,
   script: readonly ScriptedReply[] = [],
@@ -14,6 +17,7 @@ export async function waitingThread<Input, Output, Exec, Attempt>(
 ) {
   const test = await testRuntime(script, options);
   const graph = await compileAgent(agent, test.runtime);
+  Reflect.deleteProperty(graph, "stream");
   const config = { configurable: { thread_id: "t" } };
   const state = async () => (await graph.getState(config)).values as GraphState;
   /** LangGraph keeps the interrupts of tasks that have been answered and have ended: those have written something. */

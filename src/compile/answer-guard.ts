@@ -1,0 +1,66 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { Command, isCommand } from "@langchain/langgraph";
+import { isRecord } from "../state/is-record.ts";
+import { checkAnswers, type GivenAnswers } from "./check-answers.ts";
+import { readWaiting, type ReadableGraph } from "./waiting-requests.ts";
+
+/** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
+interface Resumable extends ReadableGraph {
+  stream(input: never, options?: never): Promise<unknown>;
+  withConfig(config: never): unknown;
+}
+
+/**
+ * Makes a graph check the answers of `Command({ resume })` before LangGraph writes anything, and returns it. LangGraph
+ * by itself would give a bare answer to every request that waits, drop one that is `false`, `""` or `0`, and take no
+ * notice of an id that nothing waits under. The graph itself is changed; graphs derived by `withConfig` do the same.
+ * Inside of another graph it changes nothing: that one is resumed, not this.
+ */
+export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compiled {
+  const stream = graph.stream.bind(graph);
+  const withConfig = graph.withConfig.bind(graph);
+  const own = {
+    stream: async (input: unknown, options?: RunnableConfig) =>
+      stream((await checked(graph, input, options)) as never, options as never),
+    withConfig: (config: never) => guardAnswers(withConfig(config) as Resumable),
+  };
+  for (const [name, value] of Object.entries(own)) {
+    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
+    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
+  }
+  return graph;
+}
+
+/** @throws AnswerError */
+async function checked(
+  graph: ReadableGraph,
+  input: unknown,
+  options: RunnableConfig = {},
+): Promise<unknown> {
+  if (!isCommand(input) || input.resume == null) return input;
+  // Without a thread LangGraph has its own errors.
+  const { configurable = {} } = options;
+  const threadId: unknown = configurable["thread_id"];
+  if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return input;
+  const { snapshot, waiting } = await readWaiting(graph, { configurable });
+  const { status } = snapshot.values as { status?: string };
+  const resume = checkAnswers(givenIn(input.resume), {
+    threadId,
+    status: snapshot.createdAt === undefined ? null : (status ?? "CREATED"),
+    waiting,
+  });
+  const { update, goto, graph: target } = input;
+  return new Command({
+    resume,
+    ...(update !== undefined && { update }),
+    ...(goto !== undefined && { goto }),
+    ...(target !== undefined && { graph: target }),
+  });
+}
+
+/** As LangGraph tells them apart: ids are hashes of 32 hexadecimal digits. */
+function givenIn(resume: unknown): GivenAnswers {
+  const ids = isRecord(resume) ? Object.keys(resume) : [];
+  const isById = ids.length > 0 && ids.every((id) => /^[0-9a-f]{32}$/.test(id));
+  return isById ? { byId: resume as Readonly<Record<string, unknown>> } : { bare: resume };
+}
