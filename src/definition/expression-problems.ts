@@ -89,7 +89,10 @@ function ofNode(
       ];
     case "human":
       return [
-        ...check.template(node.config.prompt, [...path, "prompt"]),
+        // Where no prompt is written, the description is one.
+        ...(node.config.prompt === undefined
+          ? check.template(node.description, [...path.slice(0, -1), "description"])
+          : check.template(node.config.prompt, [...path, "prompt"])),
         ...check.value(node.config.proposed, [...path, "proposed"]),
       ];
     case "agent":

@@ -105,6 +105,16 @@ describe("rules and templates", () => {
     ]);
   });
 
+  it("are found in a description that a person is asked with", () => {
+    const human = { name: "check", type: "human", description: "Is ${lst.text} right?" };
+    const nodes = [{ ...human, config: { kind: "approval" } }];
+    expect(workflowProblemsOf({ nodes })).toEqual([
+      `workflow_graph.nodes[0].description: template 'Is \${lst.text} right?' at character 6: unknown variable "lst", there are input, execution, attempt, attempt_number, nodes, last, steps, usage, status (did you mean "last"?)`,
+    ]);
+    const asked = [{ ...human, config: { kind: "approval", prompt: "Right?" } }];
+    expect(workflowProblemsOf({ nodes: asked })).toEqual([]);
+  });
+
   it("may read a node that something is wrong with", () => {
     const nodes = [
       { name: "search", type: "tol" },
