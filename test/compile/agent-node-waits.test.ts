@@ -1,6 +1,7 @@
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { compileAgent, defineAgent } from "../../src/index.ts";
+import { z } from "zod";
+import { compileAgent, defineAgent, defineTool } from "../../src/index.ts";
 import { around, asker, insideOf } from "../helpers/nested-agents.ts";
 import { repliesByPrompt } from "../helpers/prompt-replies.ts";
 import { waitingThread } from "../helpers/waiting-thread.ts";
@@ -137,6 +138,25 @@ describe("an agent that waits inside of a node", () => {
       expect((await thread.request()).problem).toContain(`got "${answer}"`);
     }
     expect((await thread.answer(3)).output).toEqual({ message: "3" });
+  });
+
+  it("has its calls approved by its own rules, and runs them once", async () => {
+    const sent: string[] = [];
+    const send = defineTool({
+      name: "send",
+      description: "Sends.",
+      requires_approval: true,
+      input_schema: z.object({ to: z.string() }),
+      handler: ({ to }) => void sent.push(to),
+    });
+    const mailer = defineAgent({ name: "mailer", tools: [send] });
+    const script = ["ok", { calls: [{ name: "send", args: { to: "a" } }] }, "done"];
+    const thread = await waitingThread(around("outer", mailer), script);
+    await thread.start();
+    expect(await thread.request()).toMatchObject({ kind: "tool_approval", within: ["inner"] });
+    expect(sent).toEqual([]);
+    const { output, usage } = await thread.answer("approve");
+    expect([output, sent, usage.tool_calls]).toEqual([{ message: "done" }, ["a"], 1]);
   });
 
   it("goes on where it was when its thread keeps one checkpoint a turn", async () => {
