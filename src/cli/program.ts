@@ -1,5 +1,7 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { CheckCommandOptions } from "./check-command.ts";
+import { graphFormats } from "./draw/graph-format.ts";
+import type { GraphCommandOptions } from "./graph-command.ts";
 import type { CliIo } from "./io.ts";
 import { packageVersion } from "./package-version.ts";
 import type { RunOptions } from "./run-arguments.ts";
@@ -52,6 +54,25 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     .action(async (agents: string[], options: CheckCommandOptions) => {
       const { checkCommand } = await import("./check-command.ts");
       exitWith(await checkCommand({ agents, ...options }, io));
+    });
+
+  program
+    .command("graph")
+    .description("Draw an agent's graph. Needs no database, no key and no network.")
+    .argument("<agent>", "definition or module, as for run")
+    .addOption(
+      new Option(
+        "-f, --format <format>",
+        "what to draw (default: by the extension of --out, else mermaid)",
+      ).choices(graphFormats),
+    )
+    .option("-o, --out <file>", "file to write, or to replace, instead of standard output")
+    .option("--xray", "draw what is inside of agent nodes too")
+    .option("--tools <file>", "module whose `tools` the definition may name")
+    .option("--browser <path>", "Chromium or Chrome for svg and png (default: CHROMIUM_PATH)")
+    .action(async (agent: string, options: GraphCommandOptions) => {
+      const { graphCommand } = await import("./graph-command.ts");
+      exitWith(await graphCommand({ agent, ...options }, io));
     });
 
   return program;

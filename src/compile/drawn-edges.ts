@@ -11,25 +11,23 @@ export interface DrawnEdge {
 
 /**
  * A workflow node's edges as the author wrote them. Conditions speak of the node's own output without its name; a
- * default among conditions is `else`.
+ * default among conditions is `else`, and a node that all of them lead to needs no label.
  */
 export function drawnEdges({
   name,
   edges,
 }: Pick<PlanNode, "name" | "edges">): readonly DrawnEdge[] {
-  const drawn = new Map<string, string[]>();
-  const isChoice = edges.some(({ condition }) => condition !== null);
-  for (const { to, condition } of edges) {
-    for (const target of to) {
-      const labels = drawn.get(target) ?? [];
-      drawn.set(target, labels);
-      if (isChoice) labels.push(condition === null ? "else" : shortCondition(condition, name));
-    }
-  }
-  return [...drawn].map(([target, labels]) => {
+  const hasDefault = edges.some(({ condition }) => condition === null);
+  const targets = new Set(edges.flatMap(({ to }) => to));
+  return [...targets].map((target) => {
     // A workflow ends where its attempt is judged.
     const to = target === endOfWorkflow ? "reflect" : target;
-    return labels.length === 0 ? { to } : { to, when: [...new Set(labels)].join(" or ") };
+    const leading = edges.filter((edge) => edge.to.includes(target));
+    if (hasDefault && leading.length === edges.length) return { to };
+    const labels = leading.map(({ condition }) =>
+      condition === null ? "else" : shortCondition(condition, name),
+    );
+    return { to, when: [...new Set(labels)].join(" or ") };
   });
 }
 

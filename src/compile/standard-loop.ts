@@ -21,7 +21,7 @@ export function turnNodes(attempt: { first: string }): {
       {
         name: "initialize",
         type: "lifecycle",
-        description: "Checks the input and begins the turn",
+        description: "Checks the input",
         body: initialize,
         edges: [{ to: "plan" }],
         isBounded: false,
@@ -29,7 +29,7 @@ export function turnNodes(attempt: { first: string }): {
       {
         name: "plan",
         type: "lifecycle",
-        description: "Begins an attempt with fresh attempt state",
+        description: "Begins an attempt",
         body: plan,
         edges: [{ to: attempt.first }],
       },
@@ -38,7 +38,7 @@ export function turnNodes(attempt: { first: string }): {
       {
         name: "reflect",
         type: "lifecycle",
-        description: "Judges what the attempt came to",
+        description: "Judges the answer",
         body: reflect,
         edges: [
           { to: "plan", when: "refused" },
@@ -48,7 +48,7 @@ export function turnNodes(attempt: { first: string }): {
       {
         name: "finalize",
         type: "lifecycle",
-        description: "Ends the turn with its output",
+        description: "Ends the turn",
         body: finalize,
         edges: [{ to: END }],
         isBounded: false,

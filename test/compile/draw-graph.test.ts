@@ -244,6 +244,14 @@ describe("the label of an edge", () => {
     ]);
   });
 
+  it("is left out where all ways lead to a node", () => {
+    const edges = [
+      { to: ["a", "b"], condition: "x" },
+      { to: ["b"], condition: null },
+    ];
+    expect(drawnEdges({ name: "n", edges })).toEqual([{ to: "a", when: "x" }, { to: "b" }]);
+  });
+
   it("is left out where the only edge has no condition", () => {
     expect(drawnEdges({ name: "n", edges: [{ to: ["a", "END"], condition: null }] })).toEqual([
       { to: "a" },

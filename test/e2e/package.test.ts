@@ -74,3 +74,25 @@ it("installs its command", async () => {
   const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
   expect(stdout.trim()).toBe(version);
 });
+
+it("says what drawing a picture needs beside it", async () => {
+  await writeFile(join(consumer, "agent.json"), `{ "name": "calc" }`);
+  const drawing = run(
+    "npx",
+    [
+      "--no-install",
+      "stratagraph",
+      "graph",
+      "agent.json",
+      "-o",
+      "a.png",
+      "--browser",
+      process.execPath,
+    ],
+    { cwd: consumer },
+  );
+  await expect(drawing).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("npm install --save-dev playwright-core @mermaid-js/tiny"),
+  });
+});

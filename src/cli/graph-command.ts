@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+import { compileAgent, createRuntime } from "../app.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { ModelSource } from "../models/agent-model.ts";
+import { asStandIn } from "./draw/escape-text.ts";
+import { findBrowser } from "./draw/find-browser.ts";
+import { formatOfFile, type GraphFormat } from "./draw/graph-format.ts";
+import { mermaidText, type DrawnGraph } from "./draw/mermaid-text.ts";
+import { writeWhole } from "./draw/write-whole.ts";
+import type { CliIo } from "./io.ts";
+import { loadDefinition } from "./load-definition.ts";
+import { loadTools } from "./load-tools.ts";
+import { exitCodes } from "./report-error.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface GraphCommandOptions {
+  readonly format?: GraphFormat;
+  readonly out?: string;
+  readonly xray?: boolean;
+  readonly tools?: string;
+  readonly browser?: string;
+}
+
+/**
+ * `stratagraph graph`: draws an agent's graph. Needs no database, no key and no network.
+ * @throws UsageError, what loading and compiling the agent throws, and what drawing a picture throws
+ */
+export async function graphCommand(
+  given: GraphCommandOptions & { readonly agent: string },
+  io: CliIo,
+): Promise<number> {
+  const { out } = given;
+  const format = given.format ?? formatOfFile(out);
+  if (format === "png" && out === undefined) {
+    throw new UsageError("A PNG is no text: say which file to write it to with --out FILE.");
+  }
+  const definition = await loadDefinition(given.agent, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const services = { checkpointer: false, tools, root: io.cwd, env: io.env } as const;
+  const runtime = await createRuntime({ ...services, models: modelsToDrawWith });
+  const graph = await compileAgent(active(definition), runtime);
+  const drawing = await graph.getGraphAsync({ xray: given.xray ?? false });
+  const content = await render(drawing.toJSON() as unknown as DrawnGraph, format, given, io);
+  if (out === undefined) {
+    io.stdout.write(typeof content === "string" ? content : Buffer.from(content).toString());
+    return exitCodes.done;
+  }
+  await writeWhole(resolve(io.cwd, out), content);
+  io.stderr.write(`Wrote ${out}\n`);
+  return exitCodes.done;
+}
+
+async function render(
+  graph: DrawnGraph,
+  format: GraphFormat,
+  { browser: given }: GraphCommandOptions,
+  io: CliIo,
+): Promise<string | Uint8Array> {
+  if (format === "json") return `${JSON.stringify(graph, null, 2)}\n`;
+  if (format === "mermaid") return mermaidText(graph);
+  const { platform } = process;
+  const browser = await findBrowser({ given, env: io.env, platform, cwd: io.cwd });
+  const { renderPicture } = await import("./draw/render-picture.ts");
+  return renderPicture(mermaidText(graph, asStandIn), { format, browser });
+}
+
+/** An agent that must not run may still be looked at. */
+function active(definition: AgentDefinition): AgentDefinition {
+  return { ...definition, spec: { ...definition.spec, is_active: true } };
+}
+
+/** Models that are there without a key or a package, and never asked. */
+const modelsToDrawWith: ModelSource = {
+  resolve: ({ default_model: ref = "" }) =>
+    Promise.resolve({
+      ref,
+      toolCalling: true,
+      call: () => Promise.reject(new TypeError("a graph that is drawn is not run")),
+    }),
+};
