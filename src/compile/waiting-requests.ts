@@ -16,7 +16,7 @@ export interface WaitingRequest extends PendingRequest {
 }
 
 /** A request as callers see it. */
-export function publicRequest({ isOurs: _, ...request }: WaitingRequest): PendingRequest {
+export function publicRequest({ isOurs: _isOurs, ...request }: WaitingRequest): PendingRequest {
   return request;
 }
 

@@ -1,11 +1,12 @@
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
-import { transition } from "../../state/lifecycle.ts";
+import { isTerminal, transition } from "../../state/lifecycle.ts";
 import { closeStep, cutOffResults, toolMessage } from "./close-step.ts";
 import type { NodeResult, NodeRun } from "./node-body.ts";
 
 /** Ends the turn CANCELLED. What the node had under way stays under way, for the thread to be resumed from before it. */
 export function cancelTurn(state: GraphState): NodeResult {
+  if (isOver(state)) return nothing;
   return {
     update: { status: transition(state.status ?? "CREATED", "CANCELLED") },
     goto: "finalize",
@@ -18,6 +19,7 @@ export function cancelTurn(state: GraphState): NodeResult {
  */
 export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
+  if (isOver(state)) return nothing;
   return {
     update: {
       ...cutOffStep(state, run, thrown),
@@ -27,6 +29,13 @@ export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): Node
     goto: "finalize",
   };
 }
+
+/** Whether another branch has ended the turn already. */
+function isOver({ status = "CREATED" }: GraphState): boolean {
+  return isTerminal(status);
+}
+
+const nothing: NodeResult = { update: {}, goto: [] };
 
 function cutOffStep(state: GraphState, run: NodeRun, thrown: StratagraphError): GraphUpdate {
   const here = state.branches.filter(({ at }) => at === run.node);

@@ -1,4 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { spoken } from "../../context/reasoning-context.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
@@ -71,10 +73,17 @@ async function runTurn(
   run: NodeRun,
 ): Promise<AgentOutput> {
   const { recursionLimit } = graph.config ?? {};
-  const config = { ...run.config, ...(recursionLimit !== undefined && { recursionLimit }) };
-  const state = (await graph.invoke(
-    { input: given.input, ...(given.messages.length > 0 && { messages: [...given.messages] }) },
-    cancellable(config, run.signal),
+  const config = {
+    ...withoutEmptyCheckpoint(run.config),
+    ...(recursionLimit !== undefined && { recursionLimit }),
+  };
+  const input = {
+    input: given.input,
+    ...(given.messages.length > 0 && { messages: [...given.messages] }),
+  };
+  // LangGraph merges what it is given over the config of the node that it runs in.
+  const state = (await AsyncLocalStorageProviderSingleton.runWithConfig(config, () =>
+    graph.invoke(input, cancellable(config, run.signal)),
   )) as unknown as Partial<GraphState>;
   const { status = "CREATED", turn } = state;
   // All that its thread has spent, since it has had this one turn.
@@ -82,6 +91,16 @@ async function runTurn(
   if (status === "COMPLETED") return { status, output: state.output ?? null, failure: null };
   const cancelled = { cause: "cancelled", message: "its turn was cancelled" };
   return failed(status, turn?.failure ?? cancelled);
+}
+
+/**
+ * LangGraph 1.4 takes a `checkpoint_id` that is undefined for one that was asked for, and then runs nodes again that had
+ * ended beside one that waits or failed. When an old checkpoint is replayed, they are to run again.
+ */
+function withoutEmptyCheckpoint(config: RunnableConfig): RunnableConfig {
+  const { checkpoint_id: checkpointId, ...configurable } = config.configurable ?? {};
+  const isReplay = configurable["__pregel_replay_state"] !== undefined;
+  return isReplay || checkpointId !== undefined ? config : { ...config, configurable };
 }
 
 function failed(status: string, failure: TurnFailure): AgentOutput {
