@@ -159,6 +159,35 @@ describe("an agent that waits inside of a node", () => {
     expect([output, sent, usage.tool_calls]).toEqual([{ message: "done" }, ["a"], 1]);
   });
 
+  it("does not run again what ended beside the node that waits", async () => {
+    const fan = defineAgent({
+      name: "fan",
+      workflow_graph: {
+        entry_point: "start",
+        nodes: [
+          { name: "start", type: "router", config: { rules: [{ when: "true", choice: "on" }] } },
+          { name: "quick", type: "llm", config: { prompt: "Quick" } },
+          { name: "ask", type: "human", config: { kind: "input" } },
+          { name: "join", type: "llm", config: { prompt: "Join ${nodes.ask.value}" } },
+        ],
+        edges: [
+          { from: "start", to: ["quick", "ask"] },
+          { from: "quick", to: "join" },
+          { from: "ask", to: "join" },
+          { from: "join", to: "END" },
+        ],
+      },
+    });
+    const nested = around("outermost", around("outer", fan), "middle");
+    const script = repliesByPrompt({ Before: "ok", Quick: ["quick"], "Join this": ["done"] });
+    const thread = await waitingThread(nested, script);
+    await thread.start();
+    await thread.again();
+    const { output, usage } = await thread.answer("this");
+    expect([output, thread.model.requests.length]).toEqual([{ message: "done" }, 4]);
+    expect(usage.llm_calls).toBe(4);
+  });
+
   it("goes on where it was when its thread keeps one checkpoint a turn", async () => {
     const { spec } = around("outer", asker);
     const sparse = defineAgent({
