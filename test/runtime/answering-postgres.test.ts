@@ -1,0 +1,3 @@
+import { answeringContract } from "../contract/answering.ts";
+
+answeringContract("postgres");
