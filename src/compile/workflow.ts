@@ -183,9 +183,15 @@ function workflowAttempts(
         return finished(toAnswerText(value, spec.output_schema), null);
       }
       const node = nodes.get(first.from);
+      const value = mainValue(node, from) ?? null;
+      if (value === null) {
+        return noAnswer(
+          `the workflow ended at node "${first.from}", which gave nothing; say what the output is in workflow_graph.output`,
+        );
+      }
       const messageId = isRecord(from) ? from["message_id"] : null;
       return finished(
-        toAnswerText(mainValue(node, from), spec.output_schema),
+        toAnswerText(value, spec.output_schema),
         typeof messageId === "string" ? messageId : null,
       );
     },

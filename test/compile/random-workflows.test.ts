@@ -4,8 +4,6 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool, executeAgent, InvalidDefinitionError } from "../../src/index.ts";
 import type { AgentSpecInput } from "../../src/definition/schema.ts";
-import { isRecord } from "../../src/state/is-record.ts";
-import { isTerminal } from "../../src/state/lifecycle.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -197,6 +195,15 @@ const stub: ScriptedReply = ({ messages, tools: offered = [] }) => {
   return new AIMessage(says[seed % says.length] ?? "");
 };
 
+function define(written: AgentSpecInput) {
+  try {
+    return defineAgent({ ...written, tools });
+  } catch (thrown) {
+    if (thrown instanceof InvalidDefinitionError) return thrown;
+    throw thrown;
+  }
+}
+
 describe("random workflows", () => {
   it(
     "run to an end or are refused with problems that say where",
@@ -209,22 +216,18 @@ describe("random workflows", () => {
           workflow,
           fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
           async (written, answers) => {
-            let agent;
-            try {
-              agent = defineAgent({ ...written, tools });
-            } catch (thrown) {
-              expect(thrown).toBeInstanceOf(InvalidDefinitionError);
-              const { problems } = thrown as InvalidDefinitionError;
-              expect(problems.length).toBeGreaterThan(0);
-              for (const { path } of problems) expect(path.length).toBeGreaterThan(0);
+            const agent = define(written);
+            if (agent instanceof InvalidDefinitionError) {
               refused += 1;
-              return;
+              return (
+                agent.problems.length > 0 && agent.problems.every(({ path }) => path.length > 0)
+              );
             }
             const { runtime } = await testRuntime(Array.from({ length: 500 }, () => stub));
             const threadId = "t";
             let result = await executeAgent(agent, { message: "hello" }, { runtime, threadId });
             for (let asked = 0; result.status === "AWAITING_HUMAN"; asked += 1) {
-              expect(asked).toBeLessThan(200);
+              if (asked > 200) return false;
               const given = result.interrupts.map((request, index) => {
                 const yes = answers[(asked + index) % answers.length] === true;
                 return [request.id, request.kind === "input" ? "text" : yes] as const;
@@ -236,9 +239,10 @@ describe("random workflows", () => {
               });
             }
             const { status, failure } = result;
-            expect(["COMPLETED", "FAILED"]).toContain(status);
-            expect(isTerminal(status) ? isRecord(failure) : failure === null).toBe(true);
             ended += 1;
+            return status === "COMPLETED"
+              ? failure === null
+              : status === "FAILED" && failure !== null;
           },
         ),
         { numRuns: 300 },

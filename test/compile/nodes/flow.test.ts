@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFlow } from "../../../src/compile/nodes/flow.ts";
 import { planWorkflow } from "../../../src/compile/plan/plan-workflow.ts";
-import type { AgentSpec } from "../../../src/definition/schema.ts";
 import { agentSpecSchema } from "../../../src/definition/schema.ts";
 import type { WorkflowGraph } from "../../../src/definition/workflow-schema.ts";
 import type { Branch } from "../../../src/state/branch.ts";
@@ -26,7 +25,7 @@ function planOf(...edges: string[]) {
     })),
   };
   const spec = agentSpecSchema.parse({ name: "flow", workflow_graph: graph });
-  return planWorkflow(spec as AgentSpec, spec.workflow_graph as WorkflowGraph);
+  return planWorkflow(spec, spec.workflow_graph as WorkflowGraph);
 }
 
 let made = 0;
