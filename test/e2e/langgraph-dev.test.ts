@@ -55,9 +55,12 @@ function servesAgents(server: () => DevServer) {
       "finalize",
       "__end__",
     ]);
-    expect(graph.edges).toContainEqual(
-      expect.objectContaining({ source: "reason", target: "tools" }),
-    );
+    expect(graph.edges).toContainEqual({
+      source: "reason",
+      target: "tools",
+      data: "uses tools",
+      conditional: true,
+    });
   });
 
   it("streams a run with its events", async () => {

@@ -14,13 +14,20 @@ export interface DevServer {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts the real `langgraph dev` on this project's langgraph.json, offline and without keys. */
-export async function startDevServer(env: Record<string, string> = {}): Promise<DevServer> {
+/**
+ * Starts the real `langgraph dev`, offline and without keys.
+ * @param config relative to the project
+ */
+export async function startDevServer(
+  env: Record<string, string> = {},
+  config = "langgraph.json",
+): Promise<DevServer> {
   const port = await freePort();
   const home = await mkdtemp(join(tmpdir(), "stratagraph-dev-"));
+  const address = ["--host", "127.0.0.1", "--port", String(port)];
   const child = spawn(
     process.execPath,
-    [command, "dev", "--no-browser", "--host", "127.0.0.1", "--port", String(port)],
+    [command, "dev", "--config", config, "--no-browser", ...address],
     {
       cwd: project,
       detached: true,
