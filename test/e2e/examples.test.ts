@@ -1,12 +1,20 @@
 import { readdirSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import invoiceExtraction from "../../examples/invoice-extraction/agent.ts";
+import { tools } from "../../examples/support-triage/tools.ts";
 import logTriage from "../../examples/log-triage/agent.ts";
-import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";
+import { createRuntime, executeAgent, loadAgent, type Runtime } from "../../src/index.ts";
+import { ManualClock } from "../helpers/manual-clock.ts";
 import { runCommands, sessionsOf, settled } from "../helpers/readme-sessions.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
-const described = ["invoice-extraction", "research"];
+const described = [
+  "agent-of-agents",
+  "approval-flow",
+  "invoice-extraction",
+  "research",
+  "support-triage",
+];
 
 describe("the examples", () => {
   it("calculate", async () => {
@@ -100,5 +108,103 @@ describe("the invoice extraction", () => {
     expect(failure?.message).toContain(
       'attempt 3: tool "read_invoice" of node "read" failed: There is no invoice "../agent.ts".',
     );
+  });
+});
+
+describe("the support triage", () => {
+  let runtime: Runtime;
+  beforeAll(async () => {
+    const root = "examples/support-triage/help";
+    runtime = await createRuntime({ folder: tempFolder(), env: {}, tools, root });
+  });
+  afterAll(() => runtime.close());
+
+  const sendTo = async (message: string) => {
+    const agent = await loadAgent("examples/support-triage/agent.yaml");
+    const asked = await executeAgent(agent, { message }, { runtime });
+    const { threadId } = asked;
+    return {
+      asked,
+      answer: (answer: unknown) => executeAgent(agent, null, { runtime, threadId, answer }),
+    };
+  };
+  const charged = "I was charged twice for order A-1042. Please send the money back.";
+
+  it("looks up the order and the help text beside each other, and asks before it sends", async () => {
+    const { asked, answer } = await sendTo(charged);
+    expect(asked.status).toBe("AWAITING_HUMAN");
+    expect(asked.steps.map(({ node }) => node).toSorted()).toEqual([
+      "draft",
+      "help",
+      "look",
+      "triage",
+    ]);
+    const [request] = asked.interrupts;
+    expect(request).toMatchObject({ kind: "approval", prompt: "Send this reply?" });
+    expect(request?.proposed).toContain("given back within five days");
+    expect(request?.proposed).toContain("order_id: A-1042, customer: Ida Berg");
+
+    const sent = await answer(true);
+    expect(sent.status).toBe("COMPLETED");
+    expect(sent.output).toEqual({ message: request?.proposed });
+  });
+
+  it("sends what a person made of the draft", async () => {
+    const { answer } = await sendTo("The app crashes at login, my account is C-208.");
+    const value = "Dear Nora, please install version 4.2.";
+    const { output } = await answer({ decision: "edit", value });
+    expect(output).toEqual({ message: value });
+  });
+
+  it("notes that a draft was rejected, and why", async () => {
+    const { asked, answer } = await sendTo("When are you open?");
+    expect(asked.interrupts[0]?.proposed).toContain("Opening hours are Monday to Friday");
+    const { status, output } = await answer({ decision: "reject", reason: "spam" });
+    expect(status).toBe("COMPLETED");
+    expect(output).toEqual({ message: "No reply was sent: spam" });
+  });
+});
+
+describe("the agent of agents", () => {
+  it("counts what its agents spend, and keeps what the first found", async () => {
+    const root = "examples/research/sources";
+    const runtime = await createRuntime({ checkpointer: false, env: {}, root });
+    const agent = await loadAgent("examples/agent-of-agents/editor.yaml");
+    const nodes: string[] = [];
+    const { status, state, usage } = await executeAgent(
+      agent,
+      { message: 'Write a paragraph about the "eel pass" and its posts.' },
+      {
+        runtime,
+        onEvent: ({ type, within, node }) => {
+          if (type === "step") nodes.push([...within, node].join("/"));
+        },
+      },
+    );
+    expect(status).toBe("COMPLETED");
+    expect(nodes).toEqual(["research/tools", "research/reason", "write/reason"]);
+    expect(usage).toMatchObject({ llm_calls: 3, tool_calls: 1 });
+    const material = expect.stringContaining(
+      "letters/1896-parish.txt:5: The eel pass was finished",
+    );
+    expect(state.execution).toEqual({ material: { message: material } });
+  });
+});
+
+describe("the approval flow", () => {
+  it("takes no answer in a day for a rejection", async () => {
+    const clock = new ManualClock();
+    const runtime = await createRuntime({ folder: tempFolder(), env: {}, clock });
+    const agent = await loadAgent("examples/approval-flow/agent.yaml");
+    const { threadId } = await executeAgent(agent, { message: "Chairs" }, { runtime });
+    const details = { pieces: 4, price: 120 };
+    const asked = await executeAgent(agent, null, { runtime, threadId, answer: details });
+    expect(asked.interrupts).toMatchObject([
+      { kind: "approval", proposed: { what: "Chairs", pieces: 4, total: 480 } },
+    ]);
+    clock.advance(86_400_000);
+    const late = await executeAgent(agent, null, { runtime, threadId });
+    expect(late.output).toEqual({ message: "Not bought: nobody answered within 86400 s" });
+    await runtime.close();
   });
 });
