@@ -51,7 +51,7 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWor
 }
 
 /** A step of a node, for a thinker of its own or the agent's. */
-export async function stepToMake(
+async function stepToMake(
   parts: Pick<LlmNodeParts, "thinker" | "prompt">,
   at: NodeAt,
   mode: StepToMake["mode"],
