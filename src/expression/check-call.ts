@@ -44,7 +44,7 @@ export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType
       if (args.length === 1) return anyType;
   }
   const symbol = operators.get(call.function);
-  const known = overloads.get(call.function) ?? [];
+  const known = overloads().get(call.function) ?? [];
   const fitting = known.filter((overload) => accepts(overload, target, args));
   if (fitting.length > 0) {
     if (call.function === "matches") checkPattern(checking, call.args.at(-1));
@@ -134,7 +134,7 @@ function describeCall(
   args: readonly ValueType[],
 ): [message: string, suggestion?: string] {
   if (known.length === 0) {
-    const near = nearestName(name, [...functionNames, ...macroExamples.keys()]);
+    const near = nearestName(name, [...functionNames(), ...macroExamples.keys()]);
     const message = `unknown function "${name}"`;
     return near === undefined ? [message] : [message, near];
   }

@@ -1,44 +1,41 @@
-import {
-  celEnv,
-  celError,
-  isCelError,
-  type CelEnv,
-  type CelFunc,
-  type CelResult,
-  type CelValue,
-} from "@bufbuild/cel";
+import type { CelEnv, CelFunc, CelResult, CelValue } from "@bufbuild/cel";
 import { spend } from "./budget.ts";
+import { cel, once } from "./cel.ts";
 import { Refusal, boundLength, functions } from "./functions.ts";
 import { limits } from "./limits.ts";
 import { withMixedNumbers } from "./numbers.ts";
 
 type FuncGroup = NonNullable<ReturnType<CelEnv["funcs"]["find"]>>;
 
-const standard = celEnv({ funcs: functions });
+const standard = once(() => cel().celEnv({ funcs: functions() }));
 
 /** Every function by its name, each call of it paid for and able to mix the types of numbers. */
-const metered: ReadonlyMap<string, FuncGroup> = new Map(
-  Array.from(standard.funcs, ({ name }) => [name, meter(name)] as const),
-);
+const metered = once((): ReadonlyMap<string, FuncGroup> => {
+  return new Map(Array.from(standard().funcs, ({ name }) => [name, meter(name)] as const));
+});
 
 /** Every overload of each function, for checking calls. */
-export const overloads: ReadonlyMap<string, readonly CelFunc[]> = new Map(
-  Array.from(metered, ([name, group]) => [name, [...group]]),
-);
+export const overloads = once((): ReadonlyMap<string, readonly CelFunc[]> => {
+  return new Map(Array.from(metered(), ([name, group]) => [name, [...group]]));
+});
 
 /** Functions that people can call by name. */
-export const functionNames: readonly string[] = [...metered.keys()].filter((name) =>
-  /^[a-zA-Z]\w*$/.test(name),
-);
+export const functionNames = once((): readonly string[] => {
+  return [...metered().keys()].filter((name) => /^[a-zA-Z]\w*$/.test(name));
+});
 
 /** CEL's functions and ours. */
-export const environment: CelEnv = Object.create(standard, {
-  funcs: { value: { find: (name: string) => metered.get(name) } },
-}) as CelEnv;
+export const environment = once((): CelEnv => {
+  const byName = metered();
+  return Object.create(standard(), {
+    funcs: { value: { find: (name: string) => byName.get(name) } },
+  }) as CelEnv;
+});
 
 function meter(name: string): FuncGroup {
-  const group = standard.funcs.find(name);
+  const group = standard().funcs.find(name);
   if (group === undefined) throw new TypeError(`The CEL library lists ${name} and has it not`);
+  const { celError } = cel();
   const call: FuncGroup["call"] = (id, target, args) => {
     try {
       spend(args.reduce((sum: number, arg) => sum + weightOf(arg), 1 + weightOf(target)));
@@ -56,6 +53,7 @@ function meter(name: string): FuncGroup {
 
 /** Bounds a result, and gives an error the place of the call where the library did not. */
 function checked(result: CelResult | undefined, id: number): CelResult | undefined {
+  const { celError, isCelError } = cel();
   if (isCelError(result) && result.exprId === undefined)
     return celError(new Error(result.message, { cause: result.cause }), id);
   try {

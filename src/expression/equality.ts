@@ -1,5 +1,6 @@
-import { isCelList, isCelMap, isCelType, isCelUint, type CelValue } from "@bufbuild/cel";
+import type { CelValue } from "@bufbuild/cel";
 import { spend } from "./budget.ts";
+import { cel } from "./cel.ts";
 
 /**
  * CEL's equality: numbers by value across their types, lists and maps by their contents, all else of different types is
@@ -19,6 +20,7 @@ export function equals(left: CelValue, right: CelValue): boolean {
     // oxlint-disable-next-line eqeqeq
     return leftNumber == rightNumber;
   if (!isObject(left) || !isObject(right)) return false;
+  const { isCelList, isCelMap, isCelType } = cel();
   if (isCelList(left)) return isCelList(right) && equalLists(left, right);
   if (isCelMap(left)) return isCelMap(right) && equalMaps(left, right);
   if (left instanceof Uint8Array)
@@ -72,7 +74,7 @@ function momentOf(value: object): Moment | undefined {
 
 function numberOf(value: CelValue): number | bigint | undefined {
   if (typeof value === "number" || typeof value === "bigint") return value;
-  return isObject(value) && isCelUint(value) ? value.value : undefined;
+  return isObject(value) && cel().isCelUint(value) ? value.value : undefined;
 }
 
 function isObject(value: unknown): value is object {

@@ -1,5 +1,6 @@
-import { isCelError, plan, type CelInput } from "@bufbuild/cel";
+import type { CelInput } from "@bufbuild/cel";
 import { withBudget } from "./budget.ts";
+import { cel } from "./cel.ts";
 import { checkExpression } from "./check.ts";
 import type { Scope } from "./checking.ts";
 import { describeFailure } from "./describe-failure.ts";
@@ -61,14 +62,14 @@ function expressionOf(
   { scope, expected }: { readonly scope: Scope; readonly expected: "bool" | undefined },
 ): Expression {
   const references = referencesOf(root).filter(([name = ""]) => Object.hasOwn(scope, name));
-  const run = plan(environment, meterComprehensions(root));
+  const run = cel().plan(environment(), meterComprehensions(root));
   const variables = Object.keys(scope);
   const fail = (problem: string, id: bigint | undefined, cause?: unknown) =>
     new ExpressionError(source, id === undefined ? 0 : offsetOf(id), problem, { cause });
 
   const evaluate: Expression["evaluate"] = (values) => {
     const result = run(bindingsOf(variables, values));
-    if (isCelError(result)) {
+    if (cel().isCelError(result)) {
       const { message, exprId } = result;
       const place = exprId === undefined ? undefined : placeOfFailure(root, exprId, message);
       throw fail(describeFailure(message), place, result);

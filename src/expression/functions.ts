@@ -1,23 +1,9 @@
-import {
-  CelScalar,
-  celFunc,
-  celList,
-  celMethod,
-  listType,
-  mapType,
-  type CelFunc,
-  type CelList,
-  type CelValue,
-} from "@bufbuild/cel";
-import { strings } from "@bufbuild/cel/ext";
+import type { CelFunc, CelList, CelValue } from "@bufbuild/cel";
 import { LimitReached, spend } from "./budget.ts";
+import { cel, celExtensions } from "./cel.ts";
 import { equals } from "./equality.ts";
 import { GrownList } from "./json-value.ts";
 import { limits } from "./limits.ts";
-
-const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
-const list = listType(DYN);
-const map = mapType(DYN, DYN);
 
 /** Wraps what a comprehension goes through: see `meterComprehensions`. */
 export const itemsFunction = "@items";
@@ -29,52 +15,58 @@ export class Refusal extends Error {}
 const leftOut = new Set(["format", "strings.quote", "replace", "split", "join"]);
 
 /** What is added to CEL's standard functions, or replaces them: each is bounded by `spend`. */
-export const functions: CelFunc[] = [
-  ...strings.filter((candidate) => !leftOut.has(candidate.name)),
-  celFunc("_==_", [DYN, DYN], BOOL, equals),
-  celFunc("_!=_", [DYN, DYN], BOOL, (left, right) => !equals(left, right)),
-  celFunc("@in", [DYN, list], BOOL, (value, elements) => {
-    for (const element of elements) if (equals(element, value)) return true;
-    return false;
-  }),
-  ...[STRING, INT, DOUBLE, BOOL].map((key) =>
-    celFunc("@in", [key, map], BOOL, (value, entries) => entries.get(value) !== undefined),
-  ),
-  celFunc("_/_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left / nonZero(right)),
-  celFunc("_%_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left % nonZero(right)),
-  celFunc("_+_", [STRING, STRING], STRING, (left, right) => {
-    boundLength(left.length + right.length);
-    return left + right;
-  }),
-  celFunc("_+_", [list, list], list, (left, right) => {
-    spend(right.size);
-    return GrownList.join(left, right);
-  }),
-  celFunc("int", [STRING], INT, intOfString),
-  celFunc("double", [STRING], DOUBLE, doubleOfString),
-  celMethod("replace", STRING, [STRING, STRING], STRING, function (from, to) {
-    return replace(this, from, to);
-  }),
-  celMethod("replace", STRING, [STRING, STRING, INT], STRING, function (from, to, most) {
-    return replace(this, from, to, Number(most));
-  }),
-  celMethod("split", STRING, [STRING], list, function (separator) {
-    return split(this, separator);
-  }),
-  celMethod("split", STRING, [STRING, INT], list, function (separator, most) {
-    return split(this, separator, Number(most));
-  }),
-  celMethod("join", list, [], STRING, function () {
-    return join(this, "");
-  }),
-  celMethod("join", list, [STRING], STRING, function (separator) {
-    return join(this, separator);
-  }),
-  celFunc(itemsFunction, [DYN], DYN, (range) => {
-    spend(sizeOf(range));
-    return range;
-  }),
-];
+export function functions(): CelFunc[] {
+  const { CelScalar, celFunc, celMethod, listType, mapType } = cel();
+  const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
+  const list = listType(DYN);
+  const map = mapType(DYN, DYN);
+  return [
+    ...celExtensions().strings.filter((candidate) => !leftOut.has(candidate.name)),
+    celFunc("_==_", [DYN, DYN], BOOL, equals),
+    celFunc("_!=_", [DYN, DYN], BOOL, (left, right) => !equals(left, right)),
+    celFunc("@in", [DYN, list], BOOL, (value, elements) => {
+      for (const element of elements) if (equals(element, value)) return true;
+      return false;
+    }),
+    ...[STRING, INT, DOUBLE, BOOL].map((key) =>
+      celFunc("@in", [key, map], BOOL, (value, entries) => entries.get(value) !== undefined),
+    ),
+    celFunc("_/_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left / nonZero(right)),
+    celFunc("_%_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left % nonZero(right)),
+    celFunc("_+_", [STRING, STRING], STRING, (left, right) => {
+      boundLength(left.length + right.length);
+      return left + right;
+    }),
+    celFunc("_+_", [list, list], list, (left, right) => {
+      spend(right.size);
+      return GrownList.join(left, right);
+    }),
+    celFunc("int", [STRING], INT, intOfString),
+    celFunc("double", [STRING], DOUBLE, doubleOfString),
+    celMethod("replace", STRING, [STRING, STRING], STRING, function (from, to) {
+      return replace(this, from, to);
+    }),
+    celMethod("replace", STRING, [STRING, STRING, INT], STRING, function (from, to, most) {
+      return replace(this, from, to, Number(most));
+    }),
+    celMethod("split", STRING, [STRING], list, function (separator) {
+      return split(this, separator);
+    }),
+    celMethod("split", STRING, [STRING, INT], list, function (separator, most) {
+      return split(this, separator, Number(most));
+    }),
+    celMethod("join", list, [], STRING, function () {
+      return join(this, "");
+    }),
+    celMethod("join", list, [STRING], STRING, function (separator) {
+      return join(this, separator);
+    }),
+    celFunc(itemsFunction, [DYN], DYN, (range) => {
+      spend(sizeOf(range));
+      return range;
+    }),
+  ];
+}
 
 function sizeOf(range: CelValue): number {
   if (typeof range !== "object" || range === null || !("size" in range)) return 0;
@@ -110,7 +102,7 @@ function split(text: string, separator: string, most = -1): CelList {
   spend(parts.length);
   if (most >= 0 && parts.length > most)
     parts.splice(most - 1, parts.length, parts.slice(most - 1).join(separator));
-  return celList(most === 0 ? [] : parts);
+  return cel().celList(most === 0 ? [] : parts);
 }
 
 /** Replaces the first `most`, all when that is negative. */

@@ -1,5 +1,6 @@
-import { isCelList, isCelMap, isCelUint, type CelValue } from "@bufbuild/cel";
+import type { CelValue } from "@bufbuild/cel";
 import { spend } from "./budget.ts";
+import { cel } from "./cel.ts";
 import { JsonList, JsonObject } from "./json-value.ts";
 import { limits } from "./limits.ts";
 
@@ -36,6 +37,7 @@ function convert(value: CelValue, depth: number): unknown {
 function convertObject(value: Exclude<CelValue, string | number>, depth: number): unknown {
   if (value === null || value instanceof JsonList || value instanceof JsonObject)
     return value === null ? null : value.source;
+  const { isCelList, isCelMap, isCelUint } = cel();
   if (isCelUint(value)) return safeNumber(value.value);
   if (isCelList(value)) return Array.from(value, (element) => convert(element, depth + 1));
   if (isCelMap(value))

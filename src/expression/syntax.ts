@@ -1,5 +1,6 @@
-import { parse } from "@bufbuild/cel";
+import type { parse } from "@bufbuild/cel";
 import { bracketProblem } from "./brackets.ts";
+import { cel } from "./cel.ts";
 import { limits } from "./limits.ts";
 import type { Compiled, ExpressionProblem } from "./problem.ts";
 
@@ -17,7 +18,7 @@ export function parseExpression(source: string): Compiled<Syntax> {
   const problem = lengthProblem(source) ?? bracketProblem(source);
   if (problem !== undefined) return { ok: false, problems: [problem] };
   try {
-    const { expr, sourceInfo } = parse(source);
+    const { expr, sourceInfo } = cel().parse(source);
     if (expr === undefined) return refuse("the expression is empty", 0);
     const positions = sourceInfo?.positions ?? {};
     return {
