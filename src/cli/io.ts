@@ -10,11 +10,23 @@ export interface Sink {
 /** Why a command is asked to end early. `output_closed`: nobody reads what it prints any more. */
 export type StopReason = "SIGINT" | "SIGTERM" | "output_closed";
 
+/** Lines that a person types, from when it is made until it is closed. */
+export interface LinePrompt {
+  /**
+   * Shows `text`, and gives the line that is typed after it; null when the person leaves (Ctrl-C, Ctrl-D), or when
+   * `signal` aborts. `prefilled` stands there at first, to be edited.
+   */
+  line(text: string, options: { signal: AbortSignal; prefilled?: string }): Promise<string | null>;
+  close(): void;
+}
+
 /** All that the command line knows of the process around it. */
 export interface CliIo {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly stdin: AsyncIterable<Uint8Array>;
+  /** Begins to read lines from the terminal; null unless both standard input and standard output are one. */
+  readonly openPrompt: (() => LinePrompt) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What relative paths are relative to, and where the embedded database is kept. Absolute. */
   readonly cwd: string;

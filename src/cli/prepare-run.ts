@@ -3,6 +3,7 @@ import { compileAgent, createRuntime, type RuntimeOptions } from "../app.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { checkThreadId } from "../runtime/thread-id.ts";
+import { parseAnswerOptions, type AnswerTexts } from "./ask/given-answers.ts";
 import { existingFolder } from "./existing-file.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
@@ -18,6 +19,8 @@ export interface PreparedRun {
   readonly model: string;
   /** Null to resume. */
   readonly input: unknown;
+  /** What `--answer` says, or null. */
+  readonly answers: AnswerTexts | null;
   /** What the run's runtime is made of. */
   readonly services: RuntimeOptions;
 }
@@ -28,6 +31,7 @@ export interface PreparedRun {
  */
 export async function prepareRun(given: RunArguments, io: CliIo): Promise<PreparedRun> {
   const { agent, message, input: json, thread, model, temperature } = given;
+  const answers = answersIn(given);
   if (thread !== undefined && !given.save) {
     throw new UsageError("--thread needs the database that --no-save leaves out. Drop one.");
   }
@@ -47,5 +51,16 @@ export async function prepareRun(given: RunArguments, io: CliIo): Promise<Prepar
   const input = await readInput({ message, input: json, thread, stdin: io.stdin });
   if (input !== null) checkInput(definition, input);
   const services = { tools, root, env: io.env, models: trial.models };
-  return { definition, model: resolved.ref, input, services };
+  return { definition, model: resolved.ref, input, answers, services };
+}
+
+/** @throws UsageError */
+function answersIn({ answer, message, input, thread }: RunArguments): AnswerTexts | null {
+  if (answer === undefined) return null;
+  if (thread === undefined || message !== undefined || input !== undefined) {
+    throw new UsageError(
+      "--answer goes on with a thread that waits: give --thread, and neither MESSAGE nor --input.",
+    );
+  }
+  return parseAnswerOptions(answer);
 }

@@ -1,5 +1,6 @@
 import process from "node:process";
 import type { CliIo, Sink, StopReason } from "./io.ts";
+import { openTerminalPrompt } from "./terminal-prompt.ts";
 
 /** Exit codes of a process that a signal ended, by the shell's convention of 128 plus the signal's number. */
 const killedCodes = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -14,6 +15,10 @@ export function processIo(): CliIo {
     stdout: sinkOf(process.stdout, () => stop("output_closed")),
     stderr: sinkOf(process.stderr, () => {}),
     stdin: process.stdin,
+    openPrompt:
+      process.stdin.isTTY && process.stdout.isTTY
+        ? () => openTerminalPrompt(process.stdin, process.stdout)
+        : null,
     env: process.env,
     cwd: process.cwd(),
     onStop(listener) {

@@ -20,12 +20,15 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
     })
-    .addHelpText("after", "\nExit codes: 0 done, 1 the run failed, 2 wrong use.");
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 1 the run failed, 2 wrong use, 3 it waits for a person.",
+    );
 
   program
     .command("run")
     .description(
-      "Run one turn of an agent. Without MESSAGE and --input, go on with the unfinished or cancelled turn of --thread.",
+      "Run one turn of an agent. Without MESSAGE and --input, go on with the waiting, unfinished or cancelled turn of --thread.",
     )
     .argument("<agent>", "definition: .yaml, .yml or .json, or a module: .js, .mjs or .ts")
     .argument("[message]", "what to say to it; - reads standard input")
@@ -34,6 +37,11 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       "the whole input as JSON, instead of MESSAGE; - reads standard input",
     )
     .option("-t, --thread <id>", "conversation to go on with (default: a new one)")
+    .option(
+      "-a, --answer <answer>",
+      "what --thread waits for, as JSON or text; ID=ANSWER, repeated, where several requests wait",
+      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
+    )
     .option("-m, --model <provider:model>", "model to use instead of the definition's")
     .option("--temperature <number>", "0 to 2, instead of the definition's", temperature)
     .option("--tools <file>", "module whose `tools` the definition may name")

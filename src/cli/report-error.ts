@@ -3,7 +3,7 @@ import type { CliIo } from "./io.ts";
 import { plainText } from "./view/plain-text.ts";
 import { createStyle, wantsColour } from "./view/style.ts";
 
-export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2 } as const;
+export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2, waits: 3 } as const;
 
 /** Facts of an error that are said elsewhere, or mean nothing outside the process. */
 const unsaid = new Set(["code", "kind", "name", "message", "cause", "stack"]);

@@ -2,6 +2,8 @@
 export interface RunOptions {
   readonly input?: string;
   readonly thread?: string;
+  /** Answers to what the thread waits for. */
+  readonly answer?: readonly string[];
   readonly model?: string;
   readonly temperature?: number;
   readonly tools?: string;

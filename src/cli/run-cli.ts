@@ -6,7 +6,7 @@ import { UsageError } from "./usage-error.ts";
 
 /**
  * Runs one command line. `argv` is without the program's own name.
- * @returns the exit code: 0 done, 1 the run failed, 2 wrong use
+ * @returns the exit code: 0 done, 1 the run failed, 2 wrong use, 3 it waits for a person
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let exitCode: number = exitCodes.done;

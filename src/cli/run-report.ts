@@ -1,7 +1,9 @@
 import { systemClock } from "../clock.ts";
 import type { ExecuteResult } from "../runtime/execute-agent.ts";
 import type { AgentEvent } from "../state/event.ts";
-import type { CliIo } from "./io.ts";
+import type { PendingRequest } from "../state/human-request.ts";
+import { askPerson, type Asked } from "./ask/ask-person.ts";
+import type { CliIo, LinePrompt } from "./io.ts";
 import { endingLines } from "./view/ending.ts";
 import { LiveWriter } from "./view/live-writer.ts";
 import { openingLines, type Opening } from "./view/opening.ts";
@@ -11,6 +13,8 @@ import { createStyle, wantsColour } from "./view/style.ts";
 /** Tells of a run while it goes on and when it is over. */
 export interface RunReport {
   event(event: AgentEvent): void;
+  /** Asks a person on the terminal; aborting the signal is leaving. */
+  ask(request: PendingRequest, openPrompt: () => LinePrompt, signal: AbortSignal): Promise<Asked>;
   /** It is being stopped. */
   stopping(): void;
   /** Takes away whatever was on the screen for the time of the run only. */
@@ -28,12 +32,14 @@ export interface RunReportOptions extends Opening {
 export function jsonReport(options: Pick<RunReportOptions, "threadId">, io: CliIo): RunReport {
   return {
     event() {},
+    ask: async () => "left",
     stopping() {},
     leave() {},
     end(result) {
-      const { status, output, incomplete, failure, attempts, usage, steps } = result;
+      const { status, output, interrupts, incomplete, failure, attempts, usage, steps } = result;
       const { threadId: thread_id } = options;
-      const told = { thread_id, status, output, incomplete, failure, attempts, usage, steps };
+      const ending = { status, output, interrupts, incomplete, failure, attempts, usage, steps };
+      const told = { thread_id, ...ending };
       io.stdout.write(`${JSON.stringify(told, null, 2)}\n`);
     },
   };
@@ -48,6 +54,8 @@ export function liveReport(options: RunReportOptions, io: CliIo): RunReport {
   const width = sink.isTerminal ? (sink.columns ?? 80) : Number.POSITIVE_INFINITY;
   const writer = new LiveWriter({ sink, style, clock });
   const view = new RunView({ width, style, maxAttempts: options.maxAttempts });
+  const asked = new Set<string>();
+  let waitedMs = 0;
   let opened = false;
   let stopping = false;
   let begun = false;
@@ -67,6 +75,20 @@ export function liveReport(options: RunReportOptions, io: CliIo): RunReport {
       printSteps(view.event(event));
       if (!stopping) writer.setActivity(view.activity);
     },
+    async ask(request, openPrompt, signal) {
+      open();
+      writer.setActivity(null);
+      asked.add(request.id);
+      const prompt = openPrompt();
+      const since = clock.monotonic();
+      const print = (lines: readonly string[]) => writer.print(lines);
+      try {
+        return await askPerson(request, { prompt, print, width, style, clock, signal });
+      } finally {
+        prompt.close();
+        waitedMs += clock.monotonic() - since;
+      }
+    },
     stopping() {
       stopping = true;
       writer.setActivity("stopping");
@@ -78,8 +100,9 @@ export function liveReport(options: RunReportOptions, io: CliIo): RunReport {
       open();
       writer.setActivity(null);
       printSteps(view.end());
-      const elapsedMs = clock.monotonic() - startedAt;
-      writer.print(endingLines(result, { width, style, elapsedMs, resume: options.resume }));
+      const elapsedMs = clock.monotonic() - startedAt - waitedMs;
+      const { resume } = options;
+      writer.print(endingLines(result, { width, style, elapsedMs, resume, asked }));
     },
   };
 }

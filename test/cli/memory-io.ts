@@ -1,4 +1,4 @@
-import type { CliIo, Sink, StopReason } from "../../src/cli/io.ts";
+import type { CliIo, LinePrompt, Sink, StopReason } from "../../src/cli/io.ts";
 
 export interface MemorySink extends Sink {
   /** What was written since the last time. */
@@ -30,19 +30,37 @@ export interface MemoryIo extends CliIo {
   readonly listening: number;
 }
 
+/** A person who types these lines, one for each question. */
+export function scriptedPrompt(typed: (string | null)[], sink: MemorySink): LinePrompt {
+  return {
+    line: async (text, { prefilled = "" }) => {
+      const line = typed.shift();
+      if (line === undefined) throw new Error(`Nothing is typed after ${text}`);
+      sink.write(`${text}[${prefilled}]${line ?? ""}\n`);
+      return line;
+    },
+    close() {},
+  };
+}
+
 /** A process around the command line that is all in memory. Its environment is empty: no keys, no database server. */
 export function memoryIo(options: {
   readonly cwd: string;
   readonly stdin?: readonly Uint8Array[];
   readonly isTerminal?: boolean;
+  /** What is typed on a terminal, line by line; null is Ctrl-C. Left out, nobody can be asked. */
+  readonly typed?: readonly (string | null)[];
 }): MemoryIo {
+  const stdout = memorySink({ isTerminal: options.isTerminal ?? false });
+  const typed = [...(options.typed ?? [])];
   const listeners = new Set<(reason: StopReason) => void>();
   return {
-    stdout: memorySink({ isTerminal: options.isTerminal ?? false }),
+    stdout,
     stderr: memorySink(),
     stdin: (async function* () {
       yield* options.stdin ?? [];
     })(),
+    openPrompt: options.typed === undefined ? null : () => scriptedPrompt(typed, stdout),
     env: {},
     cwd: options.cwd,
     onStop(listener) {

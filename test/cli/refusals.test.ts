@@ -63,6 +63,10 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     ["an empty thread id", ["ok.yaml", "hi", "--thread", ""], "The thread id is empty."],
     ["a thread that is not there", ["ok.yaml", "--thread", "t"], 'Thread "t" does not exist'],
     ["a thread that is not kept", ["ok.yaml", "-t", "t", "--no-save"], "needs the database that"],
+    ["an answer to no thread", ["ok.yaml", "--answer", "yes"], "goes on with a thread that waits"],
+    ["an answer with a message", ["ok.yaml", "hi", "-t", "t", "-a", "y"], "neither MESSAGE nor"],
+    ["two bare answers", ["ok.yaml", "-t", "t", "-a", "y", "-a", "n"], "Give each as --answer ID"],
+    ["an answer where nothing waits", ["ok.yaml", "-t", "t", "-a", "y"], "[nothing_to_answer]"],
     ["a temperature", ["ok.yaml", "hi", "--temperature", "3"], "Expected a number from 0 to 2."],
     ["no temperature", ["ok.yaml", "hi", "--temperature", ""], "Expected a number from 0 to 2."],
     ["an unknown option", ["ok.yaml", "hi", "--jsn"], "'--jsn'. Did you mean --json? [usage]"],
@@ -135,7 +139,9 @@ it("prints help and version on standard output", async () => {
   const io = memoryIo({ cwd: await folderWith({}) });
   expect(await runCli(["--help"], io)).toBe(0);
   const help = io.stdout.take();
-  expect(help).toContain("Exit codes: 0 done, 1 the run failed, 2 wrong use.");
+  expect(help).toContain(
+    "Exit codes: 0 done, 1 the run failed, 2 wrong use, 3 it waits for a person.",
+  );
   expect(await runCli(["run", "--help"], io)).toBe(0);
   expect(io.stdout.take()).toContain("--thread <id>");
   expect(await runCli(["--version"], io)).toBe(0);

@@ -48,6 +48,7 @@ offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or
       thread_id: "t",
       status: "COMPLETED",
       output: { message: "[offline:rules] 20" },
+      interrupts: [],
       incomplete: false,
       failure: null,
       attempts: [{ attempt_number: 0, errors: [] }],

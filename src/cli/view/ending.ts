@@ -1,6 +1,8 @@
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import { totals } from "./figures.ts";
+import { shellCommand } from "../shell-command.ts";
 import { plainText } from "./plain-text.ts";
+import { exampleAnswer, requestLines } from "./request-lines.ts";
 import type { Style } from "./style.ts";
 import { wrapText } from "./text-width.ts";
 
@@ -10,11 +12,16 @@ export interface EndingOptions {
   readonly elapsedMs: number;
   /** The command that goes on with the thread, or null where nothing was kept. */
   readonly resume: string | null;
+  /** Requests that are on the screen already, by id. */
+  readonly asked?: ReadonlySet<string>;
 }
 
 /** How a run ended: the answer, or why there is none, and what it took. */
 export function endingLines(
-  result: Pick<ExecuteResult, "status" | "output" | "incomplete" | "failure" | "steps" | "usage">,
+  result: Pick<
+    ExecuteResult,
+    "status" | "output" | "interrupts" | "incomplete" | "failure" | "steps" | "usage"
+  >,
   options: EndingOptions,
 ): string[] {
   const { style, elapsedMs } = options;
@@ -22,19 +29,35 @@ export function endingLines(
   return [...outcomeLines(result, options), style.dim(took)];
 }
 
-function outcomeLines(
-  result: Parameters<typeof endingLines>[0],
-  { width, style, resume }: EndingOptions,
-): string[] {
+function outcomeLines(result: Parameters<typeof endingLines>[0], options: EndingOptions): string[] {
+  const { width, style, resume } = options;
   const { status, failure } = result;
   if (status === "COMPLETED") return answerLines(result, width, style);
   if (status === "FAILED") {
     const reason = failure === null ? "" : `: ${plainText(failure.message)} [${failure.cause}]`;
     return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
   }
+  if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
   const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
   return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
+}
+
+function waitingLines(
+  interrupts: ExecuteResult["interrupts"],
+  { width, style, resume, asked }: EndingOptions,
+): string[] {
+  const several = interrupts.length > 1;
+  const title = several ? `Waits for ${interrupts.length} answers.` : "Waits for an answer.";
+  const unseen = interrupts.filter(({ id }) => asked?.has(id) !== true);
+  const requests = unseen.flatMap((request) => ["", ...requestLines(request, width, style)]);
+  const answers = interrupts.map((request) => {
+    const example = exampleAnswer(request);
+    return shellCommand(["--answer", several ? `${request.id}=${example}` : example]);
+  });
+  const how =
+    resume === null ? [] : ["", style.yellow("To answer:"), `  ${[resume, ...answers].join(" ")}`];
+  return ["", style.yellow(`■ ${title}`), ...requests, ...how, ""];
 }
 
 function answerLines(

@@ -31,9 +31,10 @@ function placeOf({ node, within }: EventOrigin): string {
   return [...within, ...(lifecycle.has(node) ? [] : [node])].join(" › ");
 }
 
-/** Calls and results of one step may be of two nodes: the one that asks and the one that runs. */
-function keyOf({ within, turn_number, attempt_number }: EventOrigin, index: number): string {
-  return JSON.stringify([within, turn_number, attempt_number, index]);
+/** A step's lines are of two nodes where one asks for calls and another runs them. */
+function keyOf(origin: EventOrigin, index: number): string {
+  const { within, turn_number, attempt_number } = origin;
+  return JSON.stringify([within, turn_number, attempt_number, index, placeOf(origin)]);
 }
 
 /** A run as lines for people: every event gives the lines to print, in order. Nothing is printed here. */
@@ -84,9 +85,9 @@ export class RunView {
       case "step":
         return this.#endStep(event, event.step);
       case "attempt_failed":
-        return this.#refusal(event.attempt);
+        return this.#refusal(event);
       case "node":
-        return this.#choice(event);
+        return this.#outcome(event);
       case "message":
       case "done":
         return [];
@@ -140,20 +141,26 @@ export class RunView {
     return lines;
   }
 
-  /** The way that a router chose. */
-  #choice(event: AgentEvent & { type: "node" }): string[] {
-    const choice = isRecord(event.output) ? event.output["choice"] : undefined;
-    if (typeof choice !== "string") return [];
-    const line = `${placeOf(event)} → ${event.next.join(", ")} (${plainLine(headOf(choice, 100))})`;
+  /** What came of a node that no step tells of, and where its branch goes on. */
+  #outcome(event: AgentEvent & { type: "node" }): string[] {
+    const outcome = outcomeOf(event.output);
+    if (outcome === null) return [];
+    const next = event.next.map(plainLine).join(", ");
+    const why = outcome === "" ? "" : ` (${cutToWidth(outcome, 100)})`;
+    const line = `${placeOf(event)} → ${next}${why}`;
     return this.#indented([this.#style.dim(cutToWidth(line, this.#room))]);
   }
 
-  #refusal(attempt: (AgentEvent & { type: "attempt_failed" })["attempt"]): string[] {
+  #refusal({ attempt, within }: AgentEvent & { type: "attempt_failed" }): string[] {
     const number = attempt.attempt_number + 1;
+    const isOwn = within.length === 0;
+    // How many attempts an agent inside of this one may take is not known here.
+    const which = isOwn ? `attempt ${number} of ${this.#maxAttempts}` : `attempt ${number}`;
+    const whose = isOwn ? "" : `${cutToWidth(within.map(plainLine).join(" › "), 60)}: `;
     const answer = attempt.answer === null ? [] : this.#shortened(attempt.answer, 1);
-    const goesOn = number < this.#maxAttempts;
+    const goesOn = isOwn && number < this.#maxAttempts;
     return this.#indented([
-      this.#style.yellow(`✗ attempt ${number} of ${this.#maxAttempts} refused`),
+      this.#style.yellow(`✗ ${whose}${which} refused`),
       ...answer.map((line) => this.#style.dim(`  ${line}`)),
       ...attempt.errors.flatMap((error) =>
         this.#shortened(error, thoughtLines).map(
@@ -189,6 +196,19 @@ export class RunView {
     const rest = lines.slice(most - 1).join(" ");
     return [...lines.slice(0, most - 1), cutToWidth(rest, width)];
   }
+}
+
+/** A router's choice, why a person rejected, why an agent's turn came to nothing; null where steps tell enough. */
+function outcomeOf(output: unknown): string | null {
+  if (!isRecord(output)) return null;
+  const { choice, approved, reason, failure } = output;
+  if (typeof choice === "string") return plainLine(headOf(choice, 100));
+  if (typeof approved === "boolean") {
+    const why = typeof reason === "string" ? plainLine(headOf(reason, readCharacters)) : "";
+    return [...(approved ? [] : ["rejected"]), ...(why === "" ? [] : [why])].join(": ");
+  }
+  if (!isRecord(failure)) return null;
+  return plainLine(headOf(`failed: ${String(failure["message"])}`, readCharacters));
 }
 
 const activities: Record<Status, string> = {

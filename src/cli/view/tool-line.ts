@@ -32,7 +32,8 @@ const marks: Record<
   timeout: { mark: "⏱", colour: (style) => style.yellow },
 };
 
-function callText({ name, args }: ToolResult): string {
+/** `search(query: "tides")`, on one line that is not cut. */
+export function callText({ name, args }: Pick<ToolResult, "name" | "args">): string {
   const shown = Object.entries(args)
     .slice(0, readArguments)
     .map(([key, value]) => `${headOf(key, 100)}: ${jsonHead(value, readCharacters).text}`);

@@ -9,6 +9,7 @@ const usage = { tokens_in: 1234, tokens_out: 56, llm_calls: 2, tool_calls: 1, co
 const completed = {
   status: "COMPLETED",
   output: { message: "At noon." },
+  interrupts: [],
   incomplete: false,
   failure: null,
   steps: [stepOf({}), stepOf({ step_index: 1 })],

@@ -180,6 +180,51 @@ describe("RunView", () => {
     ]);
   });
 
+  it("names the node that runs a step's calls too, whatever came between", () => {
+    const view = viewOf();
+    const at = (node: string, body: AgentEventBody) => view.event({ ...eventOf(body), node });
+    const lines = [
+      at("look", { type: "thought", step_index: 0, text: "I look." }),
+      at("look", call("call_1")),
+      at("records", result({ id: "call_1", result: null })),
+    ];
+    expect(lines.flat()).toEqual([
+      "  1  look",
+      "     I look.",
+      "  1  records",
+      '     ✓ search(query: "tides")  12 ms',
+    ]);
+  });
+
+  it("tells what people decided, and why an agent inside came to nothing", () => {
+    const node = (name: string, output: unknown, next: string[], within: string[] = []) =>
+      viewOf(80).event({ ...eventOf({ type: "node", output, next }), node: name, within });
+    const decision = { value: null, reason: "", timed_out: false };
+    expect([
+      ...node("ask", { ...decision, approved: true }, ["send", "log"]),
+      ...node("ask", { ...decision, approved: false, reason: "too\nshort" }, ["END"]),
+      ...node("deep", { status: "FAILED", output: null, failure: { message: "It is down." } }, [
+        "END",
+      ]),
+      ...node("deep", { status: "COMPLETED", output: "x", failure: null }, ["END"]),
+      ...node("ask", { ...decision, approved: false }, ["END"], ["outer", "inner"]),
+    ]).toEqual([
+      "     ask → send, log",
+      "     ask → END (rejected: too short)",
+      "     deep → END (failed: It is down.)",
+      "     outer › inner › ask → END (rejected)",
+    ]);
+  });
+
+  it("says whose attempt was refused", () => {
+    const attempt = { attempt_number: 0, errors: ["no source"], answer: null };
+    const event = eventOf({ type: "attempt_failed", attempt });
+    expect(viewOf().event({ ...event, within: ["research"] })).toEqual([
+      "     ✗ research: attempt 1 refused",
+      "       - no source",
+    ]);
+  });
+
   it("knows what is going on", () => {
     const view = viewOf();
     const after = (event: AgentEventBody) => {
