@@ -1,9 +1,9 @@
 /**
  * Starts a run in one process and answers it from others, by the thread's id alone:
  *
- *   npx tsx examples/approval-flow/run.ts start chairs-1 "Office chairs"
- *   npx tsx examples/approval-flow/run.ts answer chairs-1 '{"pieces": 4, "price": 120}'
- *   npx tsx examples/approval-flow/run.ts answer chairs-1 true
+ *   npx tsx examples/approval-flow/run.ts start chairs-2 "Office chairs"
+ *   npx tsx examples/approval-flow/run.ts answer chairs-2 '{"pieces": 4, "price": 120}'
+ *   npx tsx examples/approval-flow/run.ts answer chairs-2 true
  */
 import { fileURLToPath } from "node:url";
 import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";

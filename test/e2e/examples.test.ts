@@ -161,7 +161,7 @@ describe("the support triage", () => {
     expect(asked.interrupts[0]?.proposed).toContain("Opening hours are Monday to Friday");
     const { status, output } = await answer({ decision: "reject", reason: "spam" });
     expect(status).toBe("COMPLETED");
-    expect(output).toEqual({ message: "No reply was sent: spam" });
+    expect(output).toEqual({ message: "No reply was sent. spam" });
   });
 });
 

@@ -37,11 +37,12 @@ export function runCommands(commands: string, cwd: string): Promise<string> {
   });
 }
 
-/** A printed run without what differs from one run to the next: durations, and the order of steps beside each other. */
+/** A printed run without what differs from one run to the next: durations, times, and the order of steps beside each other. */
 export function settled(printed: string): readonly string[] {
   const lines = printed
     .trimEnd()
     .replaceAll(/\b\d+(\.\d+)? m?s\b/g, "0 ms")
+    .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, "2026-01-01 00:00 UTC")
     .split("\n");
   const steps: { readonly number: number; readonly lines: string[] }[] = [];
   for (const line of lines) {
