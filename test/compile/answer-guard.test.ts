@@ -37,6 +37,7 @@ const one = defineAgent({
       { from: "ask", to: "END", condition: "nodes.ask.approved" },
       { from: "ask", to: "END" },
     ],
+    output: { message: "${string(nodes.ask.approved)}" },
   },
 });
 

@@ -1,6 +1,12 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import {
+  compileAgent,
+  createRuntime,
+  defineAgent,
+  defineTool,
+  executeAgent,
+} from "../../src/index.ts";
 import type { AgentEvent } from "../../src/state/event.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 
@@ -43,7 +49,7 @@ const parallel = defineAgent({
   },
 });
 
-function asking(config: object, execution_config: object = {}) {
+function asking(config: object, execution_config: object = {}, output?: object) {
   return defineAgent({
     name: "asking",
     tools: [note],
@@ -58,6 +64,7 @@ function asking(config: object, execution_config: object = {}) {
         { from: "before", to: "ask" },
         { from: "ask", to: "END" },
       ],
+      ...(output !== undefined && { output }),
     } as never,
   });
 }
@@ -228,12 +235,18 @@ describe("a run that waits for people", () => {
     });
   });
 
-  it("takes null and other falsy answers for what they are", async () => {
-    const { start, go } = await session(asking({ schema: { type: ["null", "integer"] } }));
+  it.each([
+    [null, "got "],
+    [0, "got 0"],
+    [false, "got false"],
+    ["", "got "],
+  ])("takes %j for an answer", async (answer, message) => {
+    const { start, go } = await session(
+      asking({ schema: {} }, {}, { message: "got ${nodes.ask.value}" }),
+    );
     await start();
-    expect((await go({ answer: null })).output).toEqual({ message: "null" });
-    await start();
-    expect((await go({ answer: 0 })).output).toEqual({ message: "0" });
+    const { status, output } = await go({ answer });
+    expect([status, output]).toEqual(["COMPLETED", { message }]);
   });
 
   it("ends CANCELLED when it is cancelled, and waits again when it is resumed", async () => {
@@ -326,5 +339,23 @@ describe("an agent inside of another that waits", () => {
     await executeAgent(outer, hello, { runtime, onEvent: (event) => events.push(event) });
     const told = events.map(({ within, node, type }) => [...within, node, type].join("/"));
     expect(told.filter((line) => line.endsWith("tool_result"))).toEqual(["one/before/tool_result"]);
+  });
+
+  it("hands on the text that its models write", async () => {
+    const inner = defineAgent({ name: "inner", tools: ["calculator"] });
+    const asks = defineAgent({
+      name: "asks",
+      agents: [inner],
+      workflow_graph: {
+        entry_point: "sum",
+        nodes: [{ name: "sum", type: "agent", config: { agent: "inner" } }],
+        edges: [{ from: "sum", to: "END" }],
+      },
+    });
+    const runtime = await createRuntime({ checkpointer: false, env: {} });
+    const input = { message: "What is 6 * 7?" };
+    let text = "";
+    await executeAgent(asks, input, { runtime, onToken: (token) => (text += token) });
+    expect(text).toContain("42");
   });
 });
