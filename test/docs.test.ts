@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parseDefinition } from "../src/definition/parse-definition.ts";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
-const folder = join(project, "coverage/docs");
+const folder = join(project, `coverage/docs-${process.pid}`);
 
 interface Snippet {
   readonly name: string;

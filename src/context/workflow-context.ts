@@ -1,4 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { parseJsonAnswer } from "../models/json-answer.ts";
+import { canonicalJson } from "../state/canonical-json.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { feedback, spoken } from "./reasoning-context.ts";
@@ -34,7 +36,9 @@ export function buildWorkflowContext(options: WorkflowContextOptions): BaseMessa
   const isOwn = ({ attempt_number, answer }: FailedAttempt) =>
     options.earlier.some(
       (step) =>
-        step.node === node && step.attempt_number === attempt_number && step.thought === answer,
+        step.node === node &&
+        step.attempt_number === attempt_number &&
+        isSameAnswer(step.thought, answer),
     );
   const messages = [
     ...options.opening,
@@ -61,6 +65,17 @@ function firstOfVisit(steps: readonly StepRecord[], node: string): number {
   );
   const begun = steps.findIndex((step, index) => index > finished && step.node === node);
   return begun < 0 ? steps.length : begun;
+}
+
+/** Whether two texts are the same, or the same JSON however it is written. */
+function isSameAnswer(said: string, answer: string | null): boolean {
+  if (answer === null || said === answer) return said === answer;
+  const [one, other] = [said, answer].map(parseJsonAnswer);
+  return (
+    one?.ok === true &&
+    other?.ok === true &&
+    canonicalJson(one.value) === canonicalJson(other.value)
+  );
 }
 
 /** A record never changes, so that its messages are made once however often it is read. */

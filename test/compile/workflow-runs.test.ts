@@ -448,4 +448,56 @@ describe("a workflow run", () => {
       [1, "Not run: the attempt ended before."],
     ]);
   });
+
+  it("keeps what a node has done when no edge leads on from it", async () => {
+    const agent = defineAgent({
+      name: "lost",
+      workflow_graph: {
+        entry_point: "look",
+        nodes: [
+          {
+            name: "look",
+            type: "tool",
+            config: { tool: "echo", args: { text: "x" }, writes: "execution.seen" },
+          },
+        ],
+        edges: [{ from: "look", to: "END", condition: "execution.missing == 1" }],
+      },
+      tools: [echo],
+    });
+    const { runtime } = await testRuntime([]);
+    const { failure, steps, state } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(failure?.cause).toBe("expression");
+    expect(steps.map(({ node }) => node)).toEqual(["look"]);
+    expect(state.execution).toEqual({ seen: "echo x" });
+  });
+
+  it("says what the schema of a node refuses when the node is given up", async () => {
+    const agent = defineAgent({
+      name: "stubborn",
+      workflow_graph: {
+        entry_point: "read",
+        nodes: [
+          {
+            name: "read",
+            type: "llm",
+            config: {
+              output_schema: {
+                type: "object",
+                properties: { n: { type: "number" } },
+                required: ["n"],
+              },
+            },
+          },
+        ],
+        edges: [{ from: "read", to: "END" }],
+      },
+      execution_config: { max_attempts: 1 },
+    });
+    const { runtime } = await testRuntime(["{}", "{}", "{}"]);
+    const { failure } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(failure?.message).toMatch(
+      /^The only attempt failed\. attempt 1: the output_schema of node "read" refused its answers, the last for: .*n/,
+    );
+  });
 });

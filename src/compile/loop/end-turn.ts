@@ -20,12 +20,18 @@ export function cancelTurn(state: GraphState): NodeResult {
 export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
   if (isOver(state)) return nothing;
+  return failedTurn(state, thrown, cutOffStep(state, run, thrown));
+}
+
+/** The turn FAILED, with what is still to be written. */
+export function failedTurn(
+  state: GraphState,
+  { code, message }: StratagraphError,
+  update: NodeResult["update"],
+): NodeResult {
   return {
-    update: {
-      ...cutOffStep(state, run, thrown),
-      status: transition(state.status ?? "CREATED", "FAILED"),
-    },
-    turn: { failure: { cause: thrown.code, message: thrown.message } },
+    update: { ...update, status: transition(state.status ?? "CREATED", "FAILED") },
+    turn: { failure: { cause: code, message } },
     goto: "finalize",
   };
 }

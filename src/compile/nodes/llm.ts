@@ -33,7 +33,9 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWor
     async work(at) {
       const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
       const stuck = raiseOrEnd(own);
-      if (stuck.action === "end") return { end: noAnswer(stuck.reason) };
+      if (stuck.action === "end") {
+        return { end: noAnswer(refusedReason(parts, own) ?? stuck.reason) };
+      }
       const step = await stepToMake(
         parts,
         at,
@@ -83,6 +85,7 @@ function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
   const { run } = at;
   const { current, read } = made;
   const checked = read.answer === null ? null : checkAnswer(parts, read.answer);
+  const issues = checked?.issues ?? [];
   const said = { text: read.thought, tool_calls: calls(current), output: checked?.value ?? null };
   const steps = [...at.branch.steps, current.step_index];
   const branch = { last: run.node, steps };
@@ -96,14 +99,12 @@ function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
       update: { messages: [callingMessage(made, run)] },
     };
   }
-  const problem = checked?.problem ?? current.problem;
   const record: StepRecord = withoutTools({
     ...current,
-    problem,
-    ...(checked?.problem !== undefined && { next_action: "continue" as const }),
+    ...(issues.length > 0 && { problem: attemptFeedback(issues), next_action: "continue" }),
   });
   run.emit({ type: "step", step: record });
-  const isAnswer = read.answer !== null && checked?.problem === undefined;
+  const isAnswer = read.answer !== null && issues.length === 0;
   return {
     output: { ...said, message_id: made.reply.message.id ?? null },
     ...(isAnswer && { value: parts.outputSchema === null ? read.answer : checked?.value }),
@@ -121,18 +122,23 @@ function calls(current: CurrentStep) {
 function checkAnswer(
   { plan, outputSchema }: LlmNodeParts,
   answer: string,
-):
-  | { readonly value: unknown; readonly problem?: undefined }
-  | { readonly value: null; readonly problem: string } {
-  if (outputSchema === null || plan.outputSchema === null) return { value: null };
+): { readonly value: unknown; readonly issues: readonly string[] } {
+  if (outputSchema === null || plan.outputSchema === null) return { value: null, issues: [] };
   const read = readAnswer(answer, plan.outputSchema);
-  if ("problem" in read) return refused([read.problem]);
+  if ("problem" in read) return { value: null, issues: [read.problem] };
   const checked = outputSchema.check(read.value);
-  return checked.ok ? { value: checked.value } : refused(checked.issues);
+  return checked.ok
+    ? { value: checked.value, issues: [] }
+    : { value: null, issues: checked.issues };
 }
 
-function refused(issues: readonly string[]): { value: null; problem: string } {
-  return { value: null, problem: attemptFeedback(issues) };
+/** Why a node that answered in vain is given up: what its schema refuses of the last answer. */
+function refusedReason(parts: LlmNodeParts, own: readonly StepRecord[]): string | null {
+  const last = own.at(-1);
+  if (last?.next_action !== "continue" || last.thought === "") return null;
+  const { issues } = checkAnswer(parts, last.thought);
+  if (issues.length === 0) return null;
+  return `the output_schema of node "${parts.plan.name}" refused its answers, the last for: ${issues.join("; ")}`;
 }
 
 /** For nodes without a model of their own: the agent's answers from what is known. */

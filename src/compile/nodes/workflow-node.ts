@@ -1,20 +1,21 @@
 import { valueAt } from "../../definition/value-at.ts";
 import type { Expression } from "../../expression/expression.ts";
 import { endOfWorkflow, joinBranches, type Branch } from "../../state/branch.ts";
-import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import type { GraphState } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
-import { isRecord } from "../../state/is-record.ts";
 import { isTerminal, transition, type Status } from "../../state/lifecycle.ts";
-import { tierPatch } from "../../state/tier-patch.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
+import { StratagraphError } from "../../errors.ts";
 import { NoRouteError } from "../errors.ts";
+import { failedTurn } from "../loop/end-turn.ts";
 import { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
 import type { Flow } from "./flow.ts";
+import { refusedWrite, tiers, withDropped, written } from "./node-update.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { valuesOf, type ExpressionValues } from "./values.ts";
 
@@ -130,8 +131,10 @@ function goOn(
   const carried = { ...at.branch, ...done.branch };
   const update = written(plan, done, state);
   const refused = refusedWrite(plan, update, run);
-  if (refused !== null) return endAttempt({ end: noAnswer(refused) }, { at, arrived, visits });
-
+  if (refused !== null) {
+    const end = { end: noAnswer(refused), ...(done.update && { update: done.update }) };
+    return endAttempt(end, { at, arrived, visits });
+  }
   const after: GraphState = {
     ...state,
     execution: update.execution ?? state.execution,
@@ -140,8 +143,17 @@ function goOn(
     steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
     usage: addUsage(addUsage(state.usage, run.spent()), update.usage ?? {}),
   };
-  const targets =
-    done.again === true ? [plan.name] : route(node, valuesOf(after, carried, "EXECUTING"));
+  const leave = arrived.map(({ id }) => id);
+  const nodes = { [plan.name]: deepFreeze(done.output) };
+  const ways = done.again
+    ? { to: [plan.name] }
+    : route(node, valuesOf(after, carried, "EXECUTING"));
+  if ("failure" in ways) {
+    const closed = dropCalls(carried.open, run, "the turn failed before");
+    const left = { ...withDropped(update, closed), ...tiers(state, update), nodes };
+    return failedTurn(state, ways.failure, { ...left, branches: { leave, enter: [] } });
+  }
+  const targets = ways.to;
   const taker = takerOfCalls(targets, shape);
   const leftOver = taker === null ? carried.open : [];
   const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
@@ -164,9 +176,9 @@ function goOn(
     update: {
       ...withDropped(update, dropped),
       ...tiers(state, update),
-      nodes: { [plan.name]: deepFreeze(done.output) },
+      nodes,
       ...(!isParallel && { status: statusAfter(state, enter, shape, run) }),
-      branches: { leave: arrived.map(({ id }) => id), enter },
+      branches: { leave, enter },
     },
     ...(done.turn !== undefined && { turn: done.turn }),
     goto: shape.flow
@@ -175,12 +187,25 @@ function goOn(
   };
 }
 
+/** Where the branch goes; or why nowhere, which must not cost the work that the node has done. */
+function route(
+  node: WorkflowNode,
+  values: ExpressionValues,
+): { readonly to: readonly string[] } | { readonly failure: StratagraphError } {
+  try {
+    return { to: takenEdge(node, values).to };
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError && thrown.kind === "run") return { failure: thrown };
+    throw thrown;
+  }
+}
+
 /** @throws NoRouteError, ExpressionError */
-function route({ plan, edges }: WorkflowNode, values: ExpressionValues): readonly string[] {
+function takenEdge({ plan, edges }: WorkflowNode, values: ExpressionValues): CompiledEdge {
   const taken = edges.find(
     ({ condition }) => condition === null || condition.evaluate(values) === true,
   );
-  if (taken !== undefined) return taken.to;
+  if (taken !== undefined) return taken;
   const conditions = edges.flatMap(({ condition }) => condition ?? []);
   const read = conditions.flatMap(({ references }) => references);
   throw new NoRouteError(
@@ -188,59 +213,6 @@ function route({ plan, edges }: WorkflowNode, values: ExpressionValues): readonl
     conditions.map(({ source }) => source),
     Object.fromEntries(read.map((path) => [path.join("."), valueAt(values, path)])),
   );
-}
-
-/** The update with the node's value where it `writes`. */
-function written(
-  plan: PlanNode,
-  done: NodeDone,
-  state: GraphState,
-): NonNullable<NodeDone["update"]> {
-  const { update = {}, value } = done;
-  if (plan.writes === null || value === undefined) return update;
-  const { tier, key } = plan.writes;
-  const before = tier in update ? update[tier] : state[tier];
-  return { ...update, [tier]: { ...(isRecord(before) ? before : {}), [key]: deepFreeze(value) } };
-}
-
-/** Why a tier's schema refuses what the node writes. */
-function refusedWrite(
-  plan: PlanNode,
-  update: NonNullable<NodeDone["update"]>,
-  run: NodeRun,
-): string | null {
-  if (plan.writes === null) return null;
-  const { tier, key } = plan.writes;
-  const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
-  const schema = tier === "execution" ? executionSchema : attemptSchema;
-  if (schema === undefined || !(tier in update)) return null;
-  const checked = schema.check(update[tier]);
-  if (checked.ok) return null;
-  return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
-}
-
-/** What changed of the tiers, so that branches beside can change other keys. */
-function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): GraphUpdate {
-  const patches = (["execution", "attempt"] as const).map((tier) => {
-    const patch = tier in update ? tierPatch(state[tier], update[tier]) : null;
-    return [tier, patch] as const;
-  });
-  const changes = Object.fromEntries(patches.filter(([, patch]) => patch !== null));
-  return changes;
-}
-
-/** The update without its whole tiers, and with the record of calls that nobody runs. */
-function withDropped(
-  update: NonNullable<NodeDone["update"]>,
-  dropped: ReturnType<typeof dropCalls>,
-): GraphUpdate {
-  const { execution: _execution, attempt: _attempt, ...rest } = update;
-  if (dropped.steps.length === 0) return rest;
-  return {
-    ...rest,
-    steps: [...(rest.steps ?? []), ...dropped.steps],
-    messages: [...(rest.messages ?? []), ...dropped.messages],
-  };
 }
 
 /** Which of the next nodes takes over the steps under way: one that runs calls, else one that another may follow. */

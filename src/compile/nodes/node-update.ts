@@ -1,0 +1,61 @@
+import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import { deepFreeze } from "../../state/freeze.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { tierPatch } from "../../state/tier-patch.ts";
+import type { dropCalls } from "../loop/drop-calls.ts";
+import type { NodeRun } from "../loop/node-body.ts";
+import type { PlanNode } from "../plan/plan-node.ts";
+import type { NodeDone } from "./node-work.ts";
+
+/** The update with the node's value where it `writes`. */
+export function written(
+  plan: PlanNode,
+  done: NodeDone,
+  state: GraphState,
+): NonNullable<NodeDone["update"]> {
+  const { update = {}, value } = done;
+  if (plan.writes === null || value === undefined) return update;
+  const { tier, key } = plan.writes;
+  const before = tier in update ? update[tier] : state[tier];
+  return { ...update, [tier]: { ...(isRecord(before) ? before : {}), [key]: deepFreeze(value) } };
+}
+
+/** Why a tier's schema refuses what the node writes. */
+export function refusedWrite(
+  plan: PlanNode,
+  update: NonNullable<NodeDone["update"]>,
+  run: NodeRun,
+): string | null {
+  if (plan.writes === null) return null;
+  const { tier, key } = plan.writes;
+  const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
+  const schema = tier === "execution" ? executionSchema : attemptSchema;
+  if (schema === undefined || !(tier in update)) return null;
+  const checked = schema.check(update[tier]);
+  if (checked.ok) return null;
+  return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
+}
+
+/** What changed of the tiers, so that branches beside can change other keys. */
+export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): GraphUpdate {
+  const patches = (["execution", "attempt"] as const).map((tier) => {
+    const patch = tier in update ? tierPatch(state[tier], update[tier]) : null;
+    return [tier, patch] as const;
+  });
+  const changes = Object.fromEntries(patches.filter(([, patch]) => patch !== null));
+  return changes;
+}
+
+/** The update without its whole tiers, and with the record of calls that nobody runs. */
+export function withDropped(
+  update: NonNullable<NodeDone["update"]>,
+  dropped: ReturnType<typeof dropCalls>,
+): GraphUpdate {
+  const { execution: _execution, attempt: _attempt, ...rest } = update;
+  if (dropped.steps.length === 0) return rest;
+  return {
+    ...rest,
+    steps: [...(rest.steps ?? []), ...dropped.steps],
+    messages: [...(rest.messages ?? []), ...dropped.messages],
+  };
+}
