@@ -53,7 +53,8 @@ function sinkOf(stream: NodeJS.WriteStream, onBroken: () => void): Sink {
   return {
     isTerminal: stream.isTTY && process.env["TERM"] !== "dumb",
     get columns() {
-      return stream.columns;
+      // A terminal that does not know its width says 0.
+      return stream.columns || undefined;
     },
     write(text) {
       if (!broken) stream.write(text);
