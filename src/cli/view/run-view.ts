@@ -31,10 +31,13 @@ function placeOf({ node, within }: EventOrigin): string {
   return [...within, ...(lifecycle.has(node) ? [] : [node])].join(" › ");
 }
 
+function stepKeyOf({ within, turn_number, attempt_number }: EventOrigin, index: number): string {
+  return JSON.stringify([within, turn_number, attempt_number, index]);
+}
+
 /** A step's lines are of two nodes where one asks for calls and another runs them. */
 function keyOf(origin: EventOrigin, index: number): string {
-  const { within, turn_number, attempt_number } = origin;
-  return JSON.stringify([within, turn_number, attempt_number, index, placeOf(origin)]);
+  return `${stepKeyOf(origin, index)} ${placeOf(origin)}`;
 }
 
 /** A run as lines for people: every event gives the lines to print, in order. Nothing is printed here. */
@@ -46,6 +49,8 @@ export class RunView {
   #number: number | null = null;
   /** Which step the lines are of: they may come by turns where steps are made beside each other. */
   #begun = "";
+  /** Steps of which something was shown. */
+  readonly #shown = new Set<string>();
   /** What was thought in steps of which nothing was shown yet. */
   readonly #thoughts = new Map<string, string>();
   #running: readonly { readonly id: string; readonly name: string }[] = [];
@@ -88,8 +93,10 @@ export class RunView {
         return this.#refusal(event);
       case "node":
         return this.#outcome(event);
-      case "message":
       case "done":
+        this.#forget(event);
+        return [];
+      case "message":
         return [];
     }
   }
@@ -113,6 +120,7 @@ export class RunView {
     const key = keyOf(origin, index);
     if (key === this.#begun) return [];
     this.#begun = key;
+    this.#shown.add(stepKeyOf(origin, index));
     this.#number = index + 1;
     const thought = this.#thoughts.get(key) ?? "";
     this.#thoughts.delete(key);
@@ -129,7 +137,10 @@ export class RunView {
     // The answer itself comes at the end of the run; showing it here would show it twice.
     const isAnswer = step.next_action === "finish" && placeOf(origin) === "";
     if (isAnswer) this.#thoughts.delete(key);
-    else if (this.#begun !== key) this.#thoughts.set(key, step.thought);
+    const isShown = this.#shown.has(stepKeyOf(origin, step.step_index));
+    if (!isAnswer && !isShown) this.#thoughts.set(key, step.thought);
+    const isNews = !isShown || step.fallback !== null || step.problem !== "";
+    if (!isNews) return [];
     const lines = this.#beginStep(origin, step.step_index);
     if (isAnswer) lines.push(...this.#indented([this.#style.dim("gives its answer")]));
     if (step.fallback !== null) {
@@ -139,6 +150,12 @@ export class RunView {
     if (step.problem !== "") lines.push(...this.#warning(step.problem));
     if (this.#number !== null) lines.push(...this.#indented([this.#style.dim("thinks on")]));
     return lines;
+  }
+
+  /** An agent inside of this one may run again, with steps of the same numbers. */
+  #forget({ within }: EventOrigin): void {
+    const prefix = `[${JSON.stringify(within)},`;
+    for (const key of this.#shown) if (key.startsWith(prefix)) this.#shown.delete(key);
   }
 
   /** What came of a node that no step tells of, and where its branch goes on. */

@@ -216,6 +216,42 @@ describe("RunView", () => {
     ]);
   });
 
+  it("does not show a step again that ends when others have begun", () => {
+    const view = viewOf();
+    const lines = [
+      { ...eventOf({ type: "thought", step_index: 0, text: "One." }), node: "left" },
+      { ...eventOf(call("call_1")), node: "left" },
+      { ...eventOf({ type: "step", step: stepOf({ step_index: 1, thought: "Two." }) }), node: "b" },
+      { ...eventOf({ type: "step", step: stepOf({ thought: "One." }) }), node: "plan" },
+    ];
+    expect(lines.flatMap((event) => view.event(event))).toEqual([
+      "  1  left",
+      "     One.",
+      "  2  b",
+      "     Two.",
+    ]);
+  });
+
+  it("shows the steps of an agent that runs a second time", () => {
+    const view = viewOf();
+    const step = stepOf({ next_action: "finish", thought: "Done." });
+    const usage = step.usage;
+    const ended = {
+      type: "done",
+      status: "COMPLETED",
+      output: null,
+      failure: null,
+      usage,
+    } as const;
+    const once = [eventOf({ type: "step", step }), eventOf(ended)].map((event) => {
+      return { ...event, within: ["deep"] };
+    });
+    const shown = once.flatMap((event) => view.event(event));
+    expect(shown).toEqual(["  1  deep", "     Done."]);
+    view.event({ ...eventOf({ type: "step", step: stepOf({ thought: "Between." }) }), node: "b" });
+    expect(once.flatMap((event) => view.event(event))).toEqual(shown);
+  });
+
   it("says whose attempt was refused", () => {
     const attempt = { attempt_number: 0, errors: ["no source"], answer: null };
     const event = eventOf({ type: "attempt_failed", attempt });
