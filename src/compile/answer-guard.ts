@@ -8,6 +8,8 @@ import { readWaiting, type ReadableGraph } from "./waiting-requests.ts";
 interface Resumable extends ReadableGraph {
   stream(input: never, options?: never): Promise<unknown>;
   withConfig(config: never): unknown;
+  /** A thread may be bound to the graph. */
+  readonly config?: Pick<RunnableConfig, "configurable"> | undefined;
 }
 
 /**
@@ -33,13 +35,13 @@ export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compi
 
 /** @throws AnswerError */
 async function checked(
-  graph: ReadableGraph,
+  graph: Resumable,
   input: unknown,
   options: RunnableConfig = {},
 ): Promise<unknown> {
   if (!isCommand(input) || input.resume == null) return input;
   // Without a thread LangGraph has its own errors.
-  const { configurable = {} } = options;
+  const configurable = { ...graph.config?.configurable, ...options.configurable };
   const threadId: unknown = configurable["thread_id"];
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return input;
   const { snapshot, waiting } = await readWaiting(graph, { configurable });

@@ -168,3 +168,19 @@ function shortJson(value: unknown): string {
   const text = JSON.stringify(value) ?? "absent";
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
+
+/** Tools of two nodes that ran at the same time changed the same key of a tier. Becomes the turn's failure. */
+export class TierConflictError extends StratagraphError {
+  readonly code = "tier_conflict";
+  override readonly kind = "run";
+
+  /** `key` is like `execution.sum`. */
+  constructor(
+    readonly key: string,
+    readonly nodes: readonly [string, string],
+  ) {
+    super(
+      `Nodes "${nodes[0]}" and "${nodes[1]}" ran at the same time, and tools of both changed ${key}: one change is lost. Let one node follow the other, or let them change different keys.`,
+    );
+  }
+}

@@ -7,7 +7,7 @@ import type { WorkflowGraph } from "../definition/workflow-schema.ts";
 import { compileExpression, type Scope } from "../expression/expression.ts";
 import { compileTemplate, type Template } from "../expression/template.ts";
 import { compileTemplateValue, type TemplateValue } from "../expression/template-value.ts";
-import { endOfWorkflow, type Branch } from "../state/branch.ts";
+import { endOfWorkflow, joinBranches, type Branch } from "../state/branch.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { Draft } from "../state/turn.ts";
 import { drawnEdges } from "./drawn-edges.ts";
@@ -17,10 +17,11 @@ import { noAnswer } from "./loop/reasoning.ts";
 import { agentNode, type Subagent } from "./nodes/agent.ts";
 import { createFlow } from "./nodes/flow.ts";
 import { humanNode } from "./nodes/human.ts";
-import { lastAnswerOf, llmNode } from "./nodes/llm.ts";
+import { lastAnswerOf, llmNode, type Asker } from "./nodes/llm.ts";
 import type { NodeWork } from "./nodes/node-work.ts";
 import { routerNode } from "./nodes/router.ts";
 import { toolNode } from "./nodes/tool.ts";
+import { refuseConflicts } from "./nodes/refuse-conflicts.ts";
 import { valuesOf } from "./nodes/values.ts";
 import { statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
 import { planWorkflow } from "./plan/plan-workflow.ts";
@@ -53,6 +54,7 @@ export function compileWorkflow(
     flow: createFlow(plan),
     maxVisits: plan.maxVisits,
     nodes: new Map(plan.nodes.map((node) => [node.name, node])),
+    places: new Map(plan.nodes.map(({ name }, index) => [name, index])),
   };
   return {
     plan,
@@ -74,7 +76,7 @@ interface Making {
 
 function graphNode(plan: PlanNode, making: Making): GraphNode {
   const { shape, scope, services } = making;
-  const work = workOf(plan, making);
+  const { work, lastAnswer } = workOf(plan, making);
   const edges = plan.edges.map(({ to, condition }) => {
     return { to, condition: condition === null ? null : compiledCondition(condition, scope) };
   });
@@ -83,7 +85,7 @@ function graphNode(plan: PlanNode, making: Making): GraphNode {
     name: plan.name,
     type: plan.type,
     description: plan.description,
-    body: workflowNode({ plan, edges, ...work }, shape),
+    body: workflowNode({ plan, edges, work, atLimit: limitOf(plan, making, lastAnswer) }, shape),
     edges: drawnEdges(plan),
     ...(subagent !== undefined && {
       subgraphs: [subagent.graph],
@@ -92,19 +94,20 @@ function graphNode(plan: PlanNode, making: Making): GraphNode {
   };
 }
 
-function workOf(plan: PlanNode, making: Making): { work: NodeWork; atLimit: NodeWork } {
+function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: NodeWork } {
   const { scope, services } = making;
   switch (plan.type) {
     case "llm":
       return llmNode({
         plan,
-        thinker: services.thinkers.get(plan.name) ?? services.thinker,
-        prompt: template(plan.prompt, scope),
+        ...asker(plan, making),
         outputSchema: plan.outputSchema === null ? null : checkFromJsonSchema(plan.outputSchema),
       });
     case "tool": {
       const args = plan.tool === null ? null : templateValue(plan.args, scope);
-      return { work: toolNode({ plan, args }), atLimit: limitOf(plan, making) };
+      const askers = new Map(making.plan.nodes.map((node) => [node.name, node]));
+      const askedBy = (name: string) => asker(askers.get(name), making);
+      return { work: toolNode({ plan, args, askedBy }) };
     }
     case "router": {
       const rules = plan.rules.map(({ when, choice }) => {
@@ -112,25 +115,42 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; atLimit: Node
       });
       const prompt = template(plan.prompt, scope);
       const thinker = services.thinkers.get(plan.name) ?? null;
-      return { work: routerNode({ plan, rules, prompt, thinker }), atLimit: limitOf(plan, making) };
+      return { work: routerNode({ plan, rules, prompt, thinker }) };
     }
     case "human": {
       const prompt = template(plan.prompt, scope);
       const proposed = plan.proposed === null ? null : templateValue(plan.proposed, scope);
-      return { work: humanNode({ plan, prompt, proposed }), atLimit: limitOf(plan, making) };
+      return { work: humanNode({ plan, prompt, proposed }) };
     }
     case "agent": {
       const input = plan.input === null ? null : templateValue(plan.input, scope);
       const agent = services.agents.get(plan.name);
       if (agent === undefined) throw new TypeError(`no graph for agent node "${plan.name}"`);
-      return { work: agentNode({ plan, input, agent }), atLimit: limitOf(plan, making) };
+      return { work: agentNode({ plan, input, agent }) };
     }
   }
 }
 
-/** A workflow that asks models anyway answers from what is known; any other says that it went round too often. */
-function limitOf(node: PlanNode, { plan, services }: Making): NodeWork {
-  if (plan.nodes.some(({ type }) => type === "llm")) return lastAnswerOf(services.thinker);
+/** What an llm node asks with, also when a tool node looks back at its calls. */
+function asker(node: PlanNode | undefined, { services, scope }: Making): Asker {
+  return {
+    thinker: services.thinkers.get(node?.name ?? "") ?? services.thinker,
+    prompt: node?.type === "llm" ? template(node.prompt, scope) : null,
+  };
+}
+
+/**
+ * A workflow that asks models anyway answers from what is known, unless a person is to see answers first; any other
+ * says that it went round too often.
+ */
+function limitOf(
+  node: PlanNode,
+  { plan, services }: Making,
+  lastAnswer = lastAnswerOf(services.thinker),
+): NodeWork {
+  const asksModels = plan.nodes.some(({ type }) => type === "llm");
+  const asksPeople = plan.nodes.some((one) => one.type === "human" && one.kind !== "input");
+  if (asksModels && !asksPeople) return lastAnswer;
   const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
   return () => ({ end: noAnswer(problem) });
 }
@@ -154,12 +174,14 @@ function workflowAttempts(
       const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
       const branch: Branch = {
         id: ids(),
+        superstep: -1,
         at: plan.entry,
         from: "",
         since: clock.now().toISOString(),
         last: null,
         steps: [],
         open: [],
+        wrote: [],
         visits: counted ? { [plan.entry]: 1 } : {},
       };
       return {
@@ -175,11 +197,12 @@ function workflowAttempts(
       const ended = state.turn?.draft ?? null;
       if (ended !== null) return ended;
       const arrived = state.branches.filter(({ at }) => at === endOfWorkflow);
-      const [first] = arrived;
+      const [first, ...others] = arrived;
       if (first === undefined || flow.mustWait(endOfWorkflow, state.branches)) return null;
+      refuseConflicts(state.branches);
       const from = state.nodes[first.from];
       if (output !== null) {
-        const value = output.render(valuesOf(state, first));
+        const value = output.render(valuesOf(state, joinBranches([first, ...others])));
         return finished(toAnswerText(value, spec.output_schema), null);
       }
       const node = nodes.get(first.from);

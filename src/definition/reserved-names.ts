@@ -18,11 +18,13 @@ const channels: Readonly<Record<keyof GraphState, true>> = {
   turn: true,
 };
 
-/** Names that no node of a workflow may have: the nodes around it, and the channels of the state. */
+/** Names that no node of a workflow may have: the nodes around it, the channels of the state, what every object has. */
 export const reservedNames: ReadonlySet<string> = new Set([
   "initialize",
   "plan",
   "reflect",
   "finalize",
   ...Object.keys(channels),
+  // LangGraph looks names up in plain objects.
+  ...Object.getOwnPropertyNames(Object.prototype),
 ]);

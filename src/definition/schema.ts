@@ -49,7 +49,11 @@ const executionConfigSchema = z.strictObject({
   mode: z.enum(["fast", "deep"]).default("fast"),
   execution_scope: z.enum(["turn", "thread"]).default("turn").describe("How long tier 1 lives."),
   max_attempts: z.int().min(1).max(100).default(3).describe("Attempts of one turn."),
-  max_iterations: z.int().min(1).default(10).describe("Reasoning steps in one attempt."),
+  max_iterations: z
+    .int()
+    .min(1)
+    .default(10)
+    .describe("Reasoning steps in one attempt; in a workflow, how often each node may run in one."),
   max_turns: z.int().min(1).default(25).describe("User turns of one thread."),
   timeout_seconds: z
     .number()

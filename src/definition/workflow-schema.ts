@@ -8,7 +8,10 @@ const nodeName = z
 
 const writes = z
   .string()
-  .regex(/^(execution|attempt)\.[A-Za-z_][A-Za-z0-9_]*$/, "expected execution.key or attempt.key")
+  .regex(
+    /^(execution|attempt)\.(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/,
+    "expected execution.key or attempt.key",
+  )
   .optional();
 
 const template = z.string().describe("Text with ${expressions}.");

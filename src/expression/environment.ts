@@ -25,7 +25,7 @@ export const functionNames = once((): readonly string[] => {
 });
 
 /** CEL's functions and ours. */
-export const environment = once((): CelEnv => {
+export const environment: () => CelEnv = once(() => {
   const byName = metered();
   return Object.create(standard(), {
     funcs: { value: { find: (name: string) => byName.get(name) } },

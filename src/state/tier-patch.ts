@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "./is-record.ts";
 
 const mark = "__tier_patch__";
@@ -20,10 +21,18 @@ export function tierPatch(before: unknown, after: unknown): TierPatch | null {
   const old = isRecord(before) ? before : {};
   const now = isRecord(after) ? after : {};
   const set = Object.fromEntries(
-    Object.entries(now).filter(([key, value]) => !(Object.hasOwn(old, key) && old[key] === value)),
+    Object.entries(now).filter(
+      // A copy of what was there is no change.
+      ([key, value]) => !(Object.hasOwn(old, key) && isDeepStrictEqual(old[key], value)),
+    ),
   );
   const remove = Object.keys(old).filter((key) => !Object.hasOwn(now, key));
   return Object.keys(set).length === 0 && remove.length === 0 ? null : { [mark]: { set, remove } };
+}
+
+/** The keys that a patch changes. */
+export function patchedKeys(patch: TierPatch | null): readonly string[] {
+  return patch === null ? [] : [...Object.keys(patch[mark].set), ...patch[mark].remove];
 }
 
 /** The channel's reducer: the patched tier, or whatever else was written. */

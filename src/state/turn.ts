@@ -1,5 +1,7 @@
 import { appendFold } from "./append-fold.ts";
+import { isRecord } from "./is-record.ts";
 import type { StepRecord } from "./step-record.ts";
+import { StateUpdateError } from "./update-error.ts";
 import { usageSince, type Usage } from "./usage.ts";
 
 /** Why a turn failed. `cause` is a stable word: `attempts_exhausted`, `turn_timeout` or the code of an error. */
@@ -51,6 +53,7 @@ export interface TurnState {
  * longest counts as active time, and the failure that was written first stays.
  */
 export function reduceTurn(turn: TurnState, update: Partial<TurnState>): TurnState {
+  if (!isRecord(update)) throw new StateUpdateError("turn", "an object");
   if (update.first_superstep !== undefined) return update as TurnState;
   return {
     ...turn,
@@ -76,6 +79,8 @@ export interface TurnSteps {
   readonly attempt: readonly StepRecord[];
   readonly callIds: ReadonlySet<string>;
   readonly toolCalls: number;
+  /** The highest `step_index`; -1 without steps. Branches do not close their steps in its order. */
+  readonly lastIndex: number;
 }
 
 interface MutableTurnSteps {
@@ -83,23 +88,33 @@ interface MutableTurnSteps {
   attempt: StepRecord[];
   callIds: Set<string>;
   toolCalls: number;
+  lastIndex: number;
 }
 
 const lastTurn = appendFold<StepRecord, MutableTurnSteps>(
-  () => ({ steps: [], attempt: [], callIds: new Set(), toolCalls: 0 }),
+  () => ({ steps: [], attempt: [], callIds: new Set(), toolCalls: 0, lastIndex: -1 }),
   (turn, step) => {
     const before = turn.steps.at(-1);
     const sameTurn = before?.turn_number === step.turn_number;
-    if (!sameTurn) Object.assign(turn, { steps: [], callIds: new Set(), toolCalls: 0 });
+    if (!sameTurn) {
+      Object.assign(turn, { steps: [], callIds: new Set(), toolCalls: 0, lastIndex: -1 });
+    }
     if (!sameTurn || before.attempt_number !== step.attempt_number) turn.attempt = [];
     turn.steps.push(step);
     turn.attempt.push(step);
     turn.toolCalls += step.tool_results.length;
+    turn.lastIndex = Math.max(turn.lastIndex, step.step_index);
     for (const { id } of step.tool_predictions) turn.callIds.add(id);
   },
 );
 
-const noSteps: TurnSteps = { steps: [], attempt: [], callIds: new Set(), toolCalls: 0 };
+const noSteps: TurnSteps = {
+  steps: [],
+  attempt: [],
+  callIds: new Set(),
+  toolCalls: 0,
+  lastIndex: -1,
+};
 
 /** The steps of the turn under way, which stand at the end of the list. Costs what was added since the last call. */
 export function turnSteps(

@@ -2,8 +2,16 @@ import { AIMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineAgent, defineTool, executeAgent, InvalidDefinitionError } from "../../src/index.ts";
+import {
+  compileAgent,
+  defineAgent,
+  defineTool,
+  executeAgent,
+  InvalidDefinitionError,
+} from "../../src/index.ts";
 import type { AgentSpecInput } from "../../src/definition/schema.ts";
+import type { GraphState } from "../../src/state/channels.ts";
+import { recordFaults } from "../helpers/record-faults.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -223,7 +231,7 @@ describe("random workflows", () => {
                 agent.problems.length > 0 && agent.problems.every(({ path }) => path.length > 0)
               );
             }
-            const { runtime } = await testRuntime(Array.from({ length: 500 }, () => stub));
+            const { runtime, model } = await testRuntime(Array.from({ length: 500 }, () => stub));
             const threadId = "t";
             let result = await executeAgent(agent, { message: "hello" }, { runtime, threadId });
             for (let asked = 0; result.status === "AWAITING_HUMAN"; asked += 1) {
@@ -240,6 +248,10 @@ describe("random workflows", () => {
             }
             const { status, failure } = result;
             ended += 1;
+            const graph = await compileAgent(agent, runtime);
+            const { values } = await graph.getState({ configurable: { thread_id: threadId } });
+            const faults = recordFaults(values as GraphState, model.requests.length);
+            if (faults.length > 0) throw new Error(faults.join(", "));
             return status === "COMPLETED"
               ? failure === null
               : status === "FAILED" && failure !== null;

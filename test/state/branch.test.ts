@@ -1,9 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { joinBranches, reduceBranches, type Branch } from "../../src/state/branch.ts";
+import { conflictOf, joinBranches, reduceBranches, type Branch } from "../../src/state/branch.ts";
 
 function branch(id: string, over: Partial<Branch> = {}): Branch {
-  const empty = { from: "", since: "2026-01-01T00:00:00.000Z", last: null, open: [], visits: {} };
+  const empty = {
+    from: "",
+    since: "2026-01-01T00:00:00.000Z",
+    last: null,
+    open: [],
+    visits: {},
+    wrote: [],
+    superstep: 0,
+  };
   return { id, at: "a", steps: [], ...empty, ...over };
 }
 
@@ -28,6 +36,13 @@ describe("reduceBranches", () => {
     expect(after[0]).toBe(waiting);
   });
 
+  it("takes the list that somebody wrote by hand, and nothing else", () => {
+    expect(reduceBranches([branch("1")], [branch("2")])).toEqual([branch("2")]);
+    expect(() => reduceBranches([], null as never)).toThrow(
+      "The channel branches takes a list of branches. Write that with updateState, or leave it out.",
+    );
+  });
+
   it("begins anew with `only`", () => {
     expect(reduceBranches([branch("1")], { only: [branch("2")] })).toEqual([branch("2")]);
   });
@@ -46,5 +61,20 @@ describe("joinBranches", () => {
       open: [],
       since: "2026-01-01T00:00:01.000Z",
     });
+  });
+});
+
+describe("conflictOf", () => {
+  const sum = { wrote: ["execution.sum"], superstep: 4 };
+
+  it("names the key that two nodes of one superstep have changed, and the nodes", () => {
+    const branches = [branch("1", { from: "a", ...sum }), branch("2", { from: "b", ...sum })];
+    expect(conflictOf(branches)).toEqual({ key: "execution.sum", nodes: ["a", "b"] });
+  });
+
+  it("is nothing where one saw the other's change, or one node sent out several", () => {
+    const a = branch("1", { from: "a", ...sum });
+    expect(conflictOf([a, branch("2", { from: "b", ...sum, superstep: 5 })])).toBeNull();
+    expect(conflictOf([a, branch("2", { from: "a", ...sum })])).toBeNull();
   });
 });

@@ -18,8 +18,8 @@ type Calls = readonly ToolPrediction[];
  * The calls as a person lets them be made: with the arguments that were edited, and with a problem where they were
  * rejected. One request asks about all that need approval; those that would be refused anyway are not asked about.
  */
-export function approveCalls(calls: Calls, state: GraphState, run: NodeRun): Calls {
-  const proposed = callsToApprove(calls, state, run.parts);
+export function approveCalls(calls: Calls, callsBefore: number, run: NodeRun): Calls {
+  const proposed = callsToApprove(calls, callsBefore, run.parts);
   const [first, ...others] = proposed;
   if (first === undefined) return calls;
   const agent = run.parts.definition.spec.name;
@@ -41,13 +41,8 @@ export function approveCalls(calls: Calls, state: GraphState, run: NodeRun): Cal
   return calls.map((call) => decided(call, decisions.get(call.id)));
 }
 
-function callsToApprove(
-  calls: Calls,
-  state: GraphState,
-  parts: LoopParts,
-): readonly ProposedCall[] {
+function callsToApprove(calls: Calls, before: number, parts: LoopParts): readonly ProposedCall[] {
   const rules = callRules(parts);
-  const before = callsSoFar(state);
   return calls.flatMap((call, index): readonly ProposedCall[] => {
     const { id, name, args, reason } = call;
     if (!parts.needsApproval(name)) return [];

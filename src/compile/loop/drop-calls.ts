@@ -5,23 +5,13 @@ import { refusedCall } from "../../tools/tool-result.ts";
 import { toolMessage } from "./close-step.ts";
 import type { NodeRun } from "./node-body.ts";
 
-/** Closes steps of branches that an attempt has ended without; those that were cut off have their records. */
+/** Closes steps of branches that an attempt has ended without. */
 export function dropLeftOver(
   state: GraphState,
   run: NodeRun,
 ): Pick<GraphUpdate, "steps" | "messages"> {
-  const open = state.branches
-    .flatMap((branch) => branch.open)
-    .filter((step) => !state.steps.some((record) => isSame(step, record)));
+  const open = state.branches.flatMap((branch) => branch.open);
   return open.length === 0 ? {} : dropCalls(open, run, "the attempt ended before");
-}
-
-function isSame(step: CurrentStep, record: StepRecord): boolean {
-  return (
-    step.turn_number === record.turn_number &&
-    step.attempt_number === record.attempt_number &&
-    step.step_index === record.step_index
-  );
 }
 
 /** Closes steps whose calls nobody will run, so that they leave their records. */

@@ -20,7 +20,11 @@ export function cancelTurn(state: GraphState): NodeResult {
 export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
   if (isOver(state)) return nothing;
-  return failedTurn(state, thrown, cutOffStep(state, run, thrown));
+  const here = state.branches.filter(({ at }) => at === run.node).map(({ id }) => id);
+  return failedTurn(state, thrown, {
+    ...cutOffStep(state, run, thrown),
+    ...(here.length > 0 && { branches: { leave: here, enter: [] } }),
+  });
 }
 
 /** The turn FAILED, with what is still to be written. */

@@ -1,6 +1,6 @@
 import { transition } from "../../state/lifecycle.ts";
 import { NoStepError } from "../errors.ts";
-import { approveCalls, editedMessages } from "./approval.ts";
+import { approveCalls, callsSoFar, editedMessages } from "./approval.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Asks a person to approve the calls of the step under way. */
@@ -8,7 +8,7 @@ export const human: NodeBody = (state, run) => {
   const current = state.current_step;
   if (!current) throw new NoStepError();
   const before = current.tool_predictions;
-  const calls = approveCalls(before, state, run);
+  const calls = approveCalls(before, callsSoFar(state), run);
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   return {
     update: {

@@ -1,4 +1,6 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { parseJsonAnswer } from "../../models/json-answer.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -8,17 +10,24 @@ import { contextOf } from "./context-of.ts";
 import type { NodeRun } from "./node-body.ts";
 import { isRecord } from "../../state/is-record.ts";
 
+/** A model, and what it reads. */
+export interface Reading {
+  readonly model: AgentModel;
+  readonly messages: readonly BaseMessage[];
+}
+
 /**
  * Deep mode: the model looks back at a step, and the record says what it saw. A reply that is not the JSON asked for
  * counts as the reflection itself; no reply leaves the step without one, since its tools have already run.
+ *
+ * @param read what the model that made the step reads, with the step and a request after it
  */
 export async function reflectOn(
   step: StepRecord,
-  state: GraphState,
   run: NodeRun,
+  read: (step: StepRecord, request: string) => Promise<Reading> | Reading,
 ): Promise<StepRecord> {
-  const model = await run.parts.thinker.model(run.context);
-  const messages = contextOf(state, run, { model, openStep: step, note: reflectionRequest });
+  const { model, messages } = await read(step, reflectionRequest);
   const reply = await run.ask(model, { messages }, "unseen").catch((thrown: unknown) => {
     if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
     throw thrown;

@@ -1,8 +1,10 @@
 import { transition } from "../../state/lifecycle.ts";
-import { turnSteps } from "../../state/turn.ts";
 import { runToolCalls } from "../../tools/run-tool-calls.ts";
 import { NoStepError } from "../errors.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { callRules, callsSoFar } from "./approval.ts";
 import { closeStep, toolMessage } from "./close-step.ts";
+import { contextOf } from "./context-of.ts";
 import type { NodeBody } from "./node-body.ts";
 import { reflectOn } from "./reflection.ts";
 
@@ -12,17 +14,10 @@ export const tools: NodeBody = async (state, run) => {
   const current = state.current_step;
   if (!current) throw new NoStepError();
   run.emit({ type: "status", status: "AWAITING_TOOL" });
-  const { tool_rails: rails } = parts.definition.spec.guardrail_config;
-  const { toolCalls } = turnSteps(state.steps, {
-    turnNumber: current.turn_number,
-    attemptNumber: current.attempt_number,
-  });
   const ran = await runToolCalls({
+    ...callRules(parts),
     calls: current.tool_predictions,
-    tools: parts.tools,
-    allowed: rails.allowed_tools,
-    maxCalls: rails.max_calls_per_turn,
-    callsSoFar: toolCalls,
+    callsSoFar: callsSoFar(state),
     state: { execution: state.execution, attempt: state.attempt },
     env: {
       signal: run.signal,
@@ -36,7 +31,11 @@ export const tools: NodeBody = async (state, run) => {
     },
   });
   const closed = closeStep(current, ran);
-  const step = current.mode === "deep" ? await reflectOn(closed, state, run) : closed;
+  const read = async (openStep: StepRecord, note: string) => {
+    const model = await parts.thinker.model(run.context);
+    return { model, messages: contextOf(state, run, { model, openStep, note }) };
+  };
+  const step = current.mode === "deep" ? await reflectOn(closed, run, read) : closed;
   run.emit({ type: "step", step });
   return {
     update: {

@@ -16,7 +16,9 @@ export interface Flow {
     targets: readonly string[],
     branches: readonly Branch[],
   ): readonly string[];
-  /** The place of a node among those that run in this superstep and make step records. */
+  /** The nodes that run in this superstep before others, as far as that makes a difference to what they count. */
+  runBefore(name: string, branches: readonly Branch[]): readonly string[];
+  /** The place of a node among those that run in this superstep, those that make step records first. */
   recordPlace(name: string, branches: readonly Branch[]): number;
 }
 
@@ -55,12 +57,17 @@ export function createFlow(plan: WorkflowPlan): Flow {
         );
       return [...new Set([...reached, ...released])];
     },
+    runBefore(name, branches) {
+      const there = new Set(branches.map(({ at }) => at));
+      return [...there].filter((at) => at < name && !mustWait(at, branches));
+    },
     recordPlace(name, branches) {
       const running = [...new Set(branches.map(({ at }) => at))]
-        .filter((at) => recorders.has(at) && !mustWait(at, branches))
+        .filter((at) => !mustWait(at, branches))
         .toSorted();
-      const place = running.indexOf(name);
-      return place < 0 ? running.length : place;
+      // Those that make one only where they may not run again come last.
+      const others = running.filter((at) => !recorders.has(at));
+      return [...running.filter((at) => recorders.has(at)), ...others].indexOf(name);
     },
   };
 }

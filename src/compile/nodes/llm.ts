@@ -20,15 +20,19 @@ import { nodeContext, stepsOfBranch, stepsOfTurn } from "./node-context.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 
-export interface LlmNodeParts {
-  readonly plan: LlmNode;
+/** What a node asks a model with. */
+export interface Asker {
   readonly thinker: Thinker;
   readonly prompt: Template | null;
+}
+
+export interface LlmNodeParts extends Asker {
+  readonly plan: LlmNode;
   readonly outputSchema: SchemaCheck | null;
 }
 
 /** One reasoning step: its output is what the model said, the tools it asks for, and the value its schema describes. */
-export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWork } {
+export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: NodeWork } {
   return {
     async work(at) {
       const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
@@ -43,7 +47,7 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWor
       );
       return next(parts, at, await makeStep(step));
     },
-    async atLimit(at): Promise<AttemptEnd> {
+    async lastAnswer(at): Promise<AttemptEnd> {
       const step = await stepToMake(parts, at, parts.plan.mode);
       const { spec } = at.run.parts.definition;
       const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
@@ -54,7 +58,7 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; atLimit: NodeWor
 
 /** A step of a node, for a thinker of its own or the agent's. */
 async function stepToMake(
-  parts: Pick<LlmNodeParts, "thinker" | "prompt">,
+  parts: Asker,
   at: NodeAt,
   mode: StepToMake["mode"],
   offered: readonly ModelTool[] = parts.thinker.modelTools,

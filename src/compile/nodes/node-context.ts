@@ -22,6 +22,10 @@ export function nodeContext(
     readonly thinker: Thinker;
     readonly model: AgentModel;
     readonly prompt: string;
+    /** Whose context it is, where that is another node's. */
+    readonly node?: string;
+    /** A step that is not in the state yet. */
+    readonly openStep?: StepRecord;
     readonly note: string;
   },
 ): BaseMessage[] {
@@ -29,12 +33,13 @@ export function nodeContext(
   const toolForm = toolFormOf(call.model);
   const attempt = state.attempt_number ?? 0;
   const { steps } = stepsOfTurn(at);
+  const behind = stepsOfBranch(at);
   return buildWorkflowContext({
     opening: call.thinker.opening(toolForm),
     conversation: state.messages,
-    node: run.node,
+    node: call.node ?? run.node,
     prompt: call.prompt,
-    steps: stepsOfBranch(at),
+    steps: call.openStep === undefined ? behind : [...behind, call.openStep],
     earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
     failedAttempts: state.turn?.failed_attempts ?? [],
     toolForm,

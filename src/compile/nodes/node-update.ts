@@ -1,7 +1,7 @@
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
-import { tierPatch } from "../../state/tier-patch.ts";
+import { patchedKeys, tierPatch, type TierPatch } from "../../state/tier-patch.ts";
 import type { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
@@ -37,13 +37,24 @@ export function refusedWrite(
 }
 
 /** What changed of the tiers, so that branches beside can change other keys. */
-export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): GraphUpdate {
-  const patches = (["execution", "attempt"] as const).map((tier) => {
-    const patch = tier in update ? tierPatch(state[tier], update[tier]) : null;
-    return [tier, patch] as const;
-  });
-  const changes = Object.fromEntries(patches.filter(([, patch]) => patch !== null));
-  return changes;
+export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): TierPatches {
+  const [execution, attempt] = (["execution", "attempt"] as const).map((tier) =>
+    tier in update ? tierPatch(state[tier], update[tier]) : null,
+  );
+  return { ...(execution && { execution }), ...(attempt && { attempt }) };
+}
+
+export interface TierPatches {
+  readonly execution?: TierPatch;
+  readonly attempt?: TierPatch;
+}
+
+/** Like `execution.sum`. */
+export function changedKeys({ execution, attempt }: TierPatches): readonly string[] {
+  return [
+    ...patchedKeys(execution ?? null).map((key) => `execution.${key}`),
+    ...patchedKeys(attempt ?? null).map((key) => `attempt.${key}`),
+  ];
 }
 
 /** The update without its whole tiers, and with the record of calls that nobody runs. */

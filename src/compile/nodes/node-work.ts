@@ -14,6 +14,8 @@ export interface NodeAt {
   readonly values: ExpressionValues;
   /** `step_index` of the record that this run of the node makes, if it makes one. */
   readonly stepIndex: number;
+  /** Calls that nodes which run before this one in the same superstep are about to make. */
+  readonly callsBeside: number;
   /** Whether other branches are under way. */
   readonly isParallel: boolean;
   /** Whether an edge of the node asks for this field of its output, and so takes care of it. */

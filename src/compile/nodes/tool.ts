@@ -13,32 +13,43 @@ import { closeStep, toolMessage } from "../loop/close-step.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
 import type { ToolNode } from "../plan/plan-node.ts";
+import type { Asker } from "./llm.ts";
+import { nodeContext } from "./node-context.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { promptText } from "./prompt-text.ts";
 
 export interface ToolNodeParts {
   readonly plan: ToolNode;
   readonly args: TemplateValue | null;
+  /** What an llm node, by its name, asks with. */
+  readonly askedBy: (node: string) => Asker;
 }
 
 /** Runs one tool that the definition names, or the calls that the last llm node of the branch asked for. */
-export function toolNode({ plan, args }: ToolNodeParts): NodeWork {
-  return plan.tool === null ? runAsked(plan) : runNamed(plan, plan.tool, args);
+export function toolNode({ plan, args, askedBy }: ToolNodeParts): NodeWork {
+  return plan.tool === null ? runAsked(plan, askedBy) : runNamed(plan, plan.tool, args);
 }
 
-function runAsked(plan: ToolNode): NodeWork {
+function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
   return async (at) => {
     const { state, run, branch } = at;
     const asked = branch.open.flatMap((step) => step.tool_predictions);
-    const calls = approveCalls(asked, state, run);
+    const calls = approveCalls(asked, callsBefore(at), run);
     const underWay = withCalls(branch.open, calls);
     run.begun.push(...underWay);
     const ran = await runCalls(plan, at, calls);
     const ended = new Map(ran.results.map((result) => [result.id, result]));
     const steps: StepRecord[] = [];
+    const read = async (openStep: StepRecord, note: string) => {
+      const { thinker, prompt } = askedBy(openStep.node);
+      const model = await thinker.model(run.context);
+      const asker = { node: openStep.node, prompt: promptText(prompt, at.values) };
+      return { model, messages: nodeContext(at, { thinker, model, ...asker, openStep, note }) };
+    };
     for (const open of underWay) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
       const closed = closeStep(open, { results, concurrent: ran.concurrent });
-      steps.push(closed.mode === "deep" ? await reflectOn(closed, state, run) : closed);
+      steps.push(closed.mode === "deep" ? await reflectOn(closed, run, read) : closed);
     }
     for (const step of steps) run.emit({ type: "step", step });
     const results = ran.results.map(shownResult);
@@ -66,7 +77,7 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
       args: isRecord(rendered) ? rendered : {},
       reason: "",
     };
-    const [call = asked] = approveCalls([asked], state, run);
+    const [call = asked] = approveCalls([asked], callsBefore(at), run);
     const current = stepOf(at, call);
     run.begun.push(current);
     run.emit({ type: "tool_call", step_index: current.step_index, call });
@@ -103,6 +114,11 @@ function withCalls(
   });
 }
 
+/** Calls of the turn that come before those of this node, also of nodes beside it. */
+function callsBefore({ state, callsBeside }: NodeAt): number {
+  return callsSoFar(state) + callsBeside;
+}
+
 async function runCalls(
   plan: ToolNode,
   at: NodeAt,
@@ -120,7 +136,7 @@ async function runCalls(
   return runToolCalls({
     ...callRules(parts),
     calls,
-    callsSoFar: callsSoFar(state),
+    callsSoFar: callsBefore(at),
     concurrency: plan.concurrency,
     state: { execution: state.execution, attempt: state.attempt },
     env: {

@@ -15,8 +15,9 @@ import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
 import type { Flow } from "./flow.ts";
-import { refusedWrite, tiers, withDropped, written } from "./node-update.ts";
+import { changedKeys, refusedWrite, tiers, withDropped, written } from "./node-update.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { refuseConflicts } from "./refuse-conflicts.ts";
 import { valuesOf, type ExpressionValues } from "./values.ts";
 
 /** A node of a workflow, ready to become one of LangGraph's. */
@@ -38,6 +39,8 @@ export interface WorkflowShape {
   readonly flow: Flow;
   readonly maxVisits: number;
   readonly nodes: ReadonlyMap<string, PlanNode>;
+  /** Where each node stands in the definition, from 0. */
+  readonly places: ReadonlyMap<string, number>;
 }
 
 /** The end of an attempt without further nodes, its judgement and the end of the turn. */
@@ -57,6 +60,7 @@ export function workflowNode(node: WorkflowNode, shape: WorkflowShape): NodeBody
     const [first, ...others] = state.branches.filter(({ at }) => at === name);
     if (first === undefined || isAttemptOver(state)) return idle;
     if (shape.flow.mustWait(name, state.branches)) return idle;
+    refuseConflicts(state.branches);
     const arrived = [first, ...others] as const;
     const branch = joinBranches(arrived);
     const at: NodeAt = {
@@ -65,6 +69,7 @@ export function workflowNode(node: WorkflowNode, shape: WorkflowShape): NodeBody
       branch,
       values: valuesOf(state, branch),
       stepIndex: nextStepIndex(state) + shape.flow.recordPlace(name, state.branches),
+      callsBeside: callsOf(shape.flow.runBefore(name, state.branches), state.branches, shape),
       isParallel: state.branches.length > arrived.length,
       asks: (field) => asked.has(field),
     };
@@ -91,7 +96,23 @@ function isAttemptOver({ status = "CREATED", turn }: GraphState): boolean {
 function nextStepIndex({ steps, branches, turn_number = 0, attempt_number = 0 }: GraphState) {
   const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
   const underWay = branches.flatMap(({ open }) => open.map(({ step_index }) => step_index));
-  return Math.max(turn.steps.at(-1)?.step_index ?? -1, ...underWay) + 1;
+  return Math.max(turn.lastIndex, ...underWay) + 1;
+}
+
+/** Tool calls that nodes are about to make. */
+function callsOf(
+  names: readonly string[],
+  branches: readonly Branch[],
+  { nodes }: WorkflowShape,
+): number {
+  const counts = names.map((name) => {
+    const node = nodes.get(name);
+    if (node?.type !== "tool") return 0;
+    if (node.tool !== null) return 1;
+    const open = branches.filter(({ at }) => at === name).flatMap((branch) => branch.open);
+    return open.reduce((sum, step) => sum + step.tool_predictions.length, 0);
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function fieldsAskedFor({ plan, edges }: WorkflowNode): ReadonlySet<string> {
@@ -133,7 +154,7 @@ function goOn(
   const refused = refusedWrite(plan, update, run);
   if (refused !== null) {
     const end = { end: noAnswer(refused), ...(done.update && { update: done.update }) };
-    return endAttempt(end, { at, arrived, visits });
+    return endAttempt(end, { at: { ...at, branch: carried }, arrived, visits });
   }
   const after: GraphState = {
     ...state,
@@ -143,6 +164,7 @@ function goOn(
     steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
     usage: addUsage(addUsage(state.usage, run.spent()), update.usage ?? {}),
   };
+  const changed = tiers(state, update);
   const leave = arrived.map(({ id }) => id);
   const nodes = { [plan.name]: deepFreeze(done.output) };
   const ways = done.again
@@ -150,24 +172,26 @@ function goOn(
     : route(node, valuesOf(after, carried, "EXECUTING"));
   if ("failure" in ways) {
     const closed = dropCalls(carried.open, run, "the turn failed before");
-    const left = { ...withDropped(update, closed), ...tiers(state, update), nodes };
+    const left = { ...withDropped(update, closed), ...changed, nodes };
     return failedTurn(state, ways.failure, { ...left, branches: { leave, enter: [] } });
   }
   const targets = ways.to;
   const taker = takerOfCalls(targets, shape);
   const leftOver = taker === null ? carried.open : [];
   const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
+  const wrote = changedKeys(changed);
   const since = run.parts.clock.now().toISOString();
   const enter = targets.map((target): Branch => {
     return {
-      // A node runs once in a superstep.
-      id: `${run.superstep}:${plan.name}>${target}`,
+      id: branchId(run.superstep, plan.name, target, shape),
+      superstep: run.superstep,
       at: target,
       from: plan.name,
       since,
       last: carried.last,
       steps: carried.steps,
       open: target === taker ? carried.open : [],
+      wrote,
       visits: visited(visits, shape.nodes.get(target)),
     };
   });
@@ -175,7 +199,7 @@ function goOn(
   return {
     update: {
       ...withDropped(update, dropped),
-      ...tiers(state, update),
+      ...changed,
       nodes,
       ...(!isParallel && { status: statusAfter(state, enter, shape, run) }),
       branches: { leave, enter },
@@ -185,6 +209,14 @@ function goOn(
       .triggered(plan.name, targets, state.branches)
       .map((target) => (target === endOfWorkflow ? "reflect" : target)),
   };
+}
+
+/**
+ * Unique in the thread, since a node runs once in a superstep; and what every provider takes as the id of a call, which
+ * it becomes where a named tool runs next.
+ */
+function branchId(superstep: number, from: string, to: string, { places }: WorkflowShape): string {
+  return `branch-${superstep}-${places.get(from) ?? 0}-${places.get(to) ?? "end"}`;
 }
 
 /** Where the branch goes; or why nowhere, which must not cost the work that the node has done. */

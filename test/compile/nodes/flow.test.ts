@@ -40,6 +40,8 @@ function at(name: string): Branch {
     steps: [],
     open: [],
     visits: {},
+    wrote: [],
+    superstep: 0,
   };
 }
 

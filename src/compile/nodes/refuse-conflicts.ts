@@ -1,0 +1,11 @@
+import { conflictOf, type Branch } from "../../state/branch.ts";
+import { TierConflictError } from "../errors.ts";
+
+/**
+ * Tools of branches beside each other may have changed the same key, and one change is lost: that must not go unseen.
+ * @throws TierConflictError
+ */
+export function refuseConflicts(branches: readonly Branch[]): void {
+  const conflict = branches.length > 1 ? conflictOf(branches) : null;
+  if (conflict !== null) throw new TierConflictError(conflict.key, conflict.nodes);
+}
