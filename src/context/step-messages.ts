@@ -5,15 +5,24 @@ import { emptyReplyFeedback } from "./prompts.ts";
 /** How a model calls tools: through the provider's own messages, or in text (`Action:` / `Observation:`). */
 export type ToolForm = "native" | "text";
 
+/** How steps are told: as the model calls tools, or as a report to one that may call none. */
+export type StepForm = ToolForm | "report";
+
 /**
  * A finished step as a model reads it: what it said and asked for, then the whole results. A call and its result are
  * never separated. A step that finished gives nothing: its answer is judged first.
  */
-export function stepMessages(step: StepRecord, form: ToolForm): readonly BaseMessage[] {
+export function stepMessages(step: StepRecord, form: StepForm): readonly BaseMessage[] {
   if (step.next_action === "finish") return [];
   if (step.tool_predictions.length === 0) return unansweredMessages(step);
-  return form === "native" ? nativeMessages(step) : textMessages(step);
+  return withCalls[form](step);
 }
+
+const withCalls: Readonly<Record<StepForm, (step: StepRecord) => readonly BaseMessage[]>> = {
+  native: nativeMessages,
+  text: textMessages,
+  report: reportMessages,
+};
 
 function nativeMessages(step: StepRecord): readonly BaseMessage[] {
   return [
@@ -42,6 +51,15 @@ function textMessages(step: StepRecord): readonly BaseMessage[] {
     new AIMessage(`Thought: ${step.thought}\n${actions.join("\n")}`),
     new HumanMessage(observations.join("\n")),
   ];
+}
+
+/** Providers refuse the messages of tool calls in a request that offers no tools. The offline model reads this form. */
+function reportMessages(step: StepRecord): readonly BaseMessage[] {
+  const gave = step.tool_results.map(
+    (result) => `- ${result.name}(${JSON.stringify(result.args)}): ${resultText(result)}`,
+  );
+  const report = new HumanMessage(`What the tools gave:\n${gave.join("\n")}`);
+  return step.thought === "" ? [report] : [new AIMessage(step.thought), report];
 }
 
 function unansweredMessages(step: StepRecord): readonly BaseMessage[] {

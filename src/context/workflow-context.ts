@@ -4,7 +4,7 @@ import { canonicalJson } from "../state/canonical-json.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { feedback, spoken } from "./reasoning-context.ts";
-import { stepMessages, type ToolForm } from "./step-messages.ts";
+import { stepMessages, type StepForm } from "./step-messages.ts";
 
 export interface WorkflowContextOptions {
   /** What every call of the node begins with. */
@@ -20,7 +20,7 @@ export interface WorkflowContextOptions {
   /** The records of earlier attempts of this turn. */
   readonly earlier: readonly StepRecord[];
   readonly failedAttempts: readonly FailedAttempt[];
-  readonly toolForm: ToolForm;
+  readonly toolForm: StepForm;
   /** Said last, as the user. */
   readonly note?: string;
 }
@@ -79,19 +79,20 @@ function isSameAnswer(said: string, answer: string | null): boolean {
 }
 
 /** A record never changes, so that its messages are made once however often it is read. */
-const known: Readonly<Record<ToolForm, WeakMap<StepRecord, readonly BaseMessage[]>>> = {
+const known: Readonly<Record<StepForm, WeakMap<StepRecord, readonly BaseMessage[]>>> = {
   native: new WeakMap(),
   text: new WeakMap(),
+  report: new WeakMap(),
 };
 
-function shown(step: StepRecord, form: ToolForm): readonly BaseMessage[] {
+function shown(step: StepRecord, form: StepForm): readonly BaseMessage[] {
   const messages = known[form].get(step) ?? messagesOf(step, form);
   known[form].set(step, messages);
   return messages;
 }
 
 /** In a workflow an answer is for the nodes that follow. */
-function messagesOf(step: StepRecord, form: ToolForm): readonly BaseMessage[] {
+function messagesOf(step: StepRecord, form: StepForm): readonly BaseMessage[] {
   if (step.next_action !== "finish") return stepMessages(step, form);
   return step.thought === "" ? [] : [new AIMessage(step.thought)];
 }

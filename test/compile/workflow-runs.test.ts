@@ -239,7 +239,11 @@ describe("a workflow run", () => {
       { name: "echo", outcome: "error", error: "Not run: the workflow went on to tell." },
     ]);
     const read = model.requests[1]?.messages ?? [];
-    expect(read.map(({ type }) => type)).toEqual(["human", "ai", "tool", "human"]);
+    expect(read.map(({ type, text }) => `${type}: ${text}`)).toEqual([
+      "human: go",
+      'human: What the tools gave:\n- echo({"text":"x"}): error: Not run: the workflow went on to tell.',
+      "human: Tell",
+    ]);
   });
 
   it("stops the branches beside one that fails", async () => {

@@ -42,7 +42,7 @@ export function nodeContext(
     steps: call.openStep === undefined ? behind : [...behind, call.openStep],
     earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
     failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm,
+    toolForm: call.thinker.modelTools.length === 0 ? "report" : toolForm,
     note: call.note,
   });
 }

@@ -1,6 +1,7 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { outcome, type Outcome } from "./outcome.ts";
 import type { Schema } from "./property-kind.ts";
+import { readToolReport } from "./tool-report.ts";
 
 /** What the last words of the conversation ask for. */
 export type Wish =
@@ -60,6 +61,14 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
         system.push(text);
         break;
       case "human": {
+        const reported = readToolReport(text);
+        if (reported.length > 0) {
+          callCount += reported.length;
+          for (const call of reported) made.add(callKey(call.name, call.args));
+          outcomes.push(...reported);
+          isAnswered = false;
+          break;
+        }
         wish = wishOf(text);
         instruction = wish === "act" ? "" : text;
         if (wish !== "act" && request !== "") break;
