@@ -1,14 +1,13 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { answerSchema } from "../../state/answer-schema.ts";
 import { readCallAnswer, type CallDecisions } from "../../state/call-answer.ts";
-import type { GraphState } from "../../state/channels.ts";
 import { problem, type Decision, type Read } from "../../state/decision.ts";
 import type { ProposedCall } from "../../state/human-request.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
-import { turnSteps } from "../../state/turn.ts";
-import { admitCall, type CallRules } from "../../tools/admit-call.ts";
+import { admitCall } from "../../tools/admit-call.ts";
 import { askPerson } from "./ask-person.ts";
+import { callRules } from "./call-rules.ts";
 import type { NodeRun } from "./node-body.ts";
 import type { LoopParts } from "./parts.ts";
 
@@ -49,19 +48,6 @@ function callsToApprove(calls: Calls, before: number, parts: LoopParts): readonl
     const { tool } = admitCall(call, before + index, rules);
     return tool?.input.check(args).ok === true ? [{ id, name, args, reason }] : [];
   });
-}
-
-/** What the definition lets the agent call. */
-export function callRules({ definition, tools }: LoopParts): CallRules {
-  const { allowed_tools: allowed, max_calls_per_turn: maxCalls } =
-    definition.spec.guardrail_config.tool_rails;
-  return { tools, allowed, maxCalls };
-}
-
-/** Calls of the turn that have ended. */
-export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: GraphState): number {
-  const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
-  return turn.toolCalls;
 }
 
 /** An answer whose arguments the tools take. */

@@ -1,6 +1,7 @@
 import { transition } from "../../state/lifecycle.ts";
 import { NoStepError } from "../errors.ts";
-import { approveCalls, callsSoFar, editedMessages } from "./approval.ts";
+import { approveCalls, editedMessages } from "./approval.ts";
+import { callsSoFar } from "./call-rules.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Asks a person to approve the calls of the step under way. */

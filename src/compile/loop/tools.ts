@@ -2,7 +2,7 @@ import { transition } from "../../state/lifecycle.ts";
 import { runToolCalls } from "../../tools/run-tool-calls.ts";
 import { NoStepError } from "../errors.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { callRules, callsSoFar } from "./approval.ts";
+import { callEnv, callRules, callsSoFar } from "./call-rules.ts";
 import { closeStep, toolMessage } from "./close-step.ts";
 import { contextOf } from "./context-of.ts";
 import type { NodeBody } from "./node-body.ts";
@@ -19,12 +19,7 @@ export const tools: NodeBody = async (state, run) => {
     calls: current.tool_predictions,
     callsSoFar: callsSoFar(state),
     state: { execution: state.execution, attempt: state.attempt },
-    env: {
-      signal: run.signal,
-      clock: parts.clock,
-      executionSchema: parts.definition.behaviour.executionSchema,
-      attemptSchema: parts.definition.behaviour.attemptSchema,
-    },
+    env: callEnv(run),
     onResult: (result) => {
       run.ended.push(result);
       run.emit({ type: "tool_result", step_index: current.step_index, result });

@@ -8,7 +8,8 @@ import type {
 } from "../../state/step-record.ts";
 import { noUsage } from "../../state/usage.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
-import { approveCalls, callRules, callsSoFar, editedMessages } from "../loop/approval.ts";
+import { approveCalls, editedMessages } from "../loop/approval.ts";
+import { callEnv, callRules, callsSoFar } from "../loop/call-rules.ts";
 import { closeStep, toolMessage } from "../loop/close-step.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
@@ -139,12 +140,7 @@ async function runCalls(
     callsSoFar: callsBefore(at),
     concurrency: plan.concurrency,
     state: { execution: state.execution, attempt: state.attempt },
-    env: {
-      signal: run.signal,
-      clock: parts.clock,
-      executionSchema: parts.definition.behaviour.executionSchema,
-      attemptSchema: parts.definition.behaviour.attemptSchema,
-    },
+    env: callEnv(run),
     onResult: (result) => {
       run.ended.push(result);
       const step_index = stepIndex ?? stepOfCall.get(result.id) ?? at.stepIndex;
