@@ -61,7 +61,11 @@ describe("graphProblems", () => {
     ]);
     const channels = Object.keys(stateSchema({ input: {}, output: {} }).shape);
     expect([...reservedNames].toSorted()).toEqual(
-      ["initialize", "plan", "reflect", "finalize", ...channels].toSorted(),
+      [
+        ...["initialize", "plan", "reflect", "finalize"],
+        ...channels,
+        ...Object.getOwnPropertyNames(Object.prototype),
+      ].toSorted(),
     );
   });
 
@@ -110,12 +114,15 @@ describe("graphProblems", () => {
     ]);
   });
 
-  it("takes names that prototypes have", () => {
+  it("refuses names that every object has, which LangGraph takes for its own", () => {
     const edges = [
       { from: "constructor", to: "toString" },
       { from: "toString", to: "END" },
     ];
-    expect(problemsOf(["constructor", "toString"], edges)).toEqual([]);
+    expect(problemsOf(["constructor", "toString"], edges)).toEqual([
+      'workflow_graph.nodes[0].name: "constructor" is taken by the framework; choose another name',
+      'workflow_graph.nodes[1].name: "toString" is taken by the framework; choose another name',
+    ]);
   });
 
   it("takes 1,000 nodes and no more", () => {
