@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import {
+  compileAgent,
+  createRuntime,
+  defineAgent,
+  defineTool,
+  executeAgent,
+} from "../../src/index.ts";
 import { repliesByPrompt } from "../helpers/prompt-replies.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 
@@ -168,5 +174,20 @@ describe("a workflow", () => {
           'No edge leads on from node "only": nodes.only.result is "echo x". None of its conditions holds: \'nodes.only.result == "y"\'. Add an edge without a condition as the default.',
       },
     ]);
+  });
+
+  it("is not compiled with a model that no provider has", async () => {
+    const agent = defineAgent({
+      name: "modelled",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [{ name: "ask", type: "llm", config: { model: "opnai:gpt-4o-mini" } }],
+        edges: [{ from: "ask", to: "END" }],
+      },
+    });
+    const runtime = await createRuntime({ checkpointer: false, env: {} });
+    await expect(compileAgent(agent, runtime)).rejects.toThrow(
+      'Unknown model "opnai:gpt-4o-mini": expected provider:model with one of the providers openai, anthropic, google, mistral, groq, ollama, offline. Did you mean "openai:gpt-4o-mini"?',
+    );
   });
 });
