@@ -62,7 +62,10 @@ describe("graphProblems", () => {
     const channels = Object.keys(stateSchema({ input: {}, output: {} }).shape);
     expect([...reservedNames].toSorted()).toEqual(
       [
-        ...["initialize", "plan", "reflect", "finalize"],
+        "initialize",
+        "plan",
+        "reflect",
+        "finalize",
         ...channels,
         ...Object.getOwnPropertyNames(Object.prototype),
       ].toSorted(),
