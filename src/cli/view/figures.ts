@@ -16,7 +16,8 @@ export function count(number: number, noun: string): string {
 export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): string {
   const { usage } = of;
   return [
-    count(of.steps, "step"),
+    // Steps of agents within are their own; none of one's own is no figure worth saying.
+    ...(of.steps > 0 ? [count(of.steps, "step")] : []),
     count(usage.tool_calls, "tool call"),
     `${count(usage.tokens_in, "token")} in, ${usage.tokens_out.toLocaleString("en")} out`,
     ...(usage.cost_usd > 0 ? [dollars(usage.cost_usd)] : []),
