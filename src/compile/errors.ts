@@ -91,8 +91,8 @@ export class NoRouteError extends StratagraphError {
     readonly conditions: readonly string[],
     readonly seen: Readonly<Record<string, unknown>>,
   ) {
-    const values = Object.entries(seen).map(([path, value]) => `${path} is ${shortJson(value)}`);
-    const why = values.length === 0 ? "" : `: ${values.join(", ")}`;
+    const values = saidOf(seen);
+    const why = values === "" ? "" : `: ${values}`;
     const tried = conditions.map((condition) => `'${condition}'`).join(", ");
     super(
       `No edge leads on from node "${node}"${why}. None of its conditions holds: ${tried}. Add an edge without a condition as the default.`,
@@ -146,9 +146,9 @@ export class RouterChoiceError extends StratagraphError {
 
   constructor(facts: Pick<RouterChoiceError, "node" | "choices" | "rules" | "seen" | "answers">) {
     const { node, choices, rules, seen, answers } = facts;
-    const values = Object.entries(seen).map(([path, value]) => `${path} is ${shortJson(value)}`);
+    const values = saidOf(seen);
     const tried = rules.map((rule) => `'${rule}'`).join(", ");
-    const why = values.length === 0 ? "" : `, where ${values.join(", ")}`;
+    const why = values === "" ? "" : `, where ${values}`;
     const said = answers.map((answer) => shortJson(answer)).join(", then ");
     super(
       `Router "${node}" chose none of ${choices.map((one) => `"${one}"`).join(", ")}.` +
@@ -162,6 +162,12 @@ export class RouterChoiceError extends StratagraphError {
     this.seen = seen;
     this.answers = answers;
   }
+}
+
+function saidOf(seen: Readonly<Record<string, unknown>>): string {
+  return Object.entries(seen)
+    .map(([path, value]) => `${path} is ${shortJson(value)}`)
+    .join(", ");
 }
 
 function shortJson(value: unknown): string {

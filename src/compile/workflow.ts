@@ -61,17 +61,38 @@ export function compileWorkflow(
     attempts: workflowAttempts(spec, plan, { shape, scope, ...env }),
     nodes: (services) => {
       const { before, after } = turnNodes({ first: plan.entry });
-      const own = plan.nodes.map((node) => graphNode(node, { shape, scope, services, plan }));
+      const making = { shape, scope, services, plan, ...shared(spec, plan, services, scope) };
+      const own = plan.nodes.map((node) => graphNode(node, making));
       return [...before, ...own, ...after];
     },
   };
 }
 
-interface Making {
+interface Making extends ReturnType<typeof shared> {
   readonly shape: WorkflowShape;
   readonly scope: Scope;
   readonly services: WorkflowServices;
   readonly plan: WorkflowPlan;
+}
+
+/** What is made once for all nodes. */
+function shared(spec: AgentSpec, plan: WorkflowPlan, services: WorkflowServices, scope: Scope) {
+  const { thinker, thinkers } = services;
+  const llms = plan.nodes.filter((node) => node.type === "llm");
+  const asksPeople = plan.nodes.some((node) => node.type === "human" && node.kind !== "input");
+  const agent: Asker = { thinker, prompt: null };
+  return {
+    /** What llm nodes ask with, by name; also when a tool node looks back at their calls. */
+    askers: new Map(
+      llms.map(({ name, prompt }): [string, Asker] => {
+        return [name, { thinker: thinkers.get(name) ?? thinker, prompt: template(prompt, scope) }];
+      }),
+    ),
+    agent,
+    /** A workflow that asks models anyway answers from what is known, unless a person is to see answers first. */
+    answersAtLimit: llms.length > 0 && !asksPeople,
+    lastAnswer: lastAnswerOf(agent, spec.execution_config.mode),
+  };
 }
 
 function graphNode(plan: PlanNode, making: Making): GraphNode {
@@ -100,13 +121,12 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
     case "llm":
       return llmNode({
         plan,
-        ...asker(plan, making),
+        ...(making.askers.get(plan.name) ?? making.agent),
         outputSchema: plan.outputSchema === null ? null : checkFromJsonSchema(plan.outputSchema),
       });
     case "tool": {
       const args = plan.tool === null ? null : templateValue(plan.args, scope);
-      const askers = new Map(making.plan.nodes.map((node) => [node.name, node]));
-      const askedBy = (name: string) => asker(askers.get(name), making);
+      const askedBy = (name: string) => making.askers.get(name) ?? making.agent;
       return { work: toolNode({ plan, args, askedBy }) };
     }
     case "router": {
@@ -131,26 +151,10 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
   }
 }
 
-/** What an llm node asks with, also when a tool node looks back at its calls. */
-function asker(node: PlanNode | undefined, { services, scope }: Making): Asker {
-  return {
-    thinker: services.thinkers.get(node?.name ?? "") ?? services.thinker,
-    prompt: node?.type === "llm" ? template(node.prompt, scope) : null,
-  };
-}
-
-/**
- * A workflow that asks models anyway answers from what is known, unless a person is to see answers first; any other
- * says that it went round too often.
- */
-function limitOf(
-  node: PlanNode,
-  { plan, services }: Making,
-  lastAnswer = lastAnswerOf(services.thinker),
-): NodeWork {
-  const asksModels = plan.nodes.some(({ type }) => type === "llm");
-  const asksPeople = plan.nodes.some((one) => one.type === "human" && one.kind !== "input");
-  if (asksModels && !asksPeople) return lastAnswer;
+/** What a node does instead when it has run as often as it may. */
+function limitOf(node: PlanNode, making: Making, lastAnswer = making.lastAnswer): NodeWork {
+  if (making.answersAtLimit) return lastAnswer;
+  const { plan } = making;
   const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
   return () => ({ end: noAnswer(problem) });
 }

@@ -31,8 +31,8 @@ export function tierPatch(before: unknown, after: unknown): TierPatch | null {
 }
 
 /** The keys that a patch changes. */
-export function patchedKeys(patch: TierPatch | null): readonly string[] {
-  return patch === null ? [] : [...Object.keys(patch[mark].set), ...patch[mark].remove];
+export function patchedKeys(patch: TierPatch | undefined): readonly string[] {
+  return patch === undefined ? [] : [...Object.keys(patch[mark].set), ...patch[mark].remove];
 }
 
 /** The channel's reducer: the patched tier, or whatever else was written. */

@@ -6,6 +6,7 @@ import { parseTextForm } from "../../models/text-form.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import { blankStep } from "./blank-step.ts";
 import type { NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
@@ -137,21 +138,18 @@ function currentStep(
   made: { timestamp: string; reply: ModelReply; read: ReadReply; usage: Usage },
 ): CurrentStep {
   return {
-    turn_number: step.turnNumber,
-    attempt_number: step.attemptNumber,
-    step_index: step.stepIndex,
-    node: step.run.node,
-    timestamp: made.timestamp,
+    ...blankStep({
+      turn_number: step.turnNumber,
+      attempt_number: step.attemptNumber,
+      step_index: step.stepIndex,
+      node: step.run.node,
+      timestamp: made.timestamp,
+      approach: step.approach,
+    }),
     mode: step.mode,
     thought: made.read.thought,
-    planning: "",
-    reflection: "",
-    approach: step.approach,
     next_action: made.read.nextAction,
     tool_predictions: made.read.predictions,
-    synthesis: "",
-    progress: "",
-    hypothesis: null,
     problem: made.read.problem,
     usage: made.usage,
     model: made.reply.model,

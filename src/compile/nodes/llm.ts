@@ -1,9 +1,8 @@
-import type { ModelTool } from "../../models/agent-model.ts";
 import { readAnswer } from "../../context/answer-form.ts";
 import { attemptFeedback } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { Template } from "../../expression/template.ts";
-import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
+import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import {
   answerFromWhatIsKnown,
@@ -17,7 +16,7 @@ import {
 import type { Thinker } from "../loop/parts.ts";
 import type { LlmNode } from "../plan/plan-node.ts";
 import { nodeContext, stepsOfBranch, stepsOfTurn } from "./node-context.ts";
-import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 
 /** What a node asks a model with. */
@@ -47,22 +46,12 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: Node
       );
       return next(parts, at, await makeStep(step));
     },
-    async lastAnswer(at): Promise<AttemptEnd> {
-      const step = await stepToMake(parts, at, parts.plan.mode);
-      const { spec } = at.run.parts.definition;
-      const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
-      return { end: draft, update: { steps: [record] } };
-    },
+    lastAnswer: lastAnswerOf(parts, parts.plan.mode),
   };
 }
 
 /** A step of a node, for a thinker of its own or the agent's. */
-async function stepToMake(
-  parts: Asker,
-  at: NodeAt,
-  mode: StepToMake["mode"],
-  offered: readonly ModelTool[] = parts.thinker.modelTools,
-): Promise<StepToMake> {
+async function stepToMake(parts: Asker, at: NodeAt, mode: ExecutionMode): Promise<StepToMake> {
   const { state, run, branch } = at;
   const model = await parts.thinker.model(run.context);
   const steps = stepsOfBranch(at);
@@ -78,7 +67,7 @@ async function stepToMake(
     stepIndex: at.stepIndex,
     approach: state.turn?.approach ?? "",
     reflection: steps.at(-1)?.reflection ?? "",
-    offered,
+    offered: parts.thinker.modelTools,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
     messages: (note) => nodeContext(at, { thinker: parts.thinker, model, prompt, note }),
@@ -145,11 +134,10 @@ function refusedReason(parts: LlmNodeParts, own: readonly StepRecord[]): string 
   return `the output_schema of node "${parts.plan.name}" refused its answers, the last for: ${issues.join("; ")}`;
 }
 
-/** For nodes without a model of their own: the agent's answers from what is known. */
-export function lastAnswerOf(thinker: Thinker): NodeWork {
+/** What a node does that has run as often as it may: the best answer from what is known. */
+export function lastAnswerOf(asker: Asker, mode: ExecutionMode): NodeWork {
   return async (at) => {
-    const mode = at.run.parts.definition.spec.execution_config.mode;
-    const step = await stepToMake({ thinker, prompt: null }, at, mode, []);
+    const step = await stepToMake(asker, at, mode);
     const { spec } = at.run.parts.definition;
     const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
     return { end: draft, update: { steps: [record] } };

@@ -52,8 +52,8 @@ export interface TierPatches {
 /** Like `execution.sum`. */
 export function changedKeys({ execution, attempt }: TierPatches): readonly string[] {
   return [
-    ...patchedKeys(execution ?? null).map((key) => `execution.${key}`),
-    ...patchedKeys(attempt ?? null).map((key) => `attempt.${key}`),
+    ...patchedKeys(execution).map((key) => `execution.${key}`),
+    ...patchedKeys(attempt).map((key) => `attempt.${key}`),
   ];
 }
 

@@ -1,5 +1,4 @@
 import { routerAnswer, routerRequest, routerRetry } from "../../context/router-prompt.ts";
-import { valueAt } from "../../definition/value-at.ts";
 import type { Expression } from "../../expression/expression.ts";
 import type { Template } from "../../expression/template.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
@@ -9,10 +8,12 @@ import { RouterChoiceError } from "../errors.ts";
 import type { Thinker } from "../loop/parts.ts";
 import { withoutTools } from "../loop/reasoning.ts";
 import type { RouterNode } from "../plan/plan-node.ts";
+import { blankStepAt } from "./blank-step-at.ts";
 import { nodeContext } from "./node-context.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 import { readChoice, type ReadChoice } from "./read-choice.ts";
+import { valuesRead } from "./values.ts";
 
 export interface RouterNodeParts {
   readonly plan: RouterNode;
@@ -95,25 +96,11 @@ function decided(
 
 /** The step of one or two calls, as far as it came without a choice. */
 function stepOf(at: NodeAt, timestamp: string, asked: readonly [Asked, ...Asked[]]): CurrentStep {
-  const { state, run, stepIndex } = at;
   const [first] = asked;
   const { reply, read } = asked.at(-1) ?? first;
   return {
-    turn_number: state.turn_number ?? 0,
-    attempt_number: state.attempt_number ?? 0,
-    step_index: stepIndex,
-    node: run.node,
-    timestamp,
-    mode: "fast",
+    ...blankStepAt(at, timestamp),
     thought: read.ok ? read.reason : read.said,
-    planning: "",
-    reflection: "",
-    approach: state.turn?.approach ?? "",
-    next_action: "continue",
-    tool_predictions: [],
-    synthesis: "",
-    progress: "",
-    hypothesis: null,
     problem: asked.flatMap(({ read: one }) => (one.ok ? [] : [one.problem])).join("\n"),
     usage: asked.map(({ reply: { usage } }) => usage).reduce((sum, one) => addUsage(sum, one)),
     model: reply.model,
@@ -126,13 +113,15 @@ function noChoice(
   at: NodeAt,
   answers: readonly string[],
 ): RouterChoiceError {
-  const read = rules.flatMap(({ when }) => when.references);
   const from = plan.choices.length > 0 ? plan.choices.map(({ name }) => name) : rules;
   return new RouterChoiceError({
     node: plan.name,
     choices: [...new Set(from.map((one) => (typeof one === "string" ? one : one.choice)))],
     rules: rules.map(({ when }) => when.source),
-    seen: Object.fromEntries(read.map((path) => [path.join("."), valueAt(at.values, path)])),
+    seen: valuesRead(
+      rules.map(({ when }) => when),
+      at.values,
+    ),
     answers,
   });
 }

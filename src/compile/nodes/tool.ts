@@ -6,7 +6,6 @@ import type {
   ToolPrediction,
   ToolResult,
 } from "../../state/step-record.ts";
-import { noUsage } from "../../state/usage.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { approveCalls, editedMessages } from "../loop/approval.ts";
 import { callEnv, callRules, callsSoFar } from "../loop/call-rules.ts";
@@ -14,6 +13,7 @@ import { closeStep, toolMessage } from "../loop/close-step.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
 import type { ToolNode } from "../plan/plan-node.ts";
+import { blankStepAt } from "./blank-step-at.ts";
 import type { Asker } from "./llm.ts";
 import { nodeContext } from "./node-context.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
@@ -79,7 +79,12 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
       reason: "",
     };
     const [call = asked] = approveCalls([asked], callsBefore(at), run);
-    const current = stepOf(at, call);
+    // No model thought of it: the definition makes the call.
+    const current: CurrentStep = {
+      ...blankStepAt(at),
+      next_action: "use_tools",
+      tool_predictions: [call],
+    };
     run.begun.push(current);
     run.emit({ type: "tool_call", step_index: current.step_index, call });
     const ran = await runCalls(plan, at, [call], current.step_index);
@@ -168,32 +173,4 @@ function updateOf(
 
 function shownResult({ name, args, result, outcome, error }: ToolResult) {
   return { name, args, result, outcome, error };
-}
-
-/** The record of a call that the definition makes: no model thought of it. */
-function stepOf(
-  { state, run, stepIndex }: NodeAt,
-  call: CurrentStep["tool_predictions"][number],
-): CurrentStep {
-  return {
-    turn_number: state.turn_number ?? 0,
-    attempt_number: state.attempt_number ?? 0,
-    step_index: stepIndex,
-    node: run.node,
-    timestamp: run.parts.clock.now().toISOString(),
-    mode: "fast",
-    thought: "",
-    planning: "",
-    reflection: "",
-    approach: state.turn?.approach ?? "",
-    next_action: "use_tools",
-    tool_predictions: [call],
-    synthesis: "",
-    progress: "",
-    hypothesis: null,
-    problem: "",
-    usage: noUsage,
-    model: "",
-    fallback: null,
-  };
 }

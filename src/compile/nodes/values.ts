@@ -1,3 +1,5 @@
+import { valueAt } from "../../definition/value-at.ts";
+import type { Expression } from "../../expression/expression.ts";
 import type { Branch } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
@@ -27,6 +29,15 @@ export function valuesOf(
       return turnUsage(state);
     },
   };
+}
+
+/** What expressions have read, by path, for people who wonder why none of them holds. */
+export function valuesRead(
+  expressions: readonly Pick<Expression, "references">[],
+  values: ExpressionValues,
+): Readonly<Record<string, unknown>> {
+  const paths = expressions.flatMap(({ references }) => references);
+  return Object.fromEntries(paths.map((path) => [path.join("."), valueAt(values, path)]));
 }
 
 /** What the last llm node of the branch said. */

@@ -1,4 +1,3 @@
-import { valueAt } from "../../definition/value-at.ts";
 import type { Expression } from "../../expression/expression.ts";
 import { endOfWorkflow, joinBranches, type Branch } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -18,7 +17,7 @@ import type { Flow } from "./flow.ts";
 import { changedKeys, refusedWrite, tiers, withDropped, written } from "./node-update.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { refuseConflicts } from "./refuse-conflicts.ts";
-import { valuesOf, type ExpressionValues } from "./values.ts";
+import { valuesOf, valuesRead, type ExpressionValues } from "./values.ts";
 
 /** A node of a workflow, ready to become one of LangGraph's. */
 export interface WorkflowNode {
@@ -239,11 +238,10 @@ function takenEdge({ plan, edges }: WorkflowNode, values: ExpressionValues): Com
   );
   if (taken !== undefined) return taken;
   const conditions = edges.flatMap(({ condition }) => condition ?? []);
-  const read = conditions.flatMap(({ references }) => references);
   throw new NoRouteError(
     plan.name,
     conditions.map(({ source }) => source),
-    Object.fromEntries(read.map((path) => [path.join("."), valueAt(values, path)])),
+    valuesRead(conditions, values),
   );
 }
 
