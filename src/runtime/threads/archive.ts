@@ -1,0 +1,110 @@
+/** One page of a listing. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Pass it as `cursor` to get the next page; null after the last one. */
+  readonly next: string | null;
+}
+
+/** What is known of a checkpoint without loading its values. */
+export interface CheckpointSummary {
+  readonly threadId: string;
+  /** Empty for the thread itself; `node:task` for an agent inside of a node, joined by `|` where they are nested. */
+  readonly namespace: string;
+  readonly id: string;
+  /** The checkpoint that it was made from; null for the first one of a thread. */
+  readonly parentId: string | null;
+  /** LangGraph's number of the superstep that made it: -1 for a first input. */
+  readonly step: number | null;
+  /** What made it: `input`, `loop`, `update` or `fork`. */
+  readonly source: string | null;
+  /** The nodes that ran to make it. */
+  readonly nodes: readonly string[];
+  /** The channel `status`, where it is text. */
+  readonly status: string | null;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** That this checkpoint added to what is stored. */
+  readonly bytes: number;
+  /** Interrupts that are stored with it: of tasks that stopped here to ask somebody. */
+  readonly interrupts: number;
+  /** Errors that are stored with it: of tasks that were thrown out of here. */
+  readonly failures: number;
+  /** Hash of the definition it was made under; null where nobody said. */
+  readonly definitionHash: string | null;
+  /** SHA-256 (hex) over its content; null where it has none. */
+  readonly integrityHash?: string | null;
+}
+
+/** What is known of a thread without loading its values. */
+export interface ThreadSummary {
+  readonly threadId: string;
+  /** Of the thread itself, without those of agents inside of it. */
+  readonly checkpoints: number;
+  readonly lastId: string;
+  /** ISO 8601. */
+  readonly updatedAt: string;
+  readonly status: string | null;
+  readonly bytes: number;
+  readonly definitionHash: string | null;
+}
+
+/** A checkpoint that is not what was written. */
+export interface DamagedCheckpoint {
+  readonly namespace: string;
+  readonly checkpointId: string;
+  readonly reason: string;
+}
+
+export interface ThreadVerification {
+  /** Checkpoints that were read, damaged ones included. */
+  readonly checked: number;
+  readonly damaged: readonly DamagedCheckpoint[];
+}
+
+export interface PruneOptions {
+  readonly threadId: string;
+  /** `latest`: the last checkpoint alone; `turn_ends`: the last one of every turn; `all`: every one that is not older than `olderThan`. */
+  readonly keep: "latest" | "turn_ends" | "all";
+  /** Only checkpoints made before this are removed. Default: all that `keep` does not keep. */
+  readonly olderThan?: Date;
+}
+
+/** What was removed. */
+export interface PruneResult {
+  readonly checkpoints: number;
+  /** Elements of lists and entries of objects that no checkpoint refers to any more. */
+  readonly elements: number;
+  readonly bytes: number;
+}
+
+export interface ImportResult {
+  readonly threadId: string;
+  readonly checkpoints: number;
+}
+
+/** What a checkpointer offers beside LangGraph's interface. {@link PostgresCheckpointer} does. */
+export interface CheckpointArchive {
+  /** Newest first. */
+  listSummaries(of: {
+    threadId: string;
+    namespace?: string;
+    cursor?: string;
+    limit?: number;
+  }): Promise<Page<CheckpointSummary>>;
+  /** Most recently updated first. */
+  listThreads(of?: { cursor?: string; limit?: number }): Promise<Page<ThreadSummary>>;
+  /** Copies a checkpoint with its pending writes and those of its subgraphs to a new thread, under the same id. */
+  forkThread(of: { threadId: string; checkpointId: string; newThreadId: string }): Promise<void>;
+  verifyThread(threadId: string): Promise<ThreadVerification>;
+  prune(of: PruneOptions): Promise<PruneResult>;
+  /** Lines of JSON. */
+  exportThread(threadId: string): AsyncGenerator<string>;
+  importThread(
+    lines: AsyncIterable<string> | Iterable<string>,
+    options?: { threadId?: string },
+  ): Promise<ImportResult>;
+  /** Resolves when everything written to the thread so far is durable. */
+  settled(threadId: string): Promise<void>;
+  /** What was remembered under a hash. */
+  definitionOf(hash: string): Promise<unknown>;
+}
