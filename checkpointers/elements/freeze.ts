@@ -1,0 +1,86 @@
+import { types } from "node:util";
+import { messageClasses } from "./message-classes.ts";
+
+/** Objects that were found immutable with everything they lead to. */
+const immutable = new WeakSet<object>();
+
+const messagePrototypes = new Set<unknown>(
+  Object.values(messageClasses).map((messageClass) => messageClass.prototype),
+);
+
+/**
+ * Freezes plain objects, arrays and LangChain's messages in place, with everything they lead to, and says whether the
+ * value is immutable now, so that the same object is for ever the same value.
+ *
+ * All or nothing: where it is false, nothing was frozen. It is false for what may change in spite of a freeze (dates,
+ * maps, sets, byte arrays, errors, functions, proxies, properties with accessors, instances of other classes), and for
+ * what others still have to change:
+ *
+ * - messages without an id, to which LangGraph's message reducers assign one;
+ * - values that lead back to themselves: to write one as JSON, LangGraph's serializer cuts the circle in place.
+ */
+export function freezeElement(value: unknown): boolean {
+  if (isDeeplyFrozen(value)) return true;
+  const inspection = new Inspection(isChangeable);
+  if (!inspection.passes(value)) return false;
+  for (const object of inspection.seen) immutable.add(Object.freeze(object));
+  return true;
+}
+
+/** Whether the value is immutable with everything it leads to, be it a circle. Freezes nothing. */
+export function isDeeplyFrozen(value: unknown): boolean {
+  const inspection = new Inspection(Object.isFrozen, { circles: true });
+  if (!inspection.passes(value)) return false;
+  for (const object of inspection.seen) immutable.add(object);
+  return true;
+}
+
+/** Whether nobody objects to this one object being frozen. */
+function isChangeable(object: object): boolean {
+  return !isMessage(object) || (object as { id?: unknown }).id != null;
+}
+
+function isMessage(object: object): boolean {
+  return messagePrototypes.has(Object.getPrototypeOf(object));
+}
+
+/** One walk through a value: objects are seen once, however many ways lead to them. */
+class Inspection {
+  readonly seen = new Set<object>();
+  /** From the value down to the object at hand. */
+  readonly #path: object[] = [];
+  readonly #circles: boolean;
+
+  constructor(
+    readonly accepts: (object: object) => boolean,
+    options?: { circles: boolean },
+  ) {
+    this.#circles = options?.circles ?? false;
+  }
+
+  passes(value: unknown): boolean {
+    if (typeof value === "function") return false;
+    if (typeof value !== "object" || value === null || immutable.has(value)) return true;
+    if (this.seen.has(value)) return this.#circles || !this.#path.includes(value);
+    if (!hasOnlyOwnState(value) || !this.accepts(value)) return false;
+    this.seen.add(value);
+    this.#path.push(value);
+    for (const key of Reflect.ownKeys(value)) {
+      const property = Object.getOwnPropertyDescriptor(value, key);
+      if (property === undefined || !("value" in property) || !this.passes(property.value))
+        return false;
+    }
+    this.#path.pop();
+    return true;
+  }
+}
+
+/** Whether a freeze of the object leaves nothing about it that can change, but for what its properties lead to. */
+function hasOnlyOwnState(object: object): boolean {
+  if (types.isProxy(object)) return false;
+  const prototype: unknown = Object.getPrototypeOf(object);
+  if (prototype === Object.prototype) return true;
+  if (prototype === Array.prototype) return Array.isArray(object);
+  if (prototype === null) return !types.isModuleNamespaceObject(object);
+  return messagePrototypes.has(prototype);
+}
