@@ -8,6 +8,20 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+const byteUnits = ["B", "kB", "MB", "GB", "TB"];
+
+/** `812 B`, `1.2 kB`, `34 MB`: powers of a thousand, at most three digits. */
+export function byteSize(bytes: number): string {
+  let amount = bytes;
+  let unit = 0;
+  while (amount >= (unit === 0 ? 1000 : 999.5) && unit < byteUnits.length - 1) {
+    amount /= 1000;
+    unit += 1;
+  }
+  const digits = unit === 0 || amount >= 9.95 ? 0 : 1;
+  return `${amount.toFixed(digits)} ${byteUnits[unit]}`;
+}
+
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
