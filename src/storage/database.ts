@@ -17,6 +17,11 @@ export interface DatabaseOptions {
   connectTimeoutMs?: number;
   /** Milliseconds a statement may take; Postgres only, PGlite enforces none. Default 60,000; 0 for no limit. */
   statementTimeoutMs?: number;
+  /**
+   * Prepare statements that have a name; Postgres only. Turn it off behind a pooler that gives a session to another
+   * client after each transaction and does not follow prepared statements. Default true.
+   */
+  preparedStatements?: boolean;
 }
 
 /** Where everything durable lives. One Postgres dialect, so one set of statements serves both kinds. */
@@ -52,6 +57,7 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
     maxConnections: options.maxConnections ?? 10,
     connectTimeoutMs,
     statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
+    preparedStatements: options.preparedStatements ?? true,
   });
   return { kind: "postgres", pool, close: () => pool.end() };
 }

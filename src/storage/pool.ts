@@ -1,6 +1,11 @@
 /** One statement and its values, as node-postgres takes it. */
 export interface QueryConfig {
   text: string;
+  /**
+   * Prepares the statement under this name, once a session, so that a server plans it no more than that. One text a
+   * name, of one statement; at most 63 bytes. Without effect on PGlite, and where prepared statements are turned off.
+   */
+  name?: string;
   values?: readonly unknown[];
 }
 

@@ -14,6 +14,8 @@ export interface PostgresOptions {
   connectTimeoutMs: number;
   /** Milliseconds after which the server ends a statement; 0 sends no limit, which poolers such as PgBouncer may want. */
   statementTimeoutMs: number;
+  /** Whether the names of statements reach the server. */
+  preparedStatements: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
-  const narrow = new PostgresPool(pool, shownUrl);
+  const narrow = new PostgresPool(pool, shownUrl, options.preparedStatements);
   try {
     (await narrow.connect()).release();
   } catch (error) {
@@ -58,13 +60,14 @@ class PostgresPool implements DatabasePool {
   constructor(
     private readonly pool: Pool,
     private readonly shownUrl: string,
+    private readonly preparedStatements: boolean,
   ) {}
 
   async connect(): Promise<DatabaseClient> {
     if (this.#ended)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
     try {
-      return new PostgresClient(await this.pool.connect());
+      return new PostgresClient(await this.pool.connect(), this.preparedStatements);
     } catch (error) {
       throw new DatabaseConnectionError(this.shownUrl, connectionFailure(error), { cause: error });
     }
@@ -95,7 +98,10 @@ class PostgresClient implements DatabaseClient {
     this.#broken = true;
   };
 
-  constructor(private readonly client: PoolClient) {
+  constructor(
+    private readonly client: PoolClient,
+    private readonly preparedStatements: boolean,
+  ) {
     client.on("error", this.#onError);
   }
 
@@ -105,10 +111,13 @@ class PostgresClient implements DatabaseClient {
   ): Promise<QueryResult<Row>> {
     if (this.#released)
       throw new DatabaseClosedError("The client was released: take another from the pool.");
-    const { text, values: configured } = typeof query === "string" ? { text: query } : query;
+    const { text, name, values: configured } = asConfig(query);
     try {
-      const parameters = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
-      const result: unknown = await this.client.query(text, parameters);
+      const result: unknown = await this.client.query({
+        text,
+        name: this.preparedStatements ? name : undefined,
+        values: (values ?? configured) as unknown[] | undefined, // pg declares an array it may change.
+      });
       return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
@@ -124,6 +133,10 @@ class PostgresClient implements DatabaseClient {
     if (!end) this.client.off("error", this.#onError); // The pool listens to it now; to a session that ends, nobody does.
     this.client.release(end);
   }
+}
+
+function asConfig(query: string | QueryConfig): QueryConfig {
+  return typeof query === "string" ? { text: query } : query;
 }
 
 /** False for errors that end the session: the server's fatal ones, and those of the connection. */

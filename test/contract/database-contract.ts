@@ -79,6 +79,16 @@ export function databaseContract(database: TestDatabase): void {
       expect((await pool.query({ text: "select 1 as one" })).rows).toEqual(one);
     });
 
+    test("takes a statement with a name again and again", async () => {
+      const client = await pool.connect();
+      const query = { name: "add", text: "select $1::int + 1 as sum" };
+      expect((await client.query(query, [1])).rows).toEqual([{ sum: 2 }]);
+      expect((await client.query({ ...query, values: [2] })).rows).toEqual([{ sum: 3 }]);
+      await expect(client.query(query, ["no number"])).rejects.toMatchObject({ code: "22P02" });
+      expect((await client.query(query, [3])).rows).toEqual([{ sum: 4 }]);
+      client.release();
+    });
+
     test("gives the last result of several statements, and counts changed rows", async () => {
       expect((await pool.query("select 1 as a; select 2 as b")).rows).toEqual([{ b: 2 }]);
       const inserted = await pool.query(

@@ -70,6 +70,20 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     await limited.close();
   });
 
+  test.each([
+    [true, [{ name: "one" }]],
+    [false, []],
+  ])("prepares statements with a name, when that is %j", async (preparedStatements, prepared) => {
+    const other = await openDatabase({ ...database.options, preparedStatements });
+    const client = await other.pool.connect();
+    await client.query({ name: "one", text: "select 1" });
+    await client.query("select 2");
+    const { rows } = await client.query("select name from pg_prepared_statements");
+    client.release();
+    await other.close();
+    expect(rows).toEqual(prepared);
+  });
+
   test("goes on when the server ends a session in use", async () => {
     const other = await database.open();
     const client = await other.pool.connect();
