@@ -65,6 +65,7 @@ const persistenceNotes = {
 const defaultExecution: ToolExecution = Object.freeze({
   timeout_ms: 30_000,
   max_result_bytes: 262_144,
+  idempotent: false,
 });
 
 /**
@@ -102,6 +103,7 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
     execution: Object.freeze({
       timeout_ms: options.execution?.timeout_ms ?? defaultExecution.timeout_ms,
       max_result_bytes: options.execution?.max_result_bytes ?? defaultExecution.max_result_bytes,
+      idempotent: options.execution?.idempotent ?? defaultExecution.idempotent,
     }),
     persistence,
     requires_approval: options.requires_approval ?? false,
@@ -193,7 +195,11 @@ function checkOptions(options: { readonly name: string } & AnyToolOptions): void
     throw refuse(`execution has to be an object, not ${showFound(execution)}`);
   }
   refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
-  for (const [key, value] of Object.entries(execution)) {
+  const { idempotent, ...limits } = execution;
+  if (idempotent !== undefined && typeof idempotent !== "boolean") {
+    throw refuse(`execution.idempotent is true or false, not ${showFound(idempotent)}`);
+  }
+  for (const [key, value] of Object.entries(limits)) {
     if (value === undefined) continue;
     if (!Number.isInteger(value) || value < 1 || value > maxLimit) {
       throw refuse(

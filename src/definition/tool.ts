@@ -25,6 +25,8 @@ export interface ToolExecution {
   readonly timeout_ms: number;
   /** UTF-8 bytes of the result's JSON; what is over is cut and marked. Default 262,144. */
   readonly max_result_bytes: number;
+  /** Whether a call that is made twice does no more than one that is made once. Default false. */
+  readonly idempotent: boolean;
 }
 
 /** What a handler is given beside its input. */

@@ -18,6 +18,13 @@ export interface ToolPrediction {
   problem?: string;
 }
 
+/**
+ * How a call was settled whose node ran again after a crash or a cancellation. `recorded`: it had ended, and its recorded
+ * result is used. `repeated`: it had started, and was made again since its tool is idempotent. `unknown`: it had
+ * started, nobody knows what came of it, and it was not made again.
+ */
+export type Recovered = "recorded" | "repeated" | "unknown";
+
 /** What one tool call gave. `result` is whole, up to the tool's `max_result_bytes`; `error` is null on success. */
 export interface ToolResult {
   id: string;
@@ -30,6 +37,8 @@ export interface ToolResult {
   insights: string;
   learning: string;
   relevance: Relevance | "";
+  /** Left out for a call that was made once, from beginning to end. */
+  recovered?: Recovered;
 }
 
 /** One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from these. */

@@ -31,6 +31,8 @@ export type Draft =
 
 /** Bookkeeping of the turn under way. */
 export interface TurnState {
+  /** Id of this execution of the turn: kept when it is resumed, and new where a fork or a replay goes another way. */
+  readonly run: string;
   /** ISO 8601. */
   readonly started_at: string;
   /** Active milliseconds so far: neither waiting for people nor the time between a crash and its resumption counts. */

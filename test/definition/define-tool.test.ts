@@ -19,7 +19,7 @@ describe("defineTool", () => {
       name: "weather",
       description: "Gives the weather.",
       input_schema: z.toJSONSchema(options.input_schema, { io: "input" }),
-      execution: { timeout_ms: 30_000, max_result_bytes: 262_144 },
+      execution: { timeout_ms: 30_000, max_result_bytes: 262_144, idempotent: false },
       persistence: "none",
       version: "1.0.0",
       requires_approval: false,
@@ -30,9 +30,13 @@ describe("defineTool", () => {
   it("takes a limit that is undefined as left out", () => {
     const tool = defineTool({
       ...options,
-      execution: { timeout_ms: undefined, max_result_bytes: 9 },
+      execution: { timeout_ms: undefined, max_result_bytes: 9, idempotent: true },
     });
-    expect(tool.definition.execution).toEqual({ timeout_ms: 30_000, max_result_bytes: 9 });
+    expect(tool.definition.execution).toEqual({
+      timeout_ms: 30_000,
+      max_result_bytes: 9,
+      idempotent: true,
+    });
   });
 
   it.each([
@@ -104,7 +108,11 @@ describe("defineTool", () => {
     [{ execution: 3 }, 'Tool "weather": execution has to be an object, not 3.'],
     [
       { execution: { timeout: 3 } },
-      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, max_result_bytes).',
+      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, max_result_bytes, idempotent).',
+    ],
+    [
+      { execution: { idempotent: 1 } },
+      'Tool "weather": execution.idempotent is true or false, not 1.',
     ],
     [
       { execution: { timeout_ms: 0 } },

@@ -12,6 +12,7 @@ interface ToolOptions {
   output?: JsonSchema;
   timeoutMs?: number;
   maxResultBytes?: number;
+  idempotent?: boolean;
 }
 
 function toolParts(options: ToolOptions, persistence: ToolPersistence) {
@@ -24,6 +25,7 @@ function toolParts(options: ToolOptions, persistence: ToolPersistence) {
     execution: {
       timeout_ms: options.timeoutMs ?? 1_000,
       max_result_bytes: options.maxResultBytes ?? 1_000,
+      idempotent: options.idempotent ?? false,
     },
     persistence,
     requires_approval: false,

@@ -33,6 +33,7 @@ export const initialize: NodeBody = (state, run) => {
       status: transition(initializing, "PLANNING"),
     },
     turn: {
+      run: parts.ids(),
       started_at: parts.clock.now().toISOString(),
       usage_before: state.usage,
       approach: "",

@@ -1,11 +1,12 @@
 import { defineTool, type StatelessToolOptions } from "../../definition/define-tool.ts";
 import type { StatelessTool } from "../../definition/tool.ts";
 
-/** A tool that comes with this package. */
+/** A tool that comes with this package. They read and change nothing, so that a call may be made again. */
 export function builtinTool<Input>(
   options: { readonly name: string } & StatelessToolOptions<Input>,
 ): StatelessTool {
-  const tool = defineTool(options);
+  const execution = { ...options.execution, idempotent: true };
+  const tool = defineTool({ ...options, execution });
   return Object.freeze({
     ...tool,
     definition: Object.freeze({ ...tool.definition, is_builtin: true }),
