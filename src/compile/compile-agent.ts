@@ -3,6 +3,8 @@ import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { agentReferences } from "../definition/agent-references.ts";
+import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { JsonSchema } from "../definition/json-schema.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { AgentTool } from "../definition/tool.ts";
@@ -14,6 +16,7 @@ import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { guardAnswers } from "./answer-guard.ts";
+import { definitionHashKey, stampGraph, stampOf } from "./definition-stamps.ts";
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
@@ -33,8 +36,15 @@ export interface CompileServices {
   readonly clock: Clock;
   readonly ids: IdSource;
   /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
-  readonly checkpointer?: BaseCheckpointSaver | undefined;
+  readonly checkpointer?: AgentCheckpointer | undefined;
+  /** Where tool calls are written down, so that none that has ended is made again. Left out, they are not. */
 }
+
+/** A LangGraph checkpointer, which may keep the definitions that checkpoints were made under. */
+export type AgentCheckpointer = BaseCheckpointSaver & {
+  /** Kept with the next checkpoint that carries the hash. */
+  rememberDefinition?(hash: string, definition: unknown): void;
+};
 
 /**
  * Compiles a checked definition into a LangGraph graph: tools and model are resolved now, so that what is missing is
@@ -73,15 +83,37 @@ async function compileGraph(
     ...(spec.description !== "" && { description: spec.description }),
     ...(services.checkpointer && { checkpointer: services.checkpointer }),
   });
+  const stamp = stampOfAgent(definition, parts, subagents);
+  services.checkpointer?.rememberDefinition?.(stamp.hash, stamp.document);
   const { checkpoint_frequency } = spec.execution_config;
   const durability = checkpoint_frequency === "every_turn" ? "exit" : "async";
   graph.config = {
     ...graph.config,
     recursionLimit,
-    // Where LangGraph looks for it when a caller names none.
-    configurable: { ...graph.config?.configurable, __pregel_durability: durability },
+    configurable: {
+      ...graph.config?.configurable,
+      // Where LangGraph looks for it when a caller names none.
+      __pregel_durability: durability,
+      [definitionHashKey]: stamp.hash,
+    },
   };
-  return drawnFromNodes(guardAnswers(graph), nodes) as unknown as AgentGraph;
+  const agentGraph = drawnFromNodes(guardAnswers(graph), nodes) as unknown as AgentGraph;
+  stampGraph(agentGraph, stamp);
+  return agentGraph;
+}
+
+function stampOfAgent(
+  definition: AgentDefinition,
+  { tools }: Pick<LoopParts, "tools">,
+  subagents: ReadonlyMap<string, Subagent>,
+): DefinitionStamp {
+  const agents = new Map<string, DefinitionStamp>();
+  for (const { node, agent } of agentReferences(definition.spec)) {
+    const graph = subagents.get(node)?.graph;
+    const stamp = graph && stampOf(graph);
+    if (stamp !== undefined) agents.set(agent, stamp);
+  }
+  return stampDefinition(definition, { tools: tools.values(), agents });
 }
 
 interface Resolved {
