@@ -9,20 +9,23 @@ import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
 import { readInput } from "./read-input.ts";
-import type { RunArguments } from "./run-arguments.ts";
+import type { AgentOptions, RunArguments } from "./run-arguments.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** A run of which everything was checked that can be without a database. */
-export interface PreparedRun {
+/** An agent of which everything was checked that can be without a database. */
+export interface PreparedAgent {
   readonly definition: AgentDefinition;
   /** `provider:model` that will be asked. */
   readonly model: string;
+  /** What the run's runtime is made of. */
+  readonly services: RuntimeOptions;
+}
+
+export interface PreparedRun extends PreparedAgent {
   /** Null to resume. */
   readonly input: unknown;
   /** What `--answer` says, or null. */
   readonly answers: AnswerTexts | null;
-  /** What the run's runtime is made of. */
-  readonly services: RuntimeOptions;
 }
 
 /**
@@ -30,12 +33,27 @@ export interface PreparedRun {
  * @throws what any part of the definition, the input or the options being wrong throws
  */
 export async function prepareRun(given: RunArguments, io: CliIo): Promise<PreparedRun> {
-  const { agent, message, input: json, thread, model, temperature } = given;
+  const { message, input: json, thread } = given;
   const answers = answersIn(given);
   if (thread !== undefined && !given.save) {
     throw new UsageError("--thread needs the database that --no-save leaves out. Drop one.");
   }
   if (thread !== undefined) checkThreadId(thread);
+  const prepared = await prepareAgent(given, io);
+  const input = await readInput({ message, input: json, thread, stdin: io.stdin });
+  if (input !== null) checkInput(prepared.definition, input);
+  return { ...prepared, input, answers };
+}
+
+/**
+ * Loads and checks an agent, its tools and its model. Writes nothing.
+ * @throws what any part of the definition or the options being wrong throws
+ */
+export async function prepareAgent(
+  given: AgentOptions & { readonly agent: string },
+  io: CliIo,
+): Promise<PreparedAgent> {
+  const { agent, model, temperature } = given;
   const definition = await loadDefinition(agent, io.cwd);
   const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
   const root = resolve(io.cwd, given.root ?? ".");
@@ -48,10 +66,8 @@ export async function prepareRun(given: RunArguments, io: CliIo): Promise<Prepar
     ...(model !== undefined && { default_model: model }),
     ...(temperature !== undefined && { temperature }),
   });
-  const input = await readInput({ message, input: json, thread, stdin: io.stdin });
-  if (input !== null) checkInput(definition, input);
   const services = { tools, root, env: io.env, models: trial.models };
-  return { definition, model: resolved.ref, input, answers, services };
+  return { definition, model: resolved.ref, services };
 }
 
 /** @throws UsageError */

@@ -1,5 +1,6 @@
 import { errorMessage, StratagraphError } from "../errors.ts";
 import type { CliIo } from "./io.ts";
+import { snakeCase } from "./snake-case.ts";
 import { plainText } from "./view/plain-text.ts";
 import { createStyle, wantsColour } from "./view/style.ts";
 
@@ -50,8 +51,4 @@ function isData(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value !== "function";
   if (Array.isArray(value)) return value.every(isData);
   return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isData);
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

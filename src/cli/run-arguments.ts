@@ -1,16 +1,22 @@
-/** The options of `stratagraph run`, as the command line gives them. */
-export interface RunOptions {
-  readonly input?: string;
-  readonly thread?: string;
-  /** Answers to what the thread waits for. */
-  readonly answer?: readonly string[];
+/** What an agent is run with, as the command line gives it. */
+export interface AgentOptions {
   readonly model?: string;
   readonly temperature?: number;
   readonly tools?: string;
   readonly root?: string;
+  /** Go on under a definition that differs from the one that the checkpoint was made under. */
+  readonly acceptChanges?: boolean;
+  readonly json?: boolean;
+}
+
+/** The options of `stratagraph run`. */
+export interface RunOptions extends AgentOptions {
+  readonly input?: string;
+  readonly thread?: string;
+  /** Answers to what the thread waits for. */
+  readonly answer?: readonly string[];
   /** False: keep nothing. */
   readonly save: boolean;
-  readonly json?: boolean;
 }
 
 export interface RunArguments extends RunOptions {

@@ -1,0 +1,21 @@
+import type { AgentOptions } from "./run-arguments.ts";
+import { shellCommand } from "./shell-command.ts";
+
+/** The command line that goes on with a thread, under the same conditions. */
+export function resumeCommand(
+  given: AgentOptions & { readonly agent: string },
+  threadId: string,
+): string {
+  const options = {
+    "--thread": threadId,
+    "--model": given.model,
+    "--temperature": given.temperature,
+    "--tools": given.tools,
+    "--root": given.root,
+  };
+  const words = Object.entries(options).flatMap(([option, value]) =>
+    value === undefined ? [] : [option, String(value)],
+  );
+  const accept = given.acceptChanges === true ? ["--accept-changes"] : [];
+  return shellCommand(["stratagraph", "run", given.agent, ...words, ...accept]);
+}
