@@ -16,6 +16,7 @@ export interface TurnRun {
   readonly input: { readonly input: unknown } | Command | null;
   readonly start: RunnableConfig;
   readonly context: RunContext;
+  readonly durability?: "sync" | "async" | "exit" | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
   readonly onToken?: ((text: string) => void) | undefined;
@@ -33,6 +34,7 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
   const stream = await run.graph.stream(run.input, {
     ...start,
     context: run.context,
+    ...(run.durability !== undefined && { durability: run.durability }),
     subgraphs: true,
     streamMode: [
       "values",

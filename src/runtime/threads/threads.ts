@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
-import type { ExecuteOptions, ExecuteResult } from "../execute-agent.ts";
+import type { ExecuteResult } from "../run-result.ts";
+import type { TurnOptions } from "../run-turn.ts";
 import type {
   CheckpointSummary,
   ImportResult,
@@ -103,15 +104,12 @@ export interface ForkOptions {
   readonly acceptChanges?: boolean;
 }
 
-/** How a turn is run, beside its thread and what it is given. */
-export type RunOptions = Omit<ExecuteOptions, "threadId" | "answer" | "answers" | "acceptChanges">;
-
-export interface ReplayOptions extends CheckpointRef, RunOptions {
+export interface ReplayOptions extends CheckpointRef, TurnOptions {
   /** Whether a definition that differs from the one the checkpoint was made under is fine. Default false. */
   readonly acceptChanges?: boolean;
 }
 
-export interface RecoverOptions extends RunOptions {
+export interface RecoverOptions extends TurnOptions {
   readonly threadId: string;
   /** Where to go on. Default: the last checkpoint. */
   readonly checkpointId?: string;

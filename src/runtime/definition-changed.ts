@@ -1,0 +1,74 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { AgentGraph } from "../compile/agent-graph.ts";
+import type { AgentCheckpointer } from "../compile/compile-agent.ts";
+import { stampOf } from "../compile/definition-stamps.ts";
+import { definitionChanges, type DefinitionChange } from "../definition/definition-drift.ts";
+import { StratagraphError } from "../errors.ts";
+
+/** Changes that a message names. */
+const maxNamed = 5;
+
+/** A turn was to go on under another definition than the one it was begun under. Nothing was written. */
+export class DefinitionChangedError extends StratagraphError {
+  readonly code = "definition_changed";
+
+  constructor(
+    readonly threadId: string,
+    /** Empty where the earlier definition is not kept. */
+    readonly changes: readonly DefinitionChange[],
+  ) {
+    const named = changes.slice(0, maxNamed).map(({ text }) => text);
+    const more = changes.length - named.length;
+    const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+    const what = list === "" ? "; what it was is not kept" : `: ${list}`;
+    super(
+      `The agent's definition has changed since thread "${threadId}" stopped${what}. Go on with the definition that it was begun under, or pass acceptChanges: true to go on with this one.`,
+    );
+  }
+}
+
+/** A checkpointer that knows the definitions that checkpoints were made under. */
+interface DefinitionSource {
+  definitionOf?(hash: string): Promise<unknown>;
+}
+
+/**
+ * Refuses to go on from a checkpoint that was made under another definition than the graph's. A checkpoint that does not
+ * say goes on.
+ *
+ * @throws DefinitionChangedError
+ */
+export async function refuseChanges(
+  graph: AgentGraph,
+  of: {
+    readonly threadId: string;
+    /** Of the checkpoint. */
+    readonly madeUnder: string | null;
+    readonly acceptChanges?: boolean | undefined;
+    readonly checkpointer: DefinitionSource | AgentCheckpointer | undefined;
+  },
+): Promise<void> {
+  const { threadId, madeUnder, acceptChanges = false, checkpointer } = of;
+  const stamp = stampOf(graph);
+  if (stamp === undefined || madeUnder === null || madeUnder === stamp.hash || acceptChanges) {
+    return;
+  }
+  const before = await (checkpointer as DefinitionSource | undefined)?.definitionOf?.(madeUnder);
+  const changes = before === undefined ? [] : definitionChanges(before, stamp.document);
+  throw new DefinitionChangedError(threadId, changes);
+}
+
+/** What a checkpoint's metadata says about its definition. */
+export function definitionHashIn(metadata: unknown): string | null {
+  const hash = (metadata as { definition_hash?: unknown } | null | undefined)?.definition_hash;
+  return typeof hash === "string" ? hash : null;
+}
+
+/** The same for the checkpoint that a run goes on from. */
+export async function definitionHashAt(
+  checkpointer: AgentCheckpointer | undefined,
+  start: RunnableConfig,
+): Promise<string | null> {
+  const tuple = await checkpointer?.getTuple(start);
+  return definitionHashIn(tuple?.metadata);
+}
