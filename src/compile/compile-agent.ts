@@ -11,6 +11,7 @@ import type { AgentTool } from "../definition/tool.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { renderTextFormInstructions } from "../models/text-form.ts";
 import type { RunContext } from "../state/channels.ts";
+import type { ToolJournal } from "../tools/journal.ts";
 import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
@@ -38,6 +39,7 @@ export interface CompileServices {
   /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
   readonly checkpointer?: AgentCheckpointer | undefined;
   /** Where tool calls are written down, so that none that has ended is made again. Left out, they are not. */
+  readonly journal?: ToolJournal | undefined;
 }
 
 /** A LangGraph checkpointer, which may keep the definitions that checkpoints were made under. */
@@ -136,6 +138,7 @@ async function resolve(
     clock: services.clock,
     ids: services.ids,
     tools: thinkers.tools,
+    journal: services.journal,
     needsApproval: approvalRule(definition, thinkers.tools),
     thinker,
     initialExecution: (input) => initialExecution(definition, input),

@@ -3,6 +3,13 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
 import { admitCall, type CallRules } from "./admit-call.ts";
 import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
+import { isJournalled } from "./journal.ts";
+import {
+  journalledCall,
+  type CallEnded,
+  type CallLog,
+  type JournalledCall,
+} from "./journalled-call.ts";
 import { refusedCall } from "./tool-result.ts";
 
 export interface RunToolCallsOptions extends CallRules {
@@ -13,6 +20,8 @@ export interface RunToolCallsOptions extends CallRules {
   readonly env: StatefulCallEnv;
   /** How many calls may be under way at once. Default 16, minimum 1. */
   readonly concurrency?: number;
+  /** Where calls are written down, so that none that has ended is made again. Left out, they are not. */
+  readonly log?: CallLog | undefined;
   /** Told of every call as it ends, refused ones included; not in the order of the calls. */
   readonly onResult?: (result: ToolResult) => void;
 }
@@ -28,7 +37,8 @@ export interface RunToolCallsResult {
 /**
  * Runs the calls of one step. Tools without state run at the same time; those with state run one after the other in
  * call order, each on the state that the former left, beside the others.
- * @throws HandlerMutationError, HandlerReturnError, the reason of `env.signal`: then the other calls are aborted.
+ * @throws HandlerMutationError, HandlerReturnError, the reason of `env.signal`, and what the journal throws: then the
+ * other calls are aborted.
  */
 export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToolCallsResult> {
   const { calls, callsSoFar, onResult } = options;
@@ -47,16 +57,22 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
     else stateless.push({ index, call, tool });
   }
 
+  const { log } = options;
+  const once = (made: Omit<JournalledCall, "log">): Promise<CallEnded> =>
+    log !== undefined && isJournalled(made.tool) ? journalledCall({ ...made, log }) : made.make();
   let state = options.state;
   const tasks: Task[] = stateless.map(({ index, call, tool }) => async (env) => {
-    const { result } = await callStateless(tool, call, env);
+    const make = () => callStateless(tool, call, env);
+    const { result } = await once({ tool, call, state, env, make });
     record(index, result);
   });
   if (stateful.length > 0) {
     tasks.unshift(async (env) => {
       for (const { index, call, tool } of stateful) {
-        const ended = await callStateful(tool, call, state, env);
-        state = ended.state;
+        const before = state;
+        const make = () => callStateful(tool, call, before, env);
+        const ended = await once({ tool, call, state, env, make });
+        state = ended.state ?? state;
         record(index, ended.result);
       }
     });

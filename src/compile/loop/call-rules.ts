@@ -2,6 +2,7 @@ import type { GraphState } from "../../state/channels.ts";
 import { turnSteps } from "../../state/turn.ts";
 import type { CallRules } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
+import type { CallLog } from "../../tools/journalled-call.ts";
 import type { NodeRun } from "./node-body.ts";
 import type { LoopParts } from "./parts.ts";
 
@@ -22,4 +23,17 @@ export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: Graph
 export function callEnv({ signal, parts }: NodeRun): StatefulCallEnv {
   const { executionSchema, attemptSchema } = parts.definition.behaviour;
   return { signal, clock: parts.clock, executionSchema, attemptSchema };
+}
+
+/** Where the node's calls are written down; nowhere without a thread to go on with. */
+export function callLog(
+  { turn }: GraphState,
+  { parts: { journal }, config }: NodeRun,
+  stepOf: CallLog["stepOf"],
+): CallLog | undefined {
+  const threadId: unknown = config.configurable?.["thread_id"];
+  // A turn that an older version began has no run.
+  if (journal === undefined || typeof threadId !== "string" || turn?.run === undefined)
+    return undefined;
+  return { journal, threadId, run: turn.run, stepOf };
 }

@@ -7,6 +7,7 @@ import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { Draft } from "../../state/turn.ts";
+import type { ToolJournal } from "../../tools/journal.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
 export interface LoopParts {
@@ -14,6 +15,7 @@ export interface LoopParts {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly tools: ReadonlyMap<string, AgentTool>;
+  readonly journal?: ToolJournal | undefined;
   /** Whether a person has to approve the calls of a tool. */
   needsApproval(tool: string): boolean;
   /** What the agent itself thinks with: in the standard loop, for its approach, and to judge its answers. */

@@ -2,7 +2,7 @@ import { transition } from "../../state/lifecycle.ts";
 import { runToolCalls } from "../../tools/run-tool-calls.ts";
 import { NoStepError } from "../errors.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { callEnv, callRules, callsSoFar } from "./call-rules.ts";
+import { callEnv, callLog, callRules, callsSoFar } from "./call-rules.ts";
 import { closeStep, toolMessage } from "./close-step.ts";
 import { contextOf } from "./context-of.ts";
 import type { NodeBody } from "./node-body.ts";
@@ -20,6 +20,7 @@ export const tools: NodeBody = async (state, run) => {
     callsSoFar: callsSoFar(state),
     state: { execution: state.execution, attempt: state.attempt },
     env: callEnv(run),
+    log: callLog(state, run, () => current.step_index),
     onResult: (result) => {
       run.ended.push(result);
       run.emit({ type: "tool_result", step_index: current.step_index, result });

@@ -8,7 +8,7 @@ import type {
 } from "../../state/step-record.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { approveCalls, editedMessages } from "../loop/approval.ts";
-import { callEnv, callRules, callsSoFar } from "../loop/call-rules.ts";
+import { callEnv, callLog, callRules, callsSoFar } from "../loop/call-rules.ts";
 import { closeStep, toolMessage } from "../loop/close-step.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
@@ -139,6 +139,7 @@ async function runCalls(
       step.tool_predictions.map(({ id }) => [id, step.step_index] as const),
     ),
   );
+  const stepOf = (callId: string) => stepIndex ?? stepOfCall.get(callId) ?? at.stepIndex;
   return runToolCalls({
     ...callRules(parts),
     calls,
@@ -146,10 +147,10 @@ async function runCalls(
     concurrency: plan.concurrency,
     state: { execution: state.execution, attempt: state.attempt },
     env: callEnv(run),
+    log: callLog(state, run, stepOf),
     onResult: (result) => {
       run.ended.push(result);
-      const step_index = stepIndex ?? stepOfCall.get(result.id) ?? at.stepIndex;
-      run.emit({ type: "tool_result", step_index, result });
+      run.emit({ type: "tool_result", step_index: stepOf(result.id), result });
     },
   });
 }

@@ -1,0 +1,103 @@
+import type { AgentTool } from "../definition/tool.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { isRecord } from "../state/is-record.ts";
+import type { ToolResult } from "../state/step-record.ts";
+import { reduceTier, tierPatch } from "../state/tier-patch.ts";
+
+type AnyState = AgentState<unknown, unknown>;
+
+/** Which call it is: the same one when its node runs again after a crash. */
+export interface CallKey {
+  readonly threadId: string;
+  /** `turn.run`: one execution of a turn. */
+  readonly run: string;
+  /** `step_index` of the step that asked for it. */
+  readonly step: number;
+  readonly callId: string;
+}
+
+export interface CallEntry extends CallKey {
+  readonly tool: string;
+  /** A call with other arguments is another call, whatever its key: a person may have edited them. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Whether it may be made twice. Any other call begins only when the decision to make it would outlive a crash. */
+  readonly idempotent: boolean;
+}
+
+/** How a call ended: all that is needed to go on without making it. */
+export interface RecordedEnd extends Pick<
+  ToolResult,
+  "outcome" | "result" | "error" | "execution_time_ms"
+> {
+  /** What it wrote to the tiers' channels; left out for tools without state. */
+  readonly tiers?: { readonly execution?: unknown; readonly attempt?: unknown };
+}
+
+/** What is known of a call that is about to begin. `at` is ISO 8601. */
+export type KnownCall =
+  | { readonly state: "new" }
+  | { readonly state: "started"; readonly at: string }
+  | { readonly state: "finished"; readonly end: RecordedEnd };
+
+/** Where calls are written down, so that one that has ended is not made again after a crash. */
+export interface ToolJournal {
+  /** Writes down that a call begins, unless it is known already; what is answered was known before. */
+  begin(entry: CallEntry): Promise<KnownCall>;
+  /** Durable when it resolves. The first end of a call stands. */
+  end(key: CallKey, end: RecordedEnd): Promise<void>;
+  /** Forgets a beginning: the call was not made after all. */
+  withdraw(key: CallKey): Promise<void>;
+}
+
+/** What becomes of a call. */
+export type CallSettlement =
+  | { readonly do: "run"; readonly again: boolean }
+  | { readonly do: "use"; readonly end: RecordedEnd }
+  | { readonly do: "unknown"; readonly at: string };
+
+/** A call that has ended is not made again; one that has only started is made again where that does no harm. */
+export function settleCall(known: KnownCall, tool: AgentTool): CallSettlement {
+  switch (known.state) {
+    case "new":
+      return { do: "run", again: false };
+    case "finished":
+      return { do: "use", end: known.end };
+    case "started":
+      return tool.definition.execution.idempotent
+        ? { do: "run", again: true }
+        : { do: "unknown", at: known.at };
+  }
+}
+
+/** Builtins that change nothing cost less to run again than to write down. */
+export function isJournalled({ definition }: AgentTool): boolean {
+  return !(definition.is_builtin && definition.execution.idempotent);
+}
+
+/** What turns `before` into `after`, for {@link applyTiers}. */
+export function tierChanges(before: AnyState, after: AnyState): RecordedEnd["tiers"] {
+  return {
+    ...tierChange("execution", before, after),
+    ...tierChange("attempt", before, after),
+  };
+}
+
+function tierChange(tier: keyof AnyState, before: AnyState, after: AnyState) {
+  if (before[tier] === after[tier]) return {};
+  if (!isPlain(before[tier]) || !isPlain(after[tier])) return { [tier]: after[tier] };
+  const patch = tierPatch(before[tier], after[tier]);
+  return patch === null ? {} : { [tier]: patch };
+}
+
+/** The state after a call whose end was recorded. */
+export function applyTiers(state: AnyState, tiers: RecordedEnd["tiers"] = {}): AnyState {
+  const changed = { ...state };
+  for (const tier of ["execution", "attempt"] as const) {
+    if (Object.hasOwn(tiers, tier)) changed[tier] = reduceTier(state[tier], tiers[tier]);
+  }
+  return changed;
+}
+
+function isPlain(value: unknown): boolean {
+  return isRecord(value) && Object.getPrototypeOf(value) === Object.prototype;
+}
