@@ -1,0 +1,20 @@
+import { alone } from "./alone.ts";
+import { freeUnneeded } from "./free-unneeded.ts";
+import type { CheckpointTables } from "./tables.ts";
+
+/**
+ * Removes a thread: its checkpoints in all namespaces, their pending writes, and the elements that no other thread refers
+ * to. Threads that share its past, as its forks do, stay whole. A thread that is not there is fine.
+ */
+export async function deleteThread(tables: CheckpointTables, threadId: string): Promise<void> {
+  const { schema } = tables;
+  await alone(tables, threadId, async (client) => {
+    await client.query(
+      `with write_sets as (delete from ${schema}.checkpoint_write_sets where thread_id = $1),
+        writes as (delete from ${schema}.checkpoint_writes where thread_id = $1)
+      delete from ${schema}.checkpoints where thread_id = $1`,
+      [threadId],
+    );
+    await freeUnneeded(client, schema, threadId);
+  });
+}

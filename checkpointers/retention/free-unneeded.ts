@@ -1,0 +1,79 @@
+import type { Queryable } from "../../src/storage/pool.ts";
+
+/** What was removed from the database. */
+export interface Freed {
+  /** Elements of logs, and channel values of the stock class. */
+  readonly elements: number;
+  /** Bytes, as they were before the database compressed them. */
+  readonly bytes: number;
+}
+
+/**
+ * Removes the elements that no checkpoint of any thread refers to from the logs that the thread uses, and the thread's
+ * values of the stock class that none of its checkpoints names. It looks at what is there, not at what was removed, so
+ * leftovers of any origin go too. Only within `alone`, after the statement that removed checkpoints.
+ */
+export async function freeUnneeded(
+  client: Queryable,
+  schema: string,
+  threadId: string,
+): Promise<Freed> {
+  const { rows } = await client.query<{ elements: string; bytes: string }>(freeSql(schema), [
+    threadId,
+  ]);
+  return { elements: Number(rows[0]!.elements), bytes: Number(rows[0]!.bytes) };
+}
+
+/** `not exists` throughout, which the planner turns into joins of any size; `not in` it would not. */
+function freeSql(schema: string): string {
+  return `
+with
+mine as (select log_id from ${schema}.checkpoint_log_uses where thread_id = $1),
+sharing as (
+  select distinct thread_id from ${schema}.checkpoint_log_uses join mine using (log_id)
+),
+-- Segments stand in the arrays as log, from, to, log, from, to, and so on.
+ranges as materialized (
+  select distinct c.thread_id = $1 as own, log_id, start, stop
+  from sharing
+  join ${schema}.checkpoints c using (thread_id)
+  cross join lateral (
+    select value as log_id, lead(value, 1) over (order by place) as start,
+      lead(value, 2) over (order by place) as stop, place
+    from unnest(c.segments) with ordinality as flat (value, place)
+  ) as triple
+  where place % 3 = 1
+),
+needed as (
+  select log_id, range_agg(int4range(start::integer, stop::integer)) as idxs
+  from ranges group by log_id
+),
+logs as (select mine.log_id, needed.idxs from mine left join needed using (log_id)),
+elements as (
+  delete from ${schema}.checkpoint_elements e using logs
+  where e.log_id = logs.log_id and (logs.idxs is null or not logs.idxs @> e.idx)
+  returning octet_length(e.blob) as bytes
+),
+uses as (
+  delete from ${schema}.checkpoint_log_uses u
+  where u.thread_id = $1
+    and not exists (select from ranges r where r.own and r.log_id = u.log_id)
+),
+versions as (
+  select distinct c.checkpoint_ns, named.channel, named.version from ${schema}.checkpoints c
+  cross join lateral jsonb_each_text(
+    case jsonb_typeof(c.checkpoint -> 'channel_versions')
+      when 'object' then c.checkpoint -> 'channel_versions' end
+  ) as named (channel, version)
+  where c.thread_id = $1 and c.body is null
+),
+blobs as (
+  delete from ${schema}.checkpoint_blobs b
+  where b.thread_id = $1 and not exists (
+    select from versions v
+    where v.checkpoint_ns = b.checkpoint_ns and v.channel = b.channel and v.version = b.version)
+  returning octet_length(b.blob) as bytes
+),
+freed as (select bytes from elements union all select bytes from blobs)
+select count(*) as elements, coalesce(sum(bytes), 0) as bytes from freed`;
+}
