@@ -1,0 +1,185 @@
+import { createHash, randomUUID } from "node:crypto";
+import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { canonicalJson } from "../state/canonical-json.ts";
+import type { ToolOutcome } from "../state/step-record.ts";
+import type { CallEntry, CallKey, KnownCall, RecordedEnd, ToolJournal } from "../tools/journal.ts";
+import { loadMigrations } from "./load-migrations.ts";
+import { migrate } from "./migrate.ts";
+import type { DatabasePool } from "./pool.ts";
+import { quoteIdentifier } from "./quote-identifier.ts";
+
+export interface DatabaseToolJournalOptions {
+  /** Schema of the table, made if need be. Any name: it is escaped. Default `public`. */
+  readonly schema?: string;
+  /** How ends become bytes: the checkpointer's, so that what that encrypts is encrypted here. Default: LangGraph's. */
+  readonly serde?: SerializerProtocol;
+  /**
+   * Resolves when all that was written to the thread so far is durable. Calls that must not be made twice wait for it,
+   * else a crash could forget the decision to make them, and with it what the journal has. Left out, nothing waits.
+   */
+  readonly settled?: (threadId: string) => Promise<void>;
+}
+
+/** A call as the journal has it. */
+export interface JournalEntry extends Omit<CallKey, "threadId"> {
+  readonly tool: string;
+  readonly state: "started" | "finished";
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** ISO 8601; null until the call has ended. */
+  readonly endedAt: string | null;
+  /** Null until the call has ended. */
+  readonly outcome: ToolOutcome | null;
+}
+
+interface Row {
+  beginning: string;
+  started_at: Date;
+  ended_at: Date | null;
+  end_type: string | null;
+  end_body: Buffer | null;
+}
+
+/** The tool journal on Postgres or PGlite. Its table is made by the first call; the pool stays the caller's. */
+export class DatabaseToolJournal implements ToolJournal {
+  readonly #pool: DatabasePool;
+  readonly #schema: string;
+  readonly #table: string;
+  readonly #serde: SerializerProtocol;
+  readonly #settled: DatabaseToolJournalOptions["settled"];
+  #setUp: Promise<void> | undefined;
+
+  /** @throws InvalidIdentifierError for a schema that Postgres cannot have */
+  constructor(pool: DatabasePool, options: DatabaseToolJournalOptions = {}) {
+    this.#pool = pool;
+    this.#schema = options.schema ?? "public";
+    this.#table = `${quoteIdentifier(this.#schema)}.tool_journal`;
+    this.#serde = options.serde ?? new MemorySaver().serde;
+    this.#settled = options.settled;
+  }
+
+  async begin(entry: CallEntry): Promise<KnownCall> {
+    await this.setup();
+    if (!entry.idempotent) await this.#settled?.(entry.threadId);
+    const beginning = randomUUID();
+    // On a row of the same call this changes nothing, and gives it back.
+    const { rows } = await this.#pool.query<Row>(
+      `insert into ${this.#table} as known (thread_id, run, step, call_id, tool, input_hash, beginning)
+      values ($1, $2, $3, $4, $5, $6, $7)
+      on conflict (thread_id, run, step, call_id) do update set
+        (tool, input_hash, beginning, started_at, ended_at, end_type, end_body) = (
+          select excluded.tool, excluded.input_hash, excluded.beginning, excluded.started_at, null::timestamptz, null::text, null::bytea
+          where known.input_hash <> excluded.input_hash
+          union all
+          select known.tool, known.input_hash, known.beginning, known.started_at, known.ended_at, known.end_type, known.end_body
+          where known.input_hash = excluded.input_hash)
+      returning beginning, started_at, ended_at, end_type, end_body`,
+      [...keyOf(entry), entry.tool, inputHash(entry), beginning],
+    );
+    const [row] = rows as [Row];
+    if (row.beginning === beginning) return { state: "new" };
+    const end = await this.#endOf(row);
+    return end === null
+      ? { state: "started", at: row.started_at.toISOString() }
+      : { state: "finished", end };
+  }
+
+  async end(key: CallKey, { tiers, ...record }: RecordedEnd): Promise<void> {
+    // As text the record is exact, whatever a serializer makes of objects that look like its own.
+    const end: StoredEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
+    const [type, body] = await this.#serde.dumpsTyped(end);
+    await this.#pool.query(
+      `update ${this.#table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null`,
+      [...keyOf(key), type, Buffer.from(body)],
+    );
+  }
+
+  async withdraw(key: CallKey): Promise<void> {
+    await this.#pool.query(
+      `delete from ${this.#table} ${WHERE_KEY} and ended_at is null`,
+      keyOf(key),
+    );
+  }
+
+  /** What it has of a thread, or of one execution of a turn, in the order in which the calls began. */
+  async entriesOf(threadId: string, run?: string): Promise<readonly JournalEntry[]> {
+    await this.setup();
+    const { rows } = await this.#pool.query<
+      Row & { run: string; step: number; call_id: string; tool: string }
+    >(
+      `select * from ${this.#table} where thread_id = $1 and ($2::text is null or run = $2)
+      order by started_at, run, step, call_id`,
+      [storable(threadId), run === undefined ? null : storable(run)],
+    );
+    return Promise.all(
+      rows.map(async (row): Promise<JournalEntry> => {
+        const end = await this.#endOf(row);
+        return {
+          run: row.run,
+          step: row.step,
+          callId: row.call_id,
+          tool: row.tool,
+          state: end === null ? "started" : "finished",
+          startedAt: row.started_at.toISOString(),
+          endedAt: row.ended_at?.toISOString() ?? null,
+          outcome: end?.outcome ?? null,
+        };
+      }),
+    );
+  }
+
+  /** Removes what it has of a thread. Calls of a turn that is under way there could be made twice then. */
+  async forget(threadId: string): Promise<void> {
+    await this.setup();
+    await this.#pool.query(`delete from ${this.#table} where thread_id = $1`, [storable(threadId)]);
+  }
+
+  /** Makes the table, unless it is there; any number of times, and by any number of processes at once. */
+  setup(): Promise<void> {
+    this.#setUp ??= this.#migrate().catch((error: unknown) => {
+      this.#setUp = undefined;
+      throw error;
+    });
+    return this.#setUp;
+  }
+
+  async #migrate(): Promise<void> {
+    const migrations = await loadMigrations(new URL("migrations", import.meta.url));
+    await migrate(this.#pool, { schema: this.#schema, name: "tool_journal", migrations });
+  }
+
+  async #endOf({ end_type, end_body }: Row): Promise<RecordedEnd | null> {
+    if (end_type === null || end_body === null) return null;
+    const end = (await this.#serde.loadsTyped(end_type, end_body)) as StoredEnd;
+    const record = JSON.parse(end.record) as Omit<RecordedEnd, "tiers">;
+    return { ...record, ...(end.tiers && { tiers: end.tiers }) };
+  }
+}
+
+interface StoredEnd {
+  /** JSON of all but the tiers. */
+  readonly record: string;
+  /** Stored as a checkpoint would have them. */
+  readonly tiers?: RecordedEnd["tiers"];
+}
+
+const WHERE_KEY = "where thread_id = $1 and run = $2 and step = $3 and call_id = $4";
+
+function keyOf({ threadId, run, step, callId }: CallKey): readonly unknown[] {
+  return [storable(threadId), storable(run), step, storable(callId)];
+}
+
+/** Characters of a text in a key. Longer ones would not fit into the index. */
+const maxKeyLength = 200;
+
+/** The text itself, or its hash where a key cannot hold it: models may write anything as the id of a call. */
+function storable(text: string): string {
+  const isPlain = text.length <= maxKeyLength && !/\0|\p{Surrogate}/u.test(text);
+  return isPlain ? text : `sha256:${createHash("sha256").update(text, "utf16le").digest("hex")}`;
+}
+
+function inputHash({ tool, input }: CallEntry): Buffer {
+  return createHash("sha256")
+    .update(canonicalJson([tool, input]))
+    .digest();
+}
