@@ -26,6 +26,7 @@ import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
 import type { Subagent } from "./nodes/agent.ts";
 import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
+import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
 export interface CompileServices {
@@ -99,7 +100,8 @@ async function compileGraph(
       [definitionHashKey]: stamp.hash,
     },
   };
-  const agentGraph = drawnFromNodes(guardAnswers(graph), nodes) as unknown as AgentGraph;
+  const guarded = guardUpdates(guardAnswers(graph), definition);
+  const agentGraph = drawnFromNodes(guarded, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
   return agentGraph;
 }

@@ -1,0 +1,124 @@
+import { z } from "zod";
+import type { GraphState } from "./channels.ts";
+import { statuses } from "./lifecycle.ts";
+
+/** What each channel of an agent's graph takes from whoever writes it by hand; further keys are let through. */
+
+const count = z.int().nonnegative();
+const text = z.string();
+const record = z.record(z.string(), z.unknown());
+const when = z
+  .string()
+  .refine((value) => !Number.isNaN(Date.parse(value)), "expected an ISO 8601 time");
+
+const usage = z.object({
+  tokens_in: count,
+  tokens_out: count,
+  llm_calls: count,
+  tool_calls: count,
+  cost_usd: z.number().nonnegative(),
+});
+
+const toolPrediction = z.looseObject({
+  id: text,
+  name: text,
+  args: record,
+  reason: text,
+  problem: text.optional(),
+});
+
+const toolResult = z.looseObject({
+  id: text,
+  name: text,
+  args: record,
+  error: text.nullable(),
+  outcome: z.enum(["success", "failure", "error", "timeout"]),
+  execution_time_ms: z.number().nonnegative(),
+});
+
+const currentStep = z.looseObject({
+  turn_number: count,
+  attempt_number: count,
+  step_index: count,
+  node: text,
+  timestamp: when,
+  mode: z.enum(["fast", "deep"]),
+  thought: text,
+  planning: text,
+  reflection: text,
+  approach: text,
+  next_action: z.enum(["continue", "use_tools", "ask_human", "finish"]),
+  tool_predictions: z.array(toolPrediction),
+  synthesis: text,
+  progress: z.enum(["advancing", "stuck", "regressing", ""]),
+  usage,
+  model: text,
+});
+
+const stepRecord = currentStep.extend({
+  tool_results: z.array(toolResult),
+  concurrent_execution: z.boolean(),
+});
+
+const branch = z.looseObject({
+  id: text,
+  superstep: z.int(),
+  at: text,
+  from: text,
+  since: when,
+  last: text.nullable(),
+  steps: z.array(count),
+  open: z.array(currentStep),
+  wrote: z.array(text),
+  visits: z.record(z.string(), count),
+});
+
+const turn = z.looseObject({
+  run: text.min(1),
+  started_at: when,
+  elapsed_ms: z.number().nonnegative(),
+  first_superstep: z.int(),
+  usage_before: usage,
+  approach: text,
+  draft: z
+    .looseObject({ answer: text.nullable(), incomplete: z.boolean(), problem: text.nullable() })
+    .nullable(),
+  failed_attempts: z.array(
+    z.looseObject({ attempt_number: count, errors: z.array(text), answer: text.nullable() }),
+  ),
+  failure: z.looseObject({ cause: text, message: text }).nullable(),
+});
+
+/** By channel. What a definition describes (`input`, `output`, the tiers) is checked by its own schemas. */
+export const updateSchemas = {
+  input: z.unknown(),
+  // Read by LangChain, which says what it cannot read.
+  messages: z.unknown(),
+  turn_number: count,
+  execution: record,
+  attempt: record.nullable(),
+  attempt_number: count,
+  current_step: currentStep.nullable(),
+  steps: z.array(stepRecord),
+  nodes: record.nullable(),
+  branches: z.union([
+    z.array(branch),
+    z.strictObject({ only: z.array(branch) }),
+    z.strictObject({ leave: z.array(text), enter: z.array(branch) }),
+  ]),
+  status: z.enum(statuses),
+  usage: usage.partial().strict(),
+  output: z.unknown(),
+  // A turn that says when it began replaces the whole of the one before; anything else is merged into it.
+  turn: turn.partial().superRefine((value, context) => {
+    if (value.first_superstep === undefined) return;
+    for (const key of ["started_at", "usage_before", "failed_attempts", "elapsed_ms"] as const) {
+      if (value[key] !== undefined) continue;
+      context.addIssue({
+        code: "custom",
+        path: [key],
+        message: "expected, as the turn is replaced",
+      });
+    }
+  }),
+} satisfies Record<keyof GraphState, z.ZodType>;
