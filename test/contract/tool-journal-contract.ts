@@ -252,7 +252,7 @@ export function toolJournalContract(database: TestDatabase): void {
         async loadsTyped(type, data) {
           return stock.loadsTyped(
             type.split("+")[0]!,
-            Uint8Array.from(data as Uint8Array).reverse(),
+            Uint8Array.from(data as Uint8Array).toReversed(),
           );
         },
       };
