@@ -1,49 +1,96 @@
-import type {
-  CheckpointListOptions,
-  CheckpointMetadata,
-  CheckpointTuple,
-  PendingWrite,
-} from "@langchain/langgraph-checkpoint";
-import type {
-  ChannelVersions,
-  Checkpoint,
-  SerializerProtocol,
-} from "@langchain/langgraph-checkpoint";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  getCheckpointId,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
-import type { DatabaseClient, DatabasePool } from "../src/storage/pool.ts";
+import { loadMigrations } from "../src/storage/load-migrations.ts";
+import { migrate } from "../src/storage/migrate.ts";
+import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
-import { toJsonb } from "./jsonb.ts";
+import { CheckpointReader } from "./checkpoint-reader.ts";
+import { CheckpointWriter } from "./checkpoint-writer.ts";
+import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
+import { createReviver } from "./elements/revive.ts";
+import { CheckpointConfigError } from "./errors.ts";
+import { KnownCheckpoints } from "./known-checkpoints.ts";
+import { listPages } from "./list-pages.ts";
+import { LogIds } from "./log-ids.ts";
+import { LogTails } from "./log-tails.ts";
+import { dumpMetadata } from "./metadata.ts";
+import { checkpointQueries } from "./queries.ts";
+import { Settling } from "./settling.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
   schema?: string;
-  /** How values become bytes. Default: LangGraph's. */
+  /** How values become bytes, and so the place for encryption. Default: LangGraph's. */
   serde?: SerializerProtocol;
+  /**
+   * How it is known that an element of a list, or a value of an object, was not changed since it was stored.
+   * `freeze` (default): what is stored or read is frozen, plain data and messages all the way down, so that changing it
+   * in place is a TypeError where it is tried, and the same object is the same value: a step costs what it adds.
+   * `compare`: nothing is frozen; whatever could have changed is serialised again with each checkpoint that its channel
+   * is new in, so a step costs time in proportion to the state. What cannot be frozen (dates, maps, class instances) is
+   * always compared.
+   */
+  elements?: "freeze" | "compare";
+  /** Bytes of stored values, about, that are remembered between steps and readings. Default 64 MiB. */
+  cacheBytes?: number;
 }
 
-/** Any number; the same in every process that sets up checkpoint tables, whatever the schema. */
-const SETUP_LOCK = 7_221_934_105;
-
 /**
- * A LangGraph checkpointer on Postgres or PGlite. It reads and continues threads that the stock saver wrote, and stores
- * the right state after time travel, where the stock saver keeps the value of the branch that was there first.
+ * A LangGraph checkpointer on Postgres (14 or newer) or PGlite. Checkpoints share what they have in common, are checked
+ * by hashes whenever they are read, and are right after time travel. It reads and continues threads that the stock
+ * saver wrote; the stock saver cannot read its threads.
  *
  * The tables are made by the first call that needs them; `setup()` may be called to have it done at a time of one's
  * choosing, any number of times and by any number of processes at once. The pool stays the caller's: `end()` closes it
  * for all its users.
+ *
+ * Reading throws {@link CorruptCheckpointError} for a checkpoint that is not as it was written.
  */
 export class PostgresCheckpointer extends PostgresSaver {
   readonly #pool: DatabasePool;
   readonly #schema: string;
+  readonly #reader: CheckpointReader;
+  readonly #writer: CheckpointWriter;
+  readonly #settling = new Settling();
   #setUp: Promise<void> | undefined;
 
   constructor(pool: DatabasePool, options: PostgresCheckpointerOptions = {}) {
-    const schema = (options.schema ?? "public").replaceAll('"', '""'); // The stock saver writes the quotes around it.
-    super(asPgPool(pool), options.serde, { schema });
+    const schema = options.schema ?? "public";
+    super(asPgPool(pool), options.serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
     this.#pool = pool;
     this.#schema = schema;
+    const cacheBytes = options.cacheBytes ?? 64 * 2 ** 20;
+    const parts = {
+      pool,
+      schema,
+      serde: this.serde,
+      queries: checkpointQueries(schema),
+      known: new KnownCheckpoints(cacheBytes / 2),
+      tails: new LogTails(),
+      fix: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
+    };
+    this.#reader = new CheckpointReader({
+      ...parts,
+      revive: createReviver(this.serde),
+      cacheBytes: cacheBytes / 2,
+      readStock: (config) => super.getTuple(config),
+    });
+    this.#writer = new CheckpointWriter({
+      ...parts,
+      reader: this.#reader,
+      logIds: new LogIds(pool, schema),
+    });
   }
 
   // The base class is declared for numbers, and LangGraph takes either; its own Postgres saver for Python has text too.
@@ -51,6 +98,7 @@ export class PostgresCheckpointer extends PostgresSaver {
     return nextChannelVersion(current) as unknown as number;
   }
 
+  /** @throws {NewerDatabaseError} when a newer version of this package set up the tables */
   override setup(): Promise<void> {
     this.#setUp ??= this.#migrate().catch((error: unknown) => {
       this.#setUp = undefined;
@@ -59,65 +107,101 @@ export class PostgresCheckpointer extends PostgresSaver {
     return this.#setUp;
   }
 
+  /** @throws {CorruptCheckpointError} */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { thread_id: threadId, checkpoint_ns: namespace = "" } = config.configurable ?? {};
+    if (threadId === undefined) return undefined;
     await this.setup();
-    return super.getTuple(config);
+    return this.#reader.read({
+      threadId: String(threadId),
+      namespace: String(namespace),
+      id: getCheckpointId(config) || null,
+    });
   }
 
+  /** @throws {CorruptCheckpointError} at the checkpoint that is damaged */
   override async *list(
     config: RunnableConfig,
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
     await this.setup();
-    yield* super.list(config, options);
+    yield* listPages(config, options, this.#reader);
   }
 
+  /** @throws {CheckpointConfigError} without a thread id */
   override async put(
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    await this.setup();
-    return super.put(config, checkpoint, metadata, newVersions);
+    const { threadId, namespace, checkpointId } = placeOf(config);
+    const definition: unknown = config.configurable?.["__definition_hash"];
+    const place = { threadId, namespace, parentId: checkpointId };
+    const put = async (): Promise<void> => {
+      await this.setup();
+      const stamped = await dumpMetadata(metadata, definition);
+      await this.#writer.put(place, checkpoint, stamped, newVersions);
+    };
+    await this.#settling.track(threadId, put());
+    return {
+      configurable: {
+        thread_id: threadId,
+        checkpoint_ns: namespace,
+        checkpoint_id: checkpoint.id,
+      },
+    };
   }
 
+  /** @throws {CheckpointConfigError} without a thread id or a checkpoint id */
   override async putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
     taskId: string,
   ): Promise<void> {
-    await this.setup();
-    return super.putWrites(config, writes, taskId);
+    const { threadId, namespace, checkpointId } = placeOf(config);
+    if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
+    const work = this.setup().then(() =>
+      this.#writer.putWrites({ threadId, namespace, checkpointId, taskId }, writes),
+    );
+    await this.#settling.track(threadId, work);
   }
 
-  override async deleteThread(threadId: string): Promise<void> {
-    await this.setup();
-    return super.deleteThread(threadId);
+  /** Resolves when all that was put for the thread until now is in the database; throws what went wrong with it. */
+  settled(threadId: string): Promise<void> {
+    return this.#settling.settled(threadId);
   }
 
-  // oxlint-disable no-underscore-dangle -- the base class names its hook so.
-  protected override async _dumpMetadata(metadata: CheckpointMetadata): Promise<unknown> {
-    return toJsonb(await super._dumpMetadata(metadata));
-  }
-  // oxlint-enable no-underscore-dangle
-
-  /** The stock migrations, one process at a time. They run on the session that holds the lock: PGlite has no other. */
+  /** One process at a time; the stock class makes its tables first. */
   async #migrate(): Promise<void> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query("select pg_advisory_lock($1)", [SETUP_LOCK]);
-      try {
-        await new PostgresSaver(asPgPool(poolOf(client)), undefined, {
-          schema: this.#schema,
-        }).setup();
-      } finally {
-        await client.query("select pg_advisory_unlock($1)", [SETUP_LOCK]);
-      }
-    } finally {
-      client.release();
-    }
+    const schema = this.#schema;
+    await migrate(this.#pool, {
+      schema,
+      name: "checkpoints",
+      migrations: await loadMigrations(new URL("./migrations/", import.meta.url)),
+      before: (client) =>
+        new PostgresSaver(asPgPool(poolOf(client)), undefined, {
+          schema: schema.replaceAll('"', '""'),
+        }).setup(),
+    });
   }
+}
+
+interface Place {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string | null;
+}
+
+/** @throws {CheckpointConfigError} */
+function placeOf(config: RunnableConfig): Place {
+  const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
+  if (threadId === undefined || threadId === null) throw new CheckpointConfigError("thread_id");
+  return {
+    threadId: String(threadId),
+    namespace: String(namespace ?? ""),
+    checkpointId: getCheckpointId(config) || null,
+  };
 }
 
 /** The stock saver is typed for a whole `pg.Pool` and uses `connect`, `query` and `end` alone. */
@@ -126,7 +210,7 @@ function asPgPool(pool: DatabasePool): Pool {
 }
 
 /** A client that its user may release without losing it. */
-function poolOf(client: DatabaseClient): DatabasePool {
-  const query: DatabaseClient["query"] = (text, values) => client.query(text, values);
+function poolOf(client: Queryable): DatabasePool {
+  const query: Queryable["query"] = (text, values) => client.query(text, values);
   return { query, connect: async () => ({ query, release: () => {} }), end: async () => {} };
 }

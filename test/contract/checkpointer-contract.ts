@@ -215,7 +215,7 @@ export function checkpointerContract(database: TestDatabase): void {
     });
 
     test("sets up its tables when several do so at once, in a schema of any name", async () => {
-      const schema = `a "quoted" schema; drop table x -- ${randomUUID()}`;
+      const schema = `a "quoted"; drop -- ${randomUUID()}`;
       const savers = [1, 2, 3, 4].map(
         () => new PostgresCheckpointer(database.shared.pool, { schema }),
       );

@@ -1,0 +1,309 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  maxChannelVersion,
+  TASKS,
+  type Checkpoint,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type { DatabasePool } from "../src/storage/pool.ts";
+import { nextChannelVersion } from "./channel-version.ts";
+import { fromStoredBody, type StoredBody } from "./checkpoint-body.ts";
+import { ElementCache } from "./element-cache.ts";
+import type { Image } from "./elements/image.ts";
+import {
+  DamagedValue,
+  loadValue,
+  valueOf,
+  type LoadPort,
+  type ReadElement,
+} from "./elements/load-value.ts";
+import type { Reviver } from "./elements/revive.ts";
+import { CorruptCheckpointError } from "./errors.ts";
+import { checkpointHash, writesHash } from "./integrity.ts";
+import { threadKey, type KnownCheckpoint, type KnownCheckpoints } from "./known-checkpoints.ts";
+import type { LogTails } from "./log-tails.ts";
+import { loadMetadata } from "./metadata.ts";
+import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
+import { readRows, readSegments, type ReadRows } from "./read-rows.ts";
+import { unpackWrites } from "./write-set.ts";
+
+export interface ReaderParts {
+  readonly pool: DatabasePool;
+  readonly queries: CheckpointQueries;
+  readonly serde: SerializerProtocol;
+  readonly known: KnownCheckpoints;
+  readonly tails: LogTails;
+  readonly revive: Reviver;
+  readonly fix: (item: object) => boolean;
+  readonly cacheBytes: number;
+  /** How the stock class reads what it wrote. */
+  readonly readStock: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
+}
+
+/** Which checkpoint; `id` null for the thread's newest. */
+export interface CheckpointPlace {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly id: string | null;
+}
+
+/** Reads checkpoints back, checks them, and remembers them for what is put on top of them. */
+export class CheckpointReader {
+  readonly #parts: ReaderParts;
+  readonly #cache: ElementCache;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+    this.#cache = new ElementCache(parts.cacheBytes);
+  }
+
+  /** @throws {CorruptCheckpointError} */
+  async read(place: CheckpointPlace): Promise<CheckpointTuple | undefined> {
+    const { threadId, namespace, id } = place;
+    const { queries, pool } = this.#parts;
+    const result =
+      id === null
+        ? await pool.query({
+            name: `${queries.name}-latest`,
+            text: queries.latest,
+            values: [threadId, namespace],
+          })
+        : await pool.query({
+            name: `${queries.name}-by-id`,
+            text: queries.byId,
+            values: [threadId, namespace, id],
+          });
+    const rows = readRows(result.rows as never);
+    const [row] = rows.checkpoints;
+    return row && this.load(row, rows);
+  }
+
+  /** What is known of a checkpoint, which is read where it is not; undefined where there is none. */
+  async know(place: CheckpointPlace & { id: string }): Promise<KnownCheckpoint | undefined> {
+    const key = threadKey(place);
+    const known = this.#parts.known.get(key, place.id);
+    if (known !== undefined) return known;
+    await this.read(place);
+    return this.#parts.known.get(key, place.id);
+  }
+
+  /** Checkpoints newest first, with the means to load each of them. */
+  async page(of: { where: string; values: readonly unknown[]; limit: number }): Promise<{
+    rows: readonly CheckpointRow[];
+    load: (row: CheckpointRow) => Promise<CheckpointTuple>;
+  }> {
+    const { queries, pool } = this.#parts;
+    const result = await pool.query({ text: queries.page(of.where, of.limit), values: of.values });
+    const read = readRows(result.rows as never);
+    return { rows: read.checkpoints, load: (row) => this.load(row, read) };
+  }
+
+  /** The newest checkpoint of a thread that `fits`, where it is neither the one that is known nor its parent. */
+  async find(
+    { threadId, namespace }: Pick<CheckpointPlace, "threadId" | "namespace">,
+    fits: (checkpoint: Pick<KnownCheckpoint, "versions">) => boolean,
+  ): Promise<KnownCheckpoint | undefined> {
+    const { queries, pool } = this.#parts;
+    const bodies = await pool.query<Pick<CheckpointRow, "checkpoint_id" | "type" | "body">>(
+      queries.bodies,
+      [threadId, namespace],
+    );
+    for (const { checkpoint_id: id, type, body } of bodies.rows) {
+      if (body === null) continue;
+      const { channel_versions: versions } = fromStoredBody(id, await this.#parse(type, body));
+      if (fits({ versions })) return this.know({ threadId, namespace, id });
+    }
+    return undefined;
+  }
+
+  /** @throws {CorruptCheckpointError} */
+  async load(row: CheckpointRow, rows: ReadRows): Promise<CheckpointTuple> {
+    const place = {
+      threadId: row.thread_id,
+      namespace: row.checkpoint_ns,
+      id: row.checkpoint_id,
+    };
+    const configurable = (id: string) => ({
+      thread_id: place.threadId,
+      checkpoint_ns: place.namespace,
+      checkpoint_id: id,
+    });
+    const config = { configurable: configurable(place.id) };
+    const writes = await this.#writes(row);
+    if (row.body === null) return this.#loadStock(config, writes);
+    const { body, hash } = await this.#body(row);
+    const { images, bytes } = await this.#images(row, body, rows);
+    const checkpoint = fromStoredBody(place.id, body);
+    checkpoint.channel_values = Object.fromEntries(
+      [...images].map(([channel, image]) => [channel, valueOf(image)]),
+    );
+    if (checkpoint.v < 4) await this.#takePendingSends(checkpoint, place, row.parent_checkpoint_id);
+    this.#parts.known.add(threadKey(place), {
+      id: place.id,
+      hash,
+      versions: checkpoint.channel_versions,
+      seen: checkpoint.versions_seen,
+      images,
+      unstored: null,
+      heap: null,
+      bytes,
+    });
+    return {
+      config,
+      checkpoint,
+      metadata: await loadMetadata(row.metadata),
+      ...(row.parent_checkpoint_id !== null && {
+        parentConfig: { configurable: configurable(row.parent_checkpoint_id) },
+      }),
+      pendingWrites: writes,
+    };
+  }
+
+  async #loadStock(
+    config: { configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } },
+    writes: CheckpointPendingWrite[],
+  ): Promise<CheckpointTuple> {
+    const tuple = (await this.#parts.readStock(config))!;
+    const { checkpoint } = tuple;
+    const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable;
+    this.#parts.known.add(threadKey({ threadId, namespace }), {
+      id: checkpoint.id,
+      hash: null,
+      versions: checkpoint.channel_versions,
+      seen: checkpoint.versions_seen,
+      images: new Map(),
+      unstored: checkpoint.channel_values,
+      heap: null,
+      bytes: 0,
+    });
+    const { parentConfig, ...rest } = tuple;
+    return {
+      ...rest,
+      ...(parentConfig && { parentConfig }),
+      pendingWrites: [...(tuple.pendingWrites ?? []), ...writes],
+    };
+  }
+
+  /** Until version 4 LangGraph kept sends with the writes of the checkpoint before. */
+  async #takePendingSends(
+    checkpoint: Checkpoint,
+    { threadId, namespace }: CheckpointPlace,
+    parentId: string | null,
+  ): Promise<void> {
+    const parent =
+      parentId === null ? null : await this.read({ threadId, namespace, id: parentId });
+    const sends = (parent?.pendingWrites ?? []).filter(([, channel]) => channel === TASKS);
+    if (sends.length === 0) return;
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = sends.map(([, , send]) => send);
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : nextChannelVersion(undefined);
+  }
+
+  async #body(row: CheckpointRow): Promise<{ body: StoredBody; hash: Buffer }> {
+    const { hash, body, type } = row;
+    if (body === null || hash === null) throw corrupt(row, "its hash is missing");
+    const expected = checkpointHash({
+      threadId: row.thread_id,
+      namespace: row.checkpoint_ns,
+      id: row.checkpoint_id,
+      parentId: row.parent_checkpoint_id,
+      parentHash: row.parent_hash,
+      type,
+      body,
+      segments: (row.segments ?? []).map(Number),
+      metadata: row.metadata,
+      summary: row.summary,
+    });
+    if (!expected.equals(hash))
+      throw corrupt(row, "its content does not have the hash it was given");
+    return { body: await this.#parse(type, body), hash };
+  }
+
+  async #parse(type: string | null, body: Buffer): Promise<StoredBody> {
+    if (type === null) return JSON.parse(body.toString("utf8")) as StoredBody;
+    return (await this.#parts.serde.loadsTyped(type, body)) as StoredBody;
+  }
+
+  async #images(
+    row: CheckpointRow,
+    body: StoredBody,
+    rows: ReadRows,
+  ): Promise<{ images: Map<string, Image>; bytes: number }> {
+    const segments = readSegments(row.segments);
+    if (segments === null) throw corrupt(row, "its places of elements cannot be read");
+    const images = new Map<string, Image>();
+    let bytes = row.body?.byteLength ?? 0;
+    const port: LoadPort = {
+      element: (log, idx) => {
+        const element = rows.element(log, idx);
+        bytes += element?.blob.byteLength ?? 0;
+        return element;
+      },
+      revive: (type, blob) => this.#parts.revive(type ?? "json", blob),
+      reviveUnit: (element) => this.#reviveUnit(element),
+      fix: this.#parts.fix,
+      tailOf: (last) => this.#parts.tails.after(last, row.newest),
+    };
+    try {
+      for (const [channel, stored] of Object.entries(body.values)) {
+        images.set(channel, await loadValue(stored, segments, port));
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof DamagedValue)) throw thrown;
+      throw corrupt(row, thrown.message, thrown);
+    }
+    return { images, bytes };
+  }
+
+  #reviveUnit(element: ReadElement): readonly unknown[] | Promise<readonly unknown[]> {
+    const cached = this.#cache.get(element);
+    if (cached !== undefined) return cached;
+    const revived = this.#parts.revive(element.type ?? "json", element.blob);
+    const keep = (unit: unknown): readonly unknown[] => {
+      const items = unit as readonly unknown[];
+      const { fix } = this.#parts;
+      if (items.every((item) => typeof item !== "object" || item === null || fix(item))) {
+        this.#cache.add(element, items);
+      }
+      return items;
+    };
+    return revived instanceof Promise ? revived.then(keep) : keep(revived);
+  }
+
+  async #writes(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
+    const writes: CheckpointPendingWrite[] = [];
+    const taken = new Set<string>();
+    let start = 0;
+    for (const [at, taskId] of (row.write_tasks ?? []).entries()) {
+      const end = start + row.write_lengths![at]!;
+      const body = row.write_bodies!.subarray(start, end);
+      start = end;
+      const hash = writesHash({
+        threadId: row.thread_id,
+        namespace: row.checkpoint_ns,
+        checkpointId: row.checkpoint_id,
+        taskId,
+        idx: row.write_idxs![at]!,
+        body,
+      });
+      if (!hash.equals(row.write_hashes!.subarray(at * 32, at * 32 + 32))) {
+        throw corrupt(row, "its pending writes do not have the hash they were given");
+      }
+      for (const { idx, channel, type, blob } of unpackWrites(body)) {
+        const key = `${idx} ${taskId}`;
+        if (taken.has(key)) continue;
+        taken.add(key);
+        writes.push([taskId, channel, await this.#parts.revive(type ?? "json", blob)]);
+      }
+    }
+    return writes;
+  }
+}
+
+function corrupt(row: CheckpointRow, reason: string, cause?: unknown): CorruptCheckpointError {
+  const { thread_id, checkpoint_ns, checkpoint_id } = row;
+  return new CorruptCheckpointError(thread_id, checkpoint_ns, checkpoint_id, reason, { cause });
+}

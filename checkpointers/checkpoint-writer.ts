@@ -1,0 +1,289 @@
+import type {
+  ChannelVersions,
+  Checkpoint,
+  PendingWrite,
+  SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type { DatabasePool } from "../src/storage/pool.ts";
+import type { CheckpointReader } from "./checkpoint-reader.ts";
+import { toStoredBody } from "./checkpoint-body.ts";
+import { Draft } from "./draft.ts";
+import { segmentsOf, type Image } from "./elements/image.ts";
+import { storeValue, type Dumped } from "./elements/store-value.ts";
+import { toStoredValue } from "./elements/stored-value.ts";
+import { checkpointHash, writesHash } from "./integrity.ts";
+import { threadKey, type KnownCheckpoint, type KnownCheckpoints } from "./known-checkpoints.ts";
+import { toJsonb } from "./jsonb.ts";
+import type { LogIds } from "./log-ids.ts";
+import type { LogTails } from "./log-tails.ts";
+import type { CheckpointQueries } from "./queries.ts";
+import { areReplacing, toWriteSets, writeIndex, type DumpedWrite } from "./write-set.ts";
+
+export interface WriterParts {
+  readonly pool: DatabasePool;
+  readonly queries: CheckpointQueries;
+  readonly serde: SerializerProtocol;
+  readonly known: KnownCheckpoints;
+  readonly tails: LogTails;
+  readonly logIds: LogIds;
+  readonly reader: CheckpointReader;
+  readonly fix: (item: object) => boolean;
+}
+
+export interface PutPlace {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly parentId: string | null;
+}
+
+/** Something else of a log stands where an element was to go. */
+const UNIQUE_VIOLATION = "23505";
+/** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
+const ATTEMPTS = 3;
+
+/** Puts checkpoints and pending writes, one statement each. */
+export class CheckpointWriter {
+  readonly #parts: WriterParts;
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+  }
+
+  async put(
+    place: PutPlace,
+    checkpoint: Checkpoint,
+    metadata: Record<string, unknown>,
+    newVersions: ChannelVersions,
+  ): Promise<void> {
+    const { threadId, namespace, parentId } = place;
+    const parent =
+      parentId === null
+        ? undefined
+        : await this.#parts.reader.know({ threadId, namespace, id: parentId });
+    for (let attempt = 1; ; attempt += 1) {
+      const draft = new Draft(
+        {
+          dump: (value) => this.#dump(value),
+          fix: this.#parts.fix,
+          newTail: async () => this.#parts.tails.begin(await this.#parts.logIds.take()),
+        },
+        parent?.heap ?? null,
+      );
+      const images = await this.#store(place, checkpoint, newVersions, parent, draft);
+      try {
+        const known = await this.#insert(place, checkpoint, { metadata, images, parent, draft });
+        this.#parts.known.add(threadKey(place), known);
+        return;
+      } catch (thrown) {
+        if (!isTaken(thrown) || attempt === ATTEMPTS) throw thrown;
+        draft.closeLogs(this.#parts.tails.all());
+      }
+    }
+  }
+
+  async putWrites(
+    place: { threadId: string; namespace: string; checkpointId: string; taskId: string },
+    writes: PendingWrite[],
+  ): Promise<void> {
+    const { queries, pool } = this.#parts;
+    const dumped: DumpedWrite[] = [];
+    for (const [at, write] of writes.entries()) {
+      const { type, blob } = await this.#dump(write[1]);
+      dumped.push({ idx: writeIndex(write, at), channel: write[0], type, blob });
+    }
+    const replacing = areReplacing(writes);
+    const { threadId, namespace, checkpointId, taskId } = place;
+    const rows = toWriteSets(dumped, replacing).map(({ idx, body }) => [
+      threadId,
+      namespace,
+      checkpointId,
+      taskId,
+      idx,
+      body,
+      writesHash({ ...place, idx, body }),
+    ]);
+    const [only] = rows;
+    if (only === undefined) return;
+    const kind = replacing ? "replace" : "add";
+    await pool.query({
+      ...(rows.length === 1 && { name: `${queries.name}-${kind}-writes` }),
+      text: queries.putWrites(rows.length, kind),
+      values: rows.flat(),
+    });
+  }
+
+  #dump(value: unknown): Dumped | Promise<Dumped> {
+    const { serde } = this.#parts;
+    return serde.dumpsTyped(value).then(([type, blob]) => ({
+      type: type === "json" ? null : type,
+      blob,
+    }));
+  }
+
+  /** Images by channel: of what is new in this checkpoint, and of what it takes over. */
+  async #store(
+    place: PutPlace,
+    checkpoint: Checkpoint,
+    newVersions: ChannelVersions,
+    parent: KnownCheckpoint | undefined,
+    draft: Draft,
+  ): Promise<Map<string, Image>> {
+    const images = new Map<string, Image>();
+    const values = checkpoint.channel_values;
+    for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
+      const base = parent?.images.get(channel) ?? null;
+      if (Object.hasOwn(newVersions, channel)) {
+        if (!Object.hasOwn(values, channel)) continue;
+        images.set(channel, await storeValue(values[channel], base, draft));
+        continue;
+      }
+      const holder = await this.#holderOf(place, { channel, version }, parent);
+      const image = holder?.images.get(channel);
+      if (image !== undefined) images.set(channel, image);
+      else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
+        images.set(channel, await storeValue(holder.unstored[channel], base, draft));
+      }
+    }
+    return images;
+  }
+
+  /** A checkpoint that has a channel at this version: the parent, or another of the thread. */
+  async #holderOf(
+    place: PutPlace,
+    { channel, version }: { channel: string; version: string | number },
+    parent: KnownCheckpoint | undefined,
+  ): Promise<KnownCheckpoint | undefined> {
+    const holds = ({ versions }: Pick<KnownCheckpoint, "versions">) =>
+      versions[channel] === version;
+    if (parent !== undefined && holds(parent)) return parent;
+    const known = this.#parts.known.all(threadKey(place)).find(holds);
+    return known ?? this.#parts.reader.find(place, holds);
+  }
+
+  async #insert(
+    place: PutPlace,
+    checkpoint: Checkpoint,
+    of: {
+      readonly metadata: Record<string, unknown>;
+      readonly images: ReadonlyMap<string, Image>;
+      readonly parent: KnownCheckpoint | undefined;
+      readonly draft: Draft;
+    },
+  ): Promise<KnownCheckpoint> {
+    const { threadId, namespace, parentId } = place;
+    const { metadata, images, parent, draft } = of;
+    const stored = [...images].map(([channel, image]) => [channel, toStoredValue(image)] as const);
+    const { type, body } = await this.#dumpBody(toStoredBody(checkpoint, stored));
+    const segments = [...images.values()]
+      .flatMap(segmentsOf)
+      .flatMap(({ log, from, to }) => [log, from, to]);
+    const elements = packElements(draft);
+    const summary = {
+      nodes: nodesThatRan(checkpoint, parent),
+      status: statusOf(checkpoint),
+      bytes: elements.data.byteLength + body.byteLength,
+    };
+    const parentHash = parent?.hash ?? null;
+    const hash = checkpointHash({
+      threadId,
+      namespace,
+      id: checkpoint.id,
+      parentId,
+      parentHash,
+      type,
+      body,
+      segments,
+      metadata,
+      summary,
+    });
+    const begun = draft.begun.filter(({ log }) => elements.logs.includes(log));
+    const { queries, pool } = this.#parts;
+    await pool.query({
+      name: `${queries.name}-put`,
+      text: queries.put,
+      values: [
+        threadId,
+        namespace,
+        checkpoint.id,
+        parentId,
+        "null",
+        type,
+        body,
+        array(segments),
+        hash,
+        parentHash,
+        JSON.stringify(metadata),
+        JSON.stringify(summary),
+        array(begun.map(({ log }) => log)),
+        array(elements.logs),
+        array(elements.idxs),
+        array(elements.starts),
+        array(elements.lengths),
+        elements.types,
+        elements.data,
+      ],
+    });
+    return {
+      id: checkpoint.id,
+      hash,
+      versions: checkpoint.channel_versions,
+      seen: checkpoint.versions_seen,
+      images,
+      unstored: null,
+      heap: draft.heap,
+      bytes: (parent?.bytes ?? 0) + elements.data.byteLength,
+    };
+  }
+
+  async #dumpBody(body: unknown): Promise<{ type: string | null; body: Buffer }> {
+    const [type, bytes] = await this.#parts.serde.dumpsTyped(body);
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return { type: type === "json" ? null : type, body: buffer };
+  }
+}
+
+function isTaken(thrown: unknown): boolean {
+  const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
+  return code === UNIQUE_VIOLATION && constraint === "checkpoint_elements_pkey";
+}
+
+/** A Postgres array of numbers. */
+function array(numbers: readonly number[]): string {
+  return `{${numbers.join(",")}}`;
+}
+
+/** The new elements as columns, and their bytes in one piece. */
+function packElements({ elements }: { readonly elements: Draft["elements"] }) {
+  const starts: number[] = [];
+  let start = 1; // Postgres counts bytes from one.
+  for (const { blob } of elements) {
+    starts.push(start);
+    start += blob.byteLength;
+  }
+  const typed = elements.map(({ type }) => (type === null ? "NULL" : JSON.stringify(type)));
+  return {
+    logs: elements.map(({ log }) => log),
+    idxs: elements.map(({ idx }) => idx),
+    starts,
+    lengths: elements.map(({ blob }) => blob.byteLength),
+    types: `{${typed.join(",")}}`,
+    data: Buffer.concat(elements.map(({ blob }) => blob)),
+  };
+}
+
+/** Nodes whose view of the channels is another than in the parent. */
+function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefined): string[] {
+  if (parent === undefined) return [];
+  return Object.entries(checkpoint.versions_seen ?? {})
+    .filter(([node, seen]) => {
+      if (node.startsWith("__")) return false;
+      const before = parent.seen[node] ?? {};
+      return Object.entries(seen).some(([channel, version]) => before[channel] !== version);
+    })
+    .map(([node]) => node);
+}
+
+function statusOf({ channel_values }: Checkpoint): string | null {
+  const { status } = channel_values as { status?: unknown };
+  return typeof status === "string" ? (toJsonb(status) as string) : null;
+}

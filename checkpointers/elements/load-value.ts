@@ -1,0 +1,133 @@
+import { hashTree } from "../hash-tree.ts";
+import { NESTED, type Image } from "./image.ts";
+import type { LogTail, Segment } from "./log.ts";
+import type { Sequence } from "./sequence.ts";
+import { isSplittableList, isSplittableObject } from "./splittable.ts";
+import type { StoredValue } from "./stored-value.ts";
+
+/** A row of the table of elements, as read. */
+export interface ReadElement {
+  readonly type: string | null;
+  readonly blob: Buffer;
+  readonly hash: Buffer;
+}
+
+export interface LoadPort {
+  /** What stands at a place; undefined where nothing does. */
+  element(log: number, idx: number): ReadElement | undefined;
+  /** The value of bytes. */
+  revive(type: string | null, blob: Buffer): unknown;
+  /** What a unit holds: a list that is not to be changed. Its items may be ones that were given before. */
+  reviveUnit(element: ReadElement): readonly unknown[] | Promise<readonly unknown[]>;
+  fix(item: object): boolean;
+  /** Where a sequence that ends there may go on. */
+  tailOf(last: Segment): LogTail | null;
+}
+
+/** What is read is not what was written; `message` says how, as part of a sentence. */
+export class DamagedValue extends Error {}
+
+/**
+ * Reads a value back, and checks every element of it by its hash.
+ * @param segments those of the value are taken off its front
+ * @throws DamagedValue
+ */
+export async function loadValue(
+  stored: StoredValue,
+  segments: Segment[],
+  port: LoadPort,
+): Promise<Image> {
+  switch (stored[0]) {
+    case "i":
+    case "b": {
+      const type = stored[0] === "i" ? null : stored[2];
+      const data = Buffer.from(stored[1], stored[0] === "i" ? "utf8" : "base64");
+      const value = await port.revive(type, data);
+      return { kind: "inline", data, type, value, fixed: isWholeFixed(value, port) };
+    }
+    case "e": {
+      const [segment] = takeSegments(segments, 1);
+      const element = read(segment!.log, segment!.from, port);
+      if (element.hash.toString("base64") !== stored[1])
+        throw new DamagedValue("a value was changed");
+      const value = await port.revive(element.type, element.blob);
+      return {
+        kind: "leaf",
+        segment: segment!,
+        hash: element.hash,
+        value,
+        fixed: isWholeFixed(value, port),
+      };
+    }
+    case "l":
+      return { kind: "list", sequence: await loadSequence(stored, segments, port) };
+    case "m": {
+      const sequence = await loadSequence(stored, segments, port);
+      const nested = new Map<string, Image>();
+      for (const [key, value] of Object.entries(stored[4] ?? {})) {
+        nested.set(key, await loadValue(value, segments, port));
+      }
+      return { kind: "map", sequence, nested };
+    }
+  }
+}
+
+/** The value of an image, in containers of its own. */
+export function valueOf(image: Image): unknown {
+  if (image.kind === "inline" || image.kind === "leaf") return image.value;
+  const { items } = image.sequence;
+  if (image.kind === "list") return items.slice();
+  const object: Record<string, unknown> = {};
+  for (let at = 0; at < items.length; at += 2) {
+    const key = items[at] as string;
+    const value = items[at + 1];
+    object[key] = value === NESTED ? valueOf(image.nested.get(key)!) : value;
+  }
+  return object;
+}
+
+async function loadSequence(
+  stored: Extract<StoredValue, readonly ["l" | "m", ...unknown[]]>,
+  segments: Segment[],
+  port: LoadPort,
+): Promise<Sequence> {
+  const [kind, count, root, stride] = stored;
+  const own = takeSegments(segments, count);
+  const elements: ReadElement[] = [];
+  for (const { log, from, to } of own) {
+    for (let idx = from; idx < to; idx += 1) elements.push(read(log, idx, port));
+  }
+  const hashes = hashTree(elements.map(({ hash }) => hash));
+  if (hashes.root.toString("base64") !== root) throw new DamagedValue("elements were changed");
+  const items: unknown[] = [];
+  for (const element of elements) {
+    const revived = port.reviveUnit(element);
+    const unit = revived instanceof Promise ? await revived : revived;
+    for (const item of unit) items.push(item);
+    if (kind === "m" && unit.length % 2 === 1) items.push(NESTED);
+  }
+  const fixed = Uint8Array.from(items, (item) => (isFixed(item, port) ? 1 : 0));
+  const last = own.at(-1);
+  return { items, fixed, stride, segments: own, hashes, tail: last ? port.tailOf(last) : null };
+}
+
+function isFixed(value: unknown, port: LoadPort): boolean {
+  return typeof value !== "object" || value === null || port.fix(value);
+}
+
+function takeSegments(segments: Segment[], count: number): Segment[] {
+  if (segments.length < count) throw new DamagedValue("places of elements are missing");
+  return segments.splice(0, count);
+}
+
+function read(log: number, idx: number, port: LoadPort): ReadElement {
+  const element = port.element(log, idx);
+  if (element === undefined) throw new DamagedValue(`element ${idx} of log ${log} is missing`);
+  return element;
+}
+
+/** As when it is stored: small lists and objects are not made unchangeable. */
+function isWholeFixed(value: unknown, port: LoadPort): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !isSplittableList(value) && !isSplittableObject(value) && port.fix(value);
+}

@@ -1,0 +1,191 @@
+import { sha256 } from "../sha256.ts";
+import { NESTED, type Image, type MapImage } from "./image.ts";
+import type { LogTail } from "./log.ts";
+import { storeSequence, type EncodedUnit, type Sequence, type SequencePort } from "./sequence.ts";
+import { isSplittableList, isSplittableObject } from "./splittable.ts";
+
+/** Bytes up to which a value stands in the checkpoint itself: about what a row of its own costs. */
+const INLINE_BYTES = 128;
+/** Bytes from which a list or an object is stored by its elements. */
+const SPLIT_BYTES = 1024;
+/** Bytes that a unit of small elements is to have. */
+const UNIT_BYTES = 1024;
+/** An element or entry of so many bytes stands alone in its unit. */
+const LONE_BYTES = 128;
+/** How deep objects within objects are stored by key. */
+const MAX_DEPTH = 3;
+
+export interface StorePort {
+  /** Bytes by the serializer. `type` is null for JSON. */
+  dump(value: unknown): Dumped | Promise<Dumped>;
+  fix(item: object): boolean;
+  append(tail: LogTail, unit: EncodedUnit): void;
+  openTail(tail: LogTail | null): LogTail | Promise<LogTail>;
+  /** The log of values that are one element. */
+  openHeap(): LogTail | Promise<LogTail>;
+}
+
+export interface Dumped {
+  readonly type: string | null;
+  readonly blob: Uint8Array;
+}
+
+/** The hash of an element. */
+export function elementHash({ type, blob }: Dumped): Buffer {
+  return type === null ? sha256(blob) : sha256(`${type}\0`, blob);
+}
+
+/**
+ * Stores a channel's value, sharing with `base`, what the channel had before, all that is the same.
+ * @returns how the value stands now; what has to be written was given to `port.append`
+ */
+export async function storeValue(
+  value: unknown,
+  base: Image | null,
+  port: StorePort,
+  depth = 0,
+): Promise<Image> {
+  if (base?.kind === "list" && isSplittableList(value)) {
+    const stored = await storeList(value, base.sequence, base.sequence.stride, port);
+    if (stored !== null) return stored;
+  } else if (base?.kind === "map" && isSplittableObject(value)) {
+    const stored = await storeMap(value, base, base.sequence.stride, port, depth);
+    if (stored !== null) return stored;
+  } else if (isKnown(value, base)) return base;
+  const dumped = await port.dump(value);
+  return (await split(value, dumped, port, depth)) ?? storeWhole(value, dumped, base, port);
+}
+
+function isKnown(value: unknown, base: Image | null): base is Image {
+  return (
+    (base?.kind === "inline" || base?.kind === "leaf") && base.fixed && Object.is(base.value, value)
+  );
+}
+
+async function split(
+  value: unknown,
+  dumped: Dumped,
+  port: StorePort,
+  depth: number,
+): Promise<Image | null> {
+  const size = dumped.blob.byteLength;
+  if (size < SPLIT_BYTES) return null;
+  if (isSplittableList(value) && value.length > 1) {
+    return storeList(value, null, strideOf(size, value.length), port);
+  }
+  if (depth < MAX_DEPTH && isSplittableObject(value)) {
+    const entries = Object.keys(value).length;
+    if (entries > 0) return storeMap(value, null, 2 * strideOf(size, entries), port, depth);
+  }
+  return null;
+}
+
+function strideOf(bytes: number, length: number): number {
+  const each = bytes / length;
+  return each >= LONE_BYTES ? 1 : Math.min(256, Math.ceil(UNIT_BYTES / each));
+}
+
+async function storeWhole(
+  value: unknown,
+  dumped: Dumped,
+  base: Image | null,
+  port: StorePort,
+): Promise<Image> {
+  const fixed = isFixed(value, port);
+  if (dumped.blob.byteLength <= INLINE_BYTES) {
+    return { kind: "inline", data: dumped.blob, type: dumped.type, value, fixed };
+  }
+  const hash = elementHash(dumped);
+  if (base?.kind === "leaf" && base.hash.equals(hash)) return { ...base, value, fixed };
+  const heap = await port.openHeap();
+  const segment = { log: heap.log, from: heap.next, to: heap.next + 1 };
+  port.append(heap, { ...dumped, hash });
+  return { kind: "leaf", segment, hash, value, fixed };
+}
+
+/** Small lists and objects stay as they are, so that nodes may add to them in place, and are written anew each time. */
+function isFixed(value: unknown, port: StorePort): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !isSplittableList(value) && !isSplittableObject(value) && port.fix(value);
+}
+
+async function storeList(
+  list: readonly unknown[],
+  base: Sequence | null,
+  stride: number,
+  port: StorePort,
+): Promise<Image | null> {
+  const sequence = await storeUnits(list, base, stride, port);
+  return sequence && { kind: "list", sequence };
+}
+
+async function storeMap(
+  object: Readonly<Record<string, unknown>>,
+  base: MapImage | null,
+  stride: number,
+  port: StorePort,
+  depth: number,
+): Promise<Image | null> {
+  const items: unknown[] = [];
+  const nested = new Map<string, Image>();
+  const keys = Object.keys(object);
+  for (const [at, key] of keys.entries()) {
+    const value = object[key];
+    const image =
+      stride === 2 && depth < MAX_DEPTH - 1
+        ? await storeNested(value, { base, key, at }, port, depth + 1)
+        : null;
+    if (image !== null) nested.set(key, image);
+    items.push(key, image === null ? value : NESTED);
+  }
+  const sequence = await storeUnits(items, base?.sequence ?? null, stride, port);
+  return sequence && { kind: "map", sequence, nested };
+}
+
+/** A list or an object in an object, as a sequence of its own; null where it is small. */
+async function storeNested(
+  value: unknown,
+  of: { readonly base: MapImage | null; readonly key: string; readonly at: number },
+  port: StorePort,
+  depth: number,
+): Promise<Image | null> {
+  const { base, key, at } = of;
+  if (!isSplittableList(value) && !isSplittableObject(value)) return null;
+  const known = base?.nested.get(key);
+  if (known !== undefined) {
+    const image = await storeValue(value, known, port, depth);
+    return image.kind === "list" || image.kind === "map" ? image : null;
+  }
+  const { items, fixed } = base?.sequence ?? { items: [], fixed: [] };
+  const same = items[2 * at] === key && items[2 * at + 1] === value && fixed[2 * at + 1] === 1;
+  if (same) return null;
+  return split(value, await port.dump(value), port, depth);
+}
+
+/** The serializer says so where it met what contains itself, or could not go on. */
+const CIRCULAR = '"[Circular]"';
+const FAILED = '"[unable to serialize';
+
+/** Null where an element cannot stand alone: it contains the whole that it is part of. */
+async function storeUnits(
+  items: readonly unknown[],
+  base: Sequence | null,
+  stride: number,
+  port: StorePort,
+): Promise<Sequence | null> {
+  let whole = true;
+  const encoded = (dumped: Dumped): EncodedUnit => {
+    const bytes = Buffer.from(dumped.blob.buffer, dumped.blob.byteOffset, dumped.blob.byteLength);
+    if (bytes.includes(CIRCULAR) || bytes.indexOf(FAILED) === 0) whole = false;
+    return { ...dumped, hash: elementHash(dumped) };
+  };
+  const units: SequencePort = {
+    encode: async (unit) =>
+      encoded(await port.dump(unit.at(-1) === NESTED ? unit.slice(0, -1) : unit)),
+    fix: (item) => port.fix(item),
+    append: (tail, unit) => port.append(tail, unit),
+    openTail: (tail) => port.openTail(tail),
+  };
+  const sequence = await storeSequence(items, { base, stride }, units);
+  return whole ? sequence : null;
+}

@@ -1,0 +1,52 @@
+import { StratagraphError } from "../src/errors.ts";
+
+/** What is stored of a checkpoint is not what was written: it was changed, cut off or removed since. */
+export class CorruptCheckpointError extends StratagraphError {
+  readonly code = "corrupt_checkpoint";
+  override readonly kind = "run";
+
+  constructor(
+    readonly threadId: string,
+    readonly namespace: string,
+    readonly checkpointId: string,
+    readonly reason: string,
+    options?: { cause?: unknown },
+  ) {
+    super(
+      `Expected checkpoint ${checkpointId} of thread ${threadId}${within(namespace)} as it was written, but ${reason}. ` +
+        "Recover the thread from its nearest sound checkpoint, or restore the database from a backup.",
+      options,
+    );
+  }
+}
+
+/** There is no such thread, or no such checkpoint in it. */
+export class NoCheckpointError extends StratagraphError {
+  readonly code = "no_checkpoint";
+
+  constructor(
+    readonly threadId: string,
+    readonly checkpointId: string | null,
+  ) {
+    super(
+      checkpointId === null
+        ? `Expected a thread with a checkpoint, but nothing is stored of thread ${threadId}. Check its id, and which database is used.`
+        : `Expected checkpoint ${checkpointId} in thread ${threadId}, but it is not there. Look at the thread's history for those that are.`,
+    );
+  }
+}
+
+/** A call to the checkpointer lacks what says where to read or write. */
+export class CheckpointConfigError extends StratagraphError {
+  readonly code = "checkpoint_config";
+
+  constructor(readonly missing: string) {
+    super(
+      `Expected \`${missing}\` as text in the config's \`configurable\`, and it is not there. Pass { configurable: { ${missing}: "…" } }.`,
+    );
+  }
+}
+
+function within(namespace: string): string {
+  return namespace === "" ? "" : ` in subgraph ${namespace}`;
+}

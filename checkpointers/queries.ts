@@ -1,0 +1,136 @@
+import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import { sha256 } from "./sha256.ts";
+
+/** A row of `checkpoints` with what belongs to it. Of the columns after `summary` each is there where it was asked for. */
+export interface CheckpointRow {
+  thread_id: string;
+  checkpoint_ns: string;
+  checkpoint_id: string;
+  parent_checkpoint_id: string | null;
+  type: string | null;
+  /** Null for rows of the stock class. */
+  body: Buffer | null;
+  /** `bigint`s come as text. */
+  segments: string[] | null;
+  hash: Buffer | null;
+  parent_hash: Buffer | null;
+  metadata: Record<string, unknown>;
+  summary: Record<string, unknown> | null;
+  /** Hash of the parent's row; null where the row is not there. */
+  parent_row_hash: Buffer | null;
+  newest: boolean;
+  write_tasks: string[] | null;
+  write_idxs: number[] | null;
+  write_lengths: number[] | null;
+  write_bodies: Buffer | null;
+  write_hashes: Buffer | null;
+}
+
+/** Elements next to each other in a log. */
+export interface ElementsRow {
+  log: string;
+  idxs: number[];
+  lengths: number[];
+  types: (string | null)[];
+  blobs: Buffer;
+}
+
+/** The saver's statements for one schema. */
+export interface CheckpointQueries {
+  /** Begins the names of prepared statements. */
+  readonly name: string;
+  readonly latest: string;
+  readonly byId: string;
+  readonly put: string;
+  /** Bodies alone, newest first. */
+  readonly bodies: string;
+  /** So many sets of writes, which replace what is there or leave it. */
+  putWrites(sets: number, kind: "add" | "replace"): string;
+  /** Checkpoints for `where`, newest first, and all elements they refer to. */
+  page(where: string, limit: number): string;
+}
+
+const CHECKPOINT_COLUMNS = `c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.type, c.body, c.segments, c.hash, c.parent_hash, c.metadata, c.summary`;
+
+export function checkpointQueries(schemaName: string): CheckpointQueries {
+  const schema = quoteIdentifier(schemaName);
+  const parentHash = `(select p.hash from ${schema}.checkpoints p
+    where p.thread_id = c.thread_id and p.checkpoint_ns = c.checkpoint_ns and p.checkpoint_id = c.parent_checkpoint_id) as parent_row_hash`;
+  const newest = `not exists (select from ${schema}.checkpoints n
+    where n.thread_id = c.thread_id and n.checkpoint_ns = c.checkpoint_ns and n.checkpoint_id > c.checkpoint_id) as newest`;
+  const writes = `left join lateral (
+      select array_agg(w.task_id) as write_tasks, array_agg(w.idx) as write_idxs, array_agg(octet_length(w.body)) as write_lengths,
+        string_agg(w.body, ''::bytea) as write_bodies, string_agg(w.hash, ''::bytea) as write_hashes
+      from (select * from ${schema}.checkpoint_write_sets s
+        where s.thread_id = c.thread_id and s.checkpoint_ns = c.checkpoint_ns and s.checkpoint_id = c.checkpoint_id
+        order by s.task_id collate "C", s.idx) w
+    ) w on true`;
+  // OFFSET 0 keeps the planner from joining all logs at once: each range is a scan of its own in the primary key.
+  const elementsOf = (range: { log: string; from: string; to: string }) => `(
+      select array_agg(x.idx) as idxs, array_agg(octet_length(x.blob)) as lengths, array_agg(x.type) as types, string_agg(x.blob, ''::bytea) as blobs
+      from (select e.idx, e.type, e.blob from ${schema}.checkpoint_elements e
+        where e.log_id = ${range.log} and e.idx >= ${range.from} and e.idx < ${range.to} order by e.idx offset 0) x
+    )`;
+  const one = (where: string) => `with c as materialized (
+    select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where}
+  ), ranges as (
+    select c.segments[n] as log, c.segments[n + 1] as first, c.segments[n + 2] as last from c, generate_series(1, cardinality(c.segments), 3) n
+  )
+  select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
+  union all
+  select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`;
+  return {
+    name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
+    latest: one(
+      `where c.thread_id = $1 and c.checkpoint_ns = $2 order by c.checkpoint_id desc limit 1`,
+    ),
+    byId: one(`where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = $3`),
+    page: (where, limit) => `with c as materialized (
+      select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where} order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc limit ${limit}
+    ), ranges as (
+      select c.segments[n] as log, min(c.segments[n + 1]) as first, max(c.segments[n + 2]) as last
+      from c, generate_series(1, cardinality(c.segments), 3) n group by 1
+    )
+    select * from (
+      select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
+      order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc) listed
+    union all
+    select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
+    put: `with uses as (
+      insert into ${schema}.checkpoint_log_uses (log_id, thread_id) select unnest($13::bigint[]), $1 on conflict do nothing
+    ), elements as (
+      insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
+      select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
+      from unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
+    )
+    insert into ${schema}.checkpoints
+      (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
+    values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8::bigint[], $9, $10, $11::jsonb, $12::jsonb)
+    on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
+      parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
+      segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
+    bodies: `select checkpoint_id, type, body from ${schema}.checkpoints
+      where thread_id = $1 and checkpoint_ns = $2 order by checkpoint_id desc`,
+    putWrites: (sets, kind) => `insert into ${schema}.checkpoint_write_sets
+      (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
+    values ${Array.from({ length: sets }, (_, set) => `(${places(7 * set + 1, 7)})`).join(", ")}
+    on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+    do ${kind === "add" ? "nothing" : "update set body = excluded.body, hash = excluded.hash"}`,
+  };
+}
+
+/** Numbers of parameters. */
+function places(first: number, count: number): string {
+  return Array.from({ length: count }, (_, at) => `$${first + at}`).join(", ");
+}
+
+/** Of {@link CheckpointRow}, in order. */
+const CHECKPOINT_TYPES =
+  "text text text text text bytea bigint[] bytea bytea jsonb jsonb bytea boolean text[] int[] int[] bytea bytea";
+
+function nulls(types: string): string {
+  return types
+    .split(" ")
+    .map((type) => `null::${type}`)
+    .join(", ");
+}

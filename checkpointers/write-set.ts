@@ -1,0 +1,67 @@
+import { WRITES_IDX_MAP, type PendingWrite } from "@langchain/langgraph-checkpoint";
+import type { Dumped } from "./elements/store-value.ts";
+
+/** A write of a task, as bytes. */
+export interface DumpedWrite extends Dumped {
+  /** Its number among the task's writes; negative for the special ones, of which there is one each. */
+  readonly idx: number;
+  readonly channel: string;
+}
+
+/** Writes that are stored together. */
+export interface WriteSet {
+  /** The lowest of its writes. */
+  readonly idx: number;
+  readonly body: Buffer;
+}
+
+/** The number under which a task's write is stored. */
+export function writeIndex([channel]: PendingWrite, at: number): number {
+  return WRITES_IDX_MAP[channel as string] ?? at;
+}
+
+/** Whether all are of those that replace what was there: errors, interrupts, answers. */
+export function areReplacing(writes: readonly PendingWrite[]): boolean {
+  return writes.every(([channel]) => (channel as string) in WRITES_IDX_MAP);
+}
+
+/** Writes that replace others are kept one by one; the others stay together. */
+export function toWriteSets(writes: readonly DumpedWrite[], replacing: boolean): WriteSet[] {
+  // Of several with one number the last counts where they replace each other, else the first.
+  const byIndex = new Map<number, DumpedWrite>();
+  for (const write of writes) {
+    if (replacing || !byIndex.has(write.idx)) byIndex.set(write.idx, write);
+  }
+  const kept = [...byIndex.values()].sort((one, other) => one.idx - other.idx);
+  if (kept.length === 0) return [];
+  const groups = replacing ? kept.map((write) => [write]) : [kept];
+  return groups.map((group) => ({ idx: group[0]!.idx, body: packWrites(group) }));
+}
+
+type WriteHead = readonly [idx: number, channel: string, type: string | null, bytes: number];
+
+/** Four bytes with the length of the head, the head as JSON, and the bytes of the writes one after the other. */
+function packWrites(writes: readonly DumpedWrite[]): Buffer {
+  const heads = writes.map(({ idx, channel, type, blob }): WriteHead => [
+    idx,
+    channel,
+    type,
+    blob.byteLength,
+  ]);
+  const head = Buffer.from(JSON.stringify(heads), "utf8");
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.byteLength);
+  return Buffer.concat([length, head, ...writes.map(({ blob }) => blob)]);
+}
+
+/** Takes apart what {@link toWriteSets} made; for bytes whose hash was checked. */
+export function unpackWrites(body: Buffer): DumpedWrite[] {
+  const start = 4 + body.readUInt32BE(0);
+  const heads = JSON.parse(body.subarray(4, start).toString("utf8")) as readonly WriteHead[];
+  let at = start;
+  return heads.map(([idx, channel, type, bytes]) => {
+    const blob = body.subarray(at, at + bytes);
+    at += bytes;
+    return { idx, channel, type, blob };
+  });
+}
