@@ -41,6 +41,11 @@ export interface Runtime extends CompileServices {
   close(): Promise<void>;
 }
 
+/** Says when all that a checkpointer was given for a thread is durable. */
+interface Settling {
+  settled(threadId: string): Promise<void>;
+}
+
 /**
  * The embedded database is opened, and its folder locked, when it is first used.
  *
@@ -57,13 +62,18 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const url = options.databaseUrl ?? env["DATABASE_URL"];
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/open.ts");
+  const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const database = await openDatabase({
     ...(url && { url }),
     ...(options.folder !== undefined && { folder: options.folder }),
   });
   try {
-    const checkpointer = await openCheckpointer(database);
-    return { ...services, checkpointer, close: () => database.close() };
+    const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(database);
+    const journal = new DatabaseToolJournal(database.pool, {
+      serde: checkpointer.serde,
+      settled: async (threadId) => checkpointer.settled?.(threadId),
+    });
+    return { ...services, checkpointer, journal, close: () => database.close() };
   } catch (thrown) {
     await database.close();
     throw thrown;
