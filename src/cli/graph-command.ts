@@ -6,12 +6,12 @@ import { asStandIn } from "./draw/escape-text.ts";
 import { findBrowser } from "./draw/find-browser.ts";
 import { formatOfFile, type GraphFormat } from "./draw/graph-format.ts";
 import { mermaidText, type DrawnGraph } from "./draw/mermaid-text.ts";
-import { writeWhole } from "./draw/write-whole.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
 import { exitCodes } from "./report-error.ts";
 import { UsageError } from "./usage-error.ts";
+import { writeWhole } from "./write-whole.ts";
 
 export interface GraphCommandOptions {
   readonly format?: GraphFormat;

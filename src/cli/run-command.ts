@@ -11,9 +11,9 @@ import { answersFor, type AnswersOfRun } from "./ask/given-answers.ts";
 import { followTurn } from "./follow-turn.ts";
 import type { CliIo } from "./io.ts";
 import { prepareRun, type PreparedRun } from "./prepare-run.ts";
-import { resumeCommand } from "./resume-command.ts";
 import type { RunArguments, RunOptions } from "./run-arguments.ts";
-import { jsonReport, liveReport, type RunReport } from "./run-report.ts";
+import { runReport, type RunReport } from "./run-report.ts";
+import { turnOptions } from "./turn-options.ts";
 import { UsageError } from "./usage-error.ts";
 
 /**
@@ -29,16 +29,8 @@ export async function runCommand(given: RunArguments, io: CliIo): Promise<number
     throw new NothingToResumeError(threadId, null);
   }
   const openPrompt = given.json ? null : io.openPrompt;
-  const { name, version, execution_config: limits } = prepared.definition.spec;
   const threadId = given.thread ?? systemIds();
-  const about = {
-    agent: { name, version },
-    model: prepared.model,
-    threadId: given.save ? threadId : null,
-    maxAttempts: limits.max_attempts,
-    resume: given.save ? resumeCommand(given, threadId) : null,
-  };
-  const report = given.json ? jsonReport(about, io) : liveReport(about, io);
+  const report = runReport({ ...given, prepared, threadId: given.save ? threadId : null }, io);
   const openRuntime = () =>
     createRuntime({
       ...prepared.services,
@@ -86,11 +78,8 @@ async function executeTurn(
   const texts = threadId === null ? null : run.answers;
   return executeAgent(definition, input, {
     runtime,
-    signal,
-    onEvent: (event) => report.event(event),
+    ...turnOptions(given, { report, signal }),
     ...(threadId !== null && { threadId }),
-    ...(given.model !== undefined && { model: given.model }),
-    ...(given.temperature !== undefined && { temperature: given.temperature }),
     ...answers,
     ...(texts !== null && answersFor(texts, await waitingOn(run))),
   });

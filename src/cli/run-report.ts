@@ -4,6 +4,10 @@ import type { AgentEvent } from "../state/event.ts";
 import type { PendingRequest } from "../state/human-request.ts";
 import { askPerson, type Asked } from "./ask/ask-person.ts";
 import type { CliIo, LinePrompt } from "./io.ts";
+import type { PreparedAgent } from "./prepare-run.ts";
+import { printJson } from "./print.ts";
+import { resumeCommand } from "./resume-command.ts";
+import type { AgentOptions } from "./run-arguments.ts";
 import { endingLines } from "./view/ending.ts";
 import { LiveWriter } from "./view/live-writer.ts";
 import { openingLines, type Opening } from "./view/opening.ts";
@@ -15,6 +19,8 @@ export interface RunReport {
   event(event: AgentEvent): void;
   /** Asks a person on the terminal; aborting the signal is leaving. */
   ask(request: PendingRequest, openPrompt: () => LinePrompt, signal: AbortSignal): Promise<Asked>;
+  /** Lines beside those of the run itself. */
+  say(lines: readonly string[]): void;
   /** It is being stopped. */
   stopping(): void;
   /** Takes away whatever was on the screen for the time of the run only. */
@@ -22,31 +28,60 @@ export interface RunReport {
   end(result: ExecuteResult): void;
 }
 
-export interface RunReportOptions extends Opening {
+interface RunReportOptions extends Opening {
   readonly maxAttempts: number;
   /** The command that goes on with the thread, or null where nothing is kept. */
   readonly resume: string | null;
 }
 
+/** Tells of a run in the form that was asked for. */
+export function runReport(
+  given: AgentOptions & {
+    readonly agent: string;
+    readonly prepared: PreparedAgent;
+    /** Null where nothing is kept. */
+    readonly threadId: string | null;
+  },
+  io: CliIo,
+): RunReport {
+  const { threadId, prepared } = given;
+  const { name, version, execution_config: limits } = prepared.definition.spec;
+  const options = {
+    agent: { name, version },
+    model: prepared.model,
+    threadId,
+    maxAttempts: limits.max_attempts,
+    resume: threadId === null ? null : resumeCommand(given, threadId),
+  };
+  return given.json ? jsonReport(options, io) : liveReport(options, io);
+}
+
 /** One JSON document at the end. */
-export function jsonReport(options: Pick<RunReportOptions, "threadId">, io: CliIo): RunReport {
+function jsonReport(options: Pick<RunReportOptions, "threadId">, io: CliIo): RunReport {
   return {
     event() {},
     ask: async () => "left",
+    say() {},
     stopping() {},
     leave() {},
     end(result) {
-      const { status, output, interrupts, incomplete, failure, attempts, usage, steps } = result;
-      const { threadId: thread_id } = options;
-      const ending = { status, output, interrupts, incomplete, failure, attempts, usage, steps };
-      const told = { thread_id, ...ending };
-      io.stdout.write(`${JSON.stringify(told, null, 2)}\n`);
+      printJson(resultJson(result, options.threadId), io);
     },
   };
 }
 
+/** What a run came to, as a document of JSON says it. */
+export function resultJson(
+  result: ExecuteResult,
+  threadId: string | null,
+): Readonly<Record<string, unknown>> {
+  const { status, output, interrupts, incomplete, failure, attempts, usage, steps } = result;
+  const ending = { status, output, interrupts, incomplete, failure, attempts, usage, steps };
+  return { thread_id: threadId, ...ending };
+}
+
 /** The run as people follow it. Nothing is printed before the turn has begun, so that a refusal stands alone. */
-export function liveReport(options: RunReportOptions, io: CliIo): RunReport {
+function liveReport(options: RunReportOptions, io: CliIo): RunReport {
   const { stdout: sink } = io;
   const clock = systemClock;
   const startedAt = clock.monotonic();
@@ -88,6 +123,11 @@ export function liveReport(options: RunReportOptions, io: CliIo): RunReport {
         prompt.close();
         waitedMs += clock.monotonic() - since;
       }
+    },
+    say(lines) {
+      open();
+      writer.setActivity(null);
+      writer.print(lines);
     },
     stopping() {
       stopping = true;

@@ -48,19 +48,3 @@ export class DrawingFailedError extends StratagraphError {
     super(`${browser} could not draw the picture: ${reason}`, options);
   }
 }
-
-/** A file could not be written. */
-export class OutputFileError extends StratagraphError {
-  readonly code = "output_file";
-
-  constructor(
-    readonly file: string,
-    options: { cause: unknown },
-  ) {
-    const { code, message } = options.cause as NodeJS.ErrnoException;
-    super(
-      `Cannot write ${file}: ${code === "ENOENT" ? "its folder does not exist" : message}.`,
-      options,
-    );
-  }
-}

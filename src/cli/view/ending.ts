@@ -43,9 +43,10 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
   return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
 }
 
-function waitingLines(
+/** What is waited for, and how it is answered. */
+export function waitingLines(
   interrupts: ExecuteResult["interrupts"],
-  { width, style, resume, asked }: EndingOptions,
+  { width, style, resume, asked }: Omit<EndingOptions, "elapsedMs">,
 ): string[] {
   const several = interrupts.length > 1;
   const title = several ? `Waits for ${interrupts.length} answers.` : "Waits for an answer.";

@@ -1,0 +1,175 @@
+import type { StoredState, StoredTask } from "../../runtime/threads/threads.ts";
+import { isRecord } from "../../state/is-record.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { byteSize } from "./figures.ts";
+import { triggerNames } from "./history-lines.ts";
+import { plainLine } from "./plain-text.ts";
+import { requestLines } from "./request-lines.ts";
+import { paintOfStatus } from "./status.ts";
+import { minuteOf, timeAgo } from "./times.ts";
+import { cutToWidth, wrapText } from "./text-width.ts";
+import { toolLines } from "./tool-line.ts";
+import { elementLines, namedValueLines, type ValueOptions } from "./value-lines.ts";
+
+export interface StateOptions extends ValueOptions {
+  readonly now: Date;
+}
+
+/** Channels that have a place of their own; all others are shown by their names. */
+const known = new Set(
+  "input output execution attempt nodes steps messages status turn_number attempt_number turn usage".split(
+    " ",
+  ),
+);
+const shownSteps = 3;
+const shownMessages = 6;
+
+/** The state at a checkpoint: where it stands, who is waited for, both tiers, the last steps and messages. */
+export function stateLines(state: StoredState, options: StateOptions): string[] {
+  const { values } = state;
+  const others = Object.entries(values).filter(
+    ([name, value]) => !known.has(name) && !isEmpty(value),
+  );
+  return [
+    ...headLines(state, options),
+    ...waitingLines(state, options),
+    ...recordSection("Execution", values["execution"], options),
+    ...recordSection("Attempt", values["attempt"], options),
+    ...recordSection("Nodes", isEmpty(values["nodes"]) ? undefined : values["nodes"], options),
+    ...stepSection(values["steps"], options),
+    ...listSection("Messages", values["messages"], shownMessages, options),
+    ...(others.length === 0
+      ? []
+      : section("Other channels", namedValueLines(others, options), options)),
+  ];
+}
+
+function headLines(state: StoredState, options: StateOptions): string[] {
+  const { values, createdAt, step, status } = state;
+  const { style, now, width } = options;
+  const { turn_number: turn, attempt_number: attempt, input, output } = values;
+  const about = [
+    `${minuteOf(createdAt)}, ${timeAgo(createdAt, now)}`,
+    ...(step === null ? [] : [`step ${step}`]),
+    makerOf(state),
+    byteSize(state.bytes),
+  ];
+  const place = [
+    ...(typeof turn === "number" ? [`turn ${turn}`] : []),
+    ...(typeof attempt === "number" ? [`attempt ${attempt}`] : []),
+  ];
+  const failure = isRecord(values["turn"]) ? values["turn"]["failure"] : null;
+  const fields: (readonly [string, unknown])[] = [
+    ...(place.length === 0 ? [] : [["turn", place.join(", ").replace(/^turn /, "")] as const]),
+    ["next", state.next.length === 0 ? "nothing" : state.next.join(", ")],
+    ...state.tasks.flatMap(taskField),
+    ...(isRecord(failure)
+      ? [["failure", `${String(failure["message"])} [${String(failure["cause"])}]`] as const]
+      : []),
+    ...(input == null ? [] : [["input", onlyMessage(input)] as const]),
+    ...(output == null ? [] : [["output", onlyMessage(output)] as const]),
+  ];
+  const statusText = paintOfStatus(status, style)(plainLine(status ?? "–"));
+  const title = plainLine(`thread ${state.threadId} · checkpoint ${state.id}`);
+  const inside =
+    state.namespace === "" ? [] : [style.dim(plainLine(`inside of ${state.namespace}`))];
+  return [
+    ...wrapText(title, width).map(style.bold),
+    ...inside,
+    ...wrapText(plainLine(about.join(" · ")), width).map(style.dim),
+    "",
+    `  ${statusText}`,
+    ...namedValueLines(fields, options),
+  ];
+}
+
+/** `node size`, `turn end (finalize)`, `input` */
+function makerOf({ trigger, nodes }: StoredState): string {
+  const names = nodes.join(", ");
+  if (names === "") return triggerNames[trigger];
+  return trigger === "node" ? `node ${names}` : `${triggerNames[trigger]} (${names})`;
+}
+
+/** An input or output that is a message alone is said as that. */
+function onlyMessage(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const [[key, message] = [], ...others] = Object.entries(value);
+  return key === "message" && typeof message === "string" && others.length === 0 ? message : value;
+}
+
+function taskField({ node, state, error }: StoredTask): (readonly [string, unknown])[] {
+  if (state === "failed") return [["failed", `${node}: ${error ?? "it threw"}`]];
+  return state === "done" ? [["done", `${node}, until the others have ended`]] : [];
+}
+
+function waitingLines({ waiting }: StoredState, { width, style }: StateOptions): string[] {
+  if (waiting.length === 0) return [];
+  const title =
+    waiting.length === 1 ? "Waits for an answer." : `Waits for ${waiting.length} answers.`;
+  const requests = waiting.flatMap((request) => ["", ...requestLines(request, width, style)]);
+  return ["", style.yellow(`■ ${title}`), ...requests];
+}
+
+function section(title: string, lines: readonly string[], { style }: StateOptions): string[] {
+  return ["", style.bold(title), ...lines];
+}
+
+function recordSection(title: string, value: unknown, options: StateOptions): string[] {
+  if (value === undefined) return [];
+  if (!isRecord(value))
+    return section(title, namedValueLines([["value", value]], options), options);
+  const entries = Object.entries(value);
+  const lines =
+    entries.length === 0 ? [options.style.dim("  empty")] : namedValueLines(entries, options);
+  return section(title, lines, options);
+}
+
+function listSection(title: string, value: unknown, most: number, options: StateOptions): string[] {
+  if (!Array.isArray(value) || value.length === 0) return [];
+  const shown: readonly unknown[] = options.full ? value : value.slice(-most);
+  const which = titleOfList(title, shown.length, value.length);
+  return section(which, elementLines(shown, options), options);
+}
+
+function stepSection(value: unknown, options: StateOptions): string[] {
+  if (!Array.isArray(value) || value.length === 0) return [];
+  if (options.full || !value.every(isStep)) return listSection("Steps", value, shownSteps, options);
+  const shown = value.slice(-shownSteps);
+  const lines = shown.flatMap((step) => stepLines(step, options));
+  return section(titleOfList("Steps", shown.length, value.length), lines, options);
+}
+
+function titleOfList(title: string, shown: number, all: number): string {
+  const total = all.toLocaleString("en");
+  return shown === all ? `${title} (${total})` : `${title} (last ${shown} of ${total})`;
+}
+
+function isStep(value: unknown): value is StepRecord {
+  return (
+    isRecord(value) &&
+    typeof value["step_index"] === "number" &&
+    Array.isArray(value["tool_results"])
+  );
+}
+
+function stepLines(step: StepRecord, { style, width }: StateOptions): string[] {
+  const room = Math.min(width, 160) - 4;
+  const said = step.thought === "" ? step.next_action.replace("_", " ") : step.thought;
+  const where = `${step.turn_number}.${step.step_index + 1} ${step.node}`;
+  const head = cutToWidth(plainLine(`${where}: ${said}`), room);
+  return [
+    `  ${head}`,
+    ...step.tool_results
+      .flatMap((result) => toolLines(result, room, style))
+      .map((line) => `    ${line}`),
+    ...(step.problem === ""
+      ? []
+      : [`    ${style.yellow(cutToWidth(`! ${plainLine(step.problem)}`, room))}`]),
+  ];
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value == null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isRecord(value) && Object.keys(value).length === 0;
+}

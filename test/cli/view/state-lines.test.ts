@@ -1,0 +1,187 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { stateLines } from "../../../src/cli/view/state-lines.ts";
+import { createStyle } from "../../../src/cli/view/style.ts";
+import { textWidth } from "../../../src/cli/view/text-width.ts";
+import type { StoredState } from "../../../src/runtime/threads/threads.ts";
+import { stepRecord } from "../../helpers/step-record.ts";
+
+const now = new Date("2026-03-04T05:06:07.000Z");
+const state: StoredState = {
+  threadId: "chairs-1",
+  namespace: "",
+  id: "1f0c6b4a-0007-6000-8000-2f0f5b7c3f11",
+  parentId: null,
+  step: 3,
+  source: "loop",
+  nodes: ["size"],
+  status: "AWAITING_HUMAN",
+  createdAt: "2026-03-04T05:01:00.000Z",
+  bytes: 412,
+  interrupts: 1,
+  failures: 0,
+  definitionHash: null,
+  sequenceNum: 4,
+  trigger: "node",
+  nodeOutcomes: { size: "success", approval: "interrupted" },
+  next: ["approval"],
+  tasks: [{ node: "approval", state: "interrupted", error: null }],
+  waiting: [
+    {
+      id: "0123456789abcdef0123456789abcdef",
+      kind: "approval",
+      node: "approval",
+      within: [],
+      prompt: "Buy this?",
+      proposed: { pieces: 4 },
+      schema: {},
+      expires_at: null,
+    },
+  ],
+  channelVersions: {},
+  integrityHash: null,
+  values: {
+    input: { message: "Office chairs" },
+    status: "AWAITING_HUMAN",
+    turn_number: 0,
+    attempt_number: 0,
+    execution: { details: { pieces: 4, price: 120 }, note: "in\u001B[2J oak" },
+    attempt: {},
+    nodes: {},
+    branches: [],
+    steps: [],
+    messages: [],
+  },
+};
+
+function lines(
+  differing: Partial<StoredState> = {},
+  options: { width?: number; full?: boolean } = {},
+) {
+  const { width = 80, full = false } = options;
+  return stateLines({ ...state, ...differing }, { width, full, style: createStyle(false), now });
+}
+
+describe("the state at a checkpoint", () => {
+  it("tells where it stands, who is waited for, and both tiers", () => {
+    expect(lines()).toEqual([
+      "thread chairs-1 · checkpoint 1f0c6b4a-0007-6000-8000-2f0f5b7c3f11",
+      "2026-03-04 05:01 UTC, 5 min ago · step 3 · node size · 412 B",
+      "",
+      "  AWAITING_HUMAN",
+      "  turn   0, attempt 0",
+      "  next   approval",
+      "  input  Office chairs",
+      "",
+      "■ Waits for an answer.",
+      "",
+      "? approval asks for approval",
+      "  Buy this?",
+      '  │ {"pieces":4}',
+      "",
+      "Execution",
+      '  details  {"pieces":4,"price":120}',
+      "  note     in oak",
+      "",
+      "Attempt",
+      "  empty",
+    ]);
+  });
+
+  it("shows the last steps with their calls, and the last messages in short", () => {
+    const call = { id: "c", name: "look", args: { at: "tides" }, reason: "" };
+    const result = {
+      ...call,
+      result: "High at noon",
+      error: null,
+      outcome: "success",
+      execution_time_ms: 12,
+      insights: "",
+      learning: "",
+      relevance: "",
+    } as const;
+    const steps = [0, 1, 2, 3].map((step_index) =>
+      stepRecord({
+        step_index,
+        node: "reason",
+        thought: "I look",
+        tool_predictions: [call],
+        tool_results: [result],
+      }),
+    );
+    const messages = [new HumanMessage("When is\nhigh water?"), new AIMessage("At noon.")];
+    const shown = lines({ waiting: [], values: { steps, messages } });
+    expect(shown.slice(shown.indexOf("Steps (last 3 of 4)"))).toEqual([
+      "Steps (last 3 of 4)",
+      ...[2, 3, 4].flatMap((number) => [
+        `  0.${number} reason: I look`,
+        '    ✓ look(at: "tides")  12 ms',
+        "      High at noon",
+      ]),
+      "",
+      "Messages (2)",
+      "  - human: When is high water?",
+      "  - ai: At noon.",
+    ]);
+  });
+
+  it("says why a turn failed, and what tasks came to", () => {
+    const failure = { cause: "turn_timeout", message: "It took too long." };
+    const shown = lines({
+      waiting: [],
+      tasks: [
+        { node: "send", state: "failed", error: "no\u0007 route" },
+        { node: "look", state: "done", error: null },
+      ],
+      values: { turn: { failure }, output: { message: "Done", more: 1 } },
+    });
+    expect(shown.slice(4)).toEqual([
+      "  next     approval",
+      "  failed   send: no␇ route",
+      "  done     look, until the others have ended",
+      "  failure  It took too long. [turn_timeout]",
+      '  output   {"message":"Done","more":1}',
+    ]);
+  });
+
+  it("shows the channels of a graph that is none of ours by their names", () => {
+    const shown = lines({
+      status: null,
+      waiting: [],
+      tasks: [],
+      next: [],
+      values: { counter: 3, list: ["a"] },
+    });
+    expect(shown.slice(3)).toEqual([
+      "  –",
+      "  next  nothing",
+      "",
+      "Other channels",
+      "  counter  3",
+      '  list     ["a"]',
+    ]);
+  });
+
+  it("cuts nothing when it is to be full", () => {
+    const long = "word ".repeat(100).trim();
+    const values = {
+      execution: { long },
+      messages: Array.from({ length: 9 }, () => new HumanMessage(long)),
+    };
+    const short = lines({ values });
+    expect(short.filter((line) => line.includes("…"))).toHaveLength(7);
+    const full = lines({ values }, { full: true }).join("\n");
+    expect(full).not.toContain("…");
+    expect(full.match(/word/g)).toHaveLength(1000);
+    expect(full).toContain("Messages (9)");
+  });
+
+  it.each([80, 50])("fits into %i columns", (width) => {
+    for (const full of [false, true]) {
+      const values = { ...state.values, attempt: { 日本語: "日本語のテキスト".repeat(30) } };
+      const shown = lines({ values }, { width, full });
+      expect(shown.filter((line) => textWidth(line) > width)).toEqual([]);
+      expect(shown.join("\n")).not.toMatch(/[^\P{Cc}\n]/u);
+    }
+  });
+});
