@@ -1,13 +1,15 @@
-import type { Recovery } from "../../runtime/threads/threads.ts";
+import type { Recovery, SettledCall } from "../../runtime/threads/threads.ts";
+import type { Recovered } from "../../state/step-record.ts";
 import { plainLine } from "./plain-text.ts";
 import type { Style } from "./style.ts";
 import { wrapText } from "./text-width.ts";
 
-/** From where a thread was recovered, what was passed over, and which calls were not made again. */
+/** From where a thread was recovered, what was passed over, and what became of calls that had begun. */
 export function recoveryLines(
-  { from, skipped, settled, warnings, message }: Omit<Recovery, "result">,
+  recovery: Recovery,
   { width, style }: { readonly width: number; readonly style: Style },
 ): string[] {
+  const { from, skipped, settled, warnings, message } = recovery;
   const item = (mark: string, text: string, paint: (line: string) => string) =>
     wrapText(plainLine(text), Math.max(20, width - 4)).map((line, number) =>
       number === 0 ? `  ${paint(mark)} ${line}` : `    ${line}`,
@@ -20,9 +22,27 @@ export function recoveryLines(
     ...skipped.flatMap(({ checkpointId, reason }) =>
       item("✗", `skipped ${checkpointId}: ${reason}`, style.red),
     ),
-    ...settled.flatMap(({ tool, callId, state }) =>
-      item("✓", `${tool} (${callId}) was not called again: ${state}`, style.green),
-    ),
+    ...settled.flatMap((call) => {
+      const { mark, text, colour } = settlements[settlementOf(call, recovery)];
+      return item(mark, `${call.tool}: ${text}`, style[colour]);
+    }),
     ...warnings.flatMap((warning) => item("!", warning, style.yellow)),
   ];
+}
+
+const settlements = {
+  recorded: { mark: "✓", text: "not called again, its recorded result was used", colour: "green" },
+  repeated: { mark: "✓", text: "called again, it is safe to repeat", colour: "green" },
+  unknown: {
+    mark: "?",
+    text: "not called again, it had begun and nobody knows what came of it",
+    colour: "yellow",
+  },
+} as const satisfies Record<Recovered, unknown>;
+
+/** What the step says that the call is part of; else what the journal knew. */
+function settlementOf({ callId, state }: SettledCall, { result }: Recovery): Recovered {
+  const results = (result?.steps ?? []).flatMap(({ tool_results }) => tool_results);
+  const told = results.findLast(({ id }) => id === callId)?.recovered;
+  return told ?? (state === "finished" ? "recorded" : "unknown");
 }

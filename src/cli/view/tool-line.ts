@@ -1,6 +1,6 @@
 import { headOf } from "../../state/cut-text.ts";
 import { jsonHead } from "../../state/json-head.ts";
-import type { ToolOutcome, ToolResult } from "../../state/step-record.ts";
+import type { Recovered, ToolOutcome, ToolResult } from "../../state/step-record.ts";
 import { duration } from "./figures.ts";
 import { plainLine } from "./plain-text.ts";
 import type { Style } from "./style.ts";
@@ -14,7 +14,11 @@ const readArguments = 20;
 export function toolLines(call: ToolResult, width: number, style: Style): string[] {
   const { mark, colour } = marks[call.outcome];
   const took = duration(call.execution_time_ms);
-  const ending = call.outcome === "success" ? took : `${took} · ${call.outcome}`;
+  const ending = [
+    took,
+    ...(call.outcome === "success" ? [] : [call.outcome]),
+    ...(call.recovered === undefined ? [] : [recoveries[call.recovered]]),
+  ].join(" · ");
   const room = Math.max(20, width - textWidth(ending) - 4);
   const head = `${colour(style)(mark)} ${cutToWidth(callText(call), room)}  ${style.dim(ending)}`;
   const text = cutToWidth(resultText(call), Math.max(20, width - 2));
@@ -30,6 +34,12 @@ const marks: Record<
   failure: { mark: "✗", colour: (style) => style.red },
   error: { mark: "✗", colour: (style) => style.red },
   timeout: { mark: "⏱", colour: (style) => style.yellow },
+};
+
+const recoveries: Readonly<Record<Recovered, string>> = {
+  recorded: "recorded before",
+  repeated: "called again",
+  unknown: "not called again",
 };
 
 /** `search(query: "tides")`, on one line that is not cut. */

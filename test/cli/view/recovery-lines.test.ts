@@ -1,21 +1,30 @@
 import { describe, expect, it } from "vitest";
 import { recoveryLines } from "../../../src/cli/view/recovery-lines.ts";
 import { createStyle } from "../../../src/cli/view/style.ts";
+import type { ExecuteResult } from "../../../src/runtime/execute-agent.ts";
+import type { Recovery } from "../../../src/runtime/threads/threads.ts";
+import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 const style = createStyle(false);
+const recovery: Recovery = {
+  threadId: "t",
+  from: { threadId: "t", checkpointId: "good" },
+  skipped: [],
+  settled: [],
+  warnings: [],
+  reason: "resumed",
+  message: "The turn went on.",
+  waiting: [],
+  result: null,
+};
 
 describe("a recovery", () => {
-  it("says from where, what was skipped and why, and which calls were not made again", () => {
+  it("says from where, what was skipped and why, and what is to be known", () => {
     const lines = recoveryLines(
       {
-        threadId: "t",
-        from: { threadId: "t", checkpointId: "good" },
+        ...recovery,
         skipped: [{ checkpointId: "bad", reason: "its hash does not fit\u0007" }],
-        settled: [{ callId: "c1", tool: "send", state: "done" }],
         warnings: ["channel x is stored and unknown"],
-        reason: "resumed",
-        message: "The turn went on.",
-        waiting: [],
       },
       { width: 80, style },
     );
@@ -23,8 +32,24 @@ describe("a recovery", () => {
       "Recovered from checkpoint good.",
       "The turn went on.",
       "  ✗ skipped bad: its hash does not fit␇",
-      "  ✓ send (c1) was not called again: done",
       "  ! channel x is stored and unknown",
+    ]);
+  });
+
+  it("tells of every call that had begun whether it was made again", () => {
+    const tool_results = [toolResult({ id: "b", recovered: "repeated" })];
+    const result = { steps: [stepRecord({ tool_results })] } as unknown as ExecuteResult;
+    const settled = [
+      { callId: "a", tool: "send", state: "finished" },
+      { callId: "b", tool: "print", state: "started" },
+      { callId: "c", tool: "pay", state: "started" },
+    ];
+    const lines = recoveryLines({ ...recovery, settled, result }, { width: 60, style });
+    expect(lines.slice(2)).toEqual([
+      "  ✓ send: not called again, its recorded result was used",
+      "  ✓ print: called again, it is safe to repeat",
+      "  ? pay: not called again, it had begun and nobody knows",
+      "    what came of it",
     ]);
   });
 });
