@@ -7,6 +7,11 @@ import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+import type { RunServices } from "./runtime/run-services.ts";
+import { lazyThreads } from "./runtime/threads/lazy-threads.ts";
+import type { ThreadServices } from "./runtime/threads/thread-services.ts";
+import type { Threads } from "./runtime/threads/threads.ts";
+import { watchJournal } from "./runtime/threads/watch-journal.ts";
 
 // What runs agents is loaded when it is first used, so that importing the package costs little more than its types.
 
@@ -36,7 +41,9 @@ export interface RuntimeOptions {
 }
 
 /** What agents run on: models, tools, and the database that keeps their threads. Make one for each process. */
-export interface Runtime extends CompileServices {
+export interface Runtime extends RunServices {
+  /** The threads it keeps: their past, and other ways on from it. */
+  readonly threads: Threads;
   /** Lets go of the database. */
   close(): Promise<void>;
 }
@@ -56,7 +63,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const services = await createServices(options);
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    return { ...services, checkpointer, close: async () => {} };
+    const run: RunServices = { ...services, checkpointer };
+    return withThreads(run, {}, async () => {});
   }
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
@@ -69,15 +77,36 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   });
   try {
     const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(database);
-    const journal = new DatabaseToolJournal(database.pool, {
+    const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
       settled: async (threadId) => checkpointer.settled?.(threadId),
     });
-    return { ...services, checkpointer, journal, close: () => database.close() };
+    const journal = watchJournal(stored);
+    const run: RunServices = { ...services, checkpointer, journal };
+    const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
+    return withThreads(run, beside, () => database.close());
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
+}
+
+function withThreads(
+  run: RunServices,
+  beside: Pick<ThreadServices, "journal" | "forget">,
+  close: () => Promise<void>,
+): Runtime {
+  const threads = lazyThreads(async () => {
+    const { createThreads } = await import("./runtime/threads/create-threads.ts");
+    const { NoCheckpointError } = await import("../checkpointers/errors.ts");
+    return createThreads({
+      run: runtime,
+      noCheckpoint: (threadId, checkpointId) => new NoCheckpointError(threadId, checkpointId),
+      ...beside,
+    });
+  });
+  const runtime: Runtime = { ...run, threads, close };
+  return runtime;
 }
 
 /**
@@ -103,8 +132,9 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
  * Without a runtime nothing is kept.
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
- * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError, and what
- * {@link compileAgent} throws; HandlerMutationError and HandlerReturnError for a stateful tool that breaks its contract
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
+ * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and what {@link compileAgent} throws; HandlerMutationError
+ * and HandlerReturnError for a stateful tool that breaks its contract
  * @example
  * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });
  * @example

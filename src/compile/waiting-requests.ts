@@ -71,7 +71,8 @@ function isSnapshot(state: unknown): state is StateSnapshot {
   return isRecord(state) && Array.isArray(state["tasks"]);
 }
 
-function requestOf(id: string, value: unknown, node: string): WaitingRequest {
+/** An interrupt as a request. */
+export function requestOf(id: string, value: unknown, node: string): WaitingRequest {
   if (isRequest(value)) return { id, ...value, isOurs: true };
   const prompt = typeof value === "string" ? value : `${node}?`;
   const asked = { node, within: [], prompt, proposed: value, schema: {}, expires_at: null };

@@ -33,6 +33,8 @@ export interface CheckpointSummary {
   readonly definitionHash: string | null;
   /** SHA-256 (hex) over its content; null where it has none. */
   readonly integrityHash?: string | null;
+  /** Where it comes from, if its thread began here as a fork of another. */
+  readonly forkedFrom?: { readonly threadId: string; readonly checkpointId: string } | null;
 }
 
 /** What is known of a thread without loading its values. */
@@ -107,4 +109,23 @@ export interface CheckpointArchive {
   settled(threadId: string): Promise<void>;
   /** What was remembered under a hash. */
   definitionOf(hash: string): Promise<unknown>;
+}
+
+const methods = [
+  "listSummaries",
+  "listThreads",
+  "forkThread",
+  "verifyThread",
+  "prune",
+  "exportThread",
+  "importThread",
+  "settled",
+  "definitionOf",
+] as const satisfies readonly (keyof CheckpointArchive)[];
+
+/** The archive that a checkpointer is; null where it has LangGraph's interface alone. */
+export function archiveIn(checkpointer: object | undefined): CheckpointArchive | null {
+  const given = checkpointer as Partial<CheckpointArchive> | undefined;
+  const isArchive = methods.every((method) => typeof given?.[method] === "function");
+  return isArchive ? (given as CheckpointArchive) : null;
 }

@@ -1,9 +1,9 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
+import type { ValueChange } from "../../state/value-diff.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import type { TurnOptions } from "../run-turn.ts";
 import type {
-  CheckpointSummary,
   ImportResult,
   Page,
   PruneOptions,
@@ -12,80 +12,31 @@ import type {
   ThreadVerification,
 } from "./archive.ts";
 
+import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
+import type { StoredTask } from "./pending-tasks.ts";
+import type { SkippedCheckpoint } from "./sound-checkpoint.ts";
+import { maxChanges, type ChannelDiff } from "./state-diff.ts";
+import type { StoredState } from "./stored-state.ts";
+import type { SettledCall } from "./watch-journal.ts";
+
+export { maxChanges };
+export type {
+  ChannelDiff,
+  CheckpointTrigger,
+  CheckpointView,
+  NodeOutcome,
+  SettledCall,
+  SkippedCheckpoint,
+  StoredState,
+  StoredTask,
+  ValueChange,
+};
+
 /** One checkpoint of one thread. */
 export interface CheckpointRef {
   readonly threadId: string;
   readonly checkpointId: string;
 }
-
-/**
- * Why a checkpoint was written. `input`: a turn was given its input. `node`: nodes ran. `tool_result`: one of them ran
- * tools. `turn_complete`: a turn came to its end, well or not. `manual`: somebody changed the state, or a fork or a
- * replay began there.
- */
-export type CheckpointTrigger = "input" | "node" | "tool_result" | "turn_complete" | "manual";
-
-/** `interrupted`: it waits for somebody. `failure`: it threw, and runs again when the thread is resumed. */
-export type NodeOutcome = "success" | "failure" | "interrupted";
-
-/** A checkpoint in a thread's history. */
-export interface CheckpointView extends CheckpointSummary {
-  /** Supersteps before it on its own branch, from 0. Branches of one thread share numbers. */
-  readonly sequenceNum: number;
-  readonly trigger: CheckpointTrigger;
-  /** How the nodes ended that ran to make it (`success`), and those that were started from it and did not end. */
-  readonly nodeOutcomes: Readonly<Record<string, NodeOutcome>>;
-}
-
-/** A task that is next at a checkpoint. */
-export interface StoredTask {
-  readonly node: string;
-  /** `pending`: it has not run; `done`: what it wrote is stored, and is applied when its siblings have ended too. */
-  readonly state: "pending" | "done" | "interrupted" | "failed";
-  /** What it threw; null unless it failed. */
-  readonly error: string | null;
-}
-
-/** The whole state of a thread at one checkpoint. */
-export interface StoredState extends CheckpointView {
-  /** Every channel that has a value, without LangGraph's own. Deeply frozen where the checkpointer freezes. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** The nodes that run when the thread goes on from here; empty where nothing is left to do. */
-  readonly next: readonly string[];
-  /** What `next` has come to so far. */
-  readonly tasks: readonly StoredTask[];
-  /** What people are asked here, in agents inside of this one too. */
-  readonly waiting: readonly PendingRequest[];
-  /** Which version of each channel the checkpoint has. Equal versions are equal values, in other threads too. */
-  readonly channelVersions: Readonly<Record<string, string | number>>;
-  /** SHA-256 (hex) over the checkpoint's content; null where the checkpointer keeps none. */
-  readonly integrityHash: string | null;
-}
-
-/** One difference inside of a channel. */
-export interface ValueChange {
-  /** Where: `notes[3].title`; empty for the channel's value itself. */
-  readonly path: string;
-  readonly kind: "added" | "removed" | "changed";
-  /** A short form of the value for people; null where there was none. */
-  readonly before: string | null;
-  readonly after: string | null;
-  /** The whole difference in words: `+2 elements at 5: …`. */
-  readonly text: string;
-}
-
-/** How a channel differs between two checkpoints. */
-export interface ChannelDiff {
-  readonly channel: string;
-  readonly kind: "added" | "removed" | "changed";
-  /** In the order of the value; the first {@link maxChanges} of them. */
-  readonly changes: readonly ValueChange[];
-  /** Further differences that are left out. */
-  readonly omitted: number;
-}
-
-/** Differences of a channel that are shown. */
-export const maxChanges = 50;
 
 export interface ForkOptions {
   readonly threadId: string;
@@ -117,12 +68,6 @@ export interface RecoverOptions extends TurnOptions {
   readonly acceptChanges?: boolean;
 }
 
-/** A damaged checkpoint that recovery went past. */
-export interface SkippedCheckpoint {
-  readonly checkpointId: string;
-  readonly reason: string;
-}
-
 /**
  * Why recovery did or did not run anything. `resumed`: it ran what was pending. `waiting`: people are waited for.
  * `over`: the last turn has ended, and nothing is pending.
@@ -147,14 +92,6 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly waiting: readonly PendingRequest[];
   /** What the run came to; null unless `reason` is `resumed`. */
   readonly result: ExecuteResult<Output, Exec, Attempt> | null;
-}
-
-/** A tool call that the journal knew. */
-export interface SettledCall {
-  readonly callId: string;
-  readonly tool: string;
-  /** Its state in the journal, as that says it. */
-  readonly state: string;
 }
 
 /** Threads that a runtime keeps: their past, and other ways on from it. The past itself is never changed. */

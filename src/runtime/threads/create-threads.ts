@@ -1,0 +1,98 @@
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { checkThreadId } from "../thread-id.ts";
+import { holdThread } from "../hold-thread.ts";
+import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
+import { viewsOf } from "./checkpoint-view.ts";
+import { forkThread } from "./fork-thread.ts";
+import { recoverThread } from "./recover-thread.ts";
+import { replayThread } from "./replay-thread.ts";
+import { diffStates } from "./state-diff.ts";
+import { storedState, valuesOf } from "./stored-state.ts";
+import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
+import type { Threads } from "./threads.ts";
+
+/** The threads of a runtime. */
+export function createThreads(services: ThreadServices): Threads {
+  const { run } = services;
+  return {
+    list: async (options) => archiveOf(services, "list").listThreads(options),
+
+    async history(threadId, options = {}) {
+      const archive = archiveOf(services, "history");
+      await archive.settled(threadId);
+      const { items, next } = await archive.listSummaries({ threadId, ...options });
+      if (items.length === 0 && options.cursor === undefined) {
+        throw services.noCheckpoint(threadId, null);
+      }
+      const source = { archive, checkpointer: checkpointerOf(services) };
+      return { items: await viewsOf(items, source), next };
+    },
+
+    async stateAt(of) {
+      const archive = archiveOf(services, "stateAt");
+      await archive.settled(of.threadId);
+      const tuple = await checkpointAt(services, of);
+      const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
+      const summary = await summaryOf(archive, ref);
+      if (summary === null) throw services.noCheckpoint(ref.threadId, ref.checkpointId);
+      return storedState(tuple, summary, { archive, checkpointer: checkpointerOf(services) });
+    },
+
+    async diff(a, b) {
+      const [before, after] = [await checkpointAt(services, a), await checkpointAt(services, b)];
+      return diffStates(valuesOf(before), valuesOf(after));
+    },
+
+    fork: (of) => forkThread(services, of),
+    replay: (agent, of) => replayThread(services, agent as AgentDefinition, of) as Promise<never>,
+    recover: (agent, of) => recoverThread(services, agent as AgentDefinition, of) as Promise<never>,
+
+    verify: async (threadId) => archiveOf(services, "verify").verifyThread(threadId),
+
+    async prune(of) {
+      const archive = archiveOf(services, "prune");
+      return holdThread(run, of.threadId, () => archive.prune(of));
+    },
+
+    async delete(threadId) {
+      const checkpointer = checkpointerOf(services);
+      await holdThread(run, threadId, async () => {
+        await checkpointer.deleteThread(threadId);
+        await services.forget?.(threadId);
+      });
+    },
+
+    async *export(threadId) {
+      yield* archiveOf(services, "export").exportThread(threadId);
+    },
+
+    async import(lines, options = {}) {
+      const archive = archiveOf(services, "import");
+      const { threadId } = options;
+      if (threadId === undefined) return archive.importThread(lines);
+      checkThreadId(threadId);
+      return holdThread(run, threadId, () => archive.importThread(lines, { threadId }));
+    },
+  };
+}
+
+/** Summaries of a page while one is looked for. */
+const pageSize = 500;
+
+async function summaryOf(
+  archive: Pick<CheckpointArchive, "listSummaries">,
+  { threadId, checkpointId }: { threadId: string; checkpointId: string },
+): Promise<CheckpointSummary | null> {
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof archive.listSummaries>> = await archive.listSummaries({
+      threadId,
+      limit: cursor === null ? 1 : pageSize,
+      ...(cursor !== null && { cursor }),
+    });
+    const found = page.items.find(({ id }) => id === checkpointId);
+    if (found !== undefined) return found;
+    cursor = page.next;
+  } while (cursor !== null);
+  return null;
+}

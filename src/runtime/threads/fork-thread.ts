@@ -1,0 +1,64 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { tryUpdate } from "../../compile/check-update.ts";
+import { stampOf } from "../../compile/definition-stamps.ts";
+import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { InvalidRunOptionError } from "../errors.ts";
+import { holdThread } from "../hold-thread.ts";
+import { graphOf } from "../run-turn.ts";
+import { checkThreadId } from "../thread-id.ts";
+import { amendCheckpoint } from "./amend-checkpoint.ts";
+import { valuesOf } from "./stored-state.ts";
+import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
+import type { CheckpointRef, ForkOptions } from "./threads.ts";
+
+/** Everything is checked before anything is written. */
+export async function forkThread(
+  services: ThreadServices,
+  options: ForkOptions,
+): Promise<CheckpointRef> {
+  const archive = archiveOf(services, "fork");
+  const checkpointer = checkpointerOf(services);
+  const { threadId, checkpointId } = options;
+  const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
+  await archive.settled(threadId);
+  const tuple = await checkpointAt(services, { threadId, checkpointId });
+  const amendment = await amendmentOf(services, tuple, options);
+  return holdThread(services.run, newThreadId, async () => {
+    await archive.forkThread({ threadId, checkpointId: tuple.checkpoint.id, newThreadId });
+    if (amendment === null) return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
+    try {
+      const copied = await checkpointAt(services, { threadId: newThreadId });
+      const { configurable } = await amendCheckpoint(checkpointer, copied, amendment);
+      await archive.settled(newThreadId);
+      return { threadId: newThreadId, checkpointId: String(configurable?.["checkpoint_id"]) };
+    } catch (thrown) {
+      await checkpointer.deleteThread(newThreadId);
+      throw thrown;
+    }
+  });
+}
+
+/** What the fork is to have instead of what is stored; null where that is nothing. */
+async function amendmentOf(
+  { run }: ThreadServices,
+  tuple: CheckpointTuple,
+  { threadId, agent, modifiedState, acceptChanges }: ForkOptions,
+): Promise<{ values: Readonly<Record<string, unknown>>; definitionHash?: string } | null> {
+  if (agent === undefined) {
+    if (modifiedState === undefined) return null;
+    throw new InvalidRunOptionError(
+      "agent",
+      "modifiedState is checked against the agent's definition; pass the agent with it",
+    );
+  }
+  const graph = await graphOf(agent, run);
+  const madeUnder = definitionHashIn(tuple.metadata);
+  const { checkpointer } = run;
+  await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
+  if (modifiedState === undefined) return null;
+  const { channels } = graph;
+  const values = tryUpdate({ definition: agent, channels }, valuesOf(tuple), modifiedState);
+  if (Object.keys(values).length === 0) return null;
+  const hash = stampOf(graph)?.hash;
+  return { values, ...(hash !== undefined && { definitionHash: hash }) };
+}

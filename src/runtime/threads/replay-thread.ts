@@ -1,0 +1,50 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { stampOf } from "../../compile/definition-stamps.ts";
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { NothingToResumeError } from "../errors.ts";
+import { holdThread } from "../hold-thread.ts";
+import type { ExecuteResult } from "../run-result.ts";
+import { prepareRun, runTurn, threadConfig, type PreparedRun } from "../run-turn.ts";
+import { amendCheckpoint } from "./amend-checkpoint.ts";
+import { pendingTasks } from "./pending-tasks.ts";
+import { valuesOf } from "./stored-state.ts";
+import { checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
+import type { ReplayOptions } from "./threads.ts";
+
+export async function replayThread(
+  services: ThreadServices,
+  agent: AgentDefinition,
+  options: ReplayOptions,
+): Promise<ExecuteResult> {
+  const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
+  const checkpointer = checkpointerOf(services);
+  const run = await prepareRun(agent, services.run, turnOptions);
+  return holdThread(services.run, threadId, async () => {
+    const tuple = await checkpointAt(services, { threadId, checkpointId });
+    const madeUnder = definitionHashIn(tuple.metadata);
+    await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
+    const { turn, status } = valuesOf(tuple) as Partial<GraphState>;
+    if (pendingTasks(tuple).length === 0) {
+      throw new NothingToResumeError(threadId, status ?? "CREATED");
+    }
+    // Another run of the turn: what its calls gave the first time is not theirs.
+    const values = turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
+    await newBranch(services, { run, tuple, values });
+    return runTurn(run, { threadId, input: null, start: threadConfig(threadId) });
+  });
+}
+
+/** Makes a checkpoint the one that its thread goes on from, whatever has come after it. */
+export function newBranch(
+  services: ThreadServices,
+  of: { run: PreparedRun; tuple: CheckpointTuple; values: Readonly<Record<string, unknown>> },
+): Promise<RunnableConfig> {
+  const hash = stampOf(of.run.graph)?.hash;
+  return amendCheckpoint(checkpointerOf(services), of.tuple, {
+    values: of.values,
+    ...(hash !== undefined && { definitionHash: hash }),
+  });
+}

@@ -1,0 +1,131 @@
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { errorMessage } from "../../errors.ts";
+import type { CheckpointArchive } from "./archive.ts";
+
+/** A damaged checkpoint that was passed over. */
+export interface SkippedCheckpoint {
+  readonly checkpointId: string;
+  readonly reason: string;
+}
+
+export interface SoundCheckpoint {
+  /** Null where there is no such checkpoint. */
+  readonly tuple: CheckpointTuple | null;
+  /** Damaged ones on the way back to it, newest first. */
+  readonly skipped: readonly SkippedCheckpoint[];
+  /** Whether it is the last one of its thread and namespace, which LangGraph goes on from by itself. */
+  readonly isLast: boolean;
+}
+
+/** What looking for a sound checkpoint needs. */
+export interface CheckpointSource {
+  readonly checkpointer: Pick<BaseCheckpointSaver, "getTuple">;
+  /** Null where the checkpointer cannot list without loading: then nothing can be passed over. */
+  readonly archive: Pick<CheckpointArchive, "listSummaries"> | null;
+}
+
+/**
+ * The given checkpoint, or the last one, or where that is damaged its nearest ancestor that is not.
+ * @throws CorruptCheckpointError of the first one, when none is sound
+ */
+export async function soundCheckpoint(
+  source: CheckpointSource,
+  of: {
+    readonly threadId: string;
+    readonly namespace: string;
+    readonly checkpointId?: string | undefined;
+  },
+): Promise<SoundCheckpoint> {
+  const { threadId, namespace } = of;
+  const ancestry = new Ancestry(source.archive, { threadId, namespace });
+  const lastId = await ancestry.last();
+  const skipped: SkippedCheckpoint[] = [];
+  let first: unknown;
+  let id = of.checkpointId ?? lastId;
+  while (!skipped.some(({ checkpointId }) => checkpointId === id)) {
+    const read = await readSound(source.checkpointer, { threadId, namespace, id });
+    if (!("damage" in read)) {
+      if (read.tuple === null && skipped.length > 0) break;
+      const isLast = skipped.length === 0 && (of.checkpointId ?? lastId) === lastId;
+      return { tuple: read.tuple, skipped, isLast };
+    }
+    first ??= read.damage;
+    const checkpointId = id ?? checkpointIdOf(read.damage);
+    if (checkpointId === null) break;
+    skipped.push({ checkpointId, reason: reasonOf(read.damage) });
+    const parent = await ancestry.parentOf(checkpointId);
+    if (parent === null) break;
+    id = parent;
+  }
+  throw first;
+}
+
+async function readSound(
+  checkpointer: CheckpointSource["checkpointer"],
+  of: { threadId: string; namespace: string; id: string | null },
+): Promise<{ tuple: CheckpointTuple | null } | { damage: unknown }> {
+  const { threadId, namespace, id } = of;
+  const place = { thread_id: threadId, checkpoint_ns: namespace };
+  try {
+    const tuple = await checkpointer.getTuple({
+      configurable: { ...place, ...(id !== null && { checkpoint_id: id }) },
+    });
+    return { tuple: tuple ?? null };
+  } catch (thrown) {
+    if (!isCorrupt(thrown)) throw thrown;
+    return { damage: thrown };
+  }
+}
+
+function isCorrupt(thrown: unknown): boolean {
+  return (thrown as { code?: unknown } | null)?.code === "corrupt_checkpoint";
+}
+
+function checkpointIdOf(thrown: unknown): string | null {
+  const { checkpointId } = thrown as { checkpointId?: unknown };
+  return typeof checkpointId === "string" ? checkpointId : null;
+}
+
+function reasonOf(thrown: unknown): string {
+  const { reason } = thrown as { reason?: unknown };
+  return typeof reason === "string" ? reason : errorMessage(thrown);
+}
+
+/** Which checkpoint was made from which, read in pages as far as is asked for. */
+class Ancestry {
+  readonly #archive: CheckpointSource["archive"];
+  readonly #of: { readonly threadId: string; readonly namespace: string };
+  readonly #parents = new Map<string, string | null>();
+  #last: string | null = null;
+  /** Null after the last page. */
+  #cursor: string | null | undefined;
+
+  constructor(archive: CheckpointSource["archive"], of: { threadId: string; namespace: string }) {
+    this.#archive = archive;
+    this.#of = of;
+  }
+
+  async last(): Promise<string | null> {
+    if (this.#cursor === undefined) await this.#readPage();
+    return this.#last;
+  }
+
+  async parentOf(id: string): Promise<string | null> {
+    while (!this.#parents.has(id) && this.#cursor !== null) await this.#readPage();
+    return this.#parents.get(id) ?? null;
+  }
+
+  async #readPage(): Promise<void> {
+    if (this.#archive === null) {
+      this.#cursor = null;
+      return;
+    }
+    const { items, next } = await this.#archive.listSummaries({
+      ...this.#of,
+      ...(typeof this.#cursor === "string" && { cursor: this.#cursor }),
+    });
+    if (this.#cursor === undefined) this.#last = items[0]?.id ?? null;
+    for (const { id, parentId } of items) this.#parents.set(id, parentId);
+    this.#cursor = next;
+  }
+}
