@@ -100,6 +100,22 @@ export class NoRouteError extends StratagraphError {
   }
 }
 
+/** A tool of a workflow node was cut off by a crash, and no edge takes care of that. Becomes the turn's failure. */
+export class UnknownOutcomeError extends StratagraphError {
+  readonly code = "unknown_outcome";
+  override readonly kind = "run";
+
+  constructor(
+    readonly node: string,
+    readonly tool: string,
+    reason: string,
+  ) {
+    super(
+      `Node "${node}" does not call its tool again, since that could do twice what must be done once. ${reason} To go on by itself, give the node an edge with a condition on nodes.${node}.outcome, or its tool execution.idempotent.`,
+    );
+  }
+}
+
 /** Nobody answered a human node in time, and its `on_timeout` is `fail`. Becomes the turn's failure. */
 export class HumanTimeoutError extends StratagraphError {
   readonly code = "human_timeout";

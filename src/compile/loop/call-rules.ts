@@ -25,7 +25,7 @@ export function callEnv({ signal, parts }: NodeRun): StatefulCallEnv {
   return { signal, clock: parts.clock, executionSchema, attemptSchema };
 }
 
-/** Where the node's calls are written down; nowhere without a thread to go on with. */
+/** Where the node's calls are written down. */
 export function callLog(
   { turn }: GraphState,
   { parts: { journal }, config }: NodeRun,

@@ -7,6 +7,7 @@ import type {
   ToolResult,
 } from "../../state/step-record.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import { UnknownOutcomeError } from "../errors.ts";
 import { approveCalls, editedMessages } from "../loop/approval.ts";
 import { callEnv, callLog, callRules, callsSoFar } from "../loop/call-rules.ts";
 import { closeStep, toolMessage } from "../loop/close-step.ts";
@@ -93,7 +94,12 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
     const [result] = ran.results;
     const { outcome = "error", error = null, result: value = null } = result ?? {};
     const update = updateOf(ran, [record], at);
-    if (outcome !== "success" && !at.asks("outcome") && !at.asks("error")) {
+    const isAskedFor = at.asks("outcome") || at.asks("error");
+    // Another attempt would make the call again.
+    if (result?.recovered === "unknown" && !isAskedFor) {
+      throw new UnknownOutcomeError(plan.name, tool, error ?? "");
+    }
+    if (outcome !== "success" && !isAskedFor) {
       return {
         end: noAnswer(`tool "${tool}" of node "${plan.name}" failed: ${error ?? ""}`),
         update,
