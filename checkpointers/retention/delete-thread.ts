@@ -16,5 +16,8 @@ export async function deleteThread(tables: CheckpointTables, threadId: string): 
       [threadId],
     );
     await freeUnneeded(client, schema, threadId);
+    await client.query(`delete from ${schema}.checkpoint_log_uses where thread_id = $1`, [
+      threadId,
+    ]);
   });
 }

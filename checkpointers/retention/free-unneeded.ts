@@ -32,17 +32,17 @@ mine as (select log_id from ${schema}.checkpoint_log_uses where thread_id = $1),
 sharing as (
   select distinct thread_id from ${schema}.checkpoint_log_uses join mine using (log_id)
 ),
--- Segments stand in the arrays as log, from, to, log, from, to, and so on.
+-- Segments stand in the arrays as log, from, to, log, from, to, and so on. Read place by place, an array that is stored
+-- compressed would be unpacked for each; what the concatenation gives is unpacked for good.
+referring as (
+  select c.thread_id, c.segments || array[]::bigint[] as flat
+  from sharing join ${schema}.checkpoints c using (thread_id)
+  offset 0
+),
 ranges as materialized (
-  select distinct c.thread_id = $1 as own, log_id, start, stop
-  from sharing
-  join ${schema}.checkpoints c using (thread_id)
-  cross join lateral (
-    select value as log_id, lead(value, 1) over (order by place) as start,
-      lead(value, 2) over (order by place) as stop, place
-    from unnest(c.segments) with ordinality as flat (value, place)
-  ) as triple
-  where place % 3 = 1
+  select distinct flat[place] as log_id,
+    flat[place + 1] as start, flat[place + 2] as stop
+  from referring cross join lateral generate_series(1, cardinality(flat), 3) as place
 ),
 needed as (
   select log_id, range_agg(int4range(start::integer, stop::integer)) as idxs
@@ -53,11 +53,6 @@ elements as (
   delete from ${schema}.checkpoint_elements e using logs
   where e.log_id = logs.log_id and (logs.idxs is null or not logs.idxs @> e.idx)
   returning octet_length(e.blob) as bytes
-),
-uses as (
-  delete from ${schema}.checkpoint_log_uses u
-  where u.thread_id = $1
-    and not exists (select from ranges r where r.own and r.log_id = u.log_id)
 ),
 versions as (
   select distinct c.checkpoint_ns, named.channel, named.version from ${schema}.checkpoints c

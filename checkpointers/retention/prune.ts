@@ -1,4 +1,5 @@
 import type { Queryable } from "../../src/storage/pool.ts";
+import { idTime } from "../id-time.ts";
 import { alone } from "./alone.ts";
 import { freeUnneeded } from "./free-unneeded.ts";
 import { removable, type HistoryEntry } from "./removable.ts";
@@ -15,7 +16,7 @@ export interface PruneOptions {
    * - `all`: every checkpoint. Only leftovers are freed that no checkpoint needs.
    */
   readonly keep: "latest" | "turn_ends" | "all";
-  /** Checkpoints made at this time or later stay too, as do those whose ids do not tell when. Default: none for its age. */
+  /** Checkpoints made at this time or later stay too, as do those of which nothing tells when. Default: none for its age. */
   readonly olderThan?: Date;
 }
 
@@ -41,7 +42,7 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
   return alone(tables, threadId, async (client) => {
     let removed = { checkpoints: 0, bytes: 0 };
     if (keep !== "all") {
-      const { rows: history } = await client.query<HistoryEntry>(historySql(schema), [threadId]);
+      const history = await readHistory(client, schema, threadId);
       removed = await remove(client, { schema, threadId }, removable(history, { keep, olderThan }));
     }
     const freed = await freeUnneeded(client, schema, threadId);
@@ -53,10 +54,20 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
   });
 }
 
+async function readHistory(
+  client: Queryable,
+  schema: string,
+  threadId: string,
+): Promise<HistoryEntry[]> {
+  const { rows } = await client.query<HistoryEntry>(historySql(schema), [threadId]);
+  return rows.map((row) => ({ ...row, createdAt: idTime(row.id) ?? row.createdAt }));
+}
+
 /** In the order in which the newest is looked for. */
 function historySql(schema: string): string {
   return `
 select checkpoint_ns as namespace, checkpoint_id as id, parent_checkpoint_id as "parentId",
+  coalesce(summary ->> 'at', checkpoint ->> 'ts') as "createdAt",
   case when checkpoint_ns <> '' then metadata -> 'parents' ->> '' end as "rootId",
   metadata ->> 'source' as source, summary ->> 'status' as status,
   array(select jsonb_object_keys(

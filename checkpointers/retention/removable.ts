@@ -1,10 +1,10 @@
-import { isMadeBefore } from "./id-time.ts";
-
 /** What there is to know of a stored checkpoint to decide whether it may go. */
 export interface HistoryEntry {
   readonly namespace: string;
   readonly id: string;
   readonly parentId: string | null;
+  /** ISO 8601; null where nothing tells. */
+  readonly createdAt: string | null;
   /**
    * The checkpoint of the whole graph under which a subgraph's was made. Null for those of the whole graph, and for
    * subgraph checkpoints that do not say: their namespaces are treated like threads of their own.
@@ -30,9 +30,7 @@ export const turnEnds: readonly string[] = ["COMPLETED", "FAILED", "CANCELLED"];
 export function removable(history: readonly HistoryEntry[], retention: Retention): HistoryEntry[] {
   const kept = new Set<HistoryEntry>();
   const { olderThan } = retention;
-  if (olderThan) {
-    for (const entry of history) if (!isMadeBefore(entry.id, olderThan)) kept.add(entry);
-  }
+  for (const entry of history) if (olderThan && !isOlder(entry, olderThan)) kept.add(entry);
   const heads = headsOf(history);
   for (const head of heads.values()) kept.add(head);
   if (retention.keep === "turn_ends") {
@@ -41,6 +39,10 @@ export function removable(history: readonly HistoryEntry[], retention: Retention
   for (const entry of ofSubgraphs(history, kept, heads.get(""))) kept.add(entry);
   for (const entry of ancestorsLeanedOn(history, kept)) kept.add(entry);
   return history.filter((entry) => !kept.has(entry));
+}
+
+function isOlder({ createdAt }: HistoryEntry, time: Date): boolean {
+  return createdAt !== null && new Date(createdAt) < time;
 }
 
 /** The newest of each namespace that stands for itself. */

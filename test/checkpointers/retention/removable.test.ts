@@ -1,4 +1,3 @@
-import { v6 } from "uuid";
 import { describe, expect, it } from "vitest";
 import {
   removable,
@@ -12,6 +11,7 @@ const entry = (id: string, parentId: string | null, rest: Partial<HistoryEntry> 
   namespace: "",
   id,
   parentId,
+  createdAt: null,
   rootId: null,
   source: "loop",
   status: null,
@@ -168,36 +168,30 @@ describe("turn_ends", () => {
 
   it("knows the statuses in which turns end", () => {
     expect(
-      statuses.filter((status) => isTerminal(status) || status === "COMPLETED").sort(),
-    ).toEqual([...turnEnds].sort());
+      statuses.filter((status) => isTerminal(status) || status === "COMPLETED").toSorted(),
+    ).toEqual([...turnEnds].toSorted());
   });
 });
 
 describe("olderThan", () => {
-  const at = (second: number) =>
-    v6({
-      msecs: Date.UTC(2025, 0, 1, 0, 0, second),
-      nsecs: 0,
-      clockseq: 1,
-      node: new Uint8Array(6),
-    });
   const time = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
+  const at = (second: number) => ({ createdAt: time(second).toISOString() });
 
   it("keeps checkpoints made at that time or later, and what they need", () => {
     const history = [
-      entry(at(1), null, delta("lines")),
-      entry(at(2), at(1)),
-      entry(at(3), at(2), delta("lines")),
-      entry(at(4), at(3), delta("lines")),
-      entry(at(5), at(4)),
+      entry("1", null, { ...at(1), ...delta("lines") }),
+      entry("2", "1", at(2)),
+      entry("3", "2", { ...at(3), ...delta("lines") }),
+      entry("4", "3", { ...at(4), ...delta("lines") }),
+      entry("5", "4", at(5)),
     ];
-    expect(kept(history, { keep: "latest", olderThan: time(4) })).toEqual([2, 3, 4, 5].map(at));
-    expect(kept(history, { keep: "latest", olderThan: time(6) })).toEqual([at(5)]);
+    expect(kept(history, { keep: "latest", olderThan: time(4) })).toEqual(["2", "3", "4", "5"]);
+    expect(kept(history, { keep: "latest", olderThan: time(6) })).toEqual(["5"]);
     expect(kept(history, { keep: "latest", olderThan: time(0) })).toHaveLength(5);
   });
 
-  it("keeps checkpoints whose ids do not tell when they were made", () => {
-    const history = [entry("1", null), entry("2", "1"), entry(at(1), "2")];
-    expect(kept(history, { keep: "latest", olderThan: time(9) })).toEqual(["1", "2", at(1)]);
+  it("keeps checkpoints of which nothing tells when they were made", () => {
+    const history = [entry("1", null), entry("2", "1", at(1)), entry("3", "2", at(2))];
+    expect(kept(history, { keep: "latest", olderThan: time(9) })).toEqual(["1", "3"]);
   });
 });

@@ -1,0 +1,189 @@
+import { createHash } from "node:crypto";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { systemClock, type Clock } from "../../src/clock.ts";
+import { DamagedValue } from "../elements/load-value.ts";
+import { elementHash } from "../elements/store-value.ts";
+import { CorruptCheckpointError, NoCheckpointError } from "../errors.ts";
+import { writesHash } from "../integrity.ts";
+import { readSegments } from "../read-rows.ts";
+import type { CheckpointTables } from "../retention/tables.ts";
+import { unpackWrites } from "../write-set.ts";
+import { CheckedThread } from "./checked-thread.ts";
+import {
+  FORMAT_VERSION,
+  toLine,
+  type ContentLine,
+  type EndLine,
+  type HeaderLine,
+  type WriteSetLine,
+} from "./lines.ts";
+import { parentsFirst } from "./parents-first.ts";
+import { toReadable } from "./readable-bytes.ts";
+import {
+  ThreadRows,
+  type CheckpointKey,
+  type ElementRange,
+  type StoredCheckpoint,
+  type StoredWriteSet,
+} from "./thread-rows.ts";
+
+/** How many checkpoints are read at a time. */
+const CHECKPOINTS = 32;
+
+export interface ExportParts extends CheckpointTables {
+  readonly serde: SerializerProtocol;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * A thread as lines of JSON, without line feeds: a header, the definitions it was made under, its checkpoints with
+ * parents before children, each after the elements that it is the first to need, and an end with a SHA-256 over it all.
+ * What the serializer gives as JSON can be read in the file; what it encrypts stays so, and takes the same key to import.
+ *
+ * Every checkpoint is checked on its way. The thread may go on meanwhile: checkpoints put after the first line are left
+ * out. The database is asked for a few hundred rows at a time, and no session is held in between.
+ *
+ * @throws {NoCheckpointError} when there is no such thread, or checkpoints of it are removed meanwhile
+ * @throws {CorruptCheckpointError} when a checkpoint is not as it was written
+ */
+export async function* exportThread(
+  { pool, schema, serde, clock = systemClock }: ExportParts,
+  threadId: string,
+): AsyncGenerator<string> {
+  const rows = new ThreadRows(pool, schema, threadId);
+  const keys = parentsFirst(await rows.keys());
+  if (keys.length === 0) throw new NoCheckpointError(threadId, null);
+  const hash = createHash("sha256");
+  let lines = 0;
+  const written = (line: HeaderLine | ContentLine): string => {
+    const text = toLine(line);
+    hash.update(`${text}\n`);
+    lines += 1;
+    return text;
+  };
+  yield written({
+    format: "stratagraph-thread",
+    version: FORMAT_VERSION,
+    threadId,
+    exportedAt: clock.now().toISOString(),
+    checkpoints: keys.length,
+  });
+  for await (const line of contentOf(rows, { threadId, keys, serde })) yield written(line);
+  const end: EndLine = { end: { lines, sha256: hash.digest("hex") } };
+  yield toLine(end);
+}
+
+async function* contentOf(
+  rows: ThreadRows,
+  of: {
+    readonly threadId: string;
+    readonly keys: readonly CheckpointKey[];
+    readonly serde: SerializerProtocol;
+  },
+): AsyncGenerator<ContentLine> {
+  const { threadId, keys, serde } = of;
+  const thread = new CheckedThread(serde);
+  for (const definition of await rows.definitions()) yield { definition };
+  for await (const stockBlob of rows.stockBlobs()) yield { stockBlob };
+  for await (const stockWrite of rows.stockWrites()) yield { stockWrite };
+  for (let start = 0; start < keys.length; start += CHECKPOINTS) {
+    const portion = keys.slice(start, start + CHECKPOINTS);
+    const checkpoints = await rows.checkpoints(portion);
+    const gone = portion.find(
+      ({ namespace, id }) =>
+        !checkpoints.some((one) => one.namespace === namespace && one.id === id),
+    );
+    if (gone) throw new NoCheckpointError(threadId, gone.id);
+    const writeSets = await rows.writeSets(portion);
+    for await (const { blob, ...element } of rows.elements(missingRanges(checkpoints, thread))) {
+      thread.addElement(element.log, element.idx, elementHash({ type: element.type, blob }));
+      yield { element: { ...element, value: toReadable(blob) } };
+    }
+    for (const checkpoint of checkpoints) {
+      const own = writeSets.filter(
+        ({ namespace, id }) => namespace === checkpoint.namespace && id === checkpoint.id,
+      );
+      try {
+        yield await toContent(checkpoint, { threadId, thread, writeSets: own });
+      } catch (thrown) {
+        if (!(thrown instanceof DamagedValue)) throw thrown;
+        const { namespace, id } = checkpoint;
+        // Its elements may have been removed with it, after its row was read.
+        if ((await rows.checkpoints([checkpoint])).length === 0)
+          throw new NoCheckpointError(threadId, id);
+        throw new CorruptCheckpointError(threadId, namespace, id, thrown.message);
+      }
+    }
+  }
+}
+
+/** Ranges of elements that were not written yet. */
+function missingRanges(
+  checkpoints: readonly StoredCheckpoint[],
+  thread: CheckedThread,
+): ElementRange[] {
+  const seen = new Map<number, Set<number>>();
+  const ranges: { log: number; from: number; to: number }[] = [];
+  for (const { segments } of checkpoints) {
+    for (const { log, from, to } of readSegments(segments) ?? []) {
+      const ofLog = seen.get(log) ?? new Set();
+      seen.set(log, ofLog);
+      for (let idx = from; idx < to; idx += 1) {
+        if (ofLog.has(idx) || thread.has(log, idx)) continue;
+        ofLog.add(idx);
+        const last = ranges.at(-1);
+        if (last?.log === log && last.to === idx) last.to += 1;
+        else ranges.push({ log, from: idx, to: idx + 1 });
+      }
+    }
+  }
+  return ranges;
+}
+
+async function toContent(
+  stored: StoredCheckpoint,
+  of: {
+    readonly threadId: string;
+    readonly thread: CheckedThread;
+    readonly writeSets: readonly StoredWriteSet[];
+  },
+): Promise<ContentLine> {
+  const { threadId, thread } = of;
+  const { namespace, id, parentId, type, body, metadata, summary, hash, parentHash } = stored;
+  const writeSets = of.writeSets.map((set) => toWriteSet(set, threadId));
+  const common = { namespace, id, parentId, type, metadata, writeSets };
+  if (body === null) {
+    thread.addStock(stored);
+    return { stockCheckpoint: { ...common, checkpoint: stored.checkpoint! } };
+  }
+  if (hash === null) throw new DamagedValue("its hash is missing");
+  if (readSegments(stored.segments) === null)
+    throw new DamagedValue("its places of elements cannot be read");
+  const segments = (stored.segments ?? []).map(Number);
+  await thread.check({ ...common, threadId, body, segments, summary, hash, parentHash });
+  return {
+    checkpoint: {
+      ...common,
+      body: toReadable(body),
+      segments,
+      summary,
+      hash: hash.toString("hex"),
+      parentHash: parentHash?.toString("hex") ?? null,
+    },
+  };
+}
+
+function toWriteSet(
+  { namespace, id, taskId, idx, body, hash }: StoredWriteSet,
+  threadId: string,
+): WriteSetLine {
+  const expected = writesHash({ threadId, namespace, checkpointId: id, taskId, idx, body });
+  if (!expected.equals(hash))
+    throw new DamagedValue("its pending writes do not have the hash they were given");
+  const writes = unpackWrites(body).map(({ blob, ...write }) => ({
+    ...write,
+    value: toReadable(blob),
+  }));
+  return { taskId, idx, hash: hash.toString("hex"), writes };
+}

@@ -1,0 +1,288 @@
+import type { Queryable } from "../../src/storage/pool.ts";
+import { DamagedValue } from "../elements/load-value.ts";
+import { elementHash } from "../elements/store-value.ts";
+import { checkpointHash, writesHash } from "../integrity.ts";
+import { toWriteSets } from "../write-set.ts";
+import type { CheckedThread } from "./checked-thread.ts";
+import type {
+  CheckpointLine,
+  ContentLine,
+  ElementLine,
+  StockBlobLine,
+  StockCheckpointLine,
+  StockWriteLine,
+  WriteSetLine,
+} from "./lines.ts";
+import { fromReadable } from "./readable-bytes.ts";
+import { RowInserts } from "./row-inserts.ts";
+
+interface CopyParts {
+  /** With the transaction open. */
+  readonly client: Queryable;
+  /** With its quotes. */
+  readonly schema: string;
+  readonly thread: CheckedThread;
+  /** Of the thread that was exported, and of that to be made. */
+  readonly from: string;
+  readonly to: string;
+  readonly newLogId: () => Promise<number>;
+}
+
+/** Checks the content of an export line by line, and stores it as a thread of another id, with logs of its own. */
+export class ThreadCopy {
+  checkpoints = 0;
+  readonly #parts: CopyParts;
+  readonly #inserts: ReturnType<typeof insertsFor>;
+  /** Logs of the export and those here. */
+  readonly #logs = new Map<number, number>();
+  /** Hashes of checkpoints in the export, by namespace and id, and here. Null for those of the stock class. */
+  readonly #hashes = new Map<string, Buffer | null>();
+  /** Parents that did not come before their children. */
+  readonly #missing = new Set<string>();
+
+  constructor(parts: CopyParts) {
+    this.#parts = parts;
+    this.#inserts = insertsFor(parts.client, parts.schema);
+  }
+
+  /** @throws {DamagedValue} when it is not what was exported, or not in order */
+  async add(line: ContentLine): Promise<void> {
+    if ("element" in line) await this.#addElement(line.element);
+    else if ("checkpoint" in line) await this.#addCheckpoint(line.checkpoint);
+    else if ("stockCheckpoint" in line) await this.#addStockCheckpoint(line.stockCheckpoint);
+    else if ("stockBlob" in line) await this.#addStockBlob(line.stockBlob);
+    else if ("stockWrite" in line) await this.#addStockWrite(line.stockWrite);
+    else await this.#inserts.definitions.add(line.definition);
+  }
+
+  async end(): Promise<void> {
+    for (const log of this.#logs.values())
+      await this.#inserts.uses.add({ log_id: log, thread_id: this.#parts.to });
+    for (const inserts of Object.values(this.#inserts)) await inserts.flush();
+  }
+
+  async #addElement({ log, idx, type, value }: ElementLine): Promise<void> {
+    const { thread } = this.#parts;
+    if (thread.has(log, idx)) throw new DamagedValue(`element ${idx} of log ${log} is there twice`);
+    const blob = fromReadable(value);
+    thread.addElement(log, idx, elementHash({ type, blob }));
+    await this.#inserts.elements.add({
+      log_id: await this.#logOf(log),
+      idx,
+      type,
+      blob: base64(blob),
+    });
+  }
+
+  async #logOf(exported: number): Promise<number> {
+    const log = this.#logs.get(exported) ?? (await this.#parts.newLogId());
+    this.#logs.set(exported, log);
+    return log;
+  }
+
+  async #addCheckpoint(line: CheckpointLine): Promise<void> {
+    const { thread, from, to } = this.#parts;
+    const { namespace, id, parentId, type, metadata, summary } = line;
+    this.#expectOnce(line);
+    const body = fromReadable(line.body);
+    const hash = fromHex(line.hash);
+    const parentHash = line.parentHash === null ? null : fromHex(line.parentHash);
+    const content = { namespace, id, parentId, type, body, metadata, summary };
+    const { segments } = line;
+    await thread.check({ ...content, threadId: from, segments, parentHash, hash });
+    const copied = await this.#copySegments(segments);
+    const copiedParent = parentHash && this.#copyOfParent(line, parentHash);
+    const copiedHash = checkpointHash({
+      ...content,
+      threadId: to,
+      segments: copied,
+      parentHash: copiedParent,
+    });
+    this.#hashes.set(keyOf(namespace, id), copiedHash);
+    await this.#inserts.checkpoints.add({
+      ...rowOf(line, to),
+      body: base64(body),
+      segments: copied,
+      hash: base64(copiedHash),
+      parent_hash: copiedParent && base64(copiedParent),
+      summary,
+    });
+    await this.#addWriteSets(line);
+  }
+
+  /** The hash of a parent that is not in the thread stays as it was. */
+  #copyOfParent({ namespace, parentId }: CheckpointLine, parentHash: Buffer): Buffer {
+    const copied = parentId === null ? null : this.#hashes.get(keyOf(namespace, parentId));
+    return copied ?? parentHash;
+  }
+
+  async #copySegments(segments: readonly number[]): Promise<number[]> {
+    const copied: number[] = [];
+    for (const [at, value] of segments.entries())
+      copied.push(at % 3 === 0 ? await this.#logOf(value) : value);
+    return copied;
+  }
+
+  async #addStockCheckpoint(line: StockCheckpointLine): Promise<void> {
+    this.#expectOnce(line);
+    this.#parts.thread.addStock(line);
+    this.#hashes.set(keyOf(line.namespace, line.id), null);
+    await this.#inserts.stockCheckpoints.add({
+      ...rowOf(line, this.#parts.to),
+      checkpoint: line.checkpoint,
+    });
+    await this.#addWriteSets(line);
+  }
+
+  #expectOnce({ namespace, id, parentId }: CheckpointLine | StockCheckpointLine): void {
+    const key = keyOf(namespace, id);
+    if (this.#hashes.has(key)) throw new DamagedValue(`checkpoint ${id} is there twice`);
+    if (this.#missing.has(key))
+      throw new DamagedValue(`checkpoint ${id} comes after a child of it`);
+    if (parentId !== null && !this.#hashes.has(keyOf(namespace, parentId)))
+      this.#missing.add(keyOf(namespace, parentId));
+    this.checkpoints += 1;
+  }
+
+  async #addWriteSets(line: CheckpointLine | StockCheckpointLine): Promise<void> {
+    for (const set of line.writeSets) await this.#addWriteSet(set, line);
+  }
+
+  async #addWriteSet(
+    { taskId, idx, hash, writes }: WriteSetLine,
+    { namespace, id }: CheckpointLine | StockCheckpointLine,
+  ): Promise<void> {
+    const { from, to } = this.#parts;
+    const [set] = toWriteSets(
+      writes.map(({ value, ...write }) => ({ ...write, blob: fromReadable(value) })),
+      false,
+    );
+    const { body } = set!; // There is at least one write.
+    const content = { namespace, checkpointId: id, taskId, idx, body };
+    if (!writesHash({ ...content, threadId: from }).equals(fromHex(hash)))
+      throw new DamagedValue("pending writes do not have the hash they were given");
+    await this.#inserts.writeSets.add({
+      thread_id: to,
+      checkpoint_ns: namespace,
+      checkpoint_id: id,
+      task_id: taskId,
+      idx,
+      body: base64(body),
+      hash: base64(writesHash({ ...content, threadId: to })),
+    });
+  }
+
+  async #addStockBlob({ namespace, channel, version, type, value }: StockBlobLine): Promise<void> {
+    await this.#inserts.stockBlobs.add({
+      thread_id: this.#parts.to,
+      checkpoint_ns: namespace,
+      channel,
+      version,
+      type,
+      blob: value && base64(fromReadable(value)),
+    });
+  }
+
+  async #addStockWrite(line: StockWriteLine): Promise<void> {
+    await this.#inserts.stockWrites.add({
+      thread_id: this.#parts.to,
+      checkpoint_ns: line.namespace,
+      checkpoint_id: line.checkpointId,
+      task_id: line.taskId,
+      idx: line.idx,
+      channel: line.channel,
+      type: line.type,
+      blob: base64(fromReadable(line.value)),
+    });
+  }
+}
+
+const checkpointColumns = {
+  thread_id: "text",
+  checkpoint_ns: "text",
+  checkpoint_id: "text",
+  parent_checkpoint_id: "text",
+  type: "text",
+  checkpoint: "jsonb",
+  metadata: "jsonb",
+} as const;
+const writeColumns = {
+  thread_id: "text",
+  checkpoint_ns: "text",
+  checkpoint_id: "text",
+  task_id: "text",
+  idx: "integer",
+} as const;
+
+function insertsFor(client: Queryable, schema: string) {
+  return {
+    elements: new RowInserts(client, `${schema}.checkpoint_elements`, {
+      log_id: "bigint",
+      idx: "integer",
+      type: "text",
+      blob: "bytea",
+    }),
+    uses: new RowInserts(client, `${schema}.checkpoint_log_uses`, {
+      log_id: "bigint",
+      thread_id: "text",
+    }),
+    checkpoints: new RowInserts(client, `${schema}.checkpoints`, {
+      ...checkpointColumns,
+      body: "bytea",
+      segments: "bigint[]",
+      hash: "bytea",
+      parent_hash: "bytea",
+      summary: "jsonb",
+    }),
+    writeSets: new RowInserts(client, `${schema}.checkpoint_write_sets`, {
+      ...writeColumns,
+      body: "bytea",
+      hash: "bytea",
+    }),
+    definitions: new RowInserts(
+      client,
+      `${schema}.checkpoint_definitions`,
+      { hash: "text", definition: "jsonb" },
+      "on conflict do nothing",
+    ),
+    stockCheckpoints: new RowInserts(client, `${schema}.checkpoints`, checkpointColumns),
+    stockBlobs: new RowInserts(client, `${schema}.checkpoint_blobs`, {
+      thread_id: "text",
+      checkpoint_ns: "text",
+      channel: "text",
+      version: "text",
+      type: "text",
+      blob: "bytea",
+    }),
+    stockWrites: new RowInserts(client, `${schema}.checkpoint_writes`, {
+      ...writeColumns,
+      channel: "text",
+      type: "text",
+      blob: "bytea",
+    }),
+  };
+}
+
+function rowOf(line: CheckpointLine | StockCheckpointLine, threadId: string) {
+  return {
+    thread_id: threadId,
+    checkpoint_ns: line.namespace,
+    checkpoint_id: line.id,
+    parent_checkpoint_id: line.parentId,
+    type: line.type,
+    checkpoint: null,
+    metadata: line.metadata,
+  };
+}
+
+function fromHex(hash: string): Buffer {
+  return Buffer.from(hash, "hex");
+}
+
+function base64(bytes: Buffer): string {
+  return bytes.toString("base64");
+}
+
+function keyOf(namespace: string, id: string): string {
+  return `${namespace}\n${id}`;
+}

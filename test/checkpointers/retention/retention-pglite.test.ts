@@ -1,0 +1,4 @@
+import { retentionContract } from "../../contract/retention-contract.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+retentionContract(useDatabase("pglite"));
