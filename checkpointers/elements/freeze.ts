@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import type { AIMessage } from "@langchain/core/messages";
 import { messageClasses } from "./message-classes.ts";
 
 /** Objects that were found immutable with everything they lead to. */
@@ -13,31 +14,35 @@ const messagePrototypes = new Set<unknown>(
  * value is immutable now, so that the same object is for ever the same value.
  *
  * All or nothing: where it is false, nothing was frozen. It is false for what may change in spite of a freeze (dates,
- * maps, sets, byte arrays, errors, functions, proxies, properties with accessors, instances of other classes), and for
- * what others still have to change:
- *
- * - messages without an id, to which LangGraph's message reducers assign one;
- * - values that lead back to themselves: to write one as JSON, LangGraph's serializer cuts the circle in place.
+ * maps, sets, byte arrays, errors, functions, proxies, properties with accessors, instances of other classes), for values
+ * that lead back to themselves, since LangGraph's serializer cuts the circle in place, and for what LangChain writes to:
+ * see `isWrittenTo`.
  */
 export function freezeElement(value: unknown): boolean {
   if (isDeeplyFrozen(value)) return true;
-  const inspection = new Inspection(isChangeable);
+  const inspection = new Inspection((object) => !isWrittenTo(object));
   if (!inspection.passes(value)) return false;
-  for (const object of inspection.seen) immutable.add(Object.freeze(object));
+  for (const object of inspection.seen) Object.freeze(object);
+  immutable.add(value as object);
   return true;
 }
 
 /** Whether the value is immutable with everything it leads to, be it a circle. Freezes nothing. */
 export function isDeeplyFrozen(value: unknown): boolean {
-  const inspection = new Inspection(Object.isFrozen, { circles: true });
-  if (!inspection.passes(value)) return false;
-  for (const object of inspection.seen) immutable.add(object);
+  if (!new Inspection(Object.isFrozen, { circles: true }).passes(value)) return false;
+  if (typeof value === "object" && value !== null) immutable.add(value);
   return true;
 }
 
-/** Whether nobody objects to this one object being frozen. */
-function isChangeable(object: object): boolean {
-  return !isMessage(object) || (object as { id?: unknown }).id != null;
+/** Whether LangChain or LangGraph would write to the object in the course of things, and fail if it were frozen. */
+function isWrittenTo(object: object): boolean {
+  // A message stored as a plain record becomes the fields of a message, and gets what is missing.
+  if (!isMessage(object)) return Object.hasOwn(object, "lc");
+  const { id, type, response_metadata } = object as Partial<AIMessage>;
+  // Reducers, streams and middleware give a message without an id one.
+  if (!id) return true;
+  // The content of such a message is handed to its copies, which append their tool calls to it, be they none.
+  return type === "ai" && response_metadata?.["output_version"] === "v1";
 }
 
 function isMessage(object: object): boolean {
