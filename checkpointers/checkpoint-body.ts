@@ -1,4 +1,4 @@
-import type { Checkpoint, ChannelVersions } from "@langchain/langgraph-checkpoint";
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { StoredValue } from "./elements/stored-value.ts";
 
 /** A checkpoint as it is written: each version stands once, and is referred to by its place in the list. */
@@ -58,8 +58,8 @@ export function fromStoredBody(id: string, body: StoredBody): Checkpoint {
     id,
     ts: body.ts,
     channel_values: {},
-    channel_versions: mapValues(body.channels, version) as ChannelVersions,
-    versions_seen: mapValues(body.seen, (of) => mapValues(of, version) as ChannelVersions),
+    channel_versions: mapValues(body.channels, version),
+    versions_seen: mapValues(body.seen, (of) => mapValues(of, version)),
   };
 }
 

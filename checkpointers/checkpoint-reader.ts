@@ -131,7 +131,7 @@ export class CheckpointReader {
       checkpoint_id: id,
     });
     const config = { configurable: configurable(place.id) };
-    const writes = await this.#writes(row);
+    const writes = await this.writesOf(row);
     if (row.body === null) return this.#loadStock(config, writes);
     const { body, hash } = await this.#body(row);
     const { images, bytes } = await this.#images(row, body, rows);
@@ -273,7 +273,8 @@ export class CheckpointReader {
     return revived instanceof Promise ? revived.then(keep) : keep(revived);
   }
 
-  async #writes(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
+  /** @throws {CorruptCheckpointError} */
+  async writesOf(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
     const writes: CheckpointPendingWrite[] = [];
     const taken = new Set<string>();
     let start = 0;

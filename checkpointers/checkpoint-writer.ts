@@ -11,8 +11,14 @@ import { Draft } from "./draft.ts";
 import { segmentsOf, type Image } from "./elements/image.ts";
 import { storeValue, type Dumped } from "./elements/store-value.ts";
 import { toStoredValue } from "./elements/stored-value.ts";
+import { idTime } from "./id-time.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
-import { threadKey, type KnownCheckpoint, type KnownCheckpoints } from "./known-checkpoints.ts";
+import {
+  threadKey,
+  withoutElements,
+  type KnownCheckpoint,
+  type KnownCheckpoints,
+} from "./known-checkpoints.ts";
 import { toJsonb } from "./jsonb.ts";
 import type { LogIds } from "./log-ids.ts";
 import type { LogTails } from "./log-tails.ts";
@@ -36,6 +42,13 @@ export interface PutPlace {
   readonly parentId: string | null;
 }
 
+interface Stored {
+  /** By channel. */
+  readonly images: ReadonlyMap<string, Image>;
+  /** Ids of the checkpoints whose elements it may share. */
+  readonly held: readonly string[];
+}
+
 /** Something else of a log stands where an element was to go. */
 const UNIQUE_VIOLATION = "23505";
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
@@ -44,6 +57,8 @@ const ATTEMPTS = 3;
 /** Puts checkpoints and pending writes, one statement each. */
 export class CheckpointWriter {
   readonly #parts: WriterParts;
+  /** By hash, those that are not in the database yet as far as is known here. */
+  readonly #definitions = new Map<unknown, unknown>();
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
@@ -56,7 +71,8 @@ export class CheckpointWriter {
     newVersions: ChannelVersions,
   ): Promise<void> {
     const { threadId, namespace, parentId } = place;
-    const parent =
+    await this.#keepDefinition(metadata);
+    let parent =
       parentId === null
         ? undefined
         : await this.#parts.reader.know({ threadId, namespace, id: parentId });
@@ -69,11 +85,16 @@ export class CheckpointWriter {
         },
         parent?.heap ?? null,
       );
-      const images = await this.#store(place, checkpoint, newVersions, parent, draft);
+      const stored = await this.#store(place, checkpoint, newVersions, parent, draft);
       try {
-        const known = await this.#insert(place, checkpoint, { metadata, images, parent, draft });
-        this.#parts.known.add(threadKey(place), known);
-        return;
+        const known = await this.#insert(place, checkpoint, { metadata, parent, draft, ...stored });
+        if (known !== null) {
+          this.#parts.known.add(threadKey(place), known);
+          return;
+        }
+        // Somebody removed what this one was made from: it has to hold all of its values itself.
+        parent = parent && withoutElements(parent);
+        this.#parts.known.withoutElements(threadKey(place));
       } catch (thrown) {
         if (!isTaken(thrown) || attempt === ATTEMPTS) throw thrown;
         draft.closeLogs(this.#parts.tails.all());
@@ -112,6 +133,20 @@ export class CheckpointWriter {
     });
   }
 
+  /** What a definition hash stands for, once for each. */
+  async #keepDefinition({ definition_hash: hash }: Record<string, unknown>): Promise<void> {
+    const definition = this.#definitions.get(hash);
+    if (definition === undefined) return;
+    const { queries, pool } = this.#parts;
+    await pool.query(queries.putDefinition, [hash, JSON.stringify(toJsonb(definition))]);
+    this.#definitions.delete(hash);
+  }
+
+  /** To be kept with the first checkpoint that was made under it. */
+  rememberDefinition(hash: string, definition: unknown): void {
+    this.#definitions.set(hash, definition);
+  }
+
   #dump(value: unknown): Dumped | Promise<Dumped> {
     const { serde } = this.#parts;
     return serde.dumpsTyped(value).then(([type, blob]) => ({
@@ -120,15 +155,16 @@ export class CheckpointWriter {
     }));
   }
 
-  /** Images by channel: of what is new in this checkpoint, and of what it takes over. */
+  /** Of what is new in this checkpoint, and of what it takes over. */
   async #store(
     place: PutPlace,
     checkpoint: Checkpoint,
     newVersions: ChannelVersions,
     parent: KnownCheckpoint | undefined,
     draft: Draft,
-  ): Promise<Map<string, Image>> {
+  ): Promise<Stored> {
     const images = new Map<string, Image>();
+    const holders = new Set<KnownCheckpoint>(parent && [parent]);
     const values = checkpoint.channel_values;
     for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
       const base = parent?.images.get(channel) ?? null;
@@ -139,12 +175,15 @@ export class CheckpointWriter {
       }
       const holder = await this.#holderOf(place, { channel, version }, parent);
       const image = holder?.images.get(channel);
-      if (image !== undefined) images.set(channel, image);
-      else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
+      if (holder !== undefined && image !== undefined) {
+        holders.add(holder);
+        images.set(channel, image);
+      } else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
         images.set(channel, await storeValue(holder.unstored[channel], base, draft));
       }
     }
-    return images;
+    const held = [...holders].filter((holder) => holder.images.size > 0).map(({ id }) => id);
+    return { images, held };
   }
 
   /** A checkpoint that has a channel at this version: the parent, or another of the thread. */
@@ -165,13 +204,12 @@ export class CheckpointWriter {
     checkpoint: Checkpoint,
     of: {
       readonly metadata: Record<string, unknown>;
-      readonly images: ReadonlyMap<string, Image>;
       readonly parent: KnownCheckpoint | undefined;
       readonly draft: Draft;
-    },
-  ): Promise<KnownCheckpoint> {
+    } & Stored,
+  ): Promise<KnownCheckpoint | null> {
     const { threadId, namespace, parentId } = place;
-    const { metadata, images, parent, draft } = of;
+    const { metadata, images, held, parent, draft } = of;
     const stored = [...images].map(([channel, image]) => [channel, toStoredValue(image)] as const);
     const { type, body } = await this.#dumpBody(toStoredBody(checkpoint, stored));
     const segments = [...images.values()]
@@ -182,6 +220,8 @@ export class CheckpointWriter {
       nodes: nodesThatRan(checkpoint, parent),
       status: statusOf(checkpoint),
       bytes: elements.data.byteLength + body.byteLength,
+      // Ids of LangGraph's own tell when they were made.
+      ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
     };
     const parentHash = parent?.hash ?? null;
     const hash = checkpointHash({
@@ -198,7 +238,7 @@ export class CheckpointWriter {
     });
     const begun = draft.begun.filter(({ log }) => elements.logs.includes(log));
     const { queries, pool } = this.#parts;
-    await pool.query({
+    const { rowCount } = await pool.query({
       name: `${queries.name}-put`,
       text: queries.put,
       values: [
@@ -221,8 +261,10 @@ export class CheckpointWriter {
         array(elements.lengths),
         elements.types,
         elements.data,
+        held,
       ],
     });
+    if (rowCount === 0) return null;
     return {
       id: checkpoint.id,
       hash,

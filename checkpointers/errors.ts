@@ -50,3 +50,19 @@ export class CheckpointConfigError extends StratagraphError {
 function within(namespace: string): string {
   return namespace === "" ? "" : ` in subgraph ${namespace}`;
 }
+
+/** A page was asked for that there cannot be. */
+export class InvalidPageError extends StratagraphError {
+  readonly code = "invalid_page";
+
+  constructor(
+    readonly option: "cursor" | "limit",
+    readonly value: unknown,
+  ) {
+    super(
+      option === "limit"
+        ? `Expected \`limit\` to be a whole number from 1 to 1,000, got ${String(value)}.`
+        : `Expected \`cursor\` to be \`next\` of the page before, got ${JSON.stringify(value)}.`,
+    );
+  }
+}

@@ -1,5 +1,6 @@
 import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
 import type { Image } from "./elements/image.ts";
+import { valueOf } from "./elements/load-value.ts";
 import type { LogTail } from "./elements/log.ts";
 
 /** What this process remembers of a checkpoint that it wrote or read, so that the next one costs what is new in it. */
@@ -11,7 +12,7 @@ export interface KnownCheckpoint {
   readonly seen: Readonly<Record<string, Readonly<ChannelVersions>>>;
   /** By channel, for those that have a value. */
   readonly images: ReadonlyMap<string, Image>;
-  /** Values by channel of a checkpoint of the stock class, which have no images. */
+  /** Values by channel that have no images: of the stock class, or whose elements are gone. */
   readonly unstored: Readonly<Record<string, unknown>> | null;
   readonly heap: LogTail | null;
   /** Bytes of all elements, about. */
@@ -21,6 +22,13 @@ export interface KnownCheckpoint {
 /** The name under which a thread's checkpoints are known, those of each subgraph apart. */
 export function threadKey(of: { readonly threadId: string; readonly namespace: string }): string {
   return JSON.stringify([of.threadId, of.namespace]);
+}
+
+/** The checkpoint by its values alone. */
+export function withoutElements(known: KnownCheckpoint): KnownCheckpoint {
+  const values = [...known.images].map(([channel, image]) => [channel, valueOf(image)] as const);
+  const unstored = { ...known.unstored, ...Object.fromEntries(values) };
+  return { ...known, images: new Map(), unstored, heap: null };
 }
 
 /** A run looks at the last one; forks and copies look at one or two more. */
@@ -62,13 +70,22 @@ export class KnownCheckpoints {
     }
   }
 
+  /** The elements of a thread's checkpoints are not to be referred to any more. */
+  withoutElements(thread: string): void {
+    const known = this.#threads.get(thread);
+    for (const [id, checkpoint] of known ?? []) known!.set(id, withoutElements(checkpoint));
+  }
+
   forget(thread: string): void {
     this.#bytes -= bytesOf(this.#threads.get(thread));
     this.#threads.delete(thread);
   }
 
-  forgetAll(where: (thread: string) => boolean): void {
-    for (const thread of this.#threads.keys()) if (where(thread)) this.forget(thread);
+  /** With its subgraphs. */
+  forgetThread(threadId: string): void {
+    for (const thread of this.#threads.keys()) {
+      if ((JSON.parse(thread) as [string])[0] === threadId) this.forget(thread);
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type CheckpointListOptions,
   type CheckpointMetadata,
   type CheckpointTuple,
+  type DeltaChannelHistory,
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
@@ -13,20 +14,35 @@ import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
 import { loadMigrations } from "../src/storage/load-migrations.ts";
 import { migrate } from "../src/storage/migrate.ts";
+import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
-import { CheckpointWriter } from "./checkpoint-writer.ts";
+import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
+import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { createReviver } from "./elements/revive.ts";
 import { CheckpointConfigError } from "./errors.ts";
+import { forkThread, type ForkedThread } from "./fork-thread.ts";
 import { KnownCheckpoints } from "./known-checkpoints.ts";
 import { listPages } from "./list-pages.ts";
 import { LogIds } from "./log-ids.ts";
 import { LogTails } from "./log-tails.ts";
 import { dumpMetadata } from "./metadata.ts";
 import { checkpointQueries } from "./queries.ts";
+import { deleteThread } from "./retention/delete-thread.ts";
+import { prune, type Pruned, type PruneOptions } from "./retention/prune.ts";
+import type { CheckpointTables } from "./retention/tables.ts";
 import { Settling } from "./settling.ts";
+import {
+  listSummaries,
+  listThreads,
+  type CheckpointSummary,
+  type Page,
+  type PageOptions,
+  type ThreadSummary,
+} from "./summaries.ts";
+import { verifyThread, type Verification } from "./verify-thread.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -58,8 +74,10 @@ export interface PostgresCheckpointerOptions {
  * Reading throws {@link CorruptCheckpointError} for a checkpoint that is not as it was written.
  */
 export class PostgresCheckpointer extends PostgresSaver {
-  readonly #pool: DatabasePool;
-  readonly #schema: string;
+  readonly #parts: Omit<WriterParts, "logIds"> & { readonly schema: string };
+  readonly #tables: CheckpointTables;
+  /** Whether bodies may be anything but JSON that the database can look into. */
+  readonly #encrypts: boolean;
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
   readonly #settling = new Settling();
@@ -68,8 +86,6 @@ export class PostgresCheckpointer extends PostgresSaver {
   constructor(pool: DatabasePool, options: PostgresCheckpointerOptions = {}) {
     const schema = options.schema ?? "public";
     super(asPgPool(pool), options.serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
-    this.#pool = pool;
-    this.#schema = schema;
     const cacheBytes = options.cacheBytes ?? 64 * 2 ** 20;
     const parts = {
       pool,
@@ -80,15 +96,17 @@ export class PostgresCheckpointer extends PostgresSaver {
       tails: new LogTails(),
       fix: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
     };
+    this.#encrypts = options.serde !== undefined;
+    this.#tables = { pool, schema: quoteIdentifier(schema) };
     this.#reader = new CheckpointReader({
       ...parts,
       revive: createReviver(this.serde),
       cacheBytes: cacheBytes / 2,
       readStock: (config) => super.getTuple(config),
     });
+    this.#parts = { ...parts, reader: this.#reader };
     this.#writer = new CheckpointWriter({
-      ...parts,
-      reader: this.#reader,
+      ...this.#parts,
       logIds: new LogIds(pool, schema),
     });
   }
@@ -167,6 +185,102 @@ export class PostgresCheckpointer extends PostgresSaver {
     await this.#settling.track(threadId, work);
   }
 
+  /**
+   * What delta channels are put together from, in one statement. A thread that the stock saver began, or whose values are
+   * encrypted, is walked checkpoint by checkpoint.
+   *
+   * @throws {CorruptCheckpointError}
+   */
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
+    await this.setup();
+    const { threadId, namespace, checkpointId: id } = placeOf(config);
+    const history = this.#encrypts
+      ? null
+      : await deltaHistory({ threadId, namespace, id }, channels, this.#parts);
+    return history ?? super.getDeltaChannelHistory(options);
+  }
+
+  /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.setup();
+    await deleteThread(this.#tables, threadId);
+    this.#parts.known.forgetThread(threadId);
+  }
+
+  /** Removes checkpoints of a thread, and what only they needed. */
+  async prune(options: PruneOptions): Promise<Pruned> {
+    await this.setup();
+    return prune(this.#tables, options);
+  }
+
+  /** Checkpoints without their values, newest first. @throws {InvalidPageError} */
+  async listSummaries(
+    of: { readonly threadId: string; readonly namespace?: string } & PageOptions,
+  ): Promise<Page<CheckpointSummary>> {
+    await this.setup();
+    return listSummaries(this.#parts.pool, this.#parts.schema, of);
+  }
+
+  /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
+  async listThreads(of: PageOptions = {}): Promise<Page<ThreadSummary>> {
+    await this.setup();
+    return listThreads(this.#parts.pool, this.#parts.schema, of);
+  }
+
+  /**
+   * Begins a thread at a checkpoint of another, which keeps its id. The past is shared: only the checkpoint itself, its
+   * pending writes and the state of its subgraphs are written.
+   *
+   * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
+   */
+  async forkThread(of: ForkedThread): Promise<void> {
+    await this.setup();
+    const { threadId, newThreadId } = of;
+    for (const { namespace, id } of await forkThread(this.#parts.pool, this.#parts.schema, of)) {
+      const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
+      const tuple = (await this.getTuple({
+        configurable: { thread_id: threadId, ...configurable },
+      }))!;
+      const { checkpoint, metadata, pendingWrites = [] } = tuple;
+      const forked = { thread_id: threadId, checkpoint_id: id };
+      const to = { configurable: { thread_id: newThreadId, checkpoint_ns: namespace } };
+      const described = { ...metadata, forked_from: forked } as unknown as CheckpointMetadata;
+      const stored = await this.put(to, checkpoint, described, checkpoint.channel_versions);
+      for (const taskId of new Set(pendingWrites.map(([task]) => task))) {
+        const writes = pendingWrites.filter(([task]) => task === taskId);
+        await this.putWrites(
+          stored,
+          writes.map(([, channel, value]) => [channel, value]),
+          taskId,
+        );
+      }
+    }
+  }
+
+  /** Reads every checkpoint of a thread and says which are not as they were written. */
+  async verifyThread(threadId: string): Promise<Verification> {
+    await this.setup();
+    return verifyThread(this.#reader, threadId);
+  }
+
+  /** Keeps what a definition hash stands for, with the first checkpoint that is made under it. */
+  rememberDefinition(hash: string, definition: unknown): void {
+    this.#writer.rememberDefinition(hash, definition);
+  }
+
+  /** What was remembered for a hash; undefined where nothing was. */
+  async definitionOf(hash: string): Promise<unknown> {
+    await this.setup();
+    const { pool, queries } = this.#parts;
+    const { rows } = await pool.query<{ definition: unknown }>(queries.definition, [hash]);
+    return rows[0]?.definition;
+  }
+
   /** Resolves when all that was put for the thread until now is in the database; throws what went wrong with it. */
   settled(threadId: string): Promise<void> {
     return this.#settling.settled(threadId);
@@ -174,8 +288,8 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** One process at a time; the stock class makes its tables first. */
   async #migrate(): Promise<void> {
-    const schema = this.#schema;
-    await migrate(this.#pool, {
+    const { pool, schema } = this.#parts;
+    await migrate(pool, {
       schema,
       name: "checkpoints",
       migrations: await loadMigrations(new URL("./migrations/", import.meta.url)),

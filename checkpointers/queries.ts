@@ -42,6 +42,10 @@ export interface CheckpointQueries {
   readonly latest: string;
   readonly byId: string;
   readonly put: string;
+  /** The ancestors of a checkpoint up to those that have a value of each channel asked for, newest first. */
+  readonly deltaHistory: string;
+  readonly putDefinition: string;
+  readonly definition: string;
   /** Bodies alone, newest first. */
   readonly bodies: string;
   /** So many sets of writes, which replace what is there or leave it. */
@@ -79,6 +83,8 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
   select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
   union all
   select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`;
+  // Of the stock class it is not known here, and the walk goes no further.
+  const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
   return {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
@@ -96,19 +102,54 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc) listed
     union all
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
-    put: `with uses as (
-      insert into ${schema}.checkpoint_log_uses (log_id, thread_id) select unnest($13::bigint[]), $1 on conflict do nothing
+    // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
+    // them is gone nothing is written.
+    put: `with held as (
+      select from ${schema}.checkpoints
+      where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = any($20::text[]) for key share
+    ), go as materialized (
+      select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
+    ), uses as (
+      insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
+      select l.log, $1 from go, unnest($13::bigint[]) l(log) on conflict do nothing
     ), elements as (
       insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
       select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
-      from unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
+      from go, unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
     )
     insert into ${schema}.checkpoints
       (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
-    values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8::bigint[], $9, $10, $11::jsonb, $12::jsonb)
+    select $1, $2, $3, $4, $5::jsonb, $6, $7::bytea, $8::bigint[], $9::bytea, $10::bytea, $11::jsonb, $12::jsonb from go
     on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
+    deltaHistory: `with recursive chain as (
+      select * from (select c.parent_checkpoint_id as id, 1 as depth, $4::text[] as wanted from ${schema}.checkpoints c
+        where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id = $3)
+        order by c.checkpoint_id desc limit 1) target
+      union all
+      select c.parent_checkpoint_id, chain.depth + 1, array(select channel from unnest(chain.wanted) channel where not ${hasValue})
+      from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
+      where cardinality(chain.wanted) > 0
+    ), visited as (
+      select chain.*, array(select channel from unnest(chain.wanted) channel where ${hasValue}) as found
+      from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
+      where cardinality(chain.wanted) > 0
+    ), c as materialized (
+      select ${CHECKPOINT_COLUMNS}, ${parentHash}, false as newest, v.depth, v.wanted, v.found
+      from visited v join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = v.id
+    ), ranges as (
+      select c.segments[n] as log, min(c.segments[n + 1]) as first, max(c.segments[n + 2]) as last
+      from c, generate_series(1, cardinality(c.segments), 3) n where cardinality(c.found) > 0 group by 1
+    )
+    select * from (
+      select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
+      order by c.depth) listed
+    union all
+    select ${nulls(CHECKPOINT_TYPES.replace("boolean", "boolean int text[] text[]"))}, r.log, e.*
+    from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
+    putDefinition: `insert into ${schema}.checkpoint_definitions (hash, definition) values ($1, $2::jsonb) on conflict do nothing`,
+    definition: `select definition from ${schema}.checkpoint_definitions where hash = $1`,
     bodies: `select checkpoint_id, type, body from ${schema}.checkpoints
       where thread_id = $1 and checkpoint_ns = $2 order by checkpoint_id desc`,
     putWrites: (sets, kind) => `insert into ${schema}.checkpoint_write_sets

@@ -19,6 +19,7 @@ export class Settling {
 
   /** Waits for all that was begun for the thread until now; throws what one of them throws. */
   async settled(threadId: string): Promise<void> {
-    await Promise.all([...(this.#pending.get(threadId) ?? [])]);
+    const pending = this.#pending.get(threadId);
+    if (pending !== undefined) await Promise.all(pending);
   }
 }

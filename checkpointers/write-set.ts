@@ -17,24 +17,25 @@ export interface WriteSet {
 
 /** The number under which a task's write is stored. */
 export function writeIndex([channel]: PendingWrite, at: number): number {
-  return WRITES_IDX_MAP[channel as string] ?? at;
+  return WRITES_IDX_MAP[channel] ?? at;
 }
 
 /** Whether all are of those that replace what was there: errors, interrupts, answers. */
 export function areReplacing(writes: readonly PendingWrite[]): boolean {
-  return writes.every(([channel]) => (channel as string) in WRITES_IDX_MAP);
+  return writes.every(([channel]) => channel in WRITES_IDX_MAP);
 }
 
-/** Writes that replace others are kept one by one; the others stay together. */
+/** Special writes are kept one by one, since one of them may be there already; the others stay together. */
 export function toWriteSets(writes: readonly DumpedWrite[], replacing: boolean): WriteSet[] {
   // Of several with one number the last counts where they replace each other, else the first.
   const byIndex = new Map<number, DumpedWrite>();
   for (const write of writes) {
     if (replacing || !byIndex.has(write.idx)) byIndex.set(write.idx, write);
   }
-  const kept = [...byIndex.values()].sort((one, other) => one.idx - other.idx);
-  if (kept.length === 0) return [];
-  const groups = replacing ? kept.map((write) => [write]) : [kept];
+  const kept = [...byIndex.values()].toSorted((one, other) => one.idx - other.idx);
+  const regular = kept.filter(({ idx }) => idx >= 0);
+  const special = kept.filter(({ idx }) => idx < 0).map((write) => [write]);
+  const groups = regular.length === 0 ? special : [...special, regular];
   return groups.map((group) => ({ idx: group[0]!.idx, body: packWrites(group) }));
 }
 

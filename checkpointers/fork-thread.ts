@@ -1,0 +1,158 @@
+import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
+import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import { CorruptCheckpointError, NoCheckpointError } from "./errors.ts";
+import { checkpointHash, writesHash } from "./integrity.ts";
+import type { CheckpointRow } from "./queries.ts";
+import { transaction } from "./retention/transaction.ts";
+import { ThreadExistsError } from "./transfer/errors.ts";
+
+export interface ForkedThread {
+  readonly threadId: string;
+  readonly checkpointId: string;
+  readonly newThreadId: string;
+}
+
+type CopiedRow = Omit<CheckpointRow, "parent_row_hash" | "newest">;
+
+interface CopiedWrites {
+  task_id: string;
+  idx: number;
+  body: Buffer;
+  hash: Buffer;
+}
+
+/** A checkpoint that the stock class wrote, which is copied by its values. */
+export interface StockCheckpoint {
+  readonly namespace: string;
+  readonly id: string;
+}
+
+/**
+ * Begins a thread at a checkpoint of another: the checkpoint under its own id, without a parent, its pending writes, and
+ * what subgraphs had reached under it. Elements are not copied, both threads refer to them.
+ *
+ * @returns what the caller has to copy, since it has no elements
+ * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
+ */
+export async function forkThread(
+  pool: DatabasePool,
+  schemaName: string,
+  of: ForkedThread,
+): Promise<readonly StockCheckpoint[]> {
+  const { threadId, checkpointId, newThreadId } = of;
+  const schema = quoteIdentifier(schemaName);
+  return transaction(pool, async (client) => {
+    const { rows: taken } = await client.query(
+      `select from ${schema}.checkpoints where thread_id = $1 limit 1`,
+      [newThreadId],
+    );
+    if (taken.length > 0) throw new ThreadExistsError(newThreadId);
+    const rows = await holdRows(client, schema, of);
+    if (!rows.some((row) => row.checkpoint_ns === "")) {
+      throw new NoCheckpointError(threadId, checkpointId);
+    }
+    const ours = rows.filter((row) => row.body !== null);
+    for (const row of ours) {
+      await client.query(
+        `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
+         values ($1, $2, $3, null, 'null'::jsonb, $4, $5, $6::bigint[], $7, null, $8::jsonb, $9::jsonb)`,
+        toCopy(row, newThreadId),
+      );
+    }
+    await copyWrites(client, schema, { rows: ours, newThreadId });
+    await client.query(
+      `insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
+       select distinct c.segments[n], c.thread_id from ${schema}.checkpoints c, generate_series(1, cardinality(c.segments), 3) n
+       where c.thread_id = $1`,
+      [newThreadId],
+    );
+    return rows
+      .filter((row) => row.body === null)
+      .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));
+  });
+}
+
+/**
+ * The checkpoint, and of each subgraph the newest that belongs to it: made under it, or, of subgraphs that keep their
+ * memory from run to run (their names have no task in them), made before. Held, so that nobody prunes them meanwhile.
+ */
+async function holdRows(
+  client: Queryable,
+  schema: string,
+  { threadId, checkpointId }: ForkedThread,
+): Promise<CopiedRow[]> {
+  const { rows } = await client.query<CopiedRow>(
+    `select * from ${schema}.checkpoints where thread_id = $1 and (
+       (checkpoint_ns = '' and checkpoint_id = $2)
+       or (checkpoint_ns <> '' and (checkpoint_ns, checkpoint_id) in (
+         select checkpoint_ns, max(checkpoint_id) from ${schema}.checkpoints
+         where thread_id = $1 and checkpoint_ns <> '' and case when position(':' in checkpoint_ns) > 0
+           then metadata -> 'parents' ->> '' = $2 else metadata -> 'parents' ->> '' <= $2 end
+         group by 1)))
+     order by checkpoint_ns, checkpoint_id for key share`,
+    [threadId, checkpointId],
+  );
+  return rows;
+}
+
+/** The columns of a row in its new thread. A row that was damaged must not get a hash that holds. */
+function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
+  const { checkpoint_ns: namespace, checkpoint_id: id, type, summary } = row;
+  const segments = (row.segments ?? []).map(Number);
+  const content = { namespace, id, type, body: row.body!, segments, summary };
+  const before = checkpointHash({
+    ...content,
+    threadId: row.thread_id,
+    parentId: row.parent_checkpoint_id,
+    parentHash: row.parent_hash,
+    metadata: row.metadata,
+  });
+  if (row.hash === null || !before.equals(row.hash)) {
+    throw damaged(row, "its content does not have the hash it was given");
+  }
+  const metadata = {
+    ...row.metadata,
+    forked_from: { thread_id: row.thread_id, checkpoint_id: id },
+  };
+  const hash = checkpointHash({
+    ...content,
+    threadId: newThreadId,
+    parentId: null,
+    parentHash: null,
+    metadata,
+  });
+  const places = `{${segments.join(",")}}`;
+  const json = [JSON.stringify(metadata), JSON.stringify(summary)];
+  return [newThreadId, namespace, id, type, row.body, places, hash, ...json];
+}
+
+async function copyWrites(
+  client: Queryable,
+  schema: string,
+  { rows, newThreadId }: { rows: readonly CopiedRow[]; newThreadId: string },
+): Promise<void> {
+  for (const row of rows) {
+    const { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId } = row;
+    const { rows: sets } = await client.query<CopiedWrites>(
+      `select task_id, idx, body, hash from ${schema}.checkpoint_write_sets
+       where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = $3`,
+      [threadId, namespace, checkpointId],
+    );
+    for (const { task_id: taskId, idx, body, hash } of sets) {
+      const content = { namespace, checkpointId, taskId, idx, body };
+      if (!writesHash({ ...content, threadId }).equals(hash)) {
+        throw damaged(row, "its pending writes do not have the hash they were given");
+      }
+      const copied = writesHash({ ...content, threadId: newThreadId });
+      await client.query(
+        `insert into ${schema}.checkpoint_write_sets (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
+         values ($1, $2, $3, $4, $5, $6, $7)`,
+        [newThreadId, namespace, checkpointId, taskId, idx, body, copied],
+      );
+    }
+  }
+}
+
+function damaged(row: CopiedRow, reason: string): CorruptCheckpointError {
+  return new CorruptCheckpointError(row.thread_id, row.checkpoint_ns, row.checkpoint_id, reason);
+}

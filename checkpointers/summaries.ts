@@ -1,0 +1,188 @@
+import type { Queryable } from "../src/storage/pool.ts";
+import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import { InvalidPageError } from "./errors.ts";
+import { idTime } from "./id-time.ts";
+
+/** A checkpoint without its values. It is not checked by its hash: reading the checkpoint does that. */
+export interface CheckpointSummary {
+  readonly threadId: string;
+  /** Of the subgraph; empty for the graph itself. */
+  readonly namespace: string;
+  readonly id: string;
+  /** The parent may have been pruned. */
+  readonly parentId: string | null;
+  /** LangGraph's number of the superstep. */
+  readonly step: number | null;
+  /** `input`, `loop`, `update` or `fork`. */
+  readonly source: string | null;
+  /** That ran to make this checkpoint. Empty for those of the stock saver. */
+  readonly nodes: readonly string[];
+  /** Channel `status`, where it holds text. */
+  readonly status: string | null;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** That this checkpoint added. */
+  readonly bytes: number;
+  /** Tasks that wait for people. */
+  readonly interrupts: number;
+  /** Tasks that ended with an error. */
+  readonly failures: number;
+  /** Of the definition that the graph was compiled from. */
+  readonly definitionHash: string | null;
+  /** SHA-256 over its content, hexadecimal. Null for those of the stock saver. */
+  readonly integrityHash: string | null;
+  /** The checkpoint of another thread that this one is the same as: where the thread was forked. */
+  readonly forkedFrom: { readonly threadId: string; readonly checkpointId: string } | null;
+}
+
+export interface ThreadSummary {
+  readonly threadId: string;
+  /** Of the graph itself, without those of subgraphs. */
+  readonly checkpoints: number;
+  readonly lastId: string;
+  /** ISO 8601. */
+  readonly updatedAt: string;
+  readonly status: string | null;
+  /** That its checkpoints added, subgraphs' included. */
+  readonly bytes: number;
+  readonly definitionHash: string | null;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Cursor of the next page; null on the last. */
+  readonly next: string | null;
+}
+
+export interface PageOptions {
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+  /** 1 to 1,000. Default 50. */
+  readonly limit?: number | undefined;
+}
+
+interface SummaryRow {
+  thread_id: string;
+  checkpoint_ns: string;
+  checkpoint_id: string;
+  parent_checkpoint_id: string | null;
+  metadata: {
+    step?: number;
+    source?: string;
+    definition_hash?: string;
+    forked_from?: { thread_id: string; checkpoint_id: string };
+  };
+  summary: { nodes?: string[]; status?: string | null; bytes?: number; at?: string } | null;
+  hash: string | null;
+  /** When a checkpoint of the stock class was made. */
+  stock_at: string | null;
+  interrupts: number;
+  failures: number;
+}
+
+/** @throws {InvalidPageError} */
+export async function listSummaries(
+  database: Queryable,
+  schemaName: string,
+  of: { readonly threadId: string; readonly namespace?: string | undefined } & PageOptions,
+): Promise<Page<CheckpointSummary>> {
+  const schema = quoteIdentifier(schemaName);
+  const limit = checkLimit(of.limit);
+  // Special writes have numbers of their own: -1 errors, -3 interrupts. In the stock table the same.
+  const count = (idx: number) => `(select count(distinct w.task_id)::int from (
+      select task_id from ${schema}.checkpoint_write_sets s where s.thread_id = c.thread_id and s.checkpoint_ns = c.checkpoint_ns
+        and s.checkpoint_id = c.checkpoint_id and s.idx = ${idx}
+      union all select task_id from ${schema}.checkpoint_writes t where t.thread_id = c.thread_id and t.checkpoint_ns = c.checkpoint_ns
+        and t.checkpoint_id = c.checkpoint_id and t.idx = ${idx}) w)`;
+  const { rows } = await database.query<SummaryRow>(
+    `select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.summary,
+      encode(c.hash, 'hex') as hash, c.checkpoint ->> 'ts' as stock_at, ${count(-3)} as interrupts, ${count(-1)} as failures
+    from ${schema}.checkpoints c
+    where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id < $3)
+    order by c.checkpoint_id desc limit $4`,
+    [of.threadId, of.namespace ?? "", of.cursor ?? null, limit + 1],
+  );
+  const items = rows.slice(0, limit).map(toSummary);
+  return { items, next: rows.length > limit ? items.at(-1)!.id : null };
+}
+
+function toSummary(row: SummaryRow): CheckpointSummary {
+  const { metadata, summary } = row;
+  const forked = metadata.forked_from;
+  return {
+    threadId: row.thread_id,
+    namespace: row.checkpoint_ns,
+    id: row.checkpoint_id,
+    parentId: row.parent_checkpoint_id,
+    step: metadata.step ?? null,
+    source: metadata.source ?? null,
+    nodes: summary?.nodes ?? [],
+    status: summary?.status ?? null,
+    createdAt: idTime(row.checkpoint_id) ?? summary?.at ?? row.stock_at ?? "",
+    bytes: summary?.bytes ?? 0,
+    interrupts: row.interrupts,
+    failures: row.failures,
+    definitionHash: metadata.definition_hash ?? null,
+    integrityHash: row.hash,
+    forkedFrom: forked ? { threadId: forked.thread_id, checkpointId: forked.checkpoint_id } : null,
+  };
+}
+
+interface ThreadRow {
+  thread_id: string;
+  checkpoints: number;
+  last_id: string;
+  bytes: string;
+  metadata: { definition_hash?: string };
+  summary: { status?: string | null; at?: string } | null;
+  stock_at: string | null;
+}
+
+/** @throws {InvalidPageError} */
+export async function listThreads(
+  database: Queryable,
+  schemaName: string,
+  of: PageOptions,
+): Promise<Page<ThreadSummary>> {
+  const schema = quoteIdentifier(schemaName);
+  const limit = checkLimit(of.limit);
+  const [lastId, lastThread] = of.cursor === undefined ? [null, null] : splitCursor(of.cursor);
+  const { rows } = await database.query<ThreadRow>(
+    `with threads as (
+      select thread_id, count(*) filter (where checkpoint_ns = '')::int as checkpoints, max(checkpoint_id) filter (where checkpoint_ns = '') as last_id,
+        coalesce(sum((summary ->> 'bytes')::bigint), 0) as bytes
+      from ${schema}.checkpoints group by thread_id
+    ), page as (
+      select * from threads where last_id is not null and ($1::text is null or (last_id, thread_id) < ($1, $2))
+      order by last_id desc, thread_id desc limit $3
+    )
+    select page.*, c.metadata, c.summary, c.checkpoint ->> 'ts' as stock_at from page
+    join ${schema}.checkpoints c on c.thread_id = page.thread_id and c.checkpoint_ns = '' and c.checkpoint_id = page.last_id
+    order by page.last_id desc, page.thread_id desc`,
+    [lastId, lastThread, limit + 1],
+  );
+  const items = rows.slice(0, limit).map((row): ThreadSummary => ({
+    threadId: row.thread_id,
+    checkpoints: row.checkpoints,
+    lastId: row.last_id,
+    updatedAt: idTime(row.last_id) ?? row.summary?.at ?? row.stock_at ?? "",
+    status: row.summary?.status ?? null,
+    bytes: Number(row.bytes),
+    definitionHash: row.metadata.definition_hash ?? null,
+  }));
+  const last = items.at(-1);
+  return { items, next: rows.length > limit ? `${last!.lastId} ${last!.threadId}` : null };
+}
+
+function splitCursor(cursor: string): [id: string, threadId: string] {
+  const space = cursor.indexOf(" ");
+  if (space < 0) throw new InvalidPageError("cursor", cursor);
+  return [cursor.slice(0, space), cursor.slice(space + 1)];
+}
+
+function checkLimit(limit = 50): number {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new InvalidPageError("limit", limit);
+  }
+  return limit;
+}
