@@ -1,10 +1,12 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import type { CheckCommandOptions } from "./check-command.ts";
 import { graphFormats } from "./draw/graph-format.ts";
 import type { GraphCommandOptions } from "./graph-command.ts";
 import type { CliIo } from "./io.ts";
+import { temperatureOption } from "./option-values.ts";
 import { packageVersion } from "./package-version.ts";
 import type { RunOptions } from "./run-arguments.ts";
+import { addThreadCommands } from "./thread-program.ts";
 
 /** The commands and their options. A command's code is loaded when it runs, so that help comes at once. */
 export function createProgram(io: CliIo, exitWith: (code: number) => void): Command {
@@ -43,9 +45,10 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
     )
     .option("-m, --model <provider:model>", "model to use instead of the definition's")
-    .option("--temperature <number>", "0 to 2, instead of the definition's", temperature)
+    .option("--temperature <number>", "0 to 2, instead of the definition's", temperatureOption)
     .option("--tools <file>", "module whose `tools` the definition may name")
     .option("--root <folder>", "what the file tools may read (default: this folder)")
+    .option("--accept-changes", "go on though the agent's definition has changed since")
     .option("--no-save", "keep nothing: needs no database, and cannot be gone on with")
     .option("--json", "print one JSON document, and nothing else, on standard output")
     .action(async (agent: string, message: string | undefined, options: RunOptions) => {
@@ -83,11 +86,6 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       exitWith(await graphCommand({ agent, ...options }, io));
     });
 
+  addThreadCommands(program, io, exitWith);
   return program;
-}
-
-function temperature(text: string): number {
-  const value = text.trim() === "" ? Number.NaN : Number(text);
-  if (value >= 0 && value <= 2) return value;
-  throw new InvalidArgumentError("Expected a number from 0 to 2.");
 }

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { runCli } from "../../src/cli/run-cli.ts";
+import { namesIn, useFolders } from "./folder.ts";
+import { memoryIo } from "./memory-io.ts";
+
+const folderWith = useFolders();
+const files = { "a.yaml": "name: a\ntools: [calculator]\n" };
+
+const id = "1f0c6b4a-0007-6000-8000-2f0f5b7c3f11";
+
+describe("commands on threads, where there is no database", () => {
+  it("find no threads, and say how to begin one", async () => {
+    const io = memoryIo({ cwd: await folderWith(files) });
+    expect(await runCli(["threads"], io)).toBe(0);
+    expect(io.stdout.take()).toBe(
+      'No threads yet. To begin one:\n  stratagraph run AGENT "…" --thread NAME\n',
+    );
+    expect(await runCli(["threads", "--json"], io)).toBe(0);
+    expect(JSON.parse(io.stdout.take())).toEqual({ threads: [], next: null });
+    expect(await namesIn(io.cwd)).toEqual(Object.keys(files));
+  });
+
+  it.each([
+    ["history", "t"],
+    ["show", "t"],
+    ["diff", "t", "latest", "latest~1"],
+    ["fork", "t", "latest"],
+    ["replay", "a.yaml", "t", "latest"],
+    ["recover", "a.yaml", "t"],
+    ["prune", "t", "--keep", "latest", "--yes"],
+    ["delete", "t", "--yes"],
+    ["export", "t"],
+    ["export", "t", "--out", "t.jsonl"],
+  ])("%s says that there is no such thread, and makes nothing", async (...argv) => {
+    const io = memoryIo({ cwd: await folderWith(files) });
+    expect(await runCli(argv, io)).toBe(2);
+    expect(io.stderr.take()).toBe(
+      'error: There is no thread "t" here. "stratagraph threads" lists those of this folder\'s database, or of DATABASE_URL. [unknown_thread]\n',
+    );
+    expect(io.stdout.take()).toBe("");
+    expect(await namesIn(io.cwd)).toEqual(Object.keys(files));
+  });
+});
+
+describe("wrong use of commands on threads ends with exit code 2, and makes nothing", () => {
+  it.each([
+    ["an empty thread id", ["show", ""], "[invalid_thread_id]"],
+    ["a control character", ["history", "a\u001B[1mb"], "[invalid_thread_id]"],
+    ["no checkpoint", ["show", "t", ""], '"" names no checkpoint: expected an id or its beginning'],
+    ["an odd checkpoint", ["diff", "t", "a~b", "latest"], "[invalid_checkpoint]"],
+    ["another thread without an id", ["diff", "t", "/latest", "latest"], "[invalid_thread_id]"],
+    ["a limit", ["threads", "--limit", "0"], "Expected a whole number from 1 to 1000."],
+    ["no limit", ["history", "t", "--limit", "x"], "Expected a whole number from 1 to 1000."],
+    [
+      "what to keep",
+      ["prune", "t", "--keep", "some"],
+      "Allowed choices are latest, turn_ends, all",
+    ],
+    ["nothing to keep", ["prune", "t"], "required option '--keep <which>' not specified"],
+    ["an age", ["prune", "t", "--keep", "all", "--older-than", "7"], "30m, 12h, 7d, 2w."],
+    ["no age", ["prune", "t", "--keep", "all"], "--keep all removes only what is older than"],
+    ["an update without an agent", ["fork", "t", id, "--set", "{}"], "give it with --agent FILE."],
+    ["an update that is no JSON", ["fork", "t", id, "--set", "{"], "--set is not JSON"],
+    ["an update that is no object", ["fork", "t", id, "--set", "[]"], "--set is no JSON object"],
+    ["a long new id", ["fork", "t", id, "--new", "x".repeat(300)], "[invalid_thread_id]"],
+    ["a missing agent", ["fork", "t", id, "--agent", "c.yaml"], "[file_not_found]"],
+    ["a missing file", ["import", "t.jsonl"], "There is no file t.jsonl. [file_not_found]"],
+    ["an id of an import", ["import", "a.yaml", "--thread", ""], "[invalid_thread_id]"],
+    ["too few words", ["replay", "a.yaml", "t"], "missing required argument 'checkpoint'"],
+  ])("%s", async (_what, argv, message) => {
+    const io = memoryIo({ cwd: await folderWith(files) });
+    expect(await runCli(argv, io)).toBe(2);
+    expect(io.stderr.take()).toContain(message);
+    expect(io.stdout.take()).toBe("");
+    expect(await namesIn(io.cwd)).toEqual(Object.keys(files));
+  });
+
+  it("says it as one JSON document where that is asked for", async () => {
+    const io = memoryIo({ cwd: await folderWith(files) });
+    expect(await runCli(["show", "t", "--json"], io)).toBe(2);
+    expect(io.stderr.take()).toBe("");
+    expect(JSON.parse(io.stdout.take())).toMatchObject({
+      error: { code: "unknown_thread", thread_id: "t", suggestion: null },
+    });
+  });
+});
