@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { lockFolder } from "./folder-lock.ts";
+import { lockFolder, type FolderLock } from "./folder-lock.ts";
+import { DatabaseUnavailableError } from "./errors.ts";
 import { PGliteConnection } from "./pglite-connection.ts";
 import { PGlitePool } from "./pglite-pool.ts";
 import { createPGlite } from "./pglite.ts";
@@ -40,8 +41,15 @@ export function embeddedPool(folder: string, waitMs: number): DatabasePool {
 
 /** A pool on a PGlite that lives in memory and is gone when the pool ends. */
 export function inMemoryPool(waitMs: number): DatabasePool {
+  let opened = false;
   const connection = new PGliteConnection(
-    () => createPGlite(),
+    async () => {
+      if (opened)
+        throw new DatabaseUnavailableError("it was in memory, and was lost", null, undefined);
+      const database = await createPGlite();
+      opened = true;
+      return database;
+    },
     async () => {},
   );
   return new PGlitePool(connection, waitMs, () => connection.close());
@@ -51,17 +59,19 @@ function share(folder: string): SharedConnection {
   const present = registry.get(folder);
   if (present && !present.closing) return present;
   const before = present?.closing;
-  let unlock = (): void => {};
+  let lock: FolderLock | undefined;
+  const unlock = (): void => {
+    lock?.release();
+    lock = undefined;
+  };
   const connection = new PGliteConnection(
     async () => {
       await before;
-      const lock = lockFolder(folder);
+      lock ??= lockFolder(folder); // Still held where this replaces a PGlite that panicked.
       try {
-        const database = await createPGlite(join(folder, "database"));
-        unlock = () => lock.release();
-        return database;
+        return await createPGlite(join(folder, "database"));
       } catch (error) {
-        lock.release();
+        unlock();
         throw error;
       }
     },

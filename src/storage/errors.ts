@@ -1,4 +1,4 @@
-import { StratagraphError } from "../errors.ts";
+import { StratagraphError, type ErrorKind } from "../errors.ts";
 
 /** No connection to the Postgres server. `url` has its secrets taken out. */
 export class DatabaseConnectionError extends StratagraphError {
@@ -21,15 +21,98 @@ export class DatabaseClosedError extends StratagraphError {
   readonly code = "database_closed";
 }
 
-/** The one session of an embedded database was not given back in time. */
+/** All sessions of a database were in use, and none was given back in time. An embedded database has one. */
 export class DatabaseBusyError extends StratagraphError {
   readonly code = "database_busy";
   override readonly kind = "run";
 
-  constructor(readonly waitedMs: number) {
+  constructor(
+    readonly waitedMs: number,
+    readonly sessions: number,
+  ) {
     super(
-      `No free session after ${waitedMs} ms: an embedded database has one, and a client holds it. ` +
-        `Release clients, and inside a transaction query the client, not the pool.`,
+      `No free session after ${waitedMs} ms: ${sessions === 1 ? "the one there is" : `all ${sessions}`} ` +
+        `in use. Release clients, and inside a transaction query the client, not the pool.`,
+    );
+  }
+}
+
+/** A failure whose cause is the database and not the statement. The text of the statement and its values are not in it. */
+abstract class DatabaseFailure extends StratagraphError {
+  override readonly kind: ErrorKind = "run";
+
+  constructor(
+    message: string,
+    /** Five characters, as in the appendix on error codes of the Postgres manual; null where no server was heard. */
+    readonly sqlState: string | null,
+    cause: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+/** The session was lost in the middle, or no new one is to be had. Transactions that were open are undone. */
+export class DatabaseUnavailableError extends DatabaseFailure {
+  readonly code = "database_unavailable";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `The database is not available: ${reason}. What was committed is kept; try again when it answers.`,
+      sqlState,
+      cause,
+    );
+  }
+}
+
+/** No space is left where the database keeps its files. */
+export class DatabaseFullError extends DatabaseFailure {
+  readonly code = "database_full";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `The database has no space left: ${reason}. Free some on its disk, then try again.`,
+      sqlState,
+      cause,
+    );
+  }
+}
+
+/** The database takes no writes: a standby, a session set to read only, files on a read-only disk. */
+export class DatabaseReadOnlyError extends DatabaseFailure {
+  readonly code = "database_read_only";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `The database only lets itself be read: ${reason}. Connect to one that takes writes, or lift the setting.`,
+      sqlState,
+      cause,
+    );
+  }
+}
+
+/** The role, or the user of this process where the database is embedded, may not do what is needed. */
+export class DatabasePermissionError extends DatabaseFailure {
+  readonly code = "database_permission";
+  override readonly kind = "usage";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `The database refuses: ${reason}. Grant the right, or connect as another role.`,
+      sqlState,
+      cause,
+    );
+  }
+}
+
+/** The server ended a statement that took too long, or that somebody cancelled. */
+export class DatabaseTimeoutError extends DatabaseFailure {
+  readonly code = "database_timeout";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `The database ended a statement: ${reason}. Raise statementTimeoutMs, or find out what held the statement up.`,
+      sqlState,
+      cause,
     );
   }
 }

@@ -1,7 +1,9 @@
 import type { PGlite, Results } from "@electric-sql/pglite";
-import { DatabaseClosedError } from "./errors.ts";
+import { errorMessage, StratagraphError } from "../errors.ts";
+import { DatabaseClosedError, DatabaseUnavailableError } from "./errors.ts";
 import type { QueryConfig, QueryResult } from "./pool.ts";
 import { Session } from "./session.ts";
+import { endsSession, toDatabaseError } from "./to-database-error.ts";
 
 /** The members of PGlite used here. */
 export type PGliteLike = Pick<PGlite, "query" | "exec" | "execProtocolRaw" | "close">;
@@ -14,11 +16,12 @@ const DATA_COMMANDS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"])
 
 /**
  * The one session of a PGlite, opened by the first query that needs it. An opening that fails is tried again by the
- * next query.
+ * next query. A PGlite that panics (no space for its log, say) is left as it is, since it hangs when it is asked
+ * anything more, closing included; the next client gets a new one, which recovers as after a crash.
  */
 export class PGliteConnection {
   readonly #session = new Session();
-  #opened: Promise<PGliteLike> | undefined;
+  #database: PGliteLike | undefined;
   #closed = false;
   #maybeInTransaction = false;
 
@@ -31,7 +34,7 @@ export class PGliteConnection {
   async take(waitMs: number): Promise<void> {
     await this.#session.take(waitMs);
     try {
-      await this.#database();
+      await this.#openIfNeeded();
     } catch (error) {
       this.#session.give();
       throw error;
@@ -43,7 +46,9 @@ export class PGliteConnection {
     query: string | QueryConfig,
     values?: readonly unknown[],
   ): Promise<QueryResult<Row>> {
-    const database = await this.#database();
+    const database = this.#database;
+    if (!database)
+      throw new DatabaseUnavailableError("its session was lost before this", null, undefined);
     const { text, values: configured } = typeof query === "string" ? { text: query } : query;
     const parameters = values ?? configured;
     try {
@@ -55,8 +60,9 @@ export class PGliteConnection {
         this.#maybeInTransaction = true;
       return toResult(results.at(-1)!); // There is at least one, even for empty text.
     } catch (error) {
-      this.#maybeInTransaction = true;
-      throw withoutParameters(error);
+      if (endsSession(error)) this.#database = undefined;
+      this.#maybeInTransaction = this.#database !== undefined;
+      throw toDatabaseError(withoutParameters(error));
     }
   }
 
@@ -64,9 +70,8 @@ export class PGliteConnection {
   async give(): Promise<void> {
     try {
       if (!this.#maybeInTransaction) return;
-      const database = await this.#database();
-      const answer = await database.execProtocolRaw(SYNC);
-      if (answer.at(-1) !== IDLE) await database.exec("ROLLBACK");
+      const answer = await this.#database?.execProtocolRaw(SYNC);
+      if (answer?.at(-1) !== IDLE) await this.#database?.exec("ROLLBACK");
       this.#maybeInTransaction = false;
     } finally {
       this.#session.give();
@@ -79,22 +84,22 @@ export class PGliteConnection {
     this.#closed = true;
     this.#session.give();
     try {
-      // An opening that failed was reported to the query that asked for it.
-      await (await this.#opened?.catch(() => undefined))?.close();
+      await this.#database?.close();
     } finally {
       await this.onClose();
     }
   }
 
-  async #database(): Promise<PGliteLike> {
+  async #openIfNeeded(): Promise<void> {
     if (this.#closed)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
-    this.#opened ??= this.open();
     try {
-      return await this.#opened;
+      this.#database ??= await this.open();
     } catch (error) {
-      this.#opened = undefined;
-      throw error;
+      const named = toDatabaseError(error);
+      if (named instanceof StratagraphError) throw named;
+      const reason = `PGlite does not open: ${errorMessage(error)}`;
+      throw new DatabaseUnavailableError(reason, null, error);
     }
   }
 }

@@ -1,7 +1,13 @@
 import type { Pool, PoolClient } from "pg";
 import { redactUrl } from "./connection-url.ts";
-import { DatabaseClosedError, DatabaseConnectionError } from "./errors.ts";
+import {
+  DatabaseBusyError,
+  DatabaseClosedError,
+  DatabaseConnectionError,
+  DatabaseUnavailableError,
+} from "./errors.ts";
 import type { DatabaseClient, DatabasePool, QueryConfig, QueryResult } from "./pool.ts";
+import { sqlStateOf, toDatabaseError } from "./to-database-error.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. Its own parameters win over the options here. */
@@ -17,6 +23,14 @@ export interface PostgresOptions {
   /** Whether the names of statements reach the server. */
   preparedStatements: boolean;
 }
+
+/**
+ * Quiet for so long, a connection is probed, so that one whose other end vanished is known to be lost within a minute.
+ * The default of most systems is two hours.
+ */
+const KEEP_ALIVE_MS = 30_000;
+/** What node-postgres says when no session became free; of a server that does not answer it says something else. */
+const ALL_IN_USE = "timeout exceeded when trying to connect";
 
 /**
  * A pool on a Postgres server. One session is opened at once, so that a wrong address is an error here and not in the
@@ -40,18 +54,18 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
     connectionTimeoutMillis: options.connectTimeoutMs,
     statement_timeout: options.statementTimeoutMs === 0 ? undefined : options.statementTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     allowExitOnIdle: true,
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
-  const narrow = new PostgresPool(pool, shownUrl, options.preparedStatements);
   try {
-    (await narrow.connect()).release();
+    (await pool.connect()).release();
   } catch (error) {
     await pool.end();
-    throw error;
+    throw new DatabaseConnectionError(shownUrl, connectionFailure(error), { cause: error });
   }
-  return narrow;
+  return new PostgresPool(pool, options);
 }
 
 class PostgresPool implements DatabasePool {
@@ -59,17 +73,19 @@ class PostgresPool implements DatabasePool {
 
   constructor(
     private readonly pool: Pool,
-    private readonly shownUrl: string,
-    private readonly preparedStatements: boolean,
+    private readonly options: PostgresOptions,
   ) {}
 
   async connect(): Promise<DatabaseClient> {
     if (this.#ended)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
     try {
-      return new PostgresClient(await this.pool.connect(), this.preparedStatements);
+      return new PostgresClient(await this.pool.connect(), this.options.preparedStatements);
     } catch (error) {
-      throw new DatabaseConnectionError(this.shownUrl, connectionFailure(error), { cause: error });
+      const reason = connectionFailure(error);
+      if (reason === ALL_IN_USE)
+        throw new DatabaseBusyError(this.options.connectTimeoutMs, this.options.maxConnections);
+      throw new DatabaseUnavailableError(`no new session, ${reason}`, sqlStateOf(error), error);
     }
   }
 
@@ -121,7 +137,7 @@ class PostgresClient implements DatabaseClient {
       return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
-      throw error;
+      throw toDatabaseError(error);
     }
   }
 

@@ -15,7 +15,7 @@ export class Session {
       // Keeps the process alive on purpose: a program that waits for itself must end with this error, not in silence.
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(turn), 1);
-        reject(new DatabaseBusyError(waitMs));
+        reject(new DatabaseBusyError(waitMs, 1));
       }, waitMs);
       const turn = (): void => {
         clearTimeout(timer);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/storage/database.ts";
+import { DatabasePermissionError } from "../../src/storage/errors.ts";
 import { migrate, type Migration } from "../../src/storage/migrate.ts";
 import { migrateContract } from "../contract/migrate-contract.ts";
 import { useChildren } from "../helpers/child-process.ts";
@@ -80,7 +81,7 @@ describe.skipIf(!database.available)("migrations on a Postgres server", () => {
   });
 
   test("say what the role may not do", async () => {
-    await expect(migrateAsGuest("denied", migrations)).rejects.toThrow("permission denied");
+    await expect(migrateAsGuest("denied", migrations)).rejects.toThrow(DatabasePermissionError);
   });
 
   test("wait for one another longer than a statement may take", async () => {

@@ -3,7 +3,13 @@ import { createServer, type AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/storage/database.ts";
-import { DatabaseConnectionError } from "../../src/storage/errors.ts";
+import {
+  DatabaseBusyError,
+  DatabaseConnectionError,
+  DatabasePermissionError,
+  DatabaseReadOnlyError,
+  DatabaseUnavailableError,
+} from "../../src/storage/errors.ts";
 import type { DatabaseClient } from "../../src/storage/pool.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
@@ -65,7 +71,8 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     const { rows } = await limited.pool.query("select current_setting('application_name') as name");
     expect(rows).toEqual([{ name: "stratagraph test" }]);
     await expect(limited.pool.query("select pg_sleep(30)")).rejects.toMatchObject({
-      code: "57014",
+      code: "database_timeout",
+      sqlState: "57014",
     });
     await limited.close();
   });
@@ -88,10 +95,91 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     const other = await database.open();
     const client = await other.pool.connect();
     await terminate(await pidOf(client));
-    await expect(client.query("select pg_sleep(30)")).rejects.toBeInstanceOf(Error);
+    await expect(client.query("select pg_sleep(30)")).rejects.toThrow(DatabaseUnavailableError);
+    await expect(client.query("select 1")).rejects.toThrow(DatabaseUnavailableError);
     client.release();
 
     expect((await other.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  test("undoes the transaction of a session that the server ends", async () => {
+    const other = await database.open();
+    await other.pool.query("create table kept (id integer)");
+    const client = await other.pool.connect();
+    const pid = await pidOf(client);
+    await client.query("begin; insert into kept values (1)");
+    const [waiting] = [client.query("select pg_sleep(30)"), await terminate(pid)];
+    await expect(waiting).rejects.toMatchObject({
+      code: "database_unavailable",
+      kind: "run",
+      sqlState: "57P01",
+      cause: { code: "57P01" },
+    });
+    client.release();
+    expect((await other.pool.query("select id from kept")).rows).toEqual([]);
+  });
+
+  test("says that all sessions are in use", async () => {
+    const narrow = await openDatabase({
+      ...database.options,
+      maxConnections: 2,
+      connectTimeoutMs: 500,
+    });
+    const clients = [await narrow.pool.connect(), await narrow.pool.connect()];
+    const waiting = narrow.pool.query("select 1");
+    await expect(waiting).rejects.toThrow(DatabaseBusyError);
+    await expect(waiting).rejects.toMatchObject({ waitedMs: 500, sessions: 2 });
+    for (const client of clients) client.release();
+    await narrow.close();
+  });
+
+  test("names a session that the server lets nobody open any more", async () => {
+    const name = `${new URL(database.options.url!).pathname.slice(1)}_short`;
+    await database.shared.pool.query(`create database ${name}`);
+    const url = new URL(database.options.url!);
+    url.pathname = `/${name}`;
+    const other = await openDatabase({ ...database.options, url: url.toString() });
+    await database.shared.pool.query(`drop database ${name} with (force)`);
+    // The idle session may still be there for the first query; both ways it is gone.
+    await expect(other.pool.query("select 1")).rejects.toThrow(DatabaseUnavailableError);
+    await expect(other.pool.query("select 1")).rejects.toMatchObject({
+      code: "database_unavailable",
+      sqlState: "3D000",
+    });
+    await other.close();
+  });
+
+  test("says that a database only lets itself be read", async () => {
+    const name = new URL(database.options.url!).pathname.slice(1);
+    await database.shared.pool.query(
+      `alter database ${name} set default_transaction_read_only = on`,
+    );
+    const reader = await openDatabase(database.options);
+    const writing = reader.pool.query("create table written (secret text)");
+    await expect(writing).rejects.toThrow(DatabaseReadOnlyError);
+    await expect(writing).rejects.toMatchObject({ code: "database_read_only", sqlState: "25006" });
+    await reader.close();
+    const client = await database.shared.pool.connect();
+    await client.query("set default_transaction_read_only = off");
+    await client.query(`alter database ${name} reset default_transaction_read_only`);
+    client.release(true);
+  });
+
+  test("says what a role may not do, without what it wrote", async () => {
+    const role = `${new URL(database.options.url!).pathname.slice(1)}_guest`;
+    const { pool } = database.shared;
+    await pool.query(`create role ${role} login; create table secrets (word text)`);
+    const url = new URL(database.options.url!);
+    url.username = role;
+    const guest = await openDatabase({ ...database.options, url: url.toString() });
+    const error: unknown = await guest.pool
+      .query("insert into secrets values ($1)", ["hunter2"])
+      .catch((thrown: unknown) => thrown);
+    await guest.close();
+    await pool.query(`drop owned by ${role}; drop role ${role}`);
+    expect(error).toBeInstanceOf(DatabasePermissionError);
+    expect(error).toMatchObject({ code: "database_permission", kind: "usage", sqlState: "42501" });
+    expect(inspect(error, { depth: 9 })).not.toContain("hunter2");
   });
 
   test("goes on when the server ends an idle session", async () => {
