@@ -1,5 +1,5 @@
 import type { CheckpointTrigger, CheckpointView } from "../../runtime/threads/threads.ts";
-import { byteSize } from "./figures.ts";
+import { byteSize, count } from "./figures.ts";
 import { treeLines } from "./history-tree.ts";
 import { plainLine } from "./plain-text.ts";
 import { shortIds } from "./short-id.ts";
@@ -63,7 +63,8 @@ export function historyLines(
         { text: short(item.id), paint: style.bold },
         { text: item.step === null ? "" : String(item.step) },
         { text: triggerNames[item.trigger] },
-        { text: plainLine(item.nodes.join(", ")) },
+        // LangGraph's own start hands a new input to the first node.
+        { text: plainLine(item.nodes.join(", ")) || (item.trigger === "node" ? "start" : "") },
         { text: plainLine(status), paint: paintOfStatus(item.status, style) },
         { text: byteSize(item.bytes) },
         { text: secondOf(item.createdAt), paint: style.dim },
@@ -93,21 +94,22 @@ function marksOf(
   const eldest = new Map(items.map(({ id, parentId }) => [parentId, id]));
   return (item, index) => {
     const { id, parentId, nodeOutcomes } = item;
-    const named = (outcome: string, many: number) => {
+    const told = (outcome: string, many: number, noun: string) => {
       const nodes = Object.keys(nodeOutcomes).filter((node) => nodeOutcomes[node] === outcome);
-      return nodes.length > 0 || many === 0 ? nodes : [String(many)];
+      if (nodes.length > 0) return nodes.join(", ");
+      return many === 0 ? "" : count(many, noun);
     };
-    const waiting = named("interrupted", item.interrupts);
-    const failed = named("failure", item.failures);
+    const waiting = told("interrupted", item.interrupts, "request");
+    const failed = told("failure", item.failures, "failure");
     // The parent of the last line may just be on the next page.
     const isElsewhere = !known.has(parentId ?? id) && (next === null || index < items.length - 1);
     const branches = isElsewhere || eldest.get(parentId) !== id;
     const texts = [
-      ...(failed.length > 0 ? [`✗ ${failed.join(", ")}`] : []),
-      ...(waiting.length > 0 ? [`? ${waiting.join(", ")}`] : []),
+      ...(failed === "" ? [] : [`✗ ${failed}`]),
+      ...(waiting === "" ? [] : [`? ${waiting}`]),
       ...(parentId !== null && branches ? [`from ${short(parentId)}`] : []),
     ];
-    const colour = failed.length > 0 ? style.red : waiting.length > 0 ? style.yellow : style.dim;
-    return { text: plainLine(texts.join(" · ")), paint: colour };
+    const paint = failed === "" ? (waiting === "" ? style.dim : style.yellow) : style.red;
+    return { text: plainLine(texts.join(" · ")), paint };
   };
 }

@@ -28,7 +28,7 @@ const shownMessages = 6;
 export function stateLines(state: StoredState, options: StateOptions): string[] {
   const { values } = state;
   const others = Object.entries(values).filter(
-    ([name, value]) => !known.has(name) && !isEmpty(value),
+    ([name, value]) => !known.has(name) && !isEmpty(value) && (options.full || name !== "branches"),
   );
   return [
     ...headLines(state, options),
@@ -62,7 +62,7 @@ function headLines(state: StoredState, options: StateOptions): string[] {
   const fields: (readonly [string, unknown])[] = [
     ...(place.length === 0 ? [] : [["turn", place.join(", ").replace(/^turn /, "")] as const]),
     ["next", state.next.length === 0 ? "nothing" : state.next.join(", ")],
-    ...state.tasks.flatMap(taskField),
+    ...taskFields(state.tasks),
     ...(isRecord(failure)
       ? [["failure", `${String(failure["message"])} [${String(failure["cause"])}]`] as const]
       : []),
@@ -97,9 +97,13 @@ function onlyMessage(value: unknown): unknown {
   return key === "message" && typeof message === "string" && others.length === 0 ? message : value;
 }
 
-function taskField({ node, state, error }: StoredTask): (readonly [string, unknown])[] {
-  if (state === "failed") return [["failed", `${node}: ${error ?? "it threw"}`]];
-  return state === "done" ? [["done", `${node}, until the others have ended`]] : [];
+/** What has come of tasks that others still keep from going on. */
+function taskFields(tasks: readonly StoredTask[]): (readonly [string, unknown])[] {
+  const allDone = tasks.every(({ state }) => state === "done");
+  return tasks.flatMap(({ node, state, error }): (readonly [string, unknown])[] => {
+    if (state === "failed") return [["failed", `${node}: ${error ?? "it threw"}`]];
+    return state === "done" && !allDone ? [["done", `${node}, until the others have ended`]] : [];
+  });
 }
 
 function waitingLines({ waiting }: StoredState, { width, style }: StateOptions): string[] {
@@ -135,7 +139,8 @@ function stepSection(value: unknown, options: StateOptions): string[] {
   if (!Array.isArray(value) || value.length === 0) return [];
   if (options.full || !value.every(isStep)) return listSection("Steps", value, shownSteps, options);
   const shown = value.slice(-shownSteps);
-  const lines = shown.flatMap((step) => stepLines(step, options));
+  const turns = new Set(shown.map(({ turn_number }) => turn_number));
+  const lines = shown.flatMap((step) => stepLines(step, turns.size > 1, options));
   return section(titleOfList("Steps", shown.length, value.length), lines, options);
 }
 
@@ -152,19 +157,20 @@ function isStep(value: unknown): value is StepRecord {
   );
 }
 
-function stepLines(step: StepRecord, { style, width }: StateOptions): string[] {
-  const room = Math.min(width, 160) - 4;
-  const said = step.thought === "" ? step.next_action.replace("_", " ") : step.thought;
-  const where = `${step.turn_number}.${step.step_index + 1} ${step.node}`;
-  const head = cutToWidth(plainLine(`${where}: ${said}`), room);
+function stepLines(step: StepRecord, tellsTurn: boolean, { style, width }: StateOptions): string[] {
+  const room = Math.min(width, 160) - 5;
+  const number = String(step.step_index + 1).padStart(3);
+  const where = tellsTurn ? `${step.node}, turn ${step.turn_number}` : step.node;
+  const head = cutToWidth(
+    plainLine(step.thought === "" ? where : `${where}: ${step.thought}`),
+    room,
+  );
+  const results = step.tool_results.flatMap((result) => toolLines(result, room, style));
+  const problem = cutToWidth(plainLine(`! ${step.problem}`), room);
   return [
-    `  ${head}`,
-    ...step.tool_results
-      .flatMap((result) => toolLines(result, room, style))
-      .map((line) => `    ${line}`),
-    ...(step.problem === ""
-      ? []
-      : [`    ${style.yellow(cutToWidth(`! ${plainLine(step.problem)}`, room))}`]),
+    `${style.dim(number)}  ${head}`,
+    ...results.map((line) => `     ${line}`),
+    ...(step.problem === "" ? [] : [`     ${style.yellow(problem)}`]),
   ];
 }
 

@@ -86,7 +86,7 @@ describe("the history of a thread", () => {
     expect(shown.slice(2).map((line) => line.slice(line.indexOf("05:")))).toEqual([
       "05:06:02  ? a, b",
       "05:06:01  ✗ reason",
-      "05:06:00  ? 3",
+      "05:06:00  ? 3 requests",
     ]);
   });
 

@@ -114,9 +114,9 @@ describe("the state at a checkpoint", () => {
     expect(shown.slice(shown.indexOf("Steps (last 3 of 4)"))).toEqual([
       "Steps (last 3 of 4)",
       ...[2, 3, 4].flatMap((number) => [
-        `  0.${number} reason: I look`,
-        '    ✓ look(at: "tides")  12 ms',
-        "      High at noon",
+        `  ${number}  reason: I look`,
+        '     ✓ look(at: "tides")  12 ms',
+        "       High at noon",
       ]),
       "",
       "Messages (2)",
