@@ -1,10 +1,18 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { describe } from "vitest";
+import { agents } from "./time-travel/agents.ts";
+import { branches } from "./time-travel/branches.ts";
+import { durabilities } from "./time-travel/durabilities.ts";
+import { failures } from "./time-travel/failures.ts";
 import { forks } from "./time-travel/forks.ts";
+import { histories } from "./time-travel/history.ts";
 import { interrupts } from "./time-travel/interrupts.ts";
-import { Journey, type TravelMode } from "./time-travel/journey.ts";
+import { Journey, type BuildGraph, type Travel, type TravelMode } from "./time-travel/journey.ts";
 import { replays } from "./time-travel/replays.ts";
+import { subgraphs } from "./time-travel/subgraphs.ts";
+import { subgraphMemories } from "./time-travel/subgraph-memories.ts";
 import { updates } from "./time-travel/updates.ts";
+import { values } from "./time-travel/values.ts";
 
 /** Savers under test: each one made reads what the others wrote. */
 export interface TravelSavers {
@@ -12,25 +20,46 @@ export interface TravelSavers {
   /** False when their database does not answer; the tests are then skipped. */
   readonly available: boolean;
   newSaver(): BaseCheckpointSaver;
+  /** In which everything is tested. Default: without restarts while runs write beside, and with them while they write first. */
+  readonly modes?: readonly TravelMode[];
 }
 
-const modes: readonly TravelMode[] = [
+const bothModes: readonly TravelMode[] = [
   { durability: "async", restarts: false },
   { durability: "sync", restarts: true },
 ];
 
+const suites: Readonly<Record<string, (travel: Travel) => void>> = {
+  replays,
+  forks,
+  updates,
+  interrupts,
+  branches,
+  subgraphs,
+  "subgraphs with a memory": subgraphMemories,
+  "failures and loops": failures,
+  histories,
+  values,
+  agents,
+};
+
 /** What time travel does on every checkpointer: each branch reads as it ran, and no branch changes another. */
 export function timeTravel(savers: TravelSavers): void {
-  const travelIn = (mode: TravelMode) => (build: ConstructorParameters<typeof Journey>[0]) =>
+  const travelIn = (mode: TravelMode) => (build: BuildGraph) =>
     new Journey(build, () => savers.newSaver(), mode);
 
   describe.skipIf(!savers.available)(`time travel on ${savers.name}`, () => {
-    describe.each(modes)("durability $durability, restarts $restarts", (mode) => {
-      const travel = travelIn(mode);
-      describe("replays", () => replays(travel));
-      describe("forks", () => forks(travel));
-      describe("updates", () => updates(travel));
-      describe("interrupts", () => interrupts(travel));
+    describe.each(savers.modes ?? bothModes)(
+      "durability $durability, restarts $restarts",
+      (mode) => {
+        const travel = travelIn(mode);
+        describe.each(Object.entries(suites))("%s", (_name, suite) => {
+          suite(travel);
+        });
+      },
+    );
+    describe("durabilities", () => {
+      durabilities(travelIn);
     });
   });
 }

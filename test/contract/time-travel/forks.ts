@@ -154,7 +154,11 @@ export function forks(travel: Travel): void {
     expect(took()).toEqual([]);
     expect((await journey.run(wrote("more"))).trail).toEqual([
       ...end.trail,
-      ...["fork", "more", "a2", "b2", "c2"],
+      "fork",
+      "more",
+      "a2",
+      "b2",
+      "c2",
     ]);
   });
 

@@ -36,8 +36,14 @@ export function interrupts(travel: Travel): void {
     const end = await journey.run(answer("no"));
     expect(end.trail).toEqual(["in", "a1", "ask:no", "b2"]);
     expect((await journey.history()).map(({ metadata }) => metadata?.source)).toEqual([
-      ...["loop", "loop", "fork"],
-      ...["loop", "loop", "loop", "loop", "input"],
+      "loop",
+      "loop",
+      "fork",
+      "loop",
+      "loop",
+      "loop",
+      "loop",
+      "input",
     ]);
   });
 
@@ -159,7 +165,11 @@ export function interrupts(travel: Travel): void {
     const fork = await journey.update(wrote("fork"), await journey.before("two"));
     expect((await journey.run(null, fork)).asks).toEqual(["two?"]);
     expect((await journey.run(answer("3"), fork)).trail).toEqual([
-      ...["in", "one:1", "fork", "two:3", "end2"],
+      "in",
+      "one:1",
+      "fork",
+      "two:3",
+      "end2",
     ]);
 
     took();
@@ -225,7 +235,11 @@ export function interrupts(travel: Travel): void {
     const fork = await journey.update(wrote("fork"), await journey.before("ask", 2));
     expect((await journey.run(null, fork)).asks).toEqual(["4?"]);
     expect((await journey.run(answer("stop"), fork)).trail).toEqual([
-      ...["in", "x", "y", "fork", "stop"],
+      "in",
+      "x",
+      "y",
+      "fork",
+      "stop",
     ]);
   });
 

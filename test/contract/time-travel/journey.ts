@@ -1,4 +1,6 @@
+// oxlint-disable vitest/no-standalone-expect -- what every test of a journey expects is said once, here.
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, Interrupt, StateSnapshot } from "@langchain/langgraph";
 import type { CheckpointListOptions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
@@ -194,14 +196,29 @@ export class Journey {
     };
     const config = await this.#endOfBranch(at, added);
     const stored = await this.state(config);
-    expect(stored.values).toEqual(values);
+    expect((await this.#withFinishedTasks(stored)).values).toEqual(values);
     expect(stored.tasks.flatMap((task) => task.interrupts)).toEqual(
       expect.arrayContaining(interrupts),
     );
     const asks = interrupts.map(({ value }) => value as unknown);
     const outcome = { values, trail: values["trail"] as string[], interrupts, asks, config };
-    this.#ends.push(outcome);
+    this.#ends.push({ ...outcome, values: stored.values as Outcome["values"] });
     return outcome;
+  }
+
+  /**
+   * What tasks wrote whose neighbours still wait is part of what a run returns, and of the newest state of a thread, but
+   * not of a state that is read by its id. There the tasks have it as their results.
+   */
+  async #withFinishedTasks(stored: StateSnapshot): Promise<Pick<StateSnapshot, "values">> {
+    const newest = await this.state();
+    if (checkpointIdOf(newest) === checkpointIdOf(stored)) return newest;
+    const finished = stored.tasks.filter(({ result }) => result !== undefined);
+    if (finished.length === 0) return stored;
+    const trail = [stored.values, ...finished.map(({ result }) => result)].flatMap(
+      (values) => (values as { trail: string[] }).trail,
+    );
+    return { values: expect.objectContaining({ trail }) as unknown };
   }
 
   /** The newest of the added checkpoints that descend from where the run began; if there is none, where it began. */
@@ -224,7 +241,9 @@ export class Journey {
     if (start === undefined || tuple.checkpoint.id === start) return true;
     const parent =
       tuple.parentConfig && this.#checkpoints.get(keyOf("", checkpointIdOf(tuple.parentConfig)));
-    return parent !== undefined && this.#descendsFrom(parent, start);
+    // Such a checkpoint, written once more, is its own parent.
+    if (parent === undefined || parent.checkpoint.id === tuple.checkpoint.id) return false;
+    return this.#descendsFrom(parent, start);
   }
 
   /** Compares all that was stored before, subgraphs included, with what is read now, and returns what is new. */
@@ -236,20 +255,36 @@ export class Journey {
         tuple,
       ]),
     );
-    for (const [key, known] of this.#checkpoints)
-      expect(contentOf(read.get(key))).toEqual(contentOf(known));
-    for (const end of this.#ends) {
-      if (!isUpdatedInPlace(read.get(keyOf("", checkpointIdOf(end)))))
-        expect((await this.state(end)).values).toEqual(end.values);
+    for (const [key, known] of this.#checkpoints) {
+      const now = read.get(key);
+      // A run that writes when it ends writes the checkpoint it began with once more, with what its nodes have seen.
+      if (this.#mode.durability === "exit")
+        expectSame(now?.checkpoint.channel_values, known.checkpoint.channel_values);
+      else expectSame(contentOf(now), contentOf(known));
     }
+    const reader = await this.#reader();
+    await Promise.all(
+      this.#ends
+        .filter((end) => !isUpdatedInPlace(read.get(keyOf("", checkpointIdOf(end)))))
+        .map(async (end) => {
+          expect((await reader.getState(end.config)).values).toEqual(end.values);
+        }),
+    );
 
     const added = [...read].filter(([key]) => !this.#checkpoints.has(key));
-    for (const [key, tuple] of added) {
-      expect(contentOf(await saver.getTuple(tuple.config))).toEqual(contentOf(tuple));
-      this.#checkpoints.set(key, tuple);
-    }
+    await Promise.all(
+      added.map(async ([key, tuple]) => {
+        expectSame(contentOf(await saver.getTuple(tuple.config)), contentOf(tuple));
+        this.#checkpoints.set(key, tuple);
+      }),
+    );
     return added.map(([, tuple]) => tuple);
   }
+}
+
+/** As `toEqual`, at a hundredth of the time where they are. */
+function expectSame(actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
 
 /** What never changes of a checkpoint once it is stored; pending writes are added. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Runnable } from "@langchain/core/runnables";
 import {
   Annotation,
@@ -7,6 +8,7 @@ import {
   StateGraph,
   type BaseCheckpointSaver,
   type LangGraphRunnableConfig,
+  type RetryPolicy,
 } from "@langchain/langgraph";
 
 export interface Line {
@@ -32,19 +34,27 @@ export const Trail = Annotation.Root({
 export type TrailNode = (
   state: typeof Trail.State,
   config: LangGraphRunnableConfig,
-) => Partial<typeof Trail.State>;
+) => Partial<typeof Trail.State> | Promise<Partial<typeof Trail.State>>;
 
 /** The update of a node that runs beside others: all but the channel that takes one value a step. */
 export function wroteBeside(...texts: string[]) {
   return {
     trail: texts,
-    lines: texts.map((text) => ({ text, about: `${text} `.repeat(100) })),
-    pages: Object.fromEntries(texts.map((text) => [text, `${text} `.repeat(100)])),
+    lines: texts.map((text) => ({ text, about: text.padEnd(200, ".") })),
+    pages: Object.fromEntries(texts.map((text) => [text, text.padEnd(200, ".")])),
   };
 }
 
 export function wrote(...texts: string[]) {
   return { ...wroteBeside(...texts), last: texts.at(-1)! };
+}
+
+/** A node that fails, or runs, after those beside it have finished: LangGraph stops those that have not. */
+export function afterOthers(node: () => Partial<typeof Trail.State>): TrailNode {
+  return async () => {
+    await setImmediate();
+    return node();
+  };
 }
 
 /** Nodes that say when they run. A step writes its name and how often it has run, so that no two runs write the same. */
@@ -78,17 +88,22 @@ interface ChainOptions {
   readonly checkpointer?: BaseCheckpointSaver | boolean;
   readonly interruptBefore?: string[];
   readonly interruptAfter?: string[];
+  /** Of every node. */
+  readonly retry?: RetryPolicy;
 }
 
 /** What a graph inside of another takes from it and gives it: nothing it would get back twice. */
-const taken = Annotation.Root({ last: Annotation<string>() });
-const given = Annotation.Root({ trail: list<string>(), lines: list<Line>() });
+const taken = Annotation.Root({ last: Trail.spec.last });
+const given = Annotation.Root({ trail: Trail.spec.trail, lines: Trail.spec.lines });
 
 /** A graph that runs nodes one after another. A node may be a graph. */
-export function chain(nodes: Nodes, options: ChainOptions = {}) {
-  return inChain(new StateGraph(Trail).addNode(nodes as Record<string, TrailNode>), nodes).compile(
-    options as { checkpointer: BaseCheckpointSaver },
+export function chain(nodes: Nodes, { retry, ...options }: ChainOptions = {}) {
+  const graph = new StateGraph(Trail).addNode(
+    Object.entries(nodes as Record<string, TrailNode>).map(
+      ([name, node]) => [name, node, { retryPolicy: retry }] as const,
+    ) as [string, TrailNode, { retryPolicy: RetryPolicy }][],
   );
+  return inChain(graph, nodes).compile(options);
 }
 
 /** A chain to be a node of another: it begins with a trail of its own, and gives it to the other in the end. */

@@ -56,7 +56,12 @@ export function updates(travel: Travel): void {
 
     expect((await journey.run(wrote("more"))).trail).toEqual([
       ...first.trail,
-      ...["x", "y", "more", "a2", "b2", "c2"],
+      "x",
+      "y",
+      "more",
+      "a2",
+      "b2",
+      "c2",
     ]);
   });
 
