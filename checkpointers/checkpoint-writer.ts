@@ -9,7 +9,7 @@ import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { toStoredBody } from "./checkpoint-body.ts";
 import { Draft } from "./draft.ts";
 import { segmentsOf, type Image } from "./elements/image.ts";
-import { storeValue, type Dumped } from "./elements/store-value.ts";
+import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
 import { toStoredValue } from "./elements/stored-value.ts";
 import { idTime } from "./id-time.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
@@ -168,9 +168,11 @@ export class CheckpointWriter {
     const values = checkpoint.channel_values;
     for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
       const base = parent?.images.get(channel) ?? null;
+      // Channels of LangGraph's own hold what came in and what is sent, objects of those who call.
+      const store = channel.startsWith("__") ? storeForeign : storeValue;
       if (Object.hasOwn(newVersions, channel)) {
         if (!Object.hasOwn(values, channel)) continue;
-        images.set(channel, await storeValue(values[channel], base, draft));
+        images.set(channel, await store(values[channel], base, draft));
         continue;
       }
       const holder = await this.#holderOf(place, { channel, version }, parent);
@@ -179,7 +181,7 @@ export class CheckpointWriter {
         holders.add(holder);
         images.set(channel, image);
       } else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
-        images.set(channel, await storeValue(holder.unstored[channel], base, draft));
+        images.set(channel, await store(holder.unstored[channel], base, draft));
       }
     }
     const held = [...holders].filter((holder) => holder.images.size > 0).map(({ id }) => id);

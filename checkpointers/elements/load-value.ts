@@ -1,6 +1,7 @@
 import { hashTree } from "../hash-tree.ts";
 import { NESTED, type Image } from "./image.ts";
 import type { LogTail, Segment } from "./log.ts";
+import { hasOpenCalls, reopen } from "./open-calls.ts";
 import type { Sequence } from "./sequence.ts";
 import { isSplittableList, isSplittableObject } from "./splittable.ts";
 import type { StoredValue } from "./stored-value.ts";
@@ -106,7 +107,12 @@ async function loadSequence(
     for (const item of unit) items.push(item);
     if (kind === "m" && unit.length % 2 === 1) items.push(NESTED);
   }
-  const fixed = Uint8Array.from(items, (item) => (isFixed(item, port) ? 1 : 0));
+  const newest = items.at(-1);
+  const open = kind === "l" && hasOpenCalls(newest);
+  if (open && Object.isFrozen(newest)) items[items.length - 1] = reopen(newest);
+  const fixed = Uint8Array.from(items, (item, at) =>
+    (open && at === items.length - 1) || !isFixed(item, port) ? 0 : 1,
+  );
   const last = own.at(-1);
   return { items, fixed, stride, segments: own, hashes, tail: last ? port.tailOf(last) : null };
 }

@@ -1,4 +1,5 @@
 import { hashTree, type HashTree } from "../hash-tree.ts";
+import { hasOpenCalls } from "./open-calls.ts";
 import { joinSegments, sliceSegments, type LogTail, type Segment } from "./log.ts";
 
 /**
@@ -73,6 +74,7 @@ function fixItems(
   for (let at = 0; at < items.length; at += 1) {
     const item = items[at];
     const known = base !== null && base.fixed[at] === 1 && base.items[at] === item;
+    if (at === items.length - 1 && hasOpenCalls(item)) continue;
     fixed[at] = known || isPrimitive(item) || port.fix(item) ? 1 : 0;
   }
   return fixed;

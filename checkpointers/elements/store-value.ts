@@ -53,7 +53,9 @@ export async function storeValue(
     if (stored !== null) return stored;
   } else if (isKnown(value, base)) return base;
   const dumped = await port.dump(value);
-  return (await split(value, dumped, port, depth)) ?? storeWhole(value, dumped, base, port);
+  const whole = (): Promise<Image> =>
+    storeWhole(value, dumped, { base, fixed: isFixed(value, port) }, port);
+  return (await split(value, dumped, port, depth)) ?? whole();
 }
 
 function isKnown(value: unknown, base: Image | null): base is Image {
@@ -88,10 +90,9 @@ function strideOf(bytes: number, length: number): number {
 async function storeWhole(
   value: unknown,
   dumped: Dumped,
-  base: Image | null,
+  { base, fixed }: { readonly base: Image | null; readonly fixed: boolean },
   port: StorePort,
 ): Promise<Image> {
-  const fixed = isFixed(value, port);
   if (dumped.blob.byteLength <= INLINE_BYTES) {
     return { kind: "inline", data: dumped.blob, type: dumped.type, value, fixed };
   }
@@ -101,6 +102,15 @@ async function storeWhole(
   const segment = { log: heap.log, from: heap.next, to: heap.next + 1 };
   port.append(heap, { ...dumped, hash });
   return { kind: "leaf", segment, hash, value, fixed };
+}
+
+/** A value that others still hold and may change, like the input of a run: as one element, and not made unchangeable. */
+export async function storeForeign(
+  value: unknown,
+  base: Image | null,
+  port: StorePort,
+): Promise<Image> {
+  return storeWhole(value, await port.dump(value), { base, fixed: false }, port);
 }
 
 /** Small lists and objects stay as they are, so that nodes may add to them in place, and are written anew each time. */
