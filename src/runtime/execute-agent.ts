@@ -53,16 +53,16 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const { graph } = run;
   const { acceptChanges } = options;
   const thread = threadConfig(threadId);
-  const result = await holdThread(services, threadId, async () => {
+  const result = await holdThread(services, threadId, async (lost) => {
     if (checkpointer === undefined) {
-      return runTurn(run, { threadId, input: { input }, start: thread });
+      return runTurn(run, { threadId, input: { input }, start: thread, lost });
     }
     const start = await startOf(graph, thread, { definition: general, input, given, threadId });
     if (input === null) {
       const madeUnder = await definitionHashAt(checkpointer, start.start);
       await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
     }
-    return runTurn(run, { threadId, ...start });
+    return runTurn(run, { threadId, ...start, lost });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
 }

@@ -4,13 +4,13 @@ import type { RunServices } from "./run-services.ts";
 const threadsOf = new WeakMap<RunServices, Set<string>>();
 
 /**
- * Runs something while nobody else is on the thread.
+ * Runs something while nobody else is on the thread. It is given a signal that aborts when that is no longer so.
  * @throws ThreadBusyError when a run of the same services is on it, ThreadLockedError when another process is
  */
 export async function holdThread<Result>(
   services: RunServices,
   threadId: string,
-  run: () => Promise<Result>,
+  run: (lost: AbortSignal | undefined) => Promise<Result>,
 ): Promise<Result> {
   const running = threadsOf.get(services) ?? new Set<string>();
   threadsOf.set(services, running);
@@ -19,7 +19,7 @@ export async function holdThread<Result>(
   try {
     const lock = await services.lockThread?.(threadId);
     try {
-      return await run();
+      return await run(lock?.signal);
     } finally {
       await lock?.release();
     }

@@ -2,6 +2,8 @@ import type { CompileServices } from "../compile/compile-agent.ts";
 
 /** Keeps others out of a thread: other processes too. */
 export interface ThreadLock {
+  /** Aborts when the lock is lost: what runs on the thread has to stop. */
+  readonly signal?: AbortSignal;
   release(): Promise<void>;
 }
 

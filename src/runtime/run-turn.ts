@@ -78,11 +78,13 @@ export async function prepareRun(
 /** Runs a turn to its end, or until it waits. The thread has to be held. */
 export async function runTurn(
   run: PreparedRun,
-  of: TurnStart & { readonly threadId: string },
+  of: TurnStart & { readonly threadId: string; readonly lost: AbortSignal | undefined },
 ): Promise<ExecuteResult> {
   const { graph, context, options, isDurable } = run;
-  const { threadId, input, start } = of;
-  const { signal, onEvent, onToken, durability } = options;
+  const { threadId, input, start, lost } = of;
+  const { onEvent, onToken, durability } = options;
+  const signals = [options.signal, lost].filter((one) => one !== undefined);
+  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   const thread = threadConfig(threadId);
   const turn = { graph, thread, input, start, context, signal, onEvent, onToken, durability };
   const streamed = await alone(() => streamTurn(turn)).catch(async (thrown: unknown) => {

@@ -111,21 +111,12 @@ export interface CheckpointArchive {
   definitionOf(hash: string): Promise<unknown>;
 }
 
-const methods = [
-  "listSummaries",
-  "listThreads",
-  "forkThread",
-  "verifyThread",
-  "prune",
-  "exportThread",
-  "importThread",
-  "settled",
-  "definitionOf",
-] as const satisfies readonly (keyof CheckpointArchive)[];
-
-/** The archive that a checkpointer is; null where it has LangGraph's interface alone. */
-export function archiveIn(checkpointer: object | undefined): CheckpointArchive | null {
-  const given = checkpointer as Partial<CheckpointArchive> | undefined;
+/** The archive that a checkpointer is, as far as these methods go; null where it lacks one of them. */
+export function archiveIn<Method extends keyof CheckpointArchive>(
+  checkpointer: object | undefined,
+  methods: readonly Method[],
+): Pick<CheckpointArchive, Method> | null {
+  const given: Partial<CheckpointArchive> | undefined = checkpointer;
   const isArchive = methods.every((method) => typeof given?.[method] === "function");
-  return isArchive ? (given as CheckpointArchive) : null;
+  return isArchive ? (given as Pick<CheckpointArchive, Method>) : null;
 }

@@ -1,4 +1,3 @@
-import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { holdThread } from "../hold-thread.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
@@ -15,10 +14,10 @@ import type { Threads } from "./threads.ts";
 export function createThreads(services: ThreadServices): Threads {
   const { run } = services;
   return {
-    list: async (options) => archiveOf(services, "list").listThreads(options),
+    list: async (options) => archiveOf(services, "list", "listThreads").listThreads(options),
 
     async history(threadId, options = {}) {
-      const archive = archiveOf(services, "history");
+      const archive = archiveOf(services, "history", "listSummaries", "settled", "definitionOf");
       await archive.settled(threadId);
       const { items, next } = await archive.listSummaries({ threadId, ...options });
       if (items.length === 0 && options.cursor === undefined) {
@@ -29,7 +28,7 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     async stateAt(of) {
-      const archive = archiveOf(services, "stateAt");
+      const archive = archiveOf(services, "stateAt", "listSummaries", "settled", "definitionOf");
       await archive.settled(of.threadId);
       const tuple = await checkpointAt(services, of);
       const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
@@ -44,13 +43,14 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     fork: (of) => forkThread(services, of),
-    replay: (agent, of) => replayThread(services, agent as AgentDefinition, of) as Promise<never>,
-    recover: (agent, of) => recoverThread(services, agent as AgentDefinition, of) as Promise<never>,
+    replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
+    recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,
 
-    verify: async (threadId) => archiveOf(services, "verify").verifyThread(threadId),
+    verify: async (threadId) =>
+      archiveOf(services, "verify", "verifyThread").verifyThread(threadId),
 
     async prune(of) {
-      const archive = archiveOf(services, "prune");
+      const archive = archiveOf(services, "prune", "prune");
       return holdThread(run, of.threadId, () => archive.prune(of));
     },
 
@@ -63,11 +63,11 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     async *export(threadId) {
-      yield* archiveOf(services, "export").exportThread(threadId);
+      yield* archiveOf(services, "export", "exportThread").exportThread(threadId);
     },
 
     async import(lines, options = {}) {
-      const archive = archiveOf(services, "import");
+      const archive = archiveOf(services, "import", "importThread");
       const { threadId } = options;
       if (threadId === undefined) return archive.importThread(lines);
       checkThreadId(threadId);

@@ -1,12 +1,12 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { tryUpdate } from "../../compile/check-update.ts";
-import { stampOf } from "../../compile/definition-stamps.ts";
 import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
 import { InvalidRunOptionError } from "../errors.ts";
 import { holdThread } from "../hold-thread.ts";
 import { graphOf } from "../run-turn.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { amendCheckpoint } from "./amend-checkpoint.ts";
+import { pendingTasks } from "./pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
 import type { CheckpointRef, ForkOptions } from "./threads.ts";
@@ -16,19 +16,25 @@ export async function forkThread(
   services: ThreadServices,
   options: ForkOptions,
 ): Promise<CheckpointRef> {
-  const archive = archiveOf(services, "fork");
+  const archive = archiveOf(services, "fork", "forkThread", "listSummaries", "settled");
   const checkpointer = checkpointerOf(services);
   const { threadId, checkpointId } = options;
   const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
   await archive.settled(threadId);
   const tuple = await checkpointAt(services, { threadId, checkpointId });
-  const amendment = await amendmentOf(services, tuple, options);
+  const values = await modifiedValues(services, tuple, options);
+  const [last] = (await archive.listSummaries({ threadId, limit: 1 })).items;
+  // What came next at an old checkpoint is stored with it, and would be applied as it was.
+  const isPast = last?.id !== tuple.checkpoint.id && pendingTasks(tuple).length > 0;
   return holdThread(services.run, newThreadId, async () => {
     await archive.forkThread({ threadId, checkpointId: tuple.checkpoint.id, newThreadId });
-    if (amendment === null) return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
+    if (values === null && !isPast)
+      return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
     try {
       const copied = await checkpointAt(services, { threadId: newThreadId });
-      const { configurable } = await amendCheckpoint(checkpointer, copied, amendment);
+      const { configurable } = await amendCheckpoint(checkpointer, copied, {
+        values: values ?? {},
+      });
       await archive.settled(newThreadId);
       return { threadId: newThreadId, checkpointId: String(configurable?.["checkpoint_id"]) };
     } catch (thrown) {
@@ -39,11 +45,11 @@ export async function forkThread(
 }
 
 /** What the fork is to have instead of what is stored; null where that is nothing. */
-async function amendmentOf(
+async function modifiedValues(
   { run }: ThreadServices,
   tuple: CheckpointTuple,
   { threadId, agent, modifiedState, acceptChanges }: ForkOptions,
-): Promise<{ values: Readonly<Record<string, unknown>>; definitionHash?: string } | null> {
+): Promise<Readonly<Record<string, unknown>> | null> {
   if (agent === undefined) {
     if (modifiedState === undefined) return null;
     throw new InvalidRunOptionError(
@@ -58,7 +64,5 @@ async function amendmentOf(
   if (modifiedState === undefined) return null;
   const { channels } = graph;
   const values = tryUpdate({ definition: agent, channels }, valuesOf(tuple), modifiedState);
-  if (Object.keys(values).length === 0) return null;
-  const hash = stampOf(graph)?.hash;
-  return { values, ...(hash !== undefined && { definitionHash: hash }) };
+  return Object.keys(values).length === 0 ? null : values;
 }

@@ -25,9 +25,9 @@ export async function recoverThread(
   const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
   checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
-  const archive = archiveIn(checkpointer);
+  const archive = archiveIn(checkpointer, ["listSummaries", "settled"]);
   const run = await prepareRun(agent, services.run, turnOptions);
-  return holdThread(services.run, threadId, async () => {
+  return holdThread(services.run, threadId, async (lost) => {
     await archive?.settled(threadId);
     const source = { checkpointer, archive };
     const found = await soundCheckpoint(source, { threadId, namespace: "", checkpointId });
@@ -36,7 +36,7 @@ export async function recoverThread(
     const madeUnder = definitionHashIn(tuple.metadata);
     await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
     const inside = await insideStart(source, tuple);
-    return goOn(services, { run, threadId, tuple, found, inside });
+    return goOn(services, { run, threadId, tuple, found, inside, lost });
   });
 }
 
@@ -46,6 +46,7 @@ interface Located {
   readonly tuple: CheckpointTuple;
   readonly found: SoundCheckpoint;
   readonly inside: InsideStart;
+  readonly lost: AbortSignal | undefined;
 }
 
 async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
@@ -76,7 +77,7 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   const unwatch = services.journal?.watch(threadId, (call) => settled.push(call));
   try {
     const start = startFrom(threadId, checkpoints);
-    const result = await runTurn(run, { threadId, input: null, start });
+    const result = await runTurn(run, { threadId, input: null, start, lost: of.lost });
     const message = `Thread "${threadId}" went on, and is ${result.status}.`;
     const { interrupts: waiting } = result;
     return { ...known, settled, reason: "resumed", message, waiting, result };

@@ -78,6 +78,7 @@ export function startFrom(
   return {
     configurable: {
       thread_id: threadId,
+      checkpoint_ns: "",
       ...(Object.keys(checkpoints).length > 0 && { checkpoint_map: checkpoints }),
     },
   };

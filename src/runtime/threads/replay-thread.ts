@@ -22,7 +22,7 @@ export async function replayThread(
   const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
   const checkpointer = checkpointerOf(services);
   const run = await prepareRun(agent, services.run, turnOptions);
-  return holdThread(services.run, threadId, async () => {
+  return holdThread(services.run, threadId, async (lost) => {
     const tuple = await checkpointAt(services, { threadId, checkpointId });
     const madeUnder = definitionHashIn(tuple.metadata);
     await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
@@ -33,7 +33,7 @@ export async function replayThread(
     // Another run of the turn: what its calls gave the first time is not theirs.
     const values = turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
     await newBranch(services, { run, tuple, values });
-    return runTurn(run, { threadId, input: null, start: threadConfig(threadId) });
+    return runTurn(run, { threadId, input: null, start: threadConfig(threadId), lost });
   });
 }
 

@@ -23,13 +23,20 @@ export function diffStates(before: Values, after: Values): readonly ChannelDiff[
   const channels = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...channels].flatMap((channel) => {
     const [was, is] = [valueOf(before, channel), valueOf(after, channel)];
-    const { changes, omitted } = diffValues(was, is, { limit: maxChanges });
-    if (changes.length === 0) return [];
     const kind = was === undefined ? "added" : is === undefined ? "removed" : "changed";
-    return [{ channel, kind, changes, omitted }];
+    const from = was === undefined ? emptyLike(is) : was;
+    const to = is === undefined ? emptyLike(was) : is;
+    const inside = diffValues(from, to, { limit: maxChanges });
+    // A list that is added whole is told by its elements, an empty one as it is.
+    const { changes, omitted } = inside.changes.length > 0 ? inside : diffValues(was, is);
+    return changes.length === 0 ? [] : [{ channel, kind, changes, omitted }];
   });
 }
 
 function valueOf(values: Values, channel: string): unknown {
   return Object.hasOwn(values, channel) ? values[channel] : undefined;
+}
+
+function emptyLike(value: unknown): unknown {
+  return Array.isArray(value) ? [] : undefined;
 }

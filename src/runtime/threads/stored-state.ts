@@ -9,9 +9,9 @@ import { storedRequests } from "./stored-requests.ts";
 export interface StoredState extends CheckpointView {
   /** Every channel that has a value, without LangGraph's own. Deeply frozen where the checkpointer freezes. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** The nodes that run when the thread goes on from here; empty where nothing is left to do. */
+  /** The nodes that come next, or came next; empty where nothing was left to do. */
   readonly next: readonly string[];
-  /** What `next` has come to so far. */
+  /** What `next` has come to. */
   readonly tasks: readonly StoredTask[];
   /** What people are asked here, in agents inside of this one too. */
   readonly waiting: readonly PendingRequest[];
@@ -25,7 +25,7 @@ export async function storedState(
   tuple: CheckpointTuple,
   summary: CheckpointSummary,
   source: {
-    readonly archive: CheckpointArchive;
+    readonly archive: Pick<CheckpointArchive, "definitionOf">;
     readonly checkpointer: Pick<BaseCheckpointSaver, "getTuple">;
   },
 ): Promise<StoredState> {
@@ -34,7 +34,7 @@ export async function storedState(
   return {
     ...(view as CheckpointView),
     values: valuesOf(tuple),
-    next: [...new Set(tasks.flatMap(({ node, state }) => (state === "done" ? [] : [node])))],
+    next: [...new Set(tasks.map(({ node }) => node))],
     tasks: tasks.map(({ id: _id, ...task }) => task),
     waiting: await storedRequests(source.checkpointer, tuple),
     channelVersions: ownOnly(tuple.checkpoint.channel_versions),

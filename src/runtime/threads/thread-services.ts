@@ -22,11 +22,18 @@ export function checkpointerOf({ run }: ThreadServices): BaseCheckpointSaver {
   return run.checkpointer;
 }
 
-/** @throws NoArchiveError */
-export function archiveOf({ run }: ThreadServices, method: string): CheckpointArchive {
-  const archive = archiveIn(run.checkpointer);
+/**
+ * @param asked the method of `runtime.threads` that needs the archive
+ * @throws NoArchiveError
+ */
+export function archiveOf<Method extends keyof CheckpointArchive>(
+  { run }: ThreadServices,
+  asked: string,
+  ...methods: readonly Method[]
+): Pick<CheckpointArchive, Method> {
+  const archive = archiveIn(run.checkpointer, methods);
   if (archive !== null) return archive;
-  throw new NoArchiveError(method, run.checkpointer?.constructor.name ?? null);
+  throw new NoArchiveError(asked, run.checkpointer?.constructor.name ?? null);
 }
 
 /**

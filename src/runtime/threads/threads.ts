@@ -111,10 +111,11 @@ export interface Threads {
   /** How `b` differs from `a`, channel by channel; equal states have no difference. @throws as `stateAt` */
   diff(a: CheckpointRef, b: CheckpointRef): Promise<readonly ChannelDiff[]>;
   /**
-   * Makes a new thread that begins at a checkpoint, and shares its past. Nothing is run; a turn that was under way there
-   * is resumed by `executeAgent` with `input: null`.
+   * Makes a new thread that begins at a checkpoint, and shares what is stored of it. Nothing is run; a turn that was under
+   * way there is resumed by `executeAgent` with `input: null`. A fork of the last checkpoint waits for the same answers and
+   * keeps what has ended beside them; after any other, and with a modified state, what was next there runs again.
    *
-   * @returns the checkpoint that the new thread begins with
+   * @returns the checkpoint that the new thread goes on from
    * @throws NoCheckpointError, CorruptCheckpointError, ThreadExistsError, InvalidThreadIdError, InvalidStateUpdateError,
    * DefinitionChangedError, NoArchiveError; nothing is written then
    */

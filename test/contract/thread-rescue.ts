@@ -1,0 +1,311 @@
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { openCheckpointer } from "../../checkpointers/open.ts";
+import {
+  createRuntime,
+  defineAgent,
+  defineTool,
+  executeAgent,
+  type Runtime,
+} from "../../src/index.ts";
+import type { Database } from "../../src/storage/database.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { around, asker } from "../helpers/nested-agents.ts";
+import { testRuntime } from "../helpers/run-agent.ts";
+import type { ScriptedReply } from "../helpers/scripted-model.ts";
+
+let sent: string[] = [];
+const send = defineTool({
+  name: "send",
+  description: "Sends a mail.",
+  input_schema: z.object({ to: z.string() }),
+  handler: ({ to }) => {
+    sent.push(to);
+    return `sent to ${to}`;
+  },
+});
+const mailer = defineAgent({ name: "mailer", tools: [send] });
+const call = (to: string): ScriptedReply => ({ calls: [{ name: "send", args: { to } }] });
+const crash: ScriptedReply = () => {
+  throw new Error("the power is gone");
+};
+const asks = defineAgent({
+  name: "asks",
+  workflow_graph: {
+    entry_point: "ask",
+    nodes: [{ name: "ask", type: "human", config: { kind: "input", prompt: "Who?" } }],
+    edges: [{ from: "ask", to: "END" }],
+    output: { message: "${nodes.ask.value}" },
+  },
+});
+
+/** How threads are recovered that were cut off, or were damaged since, on any database that keeps them. */
+export function threadRescueContract(kind: Database["kind"]): void {
+  const database = useDatabase(kind);
+  let count = 0;
+
+  describe.skipIf(!database.available)(`recovering a thread on ${kind}`, () => {
+    const newThread = () => `thread ${(count += 1)}`;
+    const open = async (...script: ScriptedReply[]) => {
+      sent = [];
+      return testRuntime(script, { checkpointer: await openCheckpointer(database.shared) });
+    };
+    /** A runtime with nothing remembered, and a journal. */
+    const reopen = async (...script: ScriptedReply[]) => {
+      const { model, clock } = await testRuntime(script);
+      const { url, folder } = database.options;
+      return createRuntime({
+        models: model,
+        clock,
+        env: {},
+        ...(url !== undefined && { databaseUrl: url }),
+        ...(folder !== undefined && { folder }),
+      });
+    };
+    const cutOff = async (runtime: Runtime, threadId: string, agent = mailer) =>
+      expect(executeAgent(agent, { message: "go" }, { runtime, threadId })).rejects.toThrow(
+        "the power is gone",
+      );
+    const ids = async (runtime: Runtime, threadId: string, namespace = "") =>
+      (await runtime.threads.history(threadId, { namespace })).items.map(({ id }) => id);
+    const damage = (threadId: string, ...checkpoints: readonly (string | undefined)[]) =>
+      database.shared.pool.query(
+        `update checkpoints set body = set_byte(body, 9, (get_byte(body, 9) + 1) % 128)
+        where thread_id = $1 and checkpoint_id = any($2)`,
+        [threadId, checkpoints],
+      );
+
+    it("goes on where it was cut off, and finds nothing to do the second time", async () => {
+      const { runtime } = await open(call("ada"), crash, "Done.");
+      const threadId = newThread();
+      await cutOff(runtime, threadId);
+      const [head] = await ids(runtime, threadId);
+      const recovery = await runtime.threads.recover(mailer, { threadId });
+      expect(recovery).toMatchObject({
+        threadId,
+        from: { threadId, checkpointId: head },
+        skipped: [],
+        warnings: [],
+        reason: "resumed",
+        result: { status: "COMPLETED", output: { message: "Done." } },
+      });
+      expect(sent).toEqual(["ada"]);
+      expect(await runtime.threads.recover(mailer, { threadId })).toMatchObject({
+        reason: "over",
+        message: `Nothing is pending on thread "${threadId}": its last turn is COMPLETED.`,
+        result: null,
+      });
+    });
+
+    it("has nothing to do where people are waited for", async () => {
+      const { runtime } = await open();
+      const threadId = newThread();
+      const { interrupts } = await executeAgent(asks, { message: "go" }, { runtime, threadId });
+      expect(await runtime.threads.recover(asks, { threadId })).toMatchObject({
+        reason: "waiting",
+        waiting: interrupts,
+        message: `Thread "${threadId}" waits for people: ask (Who?). Answer with executeAgent; there is nothing to recover.`,
+        result: null,
+      });
+    });
+
+    it("goes past damaged checkpoints to a sound one, and makes no call again that had ended", async () => {
+      const first = await open(call("ada"), crash);
+      const threadId = newThread();
+      await cutOff(first.runtime, threadId);
+      const [tools, reason] = await ids(first.runtime, threadId);
+      await damage(threadId, tools);
+      const { runtime } = await testRuntime(["Done."], {
+        checkpointer: await openCheckpointer(database.shared),
+      });
+      await expect(executeAgent(mailer, null, { runtime, threadId })).rejects.toMatchObject({
+        code: "corrupt_checkpoint",
+      });
+      const recovery = await runtime.threads.recover(mailer, { threadId });
+      expect(recovery).toMatchObject({
+        from: { checkpointId: reason },
+        skipped: [{ checkpointId: tools, reason: expect.any(String) }],
+        reason: "resumed",
+        result: { status: "COMPLETED", output: { message: "Done." } },
+      });
+      expect(sent).toEqual(["ada"]);
+      expect((await runtime.threads.stateAt({ threadId })).status).toBe("COMPLETED");
+      expect((await runtime.threads.verify(threadId)).damaged).toMatchObject([
+        { checkpointId: tools },
+      ]);
+    });
+
+    it("settles calls with the journal where what they gave is lost", async () => {
+      sent = [];
+      const first = await reopen(call("ada"), crash);
+      const threadId = newThread();
+      await cutOff(first, threadId);
+      const [tools, reason] = await ids(first, threadId);
+      await first.close();
+      await damage(threadId, tools);
+      await database.shared.pool.query(
+        "delete from checkpoint_write_sets where thread_id = $1 and checkpoint_id = $2",
+        [threadId, reason],
+      );
+      const runtime = await reopen("Done.");
+      const recovery = await runtime.threads.recover(mailer, { threadId });
+      expect(recovery).toMatchObject({
+        skipped: [{ checkpointId: tools }],
+        settled: [{ callId: "call_1", tool: "send", state: "finished" }],
+        result: { status: "COMPLETED" },
+      });
+      expect(sent).toEqual(["ada"]);
+      await runtime.threads.delete(threadId);
+      const { rows } = await database.shared.pool.query(
+        "select from tool_journal where thread_id = $1",
+        [threadId],
+      );
+      expect(rows).toEqual([]);
+      await runtime.close();
+    });
+
+    it("asks people again whose question was damaged", async () => {
+      const { runtime } = await open();
+      const threadId = newThread();
+      await executeAgent(asks, { message: "go" }, { runtime, threadId });
+      const [head] = await ids(runtime, threadId);
+      await damage(threadId, head);
+      const { runtime: next } = await open();
+      const recovery = await next.threads.recover(asks, { threadId });
+      expect([recovery.reason, recovery.waiting.map(({ prompt }) => prompt)]).toEqual([
+        "resumed",
+        ["Who?"],
+      ]);
+      const done = await executeAgent(asks, null, { runtime: next, threadId, answer: "Ada" });
+      expect(done.output).toEqual({ message: "Ada" });
+    });
+
+    it("goes back to a turn that had ended, when all of the next is damaged", async () => {
+      const { runtime } = await open("One.", crash, "Two.");
+      const threadId = newThread();
+      await executeAgent(mailer, { message: "go" }, { runtime, threadId });
+      const [end] = await ids(runtime, threadId);
+      await cutOff(runtime, threadId);
+      const all = await ids(runtime, threadId);
+      await damage(threadId, ...all.slice(0, all.indexOf(end!)));
+      const { runtime: next } = await open("Two.");
+      const recovery = await next.threads.recover(mailer, { threadId });
+      expect([recovery.reason, recovery.from.checkpointId, recovery.result]).toEqual([
+        "over",
+        end,
+        null,
+      ]);
+      expect(recovery.message).toContain("what came after that is left behind");
+      const more = await executeAgent(mailer, { message: "on" }, { runtime: next, threadId });
+      expect([more.output, more.steps[0]?.turn_number]).toEqual([{ message: "Two." }, 1]);
+    });
+
+    it("is refused when no checkpoint is sound", async () => {
+      const { runtime } = await open(crash);
+      const threadId = newThread();
+      await cutOff(runtime, threadId);
+      const all = await ids(runtime, threadId);
+      await damage(threadId, ...all);
+      const { runtime: next } = await open();
+      await expect(next.threads.recover(mailer, { threadId })).rejects.toMatchObject({
+        code: "corrupt_checkpoint",
+        threadId,
+        checkpointId: all[0],
+      });
+    });
+
+    it("goes on inside of an agent from what is sound there", async () => {
+      const outer = around("outer", asker);
+      const { runtime } = await open("b", "d", crash);
+      const threadId = newThread();
+      await executeAgent(outer, { message: "go" }, { runtime, threadId });
+      await expect(executeAgent(outer, null, { runtime, threadId, answer: "one" })).rejects.toThrow(
+        "the power is gone",
+      );
+      const { rows } = await database.shared.pool.query<{ checkpoint_ns: string; id: string }>(
+        `select checkpoint_ns, max(checkpoint_id) as id from checkpoints
+        where thread_id = $1 and checkpoint_ns <> '' group by checkpoint_ns`,
+        [threadId],
+      );
+      expect(rows).toHaveLength(1);
+      await damage(threadId, rows[0]?.id);
+      const { runtime: next, model } = await open("w");
+      const recovery = await next.threads.recover(outer, { threadId });
+      expect(recovery.skipped).toMatchObject([{ checkpointId: rows[0]?.id }]);
+      expect(recovery.result).toMatchObject({ status: "COMPLETED", output: { message: "w" } });
+      expect(model.requests).toHaveLength(1);
+    });
+
+    it("begins an agent inside again when nothing of it is sound", async () => {
+      const outer = around("outer", asker);
+      const { runtime } = await open("b", "d");
+      const threadId = newThread();
+      await executeAgent(outer, { message: "go" }, { runtime, threadId });
+      await database.shared.pool.query(
+        `update checkpoints set body = set_byte(body, 9, 7) where thread_id = $1 and checkpoint_ns <> ''`,
+        [threadId],
+      );
+      const { runtime: next } = await open("d2", "w");
+      const recovery = await next.threads.recover(outer, { threadId });
+      expect(recovery.waiting.map(({ prompt }) => prompt)).toEqual(["d2?"]);
+      const done = await executeAgent(outer, null, { runtime: next, threadId, answer: "one" });
+      expect(done.output).toEqual({ message: "w" });
+    });
+
+    it("is refused for a checkpoint of another thread, and under another definition", async () => {
+      const { runtime } = await open(crash, crash);
+      const [one, two] = [newThread(), newThread()];
+      await cutOff(runtime, one);
+      await cutOff(runtime, two);
+      const [other] = await ids(runtime, two);
+      await expect(
+        runtime.threads.recover(mailer, { threadId: one, checkpointId: other! }),
+      ).rejects.toMatchObject({ code: "no_checkpoint", threadId: one, checkpointId: other });
+      await expect(runtime.threads.recover(asks, { threadId: one })).rejects.toMatchObject({
+        code: "definition_changed",
+        threadId: one,
+      });
+    });
+
+    it("warns of a node that is next and is not there any more", async () => {
+      const { runtime } = await open(crash);
+      const threadId = newThread();
+      await cutOff(runtime, threadId);
+      const recovery = await runtime.threads.recover(asks, { threadId, acceptChanges: true });
+      expect(recovery.warnings).toEqual([
+        "the node reason is next, and the agent has no such node",
+      ]);
+    });
+
+    it("goes on from the checkpoint that is asked for, as the same run of the turn", async () => {
+      const { runtime } = await open(call("ada"), "One.");
+      const threadId = newThread();
+      await executeAgent(mailer, { message: "go" }, { runtime, threadId });
+      const tools = (await runtime.threads.history(threadId)).items.find(({ nodes }) =>
+        nodes.includes("tools"),
+      );
+      const before = await ids(runtime, threadId);
+      const recovery = await runtime.threads.recover(mailer, { threadId, checkpointId: tools!.id });
+      expect(recovery).toMatchObject({ reason: "resumed", from: { checkpointId: tools!.id } });
+      expect(recovery.result?.output).toEqual({ message: "One." });
+      const now = await ids(runtime, threadId);
+      expect(now.slice(-before.length)).toEqual(before);
+      expect(now.length).toBeGreaterThan(before.length);
+      expect(sent).toEqual(["ada"]);
+    });
+
+    it("happens once when it is asked for twice at the same time", async () => {
+      const { runtime } = await open(crash, "Done.");
+      const threadId = newThread();
+      await cutOff(runtime, threadId);
+      const both = await Promise.allSettled([
+        runtime.threads.recover(mailer, { threadId }),
+        runtime.threads.recover(mailer, { threadId }),
+      ]);
+      expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      expect(both.find(({ status }) => status === "rejected")).toMatchObject({
+        reason: { code: "thread_busy", threadId },
+      });
+    });
+  });
+}

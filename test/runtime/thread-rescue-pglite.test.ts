@@ -1,0 +1,3 @@
+import { threadRescueContract } from "../contract/thread-rescue.ts";
+
+threadRescueContract("pglite");

@@ -1,0 +1,3 @@
+import { threadTravelContract } from "../contract/thread-travel.ts";
+
+threadTravelContract("postgres");
