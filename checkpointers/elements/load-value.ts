@@ -43,7 +43,7 @@ export async function loadValue(
     case "b": {
       const type = stored[0] === "i" ? null : stored[2];
       const data = Buffer.from(stored[1], stored[0] === "i" ? "utf8" : "base64");
-      const value = await port.revive(type, data);
+      const value = notItself(await port.revive(type, data), data);
       return { kind: "inline", data, type, value, fixed: isWholeFixed(value, port) };
     }
     case "e": {
@@ -51,7 +51,7 @@ export async function loadValue(
       const element = read(segment!.log, segment!.from, port);
       if (element.hash.toString("base64") !== stored[1])
         throw new DamagedValue("a value was changed");
-      const value = await port.revive(element.type, element.blob);
+      const value = notItself(await port.revive(element.type, element.blob), element.blob);
       return {
         kind: "leaf",
         segment: segment!,
@@ -119,6 +119,11 @@ async function loadSequence(
 
 function isFixed(value: unknown, port: LoadPort): boolean {
   return typeof value !== "object" || value === null || port.fix(value);
+}
+
+/** Bytes are read as they are: what is given away must not be what is kept. */
+function notItself(value: unknown, bytes: Buffer): unknown {
+  return value === bytes ? Buffer.from(bytes) : value;
 }
 
 function takeSegments(segments: Segment[], count: number): Segment[] {

@@ -51,16 +51,18 @@ type Source = number | EncodedUnit;
  * a comparison of identities for each item, and the serializer for what is new and for items that may have changed.
  */
 export async function storeSequence(
-  items: readonly unknown[],
+  given: readonly unknown[],
   of: { readonly base: Sequence | null; readonly stride: number },
   port: SequencePort,
 ): Promise<Sequence> {
   const base = of.base?.stride === of.stride ? of.base : null;
+  // What is remembered is what is stored, whatever becomes of the list while it is being stored.
+  const items = given.slice();
   const fixed = fixItems(items, base, port);
   const sources = await findSources(items, fixed, { base, stride: of.stride }, port);
   const unchanged = base !== null && sources.length === base.hashes.leaves.length;
   if (unchanged && sources.every((source, unit) => source === unit)) {
-    return { ...base, items: items.slice(), fixed };
+    return { ...base, items, fixed };
   }
   return write(items, fixed, { sources, base, stride: of.stride }, port);
 }
@@ -210,7 +212,7 @@ async function write(
     typeof source === "number" ? base!.hashes.leaves[source]! : source.hash,
   );
   return {
-    items: items.slice(),
+    items,
     fixed,
     stride,
     segments: joinSegments(segments),

@@ -3,6 +3,7 @@ import { NESTED, type Image, type MapImage } from "./image.ts";
 import type { LogTail } from "./log.ts";
 import { storeSequence, type EncodedUnit, type Sequence, type SequencePort } from "./sequence.ts";
 import { isSplittableList, isSplittableObject } from "./splittable.ts";
+import { standsAlone } from "./stands-alone.ts";
 
 /** Bytes up to which a value stands in the checkpoint itself: about what a row of its own costs. */
 const INLINE_BYTES = 128;
@@ -12,6 +13,8 @@ const SPLIT_BYTES = 1024;
 const UNIT_BYTES = 1024;
 /** An element or entry of so many bytes stands alone in its unit. */
 const LONE_BYTES = 128;
+/** Bytes above which several small elements in a unit have grown too large for it. */
+const COARSE_BYTES = 16 * UNIT_BYTES;
 /** How deep objects within objects are stored by key. */
 const MAX_DEPTH = 3;
 
@@ -52,10 +55,12 @@ export async function storeValue(
     const stored = await storeMap(value, base, base.sequence.stride, port, depth);
     if (stored !== null) return stored;
   } else if (isKnown(value, base)) return base;
+  // Before it becomes bytes: afterwards it could have changed.
+  const fixed = isFixed(value, port);
   const dumped = await port.dump(value);
-  const whole = (): Promise<Image> =>
-    storeWhole(value, dumped, { base, fixed: isFixed(value, port) }, port);
-  return (await split(value, dumped, port, depth)) ?? whole();
+  return (
+    (await split(value, dumped, port, depth)) ?? storeWhole(value, dumped, { base, fixed }, port)
+  );
 }
 
 function isKnown(value: unknown, base: Image | null): base is Image {
@@ -71,7 +76,7 @@ async function split(
   depth: number,
 ): Promise<Image | null> {
   const size = dumped.blob.byteLength;
-  if (size < SPLIT_BYTES) return null;
+  if (size < SPLIT_BYTES || !canSplit(value, dumped)) return null;
   if (isSplittableList(value) && value.length > 1) {
     return storeList(value, null, strideOf(size, value.length), port);
   }
@@ -89,12 +94,14 @@ function strideOf(bytes: number, length: number): number {
 
 async function storeWhole(
   value: unknown,
-  dumped: Dumped,
+  { type, blob }: Dumped,
   { base, fixed }: { readonly base: Image | null; readonly fixed: boolean },
   port: StorePort,
 ): Promise<Image> {
-  if (dumped.blob.byteLength <= INLINE_BYTES) {
-    return { kind: "inline", data: dumped.blob, type: dumped.type, value, fixed };
+  // The serializer gives bytes as they are, and their owner may change them.
+  const dumped = { type, blob: blob === value ? Buffer.from(blob) : blob };
+  if (blob.byteLength <= INLINE_BYTES) {
+    return { kind: "inline", data: dumped.blob, type, value, fixed };
   }
   const hash = elementHash(dumped);
   if (base?.kind === "leaf" && base.hash.equals(hash)) return { ...base, value, fixed };
@@ -125,7 +132,7 @@ async function storeList(
   stride: number,
   port: StorePort,
 ): Promise<Image | null> {
-  const sequence = await storeUnits(list, base, stride, port);
+  const sequence = await storeUnits(list, base, { stride, least: 1 }, port);
   return sequence && { kind: "list", sequence };
 }
 
@@ -148,7 +155,8 @@ async function storeMap(
     if (image !== null) nested.set(key, image);
     items.push(key, image === null ? value : NESTED);
   }
-  const sequence = await storeUnits(items, base?.sequence ?? null, stride, port);
+  const units = base?.sequence ?? null;
+  const sequence = await storeUnits(items, units, { stride, least: 2 }, port);
   return sequence && { kind: "map", sequence, nested };
 }
 
@@ -162,9 +170,11 @@ async function storeNested(
   const { base, key, at } = of;
   if (!isSplittableList(value) && !isSplittableObject(value)) return null;
   const known = base?.nested.get(key);
-  if (known !== undefined) {
-    const image = await storeValue(value, known, port, depth);
-    return image.kind === "list" || image.kind === "map" ? image : null;
+  if (known?.kind === "list" && isSplittableList(value)) {
+    return storeList(value, known.sequence, known.sequence.stride, port);
+  }
+  if (known?.kind === "map" && isSplittableObject(value)) {
+    return storeMap(value, known, known.sequence.stride, port, depth);
   }
   const { items, fixed } = base?.sequence ?? { items: [], fixed: [] };
   const same = items[2 * at] === key && items[2 * at + 1] === value && fixed[2 * at + 1] === 1;
@@ -176,26 +186,52 @@ async function storeNested(
 const CIRCULAR = '"[Circular]"';
 const FAILED = '"[unable to serialize';
 
-/** Null where an element cannot stand alone: it contains the whole that it is part of. */
+/** Whether the serializer treats every part of the value as it would alone. Looks closely only where bytes do not tell. */
+function canSplit(value: unknown, { type, blob }: Dumped): boolean {
+  if (type === null) {
+    const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
+    if (bytes.indexOf(FAILED) === 0) return false;
+    if (!bytes.includes(CIRCULAR)) return true;
+  }
+  return standsAlone(value);
+}
+
+/** Why a sequence cannot be stored in the units that were intended. */
+class Unsuitable extends Error {
+  constructor(readonly reason: "coarse" | "circular") {
+    super(reason);
+  }
+}
+
+/**
+ * In units of `stride` items, or of the `least` where such a unit would be large.
+ * @returns null where an element cannot stand alone: it contains the whole that it is part of
+ */
 async function storeUnits(
   items: readonly unknown[],
   base: Sequence | null,
-  stride: number,
+  { stride, least }: { readonly stride: number; readonly least: number },
   port: StorePort,
 ): Promise<Sequence | null> {
-  let whole = true;
-  const encoded = (dumped: Dumped): EncodedUnit => {
-    const bytes = Buffer.from(dumped.blob.buffer, dumped.blob.byteOffset, dumped.blob.byteLength);
-    if (bytes.includes(CIRCULAR) || bytes.indexOf(FAILED) === 0) whole = false;
-    return { ...dumped, hash: elementHash(dumped) };
-  };
   const units: SequencePort = {
-    encode: async (unit) =>
-      encoded(await port.dump(unit.at(-1) === NESTED ? unit.slice(0, -1) : unit)),
+    encode: async (unit) => {
+      const contents = unit.at(-1) === NESTED ? unit.slice(0, -1) : unit;
+      const dumped = await port.dump(contents);
+      if (!canSplit(contents, dumped)) throw new Unsuitable("circular");
+      const { byteLength } = dumped.blob;
+      if (unit.length > least && byteLength > COARSE_BYTES) throw new Unsuitable("coarse");
+      return { ...dumped, hash: elementHash(dumped) };
+    },
     fix: (item) => port.fix(item),
     append: (tail, unit) => port.append(tail, unit),
     openTail: (tail) => port.openTail(tail),
   };
-  const sequence = await storeSequence(items, { base, stride }, units);
-  return whole ? sequence : null;
+  try {
+    return await storeSequence(items, { base, stride }, units);
+  } catch (thrown) {
+    // All units are encoded before the first is appended.
+    if (!(thrown instanceof Unsuitable)) throw thrown;
+    if (thrown.reason === "circular") return null;
+    return storeUnits(items, null, { stride: least, least }, port);
+  }
 }

@@ -1,0 +1,77 @@
+import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { freezeElement } from "../../checkpointers/elements/freeze.ts";
+import { segmentsOf, type Image } from "../../checkpointers/elements/image.ts";
+import { loadValue, type LoadPort } from "../../checkpointers/elements/load-value.ts";
+import type { LogTail } from "../../checkpointers/elements/log.ts";
+import { createReviver } from "../../checkpointers/elements/revive.ts";
+import type { EncodedUnit } from "../../checkpointers/elements/sequence.ts";
+import {
+  elementHash,
+  type Dumped,
+  type StorePort,
+} from "../../checkpointers/elements/store-value.ts";
+import { toStoredValue, type StoredValue } from "../../checkpointers/elements/stored-value.ts";
+
+/** Logs of elements in memory. */
+export class MemoryElements implements StorePort {
+  readonly logs = new Map<number, Map<number, EncodedUnit>>();
+  /** Bytes that were written since it was last set. */
+  written = 0;
+  readonly fix: (item: object) => boolean;
+  readonly #serde: SerializerProtocol;
+  #heap: LogTail | null = null;
+
+  constructor(options: { fix?: (item: object) => boolean; serde?: SerializerProtocol } = {}) {
+    this.fix = options.fix ?? freezeElement;
+    this.#serde = options.serde ?? new MemorySaver().serde;
+  }
+
+  async dump(value: unknown): Promise<Dumped> {
+    const [type, blob] = await this.#serde.dumpsTyped(value);
+    return { type: type === "json" ? null : type, blob };
+  }
+
+  append(tail: LogTail, unit: EncodedUnit): void {
+    const log = this.logs.get(tail.log)!;
+    if (log.has(tail.next)) throw new Error(`element ${tail.next} of log ${tail.log} is taken`);
+    log.set(tail.next, unit);
+    this.written += unit.blob.byteLength;
+    tail.next += 1;
+  }
+
+  openTail(tail: LogTail | null): LogTail {
+    if (tail !== null) return tail;
+    const log = this.logs.size + 1;
+    this.logs.set(log, new Map());
+    return { log, next: 0, closed: false };
+  }
+
+  openHeap(): LogTail {
+    return (this.#heap = this.openTail(this.#heap));
+  }
+
+  get elements(): number {
+    return [...this.logs.values()].reduce((sum, log) => sum + log.size, 0);
+  }
+
+  /** As another process would read it. */
+  async read(image: Image): Promise<Image> {
+    const stored = JSON.parse(JSON.stringify(toStoredValue(image))) as StoredValue;
+    const segments = segmentsOf(image).map((segment) => ({ ...segment }));
+    const revive = createReviver(this.#serde);
+    const port: LoadPort = {
+      element: (log, idx) => {
+        const element = this.logs.get(log)?.get(idx);
+        if (element === undefined) return undefined;
+        const { type } = element;
+        const blob = Buffer.from(element.blob);
+        return { type, blob, hash: elementHash({ type, blob }) };
+      },
+      revive: (type, blob) => revive(type ?? "json", blob),
+      reviveUnit: (element) => revive(element.type ?? "json", element.blob) as never,
+      fix: this.fix,
+      tailOf: () => null,
+    };
+    return loadValue(stored, segments, port);
+  }
+}
