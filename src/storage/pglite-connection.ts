@@ -20,6 +20,8 @@ const DATA_COMMANDS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"])
  * anything more, closing included; the next client gets a new one, which recovers as after a crash.
  */
 export class PGliteConnection {
+  /** Keys of the locks held by users of this, whichever of its pools they came through. */
+  readonly heldLocks = new Set<string>();
   readonly #session = new Session();
   #database: PGliteLike | undefined;
   #closed = false;

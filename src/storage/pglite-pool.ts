@@ -15,6 +15,10 @@ export class PGlitePool implements DatabasePool {
     private readonly onEnd: () => Promise<void>,
   ) {}
 
+  get heldLocks(): Set<string> {
+    return this.connection.heldLocks;
+  }
+
   async connect(): Promise<DatabaseClient> {
     if (this.#ended)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");

@@ -26,6 +26,8 @@ export interface Queryable {
 
 /** One session, checked out of a pool: transactions run on it. */
 export interface DatabaseClient extends Queryable {
+  /** Aborts when the session is lost while this client has it. Absent where a session is in this process. */
+  readonly lost?: AbortSignal;
   /**
    * Gives the session back; a transaction that is still open is rolled back. Pass an error, or true, when the session
    * is not to be used again. The client answers no queries afterwards.
@@ -39,6 +41,11 @@ export interface DatabaseClient extends Queryable {
  * a transaction query the client.
  */
 export interface DatabasePool extends Queryable {
+  /**
+   * Keys of the locks held on an embedded database: one set for all pools on it, and no other process has it open.
+   * Absent where a server keeps the locks.
+   */
+  readonly heldLocks?: Set<string>;
   connect(): Promise<DatabaseClient>;
   /** Waits for clients that are checked out, then closes. */
   end(): Promise<void>;

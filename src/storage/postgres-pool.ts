@@ -109,16 +109,19 @@ class PostgresPool implements DatabasePool {
 class PostgresClient implements DatabaseClient {
   #released = false;
   #broken = false;
+  readonly #lost = new AbortController();
   // A session that breaks while checked out reports it as an event besides failing its query; unheard, it would end the process.
-  readonly #onError = (): void => {
-    this.#broken = true;
-  };
+  readonly #onError = (error: unknown): void => this.#lost.abort(toDatabaseError(error));
 
   constructor(
     private readonly client: PoolClient,
     private readonly preparedStatements: boolean,
   ) {
     client.on("error", this.#onError);
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
   }
 
   async query<Row>(
@@ -145,7 +148,7 @@ class PostgresClient implements DatabaseClient {
     if (this.#released) throw new DatabaseClosedError("The client was released before.");
     this.#released = true;
     // Ending the session is what rolls back a transaction that somebody left open.
-    const end = error || this.#broken || !isIdle(this.client);
+    const end = error || this.#broken || this.lost.aborted || !isIdle(this.client);
     if (!end) this.client.off("error", this.#onError); // The pool listens to it now; to a session that ends, nobody does.
     this.client.release(end);
   }

@@ -1,0 +1,4 @@
+import { threadLockContract } from "../contract/thread-lock-contract.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+threadLockContract(useDatabase("pglite"));
