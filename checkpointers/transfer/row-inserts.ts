@@ -3,13 +3,25 @@ import type { Queryable } from "../../src/storage/pool.ts";
 /** Characters of rows, about, that are sent at a time. */
 const PORTION = 2 ** 20;
 
-/** Column types by name. Rows have `bytea` as base64, and `jsonb` as the data itself. */
-type Columns = Readonly<
-  Record<string, "text" | "integer" | "bigint" | "bigint[]" | "bytea" | "jsonb">
->;
+/** Rows have `bytea` as base64, and `jsonb` as the data itself. */
+type ColumnType =
+  | "text"
+  | "integer"
+  | "bigint"
+  | "bigint[]"
+  | "bytea"
+  | "jsonb"
+  /** JSON's own null stays one. */
+  | "jsonb not null";
+
+const GIVEN: Partial<Record<ColumnType, string>> = { bytea: "text", "jsonb not null": "jsonb" };
+const STORED: Partial<Record<ColumnType, (name: string) => string>> = {
+  bytea: (name) => `decode(${name}, 'base64')`,
+  "jsonb not null": (name) => `coalesce(${name}, 'null')`,
+};
 
 /** Collects rows for one table, and inserts many with one statement. */
-export class RowInserts<const Of extends Columns> {
+export class RowInserts<const Of extends Readonly<Record<string, ColumnType>>> {
   #rows: string[] = [];
   #size = 0;
   readonly #statement: string;
@@ -23,10 +35,8 @@ export class RowInserts<const Of extends Columns> {
     conflict = "",
   ) {
     const entries = Object.entries(columns);
-    const given = entries.map(([name, type]) => `${name} ${type === "bytea" ? "text" : type}`);
-    const values = entries.map(([name, type]) =>
-      type === "bytea" ? `decode(${name}, 'base64')` : name,
-    );
+    const given = entries.map(([name, type]) => `${name} ${GIVEN[type] ?? type}`);
+    const values = entries.map(([name, type]) => STORED[type]?.(name) ?? name);
     this.#statement = `insert into ${table} (${Object.keys(columns).join(", ")})
       select ${values.join(", ")} from json_to_recordset($1::json) as given (${given.join(", ")}) ${conflict}`;
   }

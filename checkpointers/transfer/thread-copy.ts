@@ -203,8 +203,8 @@ const checkpointColumns = {
   checkpoint_id: "text",
   parent_checkpoint_id: "text",
   type: "text",
-  checkpoint: "jsonb",
-  metadata: "jsonb",
+  checkpoint: "jsonb not null",
+  metadata: "jsonb not null",
 } as const;
 const writeColumns = {
   thread_id: "text",
@@ -242,7 +242,7 @@ function insertsFor(client: Queryable, schema: string) {
     definitions: new RowInserts(
       client,
       `${schema}.checkpoint_definitions`,
-      { hash: "text", definition: "jsonb" },
+      { hash: "text", definition: "jsonb not null" },
       "on conflict do nothing",
     ),
     stockCheckpoints: new RowInserts(client, `${schema}.checkpoints`, checkpointColumns),

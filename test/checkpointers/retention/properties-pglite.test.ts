@@ -1,0 +1,4 @@
+import { retentionProperties } from "../../contract/retention-properties.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+retentionProperties(useDatabase("pglite"));
