@@ -1,5 +1,6 @@
 import { WRITES_IDX_MAP, type PendingWrite } from "@langchain/langgraph-checkpoint";
 import type { Dumped } from "./elements/store-value.ts";
+import { pack, unpack } from "./pack.ts";
 
 /** A write of a task, as bytes. */
 export interface DumpedWrite extends Dumped {
@@ -41,7 +42,7 @@ export function toWriteSets(writes: readonly DumpedWrite[], replacing: boolean):
 
 type WriteHead = readonly [idx: number, channel: string, type: string | null, bytes: number];
 
-/** Four bytes with the length of the head, the head as JSON, and the bytes of the writes one after the other. */
+/** Four bytes with the length of the head, the head as JSON, and the bytes of the writes one after the other; packed. */
 function packWrites(writes: readonly DumpedWrite[]): Buffer {
   const heads = writes.map(({ idx, channel, type, blob }): WriteHead => [
     idx,
@@ -52,17 +53,19 @@ function packWrites(writes: readonly DumpedWrite[]): Buffer {
   const head = Buffer.from(JSON.stringify(heads), "utf8");
   const length = Buffer.alloc(4);
   length.writeUInt32BE(head.byteLength);
-  return Buffer.concat([length, head, ...writes.map(({ blob }) => blob)]);
+  const bytes = Buffer.concat([length, head, ...writes.map(({ blob }) => blob)]);
+  return pack(bytes, { text: writes.every(({ type }) => type === null) });
 }
 
 /** Takes apart what {@link toWriteSets} made; for bytes whose hash was checked. */
 export function unpackWrites(body: Buffer): DumpedWrite[] {
-  const start = 4 + body.readUInt32BE(0);
-  const heads = JSON.parse(body.subarray(4, start).toString("utf8")) as readonly WriteHead[];
+  const bytes = unpack(body);
+  const start = 4 + bytes.readUInt32BE(0);
+  const heads = JSON.parse(bytes.subarray(4, start).toString("utf8")) as readonly WriteHead[];
   let at = start;
-  return heads.map(([idx, channel, type, bytes]) => {
-    const blob = body.subarray(at, at + bytes);
-    at += bytes;
+  return heads.map(([idx, channel, type, length]) => {
+    const blob = bytes.subarray(at, at + length);
+    at += length;
     return { idx, channel, type, blob };
   });
 }

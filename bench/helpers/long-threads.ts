@@ -86,9 +86,14 @@ export const deltaMessages: LongThread = (steps, saver, stepAt) => {
 export const largeObject: LongThread = (steps, saver, stepAt) => {
   const { next, route } = loop(steps, stepAt);
   const keys = Array.from({ length: 1000 }, (_, key) => [`document-${key}`, kilobyte(key)]);
-  const State = Annotation.Root({ execution: Annotation<Record<string, unknown>>() });
+  const State = Annotation.Root({
+    execution: Annotation<Record<string, unknown>>({
+      reducer: (execution, patch) => ({ ...execution, ...patch }),
+      default: () => ({}),
+    }),
+  });
   const graph = new StateGraph(State)
-    .addNode("work", ({ execution }) => ({ execution: { ...execution, count: next() } }))
+    .addNode("work", () => ({ execution: { count: next() } }))
     .addEdge(START, "work")
     .addConditionalEdges("work", route, ["work", "__end__"])
     .compile({ ...(saver && { checkpointer: saver }) });

@@ -7,17 +7,13 @@ alter table {schema}.checkpoints
   add column if not exists parent_hash bytea,
   add column if not exists summary jsonb;
 
--- Values of a kilobyte are worth compressing, and the default threshold is two.
-alter table {schema}.checkpoints set (toast_tuple_target = 256);
-
 create table {schema}.checkpoint_elements (
   log_id bigint not null,
   idx integer not null,
   type text,
   blob bytea not null,
   primary key (log_id, idx)
-) with (toast_tuple_target = 256);
-alter table {schema}.checkpoint_elements alter column blob set storage main;
+);
 
 create table {schema}.checkpoint_log_uses (
   log_id bigint not null,
@@ -35,8 +31,7 @@ create table {schema}.checkpoint_write_sets (
   body bytea not null,
   hash bytea not null,
   primary key (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
-) with (toast_tuple_target = 256);
-alter table {schema}.checkpoint_write_sets alter column body set storage main;
+);
 
 create table {schema}.checkpoint_definitions (
   hash text primary key,
