@@ -18,6 +18,8 @@ export async function diffCommand(
     readonly thread: string;
     readonly a: string;
     readonly b: string;
+    /** One channel alone. */
+    readonly channel?: string;
     readonly json?: boolean;
   },
   io: CliIo,
@@ -31,7 +33,9 @@ export async function diffCommand(
       return { threadId, checkpointId: id };
     };
     const [a, b] = [await refOf(before), await refOf(after)];
-    return { a, b, channels: await threads.diff(a, b) };
+    const channels = await threads.diff(a, b);
+    const { channel } = given;
+    return { a, b, channels: channels.filter((of) => (channel ?? of.channel) === of.channel) };
   });
   if (given.json) {
     const { a, b, channels } = compared;

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { ChangedAgentError, isDefinitionChanged } from "./changed-agent-error.ts";
 import type { CliIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { exitCodes, reportError } from "./report-error.ts";
@@ -17,7 +18,10 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return reportError(thrown, io, wantsJson(argv));
+    if (!(thrown instanceof CommanderError)) {
+      const told = isDefinitionChanged(thrown) ? new ChangedAgentError(thrown) : thrown;
+      return reportError(told, io, wantsJson(argv));
+    }
     if (thrown.exitCode === 0) return exitCodes.done;
     // Help that nobody asked for has been printed already: no command was given.
     if (thrown.code === "commander.help") return exitCodes.wrongUse;

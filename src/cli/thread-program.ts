@@ -66,11 +66,19 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
     .argument("<thread>", "id of the thread")
     .argument("<a>", `${checkpointForms}; THREAD/ID for one of another thread`)
     .argument("<b>", "the same")
+    .option("--channel <name>", "one channel alone")
     .option("--json", asJson)
-    .action(async (thread: string, a: string, b: string, options: { json?: boolean }) => {
-      const { diffCommand } = await import("./diff-command.ts");
-      exitWith(await diffCommand({ thread, a, b, ...options }, io));
-    });
+    .action(
+      async (
+        thread: string,
+        a: string,
+        b: string,
+        options: { channel?: string; json?: boolean },
+      ) => {
+        const { diffCommand } = await import("./diff-command.ts");
+        exitWith(await diffCommand({ thread, a, b, ...options }, io));
+      },
+    );
 }
 
 function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {

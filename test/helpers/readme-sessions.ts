@@ -37,12 +37,21 @@ export function runCommands(commands: string, cwd: string): Promise<string> {
   });
 }
 
-/** A printed run without what differs from one run to the next: durations, times, and the order of steps beside each other. */
+/**
+ * A printed run without what differs from one run to the next: durations, times, sizes, ids, how wide columns of them
+ * are, and the order of steps beside each other.
+ */
 export function settled(printed: string): readonly string[] {
   const lines = printed
     .trimEnd()
     .replaceAll(/\b\d+(\.\d+)? m?s\b/g, "0 ms")
+    .replaceAll(/\b\d+ (s|min) ago\b/g, "0 ms ago")
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, "2026-01-01 00:00 UTC")
+    .replaceAll(/\b\d{4}-\d\d-\d\d, times in UTC/g, "2026-01-01, times in UTC")
+    .replaceAll(/\b\d\d:\d\d:\d\d\b/g, "00:00:00")
+    .replaceAll(/\b\d+(\.\d)? k?B\b/g, "0 B")
+    .replaceAll(/\b[\da-f]{8}-[\da-f]{4}(-[\da-f]+)*\b/g, "00000000-0000")
+    .replaceAll(/(?<=\S) {3,}/g, "  ")
     .split("\n");
   const steps: { readonly number: number; readonly lines: string[] }[] = [];
   for (const line of lines) {

@@ -10,14 +10,14 @@ export function recoveryLines(
   { width, style }: { readonly width: number; readonly style: Style },
 ): string[] {
   const { from, skipped, settled, warnings, message } = recovery;
+  const ran = recovery.reason === "resumed";
+  const done = ran ? "Recovered from checkpoint" : "The last sound checkpoint is";
   const item = (mark: string, text: string, paint: (line: string) => string) =>
     wrapText(plainLine(text), Math.max(20, width - 4)).map((line, number) =>
       number === 0 ? `  ${paint(mark)} ${line}` : `    ${line}`,
     );
   return [
-    ...wrapText(plainLine(`Recovered from checkpoint ${from.checkpointId}.`), width).map(
-      style.bold,
-    ),
+    ...wrapText(plainLine(`${done} ${from.checkpointId}.`), width).map(style.bold),
     ...wrapText(plainLine(message), width),
     ...skipped.flatMap(({ checkpointId, reason }) =>
       item("✗", `skipped ${checkpointId}: ${reason}`, style.red),

@@ -1,0 +1,285 @@
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { runCli } from "../../src/cli/run-cli.ts";
+import { newDatabaseFolder } from "../helpers/pglite-template.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+import { memoryIo } from "./memory-io.ts";
+
+// Every command opens the embedded database anew, which takes a while on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** Asks for a number, and doubles it. */
+const agent = `name: double
+tools: [calculator]
+workflow_graph:
+  entry_point: ask
+  nodes:
+    - name: ask
+      type: human
+      config: { kind: input, prompt: "Which number?", schema: { type: integer }, writes: execution.n }
+    - name: sum
+      type: tool
+      config: { tool: calculator, args: { expression: "\${string(execution.n)} * 2" }, writes: execution.sum }
+  edges:
+    - { from: ask, to: sum }
+    - { from: sum, to: END }
+  output: { message: "\${string(execution.sum.result)}" }
+`;
+
+const cwd = tempFolder();
+
+interface Told {
+  readonly code: number;
+  readonly out: string;
+  readonly errors: string;
+}
+
+async function cli(...argv: readonly string[]): Promise<Told> {
+  return typing(undefined, ...argv);
+}
+
+/** On a terminal, where these lines are typed. */
+async function typing(
+  typed: readonly (string | null)[] | undefined,
+  ...argv: readonly string[]
+): Promise<Told> {
+  const io = memoryIo({ cwd, ...(typed !== undefined && { typed }) });
+  const code = await runCli(argv, io);
+  return { code, out: io.stdout.take(), errors: io.stderr.take() };
+}
+
+/** What a command prints as JSON. */
+async function json<Document>(...argv: readonly string[]): Promise<Document> {
+  const { out } = await cli(...argv, "--json");
+  return JSON.parse(out) as Document;
+}
+
+interface Checkpoint {
+  readonly id: string;
+  readonly interrupts: number;
+}
+
+async function historyOf(thread: string): Promise<readonly Checkpoint[]> {
+  const { checkpoints } = await json<{ checkpoints: Checkpoint[] }>("history", thread);
+  return checkpoints;
+}
+
+/** What `t` showed while it waited, the checkpoint that it waited at, and all that it has. */
+const t = { shown: "", waiting: "", all: [] as readonly Checkpoint[] };
+
+beforeAll(async () => {
+  await rename(await newDatabaseFolder(), join(cwd, ".stratagraph"));
+  await writeFile(join(cwd, "double.yaml"), agent);
+  await writeFile(join(cwd, "triple.yaml"), agent.replace("* 2", "* 3"));
+  await cli("run", "double.yaml", "go", "--thread", "t");
+  t.shown = (await cli("show", "t")).out;
+  await cli("run", "double.yaml", "-t", "t", "--answer", "4");
+  t.all = await historyOf("t");
+  t.waiting = t.all.find(({ interrupts }) => interrupts > 0)?.id ?? "";
+});
+
+describe("stratagraph threads", () => {
+  it("lists what is kept, by page", async () => {
+    const { code, out } = await cli("threads");
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^thread +status +checkpoints +size +updated\nt +COMPLETED +\d+ +[\d.]+ k?B/,
+    );
+    expect(await json("threads", "--limit", "1")).toMatchObject({
+      threads: [{ thread_id: "t", status: "COMPLETED", checkpoints: expect.any(Number) }],
+      next: null,
+    });
+  });
+});
+
+describe("stratagraph history", () => {
+  it("has a line for every checkpoint, and pages", async () => {
+    const { all } = t;
+    const { code, out } = await cli("history", "t");
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split("\n");
+    expect(lines).toHaveLength(all.length + 2);
+    expect(lines[2]).toContain(all[0]?.id.slice(0, 13));
+    expect(lines[2]).toContain("turn end");
+    const page = await cli("history", "t", "--limit", "2");
+    const [, cursor = ""] =
+      /Older: stratagraph history t --limit 2 --cursor (\S+)\n$/.exec(page.out) ?? [];
+    const older = await json<{ checkpoints: Checkpoint[] }>("history", "t", "--cursor", cursor);
+    expect(older.checkpoints).toEqual(all.slice(2));
+  });
+
+  it("names the nearest thread for one that is not there", async () => {
+    const { code, errors } = await cli("history", "tt");
+    expect(code).toBe(2);
+    expect(errors).toContain('There is no thread "tt" here. Did you mean "t"?');
+  });
+});
+
+describe("stratagraph show", () => {
+  it("shows the last state, and one further back by any way to name it", async () => {
+    const last = await cli("show", "t");
+    expect(last.code).toBe(0);
+    expect(last.out).toContain("\n  COMPLETED\n");
+    expect(last.out).toContain("\n  next    nothing\n");
+    expect(last.out).toMatch(/\nExecution\n {2}n +4\n/);
+    expect(t.shown).toContain("■ Waits for an answer.\n\n? ask asks for input\n  Which number?\n");
+    const back = t.all.findIndex(({ id }) => id === t.waiting);
+    expect((await json<Checkpoint>("show", "t", `latest~${back}`)).id).toBe(t.waiting);
+    expect((await json<Checkpoint>("show", "t", t.waiting.slice(0, 20))).id).toBe(t.waiting);
+  });
+
+  it("prints one channel whole", async () => {
+    const { out } = await cli("show", "t", "--channel", "execution");
+    expect(JSON.parse(out)).toMatchObject({ n: 4 });
+    expect(await json("show", "t", "--channel", "output")).toMatchObject({
+      thread_id: "t",
+      channel: "output",
+      value: { message: "8" },
+    });
+    const wrong = await cli("show", "t", "--channel", "outptu");
+    expect(wrong.code).toBe(2);
+    expect(wrong.errors).toContain("Did you mean output? [unknown_channel]");
+  });
+
+  it("refuses what names no checkpoint or several", async () => {
+    const none = await cli("show", "t", "zzz");
+    expect([none.code, none.errors]).toEqual([2, expect.stringContaining("[unknown_checkpoint]")]);
+    const several = await cli("show", "t", "1");
+    expect(several.code).toBe(2);
+    expect(several.errors).toContain("[ambiguous_checkpoint]");
+  });
+});
+
+describe("stratagraph diff", () => {
+  it("tells what the second has that the first has not", async () => {
+    const { code, out } = await cli("diff", "t", t.waiting, "latest");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^− t\/\S+\n\+ t\/\S+\n/);
+    expect(out).toMatch(/\n~ execution\n/);
+    expect(out).toContain("4");
+    const one = await cli("diff", "t", t.waiting, "latest", "--channel", "output");
+    expect(one.out.split("\n").slice(3)).toEqual(["+ output", '  added {"message":"8"}', ""]);
+    const same = await cli("diff", "t", "latest", "latest");
+    expect(same.out).toContain("\n\nNo differences.\n");
+  });
+});
+
+describe("stratagraph fork", () => {
+  it("begins a thread that goes on in another way, and leaves the first as it was", async () => {
+    const { code, out } = await cli("fork", "t", t.waiting, "--new", "other");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Thread other begins at checkpoint \S+ of t\.\n/);
+    expect(out).toContain("\n  stratagraph run AGENT --thread other\n");
+    const asked = await cli("run", "double.yaml", "-t", "other");
+    expect(asked.out).toContain("? ask asks for input");
+    const run = await cli("run", "double.yaml", "-t", "other", "-a", "10");
+    expect(run.out).toContain("\n20\n");
+    expect(await historyOf("t")).toEqual(t.all);
+    const diff = await json<{ channels: { channel: string }[] }>(
+      "diff",
+      "t",
+      "latest",
+      "other/latest",
+    );
+    expect(diff.channels.map(({ channel }) => channel)).toContain("execution");
+    const again = await cli("fork", "t", "latest", "--new", "other");
+    expect([again.code, again.errors]).toEqual([2, expect.stringContaining("[thread_exists]")]);
+  });
+
+  it("changes the state that it begins with", async () => {
+    const set = JSON.stringify({ execution: { n: 50 } });
+    const argv = ["fork", "t", t.waiting, "--set", set, "--agent", "double.yaml"];
+    const made = await json<{ thread_id: string; command: string; next: string[] }>(...argv);
+    expect(made).toMatchObject({
+      from: { thread_id: "t", checkpoint_id: t.waiting },
+      next: ["ask"],
+    });
+    expect(made.command).toContain("stratagraph run double.yaml --thread ");
+    const { out } = await cli("show", made.thread_id, "--channel", "execution");
+    expect(JSON.parse(out)).toEqual({ n: 50 });
+  });
+});
+
+describe("stratagraph replay", () => {
+  it("asks again at the terminal, and makes a branch of the thread", async () => {
+    const { code, out } = await typing(["7"], "replay", "double.yaml", "t", t.waiting);
+    expect(out).toContain("\n14\n");
+    expect(code).toBe(0);
+    const { out: history } = await cli("history", "t");
+    expect(history).toContain("├─╯");
+    expect(history).toContain(`from ${t.waiting.slice(0, 13)}`);
+    const over = await cli("replay", "double.yaml", "t", "latest");
+    expect([over.code, over.errors]).toEqual([2, expect.stringContaining("[nothing_to_resume]")]);
+  });
+
+  it("refuses another definition until told to go on", async () => {
+    const refused = await cli("replay", "triple.yaml", "t", t.waiting);
+    expect(refused.code).toBe(2);
+    expect(refused.errors).toContain("or give --accept-changes to go on with this one.");
+    expect(refused.errors).toContain("[definition_changed]");
+    const asked = await cli("replay", "triple.yaml", "t", t.waiting, "--accept-changes");
+    expect([asked.code, asked.errors]).toEqual([3, ""]);
+    const command = "stratagraph run triple.yaml --thread t --accept-changes --answer";
+    expect(asked.out).toContain(command);
+  });
+});
+
+describe("stratagraph run", () => {
+  it("goes on under another definition when told to", async () => {
+    const refused = await json<{ error: object }>("run", "double.yaml", "-t", "t", "-a", "2");
+    expect(refused).toMatchObject({ error: { code: "definition_changed", thread_id: "t" } });
+    const { out } = await cli("run", "double.yaml", "-t", "t", "-a", "2", "--accept-changes");
+    expect(out).toContain("\n4\n");
+  });
+});
+
+describe("stratagraph recover", () => {
+  it("says that nothing is pending, or who is waited for", async () => {
+    const over = await cli("recover", "double.yaml", "t");
+    expect([over.code, over.errors]).toEqual([0, ""]);
+    expect(over.out).toContain("\nThe last sound checkpoint is ");
+    await cli("run", "double.yaml", "go", "-t", "waits");
+    const waits = await cli("recover", "double.yaml", "waits");
+    expect(waits.code).toBe(3);
+    expect(waits.out).toContain("? ask asks for input");
+    expect(waits.out).toContain(
+      "stratagraph run double.yaml --thread waits --answer 'your answer'",
+    );
+    expect(await json("recover", "double.yaml", "waits")).toMatchObject({
+      thread_id: "waits",
+      from: { thread_id: "waits" },
+      skipped: [],
+      settled: [],
+      reason: "waiting",
+      waiting: [{ node: "ask" }],
+      result: null,
+    });
+  });
+});
+
+describe("stratagraph prune and delete", () => {
+  it("remove nothing until told to", async () => {
+    const before = await historyOf("other");
+    const prune = await cli("prune", "other", "--keep", "latest");
+    expect([prune.code, prune.out]).toEqual([2, ""]);
+    expect(prune.errors).toContain("[not_confirmed]");
+    const asked = await typing(["n"], "prune", "other", "--keep", "latest");
+    expect(asked.code).toBe(0);
+    expect(asked.out).toMatch(/y\/N › \[\]n\nNothing was removed\.\n$/);
+    expect((await cli("delete", "other", "--json")).code).toBe(2);
+    expect((await typing([null], "delete", "other")).out).toMatch(/Nothing was removed\.\n$/);
+    const old = await json("prune", "other", "--keep", "latest", "--older-than", "7d", "--yes");
+    expect(old).toMatchObject({ thread_id: "other", checkpoints: 0 });
+    expect(await historyOf("other")).toEqual(before);
+  });
+
+  it("remove checkpoints, and whole threads", async () => {
+    const { code, out } = await cli("prune", "other", "--keep", "latest", "--yes");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Removed \d+ checkpoints and \d+ stored elements? of other: /);
+    expect(await historyOf("other")).toHaveLength(1);
+    expect(await json("delete", "other", "--yes")).toEqual({ thread_id: "other", removed: true });
+    expect((await cli("history", "other")).code).toBe(2);
+  });
+});
