@@ -50,6 +50,21 @@ test("shares one PGlite among those who open the folder, until the last closes",
   await closing;
 });
 
+test("serves many users in one process, each with a database of its own and a transaction", async () => {
+  const users = await Promise.all(Array.from({ length: 20 }, () => open()));
+  await users[0]!.pool.query("create table sums (total integer); insert into sums values (0)");
+  const addOne = async ({ pool }: Database) => {
+    const client = await pool.connect();
+    await client.query("begin");
+    const { rows } = await client.query<{ total: number }>("select total from sums");
+    await client.query("update sums set total = $1", [rows[0]!.total + 1]);
+    await client.query("commit");
+    client.release();
+  };
+  await Promise.all(users.map(addOne));
+  expect((await users[0]!.pool.query("select total from sums")).rows).toEqual([{ total: 20 }]);
+});
+
 test("leaves the folder alone when asked for memory", async () => {
   const database = await open({ inMemory: true });
   expect((await database.pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
