@@ -70,6 +70,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const url = options.databaseUrl ?? env["DATABASE_URL"];
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/open.ts");
+  const { lockThread } = await import("./storage/thread-lock.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const database = await openDatabase({
     ...(url && { url }),
@@ -82,7 +83,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       settled: async (threadId) => checkpointer.settled?.(threadId),
     });
     const journal = watchJournal(stored);
-    const run: RunServices = { ...services, checkpointer, journal };
+    const run: RunServices = {
+      ...services,
+      checkpointer,
+      journal,
+      lockThread: (threadId) => lockThread(database, threadId),
+    };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
     return withThreads(run, beside, () => database.close());
   } catch (thrown) {

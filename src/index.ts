@@ -1,4 +1,6 @@
+export { CorruptCheckpointError, NoCheckpointError } from "../checkpointers/errors.ts";
 export { pinCheckpointer } from "../checkpointers/pin.ts";
+export { ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {
   compileAgent,
   createRuntime,
@@ -14,6 +16,8 @@ export {
   NothingToAnswerError,
   UnknownInterruptError,
 } from "./compile/answer-errors.ts";
+export { InvalidStateUpdateError, type UpdateProblem } from "./compile/check-update.ts";
+export type { Durability } from "./compile/durability.ts";
 export {
   InactiveAgentError,
   InitialStateError,
@@ -29,6 +33,8 @@ export {
   UnknownAgentError,
 } from "./compile/subagent-errors.ts";
 export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
+export type { DefinitionChange } from "./definition/definition-drift.ts";
+export type { DefinitionDocument } from "./definition/definition-hash.ts";
 export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
 export { defineTool, InvalidToolError } from "./definition/define-tool.ts";
 export type { JsonSchema } from "./definition/json-schema.ts";
@@ -47,6 +53,7 @@ export {
   ModelOptionError,
   UnknownModelError,
 } from "./models/errors.ts";
+export { DefinitionChangedError } from "./runtime/definition-changed.ts";
 export {
   InvalidRunOptionError,
   InvalidThreadIdError,
@@ -56,6 +63,36 @@ export {
   UnfinishedTurnError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+export type { TurnOptions } from "./runtime/run-turn.ts";
+export type {
+  CheckpointSummary,
+  DamagedCheckpoint,
+  ImportResult,
+  Page,
+  PruneOptions,
+  PruneResult,
+  ThreadSummary,
+  ThreadVerification,
+} from "./runtime/threads/archive.ts";
+export { NoArchiveError } from "./runtime/threads/errors.ts";
+export type {
+  ChannelDiff,
+  CheckpointRef,
+  CheckpointTrigger,
+  CheckpointView,
+  ForkOptions,
+  NodeOutcome,
+  RecoverOptions,
+  Recovery,
+  RecoveryReason,
+  ReplayOptions,
+  SettledCall,
+  SkippedCheckpoint,
+  StoredState,
+  StoredTask,
+  Threads,
+  ValueChange,
+} from "./runtime/threads/threads.ts";
 export { toActionRecord, type ActionRecord } from "./state/action-record.ts";
 export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
 export { compressActions } from "./state/compress-actions.ts";
@@ -73,6 +110,7 @@ export {
   DatabaseConnectionError,
 } from "./storage/errors.ts";
 export { FolderLockedError } from "./storage/folder-lock.ts";
+export { ThreadLockedError } from "./storage/thread-lock.ts";
 export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
 export { ToolClashError, UnknownToolError } from "./tools/registry.ts";
 export { ToolFailure } from "./tools/tool-failure.ts";

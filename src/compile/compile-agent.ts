@@ -26,6 +26,7 @@ import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
 import type { Subagent } from "./nodes/agent.ts";
 import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
+import { durabilityOf } from "./durability.ts";
 import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
@@ -88,15 +89,13 @@ async function compileGraph(
   });
   const stamp = stampOfAgent(definition, parts, subagents);
   services.checkpointer?.rememberDefinition?.(stamp.hash, stamp.document);
-  const { checkpoint_frequency } = spec.execution_config;
-  const durability = checkpoint_frequency === "every_turn" ? "exit" : "async";
   graph.config = {
     ...graph.config,
     recursionLimit,
     configurable: {
       ...graph.config?.configurable,
       // Where LangGraph looks for it when a caller names none.
-      __pregel_durability: durability,
+      __pregel_durability: durabilityOf(spec),
       [definitionHashKey]: stamp.hash,
     },
   };

@@ -61,7 +61,12 @@ const executionConfigSchema = z.strictObject({
     .max(86_400)
     .default(60)
     .describe("Active seconds of one turn."),
-  checkpoint_frequency: z.enum(["every_turn", "on_change", "manual"]).default("on_change"),
+  checkpoint_frequency: z
+    .enum(["every_turn", "on_change", "manual"])
+    .default("on_change")
+    .describe(
+      "When a turn is kept: at its end and when it waits; after every step; or as each run says.",
+    ),
 });
 
 const inlineServerSchema = z.strictObject({

@@ -31,11 +31,6 @@ const unsupported: readonly Unsupported[] = [
     asks: hasEntries,
     instead: "leave them out and check outputs with output_schema and validate",
   },
-  {
-    path: ["execution_config", "checkpoint_frequency"],
-    asks: (written) => written === "manual",
-    instead: "use every_turn or on_change",
-  },
 ];
 
 /** What a definition, as it was written, asks for and would not get. */

@@ -57,7 +57,13 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     if (checkpointer === undefined) {
       return runTurn(run, { threadId, input: { input }, start: thread, lost });
     }
-    const start = await startOf(graph, thread, { definition: general, input, given, threadId });
+    const start = await startOf(graph, thread, {
+      definition: general,
+      input,
+      given,
+      threadId,
+      keepsEnds: run.durability === "exit",
+    });
     if (input === null) {
       const madeUnder = await definitionHashAt(checkpointer, start.start);
       await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
@@ -75,6 +81,8 @@ async function startOf(
     input: unknown;
     given: GivenAnswers | null;
     threadId: string;
+    /** Whether nothing is kept until the run ends. */
+    keepsEnds: boolean;
   },
 ): Promise<TurnStart> {
   const { input, given, threadId } = of;
@@ -84,10 +92,10 @@ async function startOf(
   if (input === null) {
     return { input, start: await startOfResumption(graph, thread, threadId) };
   }
-  const { checkpoint_frequency, max_turns } = of.definition.spec.execution_config;
+  const { max_turns } = of.definition.spec.execution_config;
   const start = await startOfNewTurn(graph, thread, {
     threadId,
-    everyTurn: checkpoint_frequency === "every_turn",
+    everyTurn: of.keepsEnds,
     maxTurns: max_turns,
   });
   return { input: { input }, start };

@@ -3,6 +3,12 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import { AnswerError } from "../compile/answer-errors.ts";
 import { compileAgentWith, llmConfigFor, type CompileServices } from "../compile/compile-agent.ts";
+import {
+  durabilities,
+  durabilityOf,
+  leastDurabilityOf,
+  type Durability,
+} from "../compile/durability.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
 import { contextSchema, type GraphState, type RunContext } from "../state/channels.ts";
@@ -23,7 +29,8 @@ export interface TurnOptions {
   readonly temperature?: number;
   /**
    * When what the turn does is kept: `sync` before the next node runs, `async` while it runs, `exit` when the run ends
-   * or waits. Default: what the definition's `checkpoint_frequency` says.
+   * or waits. Default: what the definition's `checkpoint_frequency` says: `exit` for `every_turn`, else `async`. A run of an
+   * `on_change` agent may ask for `sync` alone; what each may lose is in docs/checkpoints.md.
    */
   readonly durability?: Durability;
   /** Called in order with everything that happens, in agents inside of this one too; must not throw. */
@@ -32,15 +39,12 @@ export interface TurnOptions {
   readonly onToken?: (text: string) => void;
 }
 
-/** LangGraph's durability modes, the safest first. */
-export const durabilities = ["sync", "async", "exit"] as const;
-export type Durability = (typeof durabilities)[number];
-
 /** An agent that is ready to run. */
 export interface PreparedRun {
   readonly graph: AgentGraph;
   readonly context: RunContext;
   readonly options: TurnOptions;
+  readonly durability: Durability;
   readonly isDurable: boolean;
 }
 
@@ -69,10 +73,11 @@ export async function prepareRun(
   options: TurnOptions,
 ): Promise<PreparedRun> {
   const context = checkContext(options);
-  checkDurability(options.durability);
+  const durability = checkDurability(definition, options.durability);
   const graph = await graphOf(definition, services);
   await services.models.resolve(llmConfigFor(definition, context));
-  return { graph, context, options, isDurable: services.checkpointer !== undefined };
+  const isDurable = services.checkpointer !== undefined;
+  return { graph, context, options, durability, isDurable };
 }
 
 /** Runs a turn to its end, or until it waits. The thread has to be held. */
@@ -80,9 +85,9 @@ export async function runTurn(
   run: PreparedRun,
   of: TurnStart & { readonly threadId: string; readonly lost: AbortSignal | undefined },
 ): Promise<ExecuteResult> {
-  const { graph, context, options, isDurable } = run;
+  const { graph, context, options, durability, isDurable } = run;
   const { threadId, input, start, lost } = of;
-  const { onEvent, onToken, durability } = options;
+  const { onEvent, onToken } = options;
   const signals = [options.signal, lost].filter((one) => one !== undefined);
   const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   const thread = threadConfig(threadId);
@@ -113,9 +118,22 @@ function checkContext({ model, temperature }: TurnOptions): RunContext {
 }
 
 /** @throws InvalidRunOptionError */
-function checkDurability(durability: unknown): void {
-  if (durability === undefined || durabilities.includes(durability as Durability)) return;
-  throw new InvalidRunOptionError("durability", `expected one of ${durabilities.join(", ")}`);
+function checkDurability(
+  { spec }: AgentDefinition,
+  durability: Durability | undefined,
+): Durability {
+  if (durability === undefined) return durabilityOf(spec);
+  const asked = durabilities.indexOf(durability);
+  if (asked < 0) {
+    throw new InvalidRunOptionError("durability", `expected one of ${durabilities.join(", ")}`);
+  }
+  if (asked > durabilities.indexOf(leastDurabilityOf(spec))) {
+    throw new InvalidRunOptionError(
+      "durability",
+      `the agent keeps every step (checkpoint_frequency: on_change), and a run may keep no less; with manual each run says`,
+    );
+  }
+  return durability;
 }
 
 /** Outside any LangGraph run that the caller may be in: a tool that runs an agent must not lend it its own thread. */

@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { isInterrupted, type Command } from "@langchain/langgraph";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import { cancellable } from "../compile/cancellation.ts";
+import type { Durability } from "../compile/durability.ts";
 import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
 import type { GraphState, RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
@@ -16,7 +17,7 @@ export interface TurnRun {
   readonly input: { readonly input: unknown } | Command | null;
   readonly start: RunnableConfig;
   readonly context: RunContext;
-  readonly durability?: "sync" | "async" | "exit" | undefined;
+  readonly durability: Durability;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
   readonly onToken?: ((text: string) => void) | undefined;
@@ -34,7 +35,7 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
   const stream = await run.graph.stream(run.input, {
     ...start,
     context: run.context,
-    ...(run.durability !== undefined && { durability: run.durability }),
+    durability: run.durability,
     subgraphs: true,
     streamMode: [
       "values",

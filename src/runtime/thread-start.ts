@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { Overwrite } from "@langchain/langgraph";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
@@ -17,6 +18,7 @@ async function lastState(graph: AgentGraph, config: RunnableConfig) {
 /**
  * From which checkpoint a new turn starts: the thread's last one. A turn that FAILED, was CANCELLED or never got past
  * its input is left behind: the new one starts where that one did, so the thread goes on from its last completed turn.
+ * Where that is not kept, it starts after the turn that FAILED, whose messages stay.
  *
  * @param everyTurn whether turns keep one checkpoint each. A new thread then gets an empty one first, so that there is
  * something to start from again.
@@ -58,7 +60,12 @@ export async function startOfNewTurn(
     if (reached === turnBefore && state.next.length === 0) return before;
     if (reached < turnBefore) break;
   }
-  return snapshot.parentConfig ?? thread;
+  const { parentConfig } = snapshot;
+  if (parentConfig !== undefined && (await lastState(graph, parentConfig)) !== null) {
+    return parentConfig;
+  }
+  // What it began from was pruned, or belongs to the thread that this one was forked from.
+  return graph.updateState(thread, { status: new Overwrite("CREATED") } as never, "finalize");
 }
 
 /** What is next while a turn has only its input. */

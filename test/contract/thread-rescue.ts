@@ -294,6 +294,27 @@ export function threadRescueContract(kind: Database["kind"]): void {
       expect(sent).toEqual(["ada"]);
     });
 
+    it("is refused while another runtime is on the thread", async () => {
+      const first = await reopen(crash, () => recoverBeside(), "Done.");
+      const second = await reopen();
+      const threadId = newThread();
+      const recoverBeside = async (): Promise<never> => {
+        const { threads } = second;
+        const refused = { code: "thread_locked", threadId };
+        await expect(threads.recover(mailer, { threadId })).rejects.toMatchObject(refused);
+        await expect(
+          executeAgent(mailer, { message: "on" }, { runtime: second, threadId }),
+        ).rejects.toMatchObject(refused);
+        throw new Error("the power is gone");
+      };
+      await cutOff(first, threadId);
+      await expect(first.threads.recover(mailer, { threadId })).rejects.toThrow(
+        "the power is gone",
+      );
+      expect((await first.threads.recover(mailer, { threadId })).reason).toBe("resumed");
+      await Promise.all([first.close(), second.close()]);
+    });
+
     it("happens once when it is asked for twice at the same time", async () => {
       const { runtime } = await open(crash, "Done.");
       const threadId = newThread();

@@ -224,6 +224,21 @@ export function threadTravelContract(kind: Database["kind"]): void {
         });
       });
 
+      it("of a turn that failed goes on with a new turn", async () => {
+        const strict = defineAgent({
+          name: "strict",
+          execution_config: { max_attempts: 1 },
+          validate: ({ message }) => (message === "good" ? [] : "not good"),
+        });
+        const { runtime } = await open("bad", "good");
+        const threadId = newThread();
+        await executeAgent(strict, { message: "go" }, { runtime, threadId });
+        const fork = await runtime.threads.fork({ threadId });
+        const options = { runtime, threadId: fork.threadId };
+        const next = await executeAgent(strict, { message: "again" }, options);
+        expect([next.status, next.steps[0]?.turn_number]).toEqual(["COMPLETED", 1]);
+      });
+
       it("refuses the id of a thread that is there, and a checkpoint that is not", async () => {
         const { runtime } = await open("One.", "Two.");
         const [one, two] = [newThread(), newThread()];

@@ -31,10 +31,6 @@ describe("unsupportedProblems", () => {
       "guardrail_config.output_rails: not run by this version; leave them out and check outputs with output_schema and validate",
     ],
     [
-      { execution_config: { checkpoint_frequency: "manual" } },
-      "execution_config.checkpoint_frequency: not run by this version; use every_turn or on_change",
-    ],
-    [
       { tools: ["a", { mcp: {} }] },
       "tools[1]: MCP servers are not run by this version; name tools of the registry",
     ],
@@ -47,7 +43,7 @@ describe("unsupportedProblems", () => {
       problemsOf({
         memory_config: { long_term: { enabled: false, top_k: 3 }, procedural: { enabled: false } },
         guardrail_config: { input_rails: [], output_rails: [], tool_rails: { allowed_tools: [] } },
-        execution_config: { checkpoint_frequency: "every_turn" },
+        execution_config: { checkpoint_frequency: "manual" },
         tools: ["a"],
         workflow_graph: { nodes: [{ type: "agent" }] },
       }),
