@@ -100,7 +100,10 @@ export class CheckpointReader {
     return { rows: read.checkpoints, load: (row) => this.load(row, read) };
   }
 
-  /** The newest checkpoint of a thread that `fits`, where it is neither the one that is known nor its parent. */
+  /**
+   * The newest checkpoint of a thread that `fits`, where it is neither the one that is known nor its parent.
+   * @throws {CorruptCheckpointError} when none fits, and there is one of which that cannot be told
+   */
   async find(
     { threadId, namespace }: Pick<CheckpointPlace, "threadId" | "namespace">,
     fits: (checkpoint: Pick<KnownCheckpoint, "versions">) => boolean,
@@ -110,11 +113,21 @@ export class CheckpointReader {
       queries.bodies,
       [threadId, namespace],
     );
+    let damaged: CorruptCheckpointError | undefined;
     for (const { checkpoint_id: id, type, body } of bodies.rows) {
       if (body === null) continue;
-      const { channel_versions: versions } = fromStoredBody(id, await this.#parse(type, body));
-      if (fits({ versions })) return this.know({ threadId, namespace, id });
+      try {
+        const parsed = await this.#parse(type, body).catch((cause: unknown) => {
+          throw new CorruptCheckpointError(threadId, namespace, id, "it cannot be read", { cause });
+        });
+        const { channel_versions: versions } = fromStoredBody(id, parsed);
+        if (fits({ versions })) return await this.know({ threadId, namespace, id });
+      } catch (thrown) {
+        if (!(thrown instanceof CorruptCheckpointError)) throw thrown;
+        damaged ??= thrown; // Another may have the same.
+      }
     }
+    if (damaged !== undefined) throw damaged;
     return undefined;
   }
 
@@ -132,7 +145,7 @@ export class CheckpointReader {
     });
     const config = { configurable: configurable(place.id) };
     const writes = await this.writesOf(row);
-    if (row.body === null) return this.#loadStock(config, writes);
+    if (isOfStock(row)) return this.#loadStock(row, config, writes);
     const { body, hash } = await this.#body(row);
     const { images, bytes } = await this.#images(row, body, rows);
     const checkpoint = fromStoredBody(place.id, body);
@@ -142,6 +155,8 @@ export class CheckpointReader {
     if (checkpoint.v < 4) await this.#takePendingSends(checkpoint, place, row.parent_checkpoint_id);
     this.#parts.known.add(threadKey(place), {
       id: place.id,
+      parentId: row.parent_checkpoint_id,
+      parentHash: row.parent_hash,
       hash,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
@@ -162,14 +177,22 @@ export class CheckpointReader {
   }
 
   async #loadStock(
+    row: CheckpointRow,
     config: { configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } },
     writes: CheckpointPendingWrite[],
   ): Promise<CheckpointTuple> {
-    const tuple = (await this.#parts.readStock(config))!;
-    const { checkpoint } = tuple;
+    const tuple = await this.#parts.readStock(config).catch((thrown: unknown) => {
+      // The stock class does not check what it reads.
+      if (thrown instanceof TypeError) throw corrupt(row, "it cannot be read", thrown);
+      throw thrown;
+    });
+    if (tuple === undefined) throw corrupt(row, "it was removed while it was read");
+    const { checkpoint, parentConfig, ...rest } = tuple;
     const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable;
     this.#parts.known.add(threadKey({ threadId, namespace }), {
       id: checkpoint.id,
+      parentId: (parentConfig?.configurable?.["checkpoint_id"] as string | undefined) ?? null,
+      parentHash: null,
       hash: null,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
@@ -178,9 +201,9 @@ export class CheckpointReader {
       heap: null,
       bytes: 0,
     });
-    const { parentConfig, ...rest } = tuple;
     return {
       ...rest,
+      checkpoint,
       ...(parentConfig && { parentConfig }),
       pendingWrites: [...(tuple.pendingWrites ?? []), ...writes],
     };
@@ -203,8 +226,18 @@ export class CheckpointReader {
   }
 
   async #body(row: CheckpointRow): Promise<{ body: StoredBody; hash: Buffer }> {
+    const { body, hash } = this.check(row);
+    return { body: await this.#parse(row.type, body), hash };
+  }
+
+  /**
+   * Checks all of a checkpoint but its elements.
+   * @throws {CorruptCheckpointError}
+   */
+  check(row: CheckpointRow): { body: Buffer; hash: Buffer } {
     const { hash, body, type } = row;
-    if (body === null || hash === null) throw corrupt(row, "its hash is missing");
+    if (body === null) throw corrupt(row, "its content is missing");
+    if (hash === null) throw corrupt(row, "its hash is missing");
     const expected = checkpointHash({
       threadId: row.thread_id,
       namespace: row.checkpoint_ns,
@@ -219,7 +252,7 @@ export class CheckpointReader {
     });
     if (!expected.equals(hash))
       throw corrupt(row, "its content does not have the hash it was given");
-    return { body: await this.#parse(type, body), hash };
+    return { body, hash };
   }
 
   async #parse(type: string | null, body: Buffer): Promise<StoredBody> {
@@ -302,6 +335,16 @@ export class CheckpointReader {
     }
     return writes;
   }
+}
+
+/** Of what is added to the columns of the stock class none is there. */
+export function isOfStock({
+  body,
+  segments,
+  hash,
+  summary,
+}: Pick<CheckpointRow, "body" | "segments" | "hash" | "summary">): boolean {
+  return body === null && segments === null && hash === null && summary === null;
 }
 
 function corrupt(row: CheckpointRow, reason: string, cause?: unknown): CorruptCheckpointError {

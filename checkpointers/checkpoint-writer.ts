@@ -45,8 +45,8 @@ export interface PutPlace {
 interface Stored {
   /** By channel. */
   readonly images: ReadonlyMap<string, Image>;
-  /** Ids of the checkpoints whose elements it may share. */
-  readonly held: readonly string[];
+  /** The checkpoints whose elements it may share. */
+  readonly held: readonly KnownCheckpoint[];
 }
 
 /** Something else of a log stands where an element was to go. */
@@ -184,7 +184,7 @@ export class CheckpointWriter {
         images.set(channel, await store(holder.unstored[channel], base, draft));
       }
     }
-    const held = [...holders].filter((holder) => holder.images.size > 0).map(({ id }) => id);
+    const held = [...holders].filter((holder) => holder.images.size > 0);
     return { images, held };
   }
 
@@ -210,22 +210,22 @@ export class CheckpointWriter {
       readonly draft: Draft;
     } & Stored,
   ): Promise<KnownCheckpoint | null> {
-    const { threadId, namespace, parentId } = place;
+    const { threadId, namespace } = place;
     const { metadata, images, held, parent, draft } = of;
+    const { parentId, parentHash } = parentOf(place, checkpoint, parent);
     const stored = [...images].map(([channel, image]) => [channel, toStoredValue(image)] as const);
     const { type, body } = await this.#dumpBody(toStoredBody(checkpoint, stored));
     const segments = [...images.values()]
       .flatMap(segmentsOf)
       .flatMap(({ log, from, to }) => [log, from, to]);
     const elements = packElements(draft);
-    const summary = {
+    const summary = toJsonb({
       nodes: nodesThatRan(checkpoint, parent),
       status: statusOf(checkpoint),
       bytes: elements.data.byteLength + body.byteLength,
       // Ids of LangGraph's own tell when they were made.
       ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
-    };
-    const parentHash = parent?.hash ?? null;
+    });
     const hash = checkpointHash({
       threadId,
       namespace,
@@ -263,12 +263,15 @@ export class CheckpointWriter {
         array(elements.lengths),
         elements.types,
         elements.data,
-        held,
+        held.map(({ id }) => id),
+        held.map(({ hash }) => hash),
       ],
     });
     if (rowCount === 0) return null;
     return {
       id: checkpoint.id,
+      parentId,
+      parentHash,
       hash,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
@@ -330,4 +333,14 @@ function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefine
 function statusOf({ channel_values }: Checkpoint): string | null {
   const { status } = channel_values as { status?: unknown };
   return typeof status === "string" ? (toJsonb(status) as string) : null;
+}
+
+/** At the end of a run that keeps no other checkpoints LangGraph puts the one it began with again, on top of itself. */
+function parentOf(
+  { parentId }: PutPlace,
+  { id }: Checkpoint,
+  parent: KnownCheckpoint | undefined,
+): Pick<KnownCheckpoint, "parentId" | "parentHash"> {
+  if (parentId !== id) return { parentId, parentHash: parent?.hash ?? null };
+  return { parentId: parent?.parentId ?? null, parentHash: parent?.parentHash ?? null };
 }

@@ -6,6 +6,8 @@ import type { LogTail } from "./elements/log.ts";
 /** What this process remembers of a checkpoint that it wrote or read, so that the next one costs what is new in it. */
 export interface KnownCheckpoint {
   readonly id: string;
+  readonly parentId: string | null;
+  readonly parentHash: Buffer | null;
   /** Null for one of the stock class. */
   readonly hash: Buffer | null;
   readonly versions: Readonly<ChannelVersions>;

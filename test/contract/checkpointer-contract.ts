@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import {
   END,
   MemorySaver,
@@ -8,7 +9,7 @@ import {
   StateGraph,
   type BaseCheckpointSaver,
 } from "@langchain/langgraph";
-import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
@@ -212,6 +213,34 @@ export function checkpointerContract(database: TestDatabase): void {
         lines: ["cats 2", "cats 1"],
         last: "cats 1",
       });
+    });
+
+    test("keeps the parent of a checkpoint that is put again on top of itself", async () => {
+      const { thread_id } = newThread().configurable;
+      const saver = checkpointer();
+      const at = (checkpoint_id?: string) => ({
+        configurable: { thread_id, checkpoint_ns: "", ...(checkpoint_id && { checkpoint_id }) },
+      });
+      const put = async (config: RunnableConfig, id: string, text: string) => {
+        const checkpoint = {
+          ...emptyCheckpoint(),
+          id,
+          channel_values: { text },
+          channel_versions: { text: saver.getNextVersion(undefined) },
+        };
+        const versions = checkpoint.channel_versions;
+        return saver.put(config, checkpoint, { source: "loop", step: 0, parents: {} }, versions);
+      };
+      const [first, second] = [uuid6(0), uuid6(1)];
+
+      await put(at(), first, "first");
+      await put(at(first), second, "second");
+      await put(at(second), second, "again");
+
+      const stored = await checkpointer().getTuple(at());
+      expect(stored?.checkpoint.channel_values).toEqual({ text: "again" });
+      expect(stored?.parentConfig).toEqual(at(first));
+      expect(await checkpointer().verifyThread(thread_id)).toEqual({ checked: 2, damaged: [] });
     });
 
     test("sets up its tables when several do so at once, in a schema of any name", async () => {
