@@ -108,8 +108,14 @@ export {
   DatabaseBusyError,
   DatabaseClosedError,
   DatabaseConnectionError,
+  DatabaseFullError,
+  DatabasePermissionError,
+  DatabaseReadOnlyError,
+  DatabaseTimeoutError,
+  DatabaseUnavailableError,
 } from "./storage/errors.ts";
 export { FolderLockedError } from "./storage/folder-lock.ts";
+export { NewerDatabaseError } from "./storage/migrate.ts";
 export { ThreadLockedError } from "./storage/thread-lock.ts";
 export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
 export { ToolClashError, UnknownToolError } from "./tools/registry.ts";
