@@ -43,6 +43,8 @@ ranges as materialized (
   select distinct flat[place] as log_id,
     flat[place + 1] as start, flat[place + 2] as stop
   from referring cross join lateral generate_series(1, cardinality(flat), 3) as place
+  -- What a damaged row has beside is nothing that could be needed.
+  where flat[place + 1] >= 0 and flat[place + 1] < flat[place + 2] and flat[place + 2] <= 2147483647
 ),
 needed as (
   select log_id, range_agg(int4range(start::integer, stop::integer)) as idxs

@@ -109,7 +109,7 @@ write_sets as (
 -- Checkpoints of the stock class in old formats start with tasks that stand in their parent's writes.
 starting as (
   select c.checkpoint_ns, c.parent_checkpoint_id from ${schema}.checkpoints c
-  where c.thread_id = $1 and c.body is null and (c.checkpoint ->> 'v')::numeric < 4
+  where c.thread_id = $1 and c.body is null and c.checkpoint -> 'v' < '4'::jsonb
     and not exists (
       select from removable r
       where r.checkpoint_ns = c.checkpoint_ns and r.checkpoint_id = c.checkpoint_id)

@@ -52,24 +52,41 @@ function headsOf(history: readonly HistoryEntry[]): Map<string, HistoryEntry> {
 }
 
 /**
- * A turn ends where the status says so, where the next input came in, and where nothing follows: ends of branches are
- * somebody's result. The checkpoint that takes in the next turn's input still shows the status of the turn before.
+ * A turn ends with the last checkpoint whose status says so, where the next input came in, and where nothing follows:
+ * ends of branches are somebody's result.
  */
 function endsOfTurns(history: readonly HistoryEntry[]): HistoryEntry[] {
-  const continued = new Set<string>();
-  const givenInput = new Set<string>();
-  for (const { namespace, parentId, source } of history) {
-    if (parentId === null) continue;
-    continued.add(keyOf(namespace, parentId));
-    if (source === "input") givenInput.add(keyOf(namespace, parentId));
-  }
+  const { children, inherited } = statusesOf(history);
   return history.filter((entry) => {
     if (entry.rootId !== null) return false;
-    if (entry.status !== null && turnEnds.includes(entry.status) && entry.source !== "input")
-      return true;
-    const key = keyOf(entry.namespace, entry.id);
-    return givenInput.has(key) || !continued.has(key);
+    const after = children.get(keyOf(entry.namespace, entry.id)) ?? [];
+    if (after.length === 0 || after.some(({ source }) => source === "input")) return true;
+    return saysEnd(entry) && !inherited.has(entry) && !after.some(saysEnd);
   });
+}
+
+function saysEnd({ status }: HistoryEntry): boolean {
+  return status !== null && turnEnds.includes(status);
+}
+
+/** Which checkpoints still show the status of the turn before: from the one that takes the input in, until it changes. */
+function statusesOf(history: readonly HistoryEntry[]): {
+  readonly children: ReadonlyMap<string, readonly HistoryEntry[]>;
+  readonly inherited: ReadonlySet<HistoryEntry>;
+} {
+  const children = new Map<string, HistoryEntry[]>();
+  for (const entry of history) {
+    if (entry.parentId === null) continue;
+    const parent = keyOf(entry.namespace, entry.parentId);
+    children.set(parent, [...(children.get(parent) ?? []), entry]);
+  }
+  const inherited = new Set(history.filter(({ source }) => source === "input"));
+  // Whatever is added on the way is visited too.
+  for (const { namespace, id, status } of inherited) {
+    for (const child of children.get(keyOf(namespace, id)) ?? [])
+      if (child.status === status) inherited.add(child);
+  }
+  return { children, inherited };
 }
 
 /** The checkpoints of subgraphs without which those of the whole graph that are kept could not be resumed or replayed. */

@@ -139,6 +139,22 @@ describe("turn_ends", () => {
     expect(kept(history, turns)).toEqual(["3", "5", "7", "8"]);
   });
 
+  it("takes the last of several that say so, and none that still show the status of the turn before", () => {
+    const completed = { status: "COMPLETED" };
+    const history = [
+      entry("1", null, input),
+      entry("2", "1", completed),
+      entry("3", "2", completed),
+      entry("4", "3", { ...input, ...completed }),
+      entry("5", "4", completed),
+      entry("6", "5", { status: "PLANNING" }),
+      entry("7", "6", { status: "CANCELLED" }),
+      entry("8", "7", { status: "EXECUTING" }),
+      entry("9", "8", { status: "EXECUTING" }),
+    ];
+    expect(kept(history, turns)).toEqual(["3", "7", "9"]);
+  });
+
   it("keeps where the next input came in, and the ends of branches, without a status", () => {
     const history = [
       entry("1", null, input),

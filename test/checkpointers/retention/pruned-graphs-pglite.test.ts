@@ -1,0 +1,4 @@
+import { prunedGraphs } from "../../contract/pruned-graphs.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+prunedGraphs(useDatabase("pglite"));

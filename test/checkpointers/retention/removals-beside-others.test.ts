@@ -1,0 +1,82 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { PostgresCheckpointer } from "../../../checkpointers/postgres.ts";
+import { deleteThread } from "../../../checkpointers/retention/delete-thread.ts";
+import { prune } from "../../../checkpointers/retention/prune.ts";
+import type { DatabaseClient } from "../../../src/storage/pool.ts";
+import { CheckpointRows } from "../../helpers/checkpoint-rows.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+const database = useDatabase("postgres");
+
+describe.skipIf(!database.available)("removing while others write", () => {
+  let rows: CheckpointRows;
+  beforeAll(async () => {
+    await new PostgresCheckpointer(database.shared.pool).setup();
+    rows = new CheckpointRows(database.shared.pool);
+  });
+  beforeEach(async () => {
+    await rows.clear();
+    await rows.log(1, 4);
+    await rows.checkpoint("a", "1", { segments: [1, 0, 4] });
+    await rows.checkpoint("a", "2", { parent: "1", segments: [1, 0, 2] });
+  });
+  const tables = {
+    schema: `"public"`,
+    get pool() {
+      return database.shared.pool;
+    },
+  };
+
+  /** Resolves when a session of this database waits for a lock. */
+  async function somebodyWaits(): Promise<void> {
+    for (;;) {
+      const { rowCount } = await database.shared.pool.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      if (rowCount) return;
+    }
+  }
+
+  /** Begins what a fork and a put do: holds a checkpoint, and refers to what it refers to. */
+  async function refer(client: DatabaseClient, thread: string): Promise<void> {
+    await client.query("begin");
+    await client.query(
+      "select from checkpoints where thread_id = 'a' and checkpoint_id = '1' for key share",
+    );
+    await client.query(
+      `insert into checkpoints (thread_id, checkpoint_id, checkpoint, metadata, body, segments)
+      values ($1, '3', 'null', '{}', '', '{1, 0, 4}')`,
+      [thread],
+    );
+    await client.query(`insert into checkpoint_log_uses values (1, $1) on conflict do nothing`, [
+      thread,
+    ]);
+  }
+
+  it.each([
+    ["a fork, deleting the thread", "b", () => deleteThread(tables, "a")],
+    ["a fork, pruning the thread", "b", () => prune(tables, { threadId: "a", keep: "latest" })],
+    ["a put, pruning its parent", "a", () => prune(tables, { threadId: "a", keep: "latest" })],
+  ])("waits for %s, and leaves it what it refers to", async (_, thread, remove) => {
+    const client = await database.shared.pool.connect();
+    await refer(client, thread);
+    const removed = remove();
+    await somebodyWaits();
+    await client.query("commit");
+    client.release();
+    await removed;
+    expect(await rows.checkpoints(thread)).toContain("3");
+    expect(await rows.elements()).toEqual({ 1: [0, 1, 2, 3] });
+  });
+
+  it("frees what two threads shared that are deleted at the same time", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await rows.clear();
+      await rows.log(1, 4);
+      const threads = ["a", "b", "c", "d"];
+      for (const thread of threads) await rows.checkpoint(thread, "1", { segments: [1, 0, 4] });
+      await Promise.all(threads.map((thread) => deleteThread(tables, thread)));
+      expect(await rows.elements()).toEqual({});
+    }
+  });
+});
