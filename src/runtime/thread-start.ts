@@ -65,7 +65,7 @@ export async function startOfNewTurn(
     return parentConfig;
   }
   // What it began from was pruned, or belongs to the thread that this one was forked from.
-  return graph.updateState(thread, { status: new Overwrite("CREATED") } as never, "finalize");
+  return graph.updateState(thread, { status: new Overwrite("CREATED") }, "finalize");
 }
 
 /** What is next while a turn has only its input. */
