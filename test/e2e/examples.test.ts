@@ -14,6 +14,7 @@ const described = [
   "invoice-extraction",
   "research",
   "support-triage",
+  "time-travel",
 ];
 
 describe("the examples", () => {
@@ -52,7 +53,7 @@ describe("the page of an example", () => {
     expect(pages.toSorted()).toEqual(described.map((name) => `${name}/README.md`));
   });
 
-  it.each(pages)("%s shows what its commands print", { timeout: 120_000 }, async (page) => {
+  it.each(pages)("%s shows what its commands print", { timeout: 300_000 }, async (page) => {
     const sessions = sessionsOf(`examples/${page}`);
     expect(sessions).not.toEqual([]);
     const folder = tempFolder();

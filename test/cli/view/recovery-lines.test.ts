@@ -36,6 +36,11 @@ describe("a recovery", () => {
     ]);
   });
 
+  it("does not say that it went on where nothing was to be run", () => {
+    const [line] = recoveryLines({ ...recovery, reason: "over" }, { width: 80, style });
+    expect(line).toBe("The last sound checkpoint is good.");
+  });
+
   it("tells of every call that had begun whether it was made again", () => {
     const tool_results = [toolResult({ id: "b", recovered: "repeated" })];
     const result = { steps: [stepRecord({ tool_results })] } as unknown as ExecuteResult;
