@@ -1,5 +1,6 @@
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import { isOfStock } from "./checkpoint-reader.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "./errors.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
 import type { CheckpointRow } from "./queries.ts";
@@ -51,7 +52,7 @@ export async function forkThread(
     if (!rows.some((row) => row.checkpoint_ns === "")) {
       throw new NoCheckpointError(threadId, checkpointId);
     }
-    const ours = rows.filter((row) => row.body !== null);
+    const ours = rows.filter((row) => !isOfStock(row));
     for (const row of ours) {
       await client.query(
         `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
@@ -67,7 +68,7 @@ export async function forkThread(
       [newThreadId],
     );
     return rows
-      .filter((row) => row.body === null)
+      .filter(isOfStock)
       .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));
   });
 }
@@ -97,9 +98,10 @@ async function holdRows(
 
 /** The columns of a row in its new thread. A row that was damaged must not get a hash that holds. */
 function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
-  const { checkpoint_ns: namespace, checkpoint_id: id, type, summary } = row;
+  const { checkpoint_ns: namespace, checkpoint_id: id, type, body, summary } = row;
+  if (body === null) throw damaged(row, "its content is missing");
   const segments = (row.segments ?? []).map(Number);
-  const content = { namespace, id, type, body: row.body!, segments, summary };
+  const content = { namespace, id, type, body, segments, summary };
   const before = checkpointHash({
     ...content,
     threadId: row.thread_id,
@@ -123,7 +125,7 @@ function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
   });
   const places = `{${segments.join(",")}}`;
   const json = [JSON.stringify(metadata), JSON.stringify(summary)];
-  return [newThreadId, namespace, id, type, row.body, places, hash, ...json];
+  return [newThreadId, namespace, id, type, body, places, hash, ...json];
 }
 
 async function copyWrites(

@@ -19,6 +19,7 @@ import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
+import { definitionHash } from "./definition-hash.ts";
 import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { createReviver } from "./elements/revive.ts";
@@ -42,6 +43,8 @@ import {
   type PageOptions,
   type ThreadSummary,
 } from "./summaries.ts";
+import { exportThread } from "./transfer/export-thread.ts";
+import { importThread, type ImportOptions } from "./transfer/import-thread.ts";
 import { verifyThread, type Verification } from "./verify-thread.ts";
 
 export interface PostgresCheckpointerOptions {
@@ -127,14 +130,11 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** @throws {CorruptCheckpointError} */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const { thread_id: threadId, checkpoint_ns: namespace = "" } = config.configurable ?? {};
-    if (threadId === undefined) return undefined;
+    const { thread_id } = config.configurable ?? {};
+    if (thread_id === undefined || thread_id === null) return undefined;
     await this.setup();
-    return this.#reader.read({
-      threadId: String(threadId),
-      namespace: String(namespace),
-      id: getCheckpointId(config) || null,
-    });
+    const { threadId, namespace, checkpointId: id } = placeOf(config);
+    return this.#reader.read({ threadId, namespace, id });
   }
 
   /** @throws {CorruptCheckpointError} at the checkpoint that is damaged */
@@ -208,6 +208,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.setup();
+    await this.settled(threadId);
     await deleteThread(this.#tables, threadId);
     this.#parts.known.forgetThread(threadId);
   }
@@ -215,6 +216,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes checkpoints of a thread, and what only they needed. */
   async prune(options: PruneOptions): Promise<Pruned> {
     await this.setup();
+    await this.settled(options.threadId);
     return prune(this.#tables, options);
   }
 
@@ -262,23 +264,53 @@ export class PostgresCheckpointer extends PostgresSaver {
     }
   }
 
+  /**
+   * A whole thread as lines of JSON, each element once.
+   *
+   * @throws {NoCheckpointError} {@link CorruptCheckpointError}
+   */
+  async *exportThread(threadId: string): AsyncGenerator<string> {
+    await this.setup();
+    await this.settled(threadId);
+    yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
+  }
+
+  /**
+   * Makes a thread of the lines that {@link exportThread} gave, here or in another database: all of it, or nothing.
+   *
+   * @throws {InvalidExportError} {@link ThreadExistsError}
+   */
+  async importThread(
+    lines: AsyncIterable<string> | Iterable<string>,
+    options: ImportOptions = {},
+  ): Promise<{ threadId: string; checkpoints: number }> {
+    await this.setup();
+    const { schema } = this.#parts;
+    const logIds = (client: Queryable) => new LogIds(client, schema);
+    return importThread({ ...this.#tables, serde: this.serde, logIds }, lines, options);
+  }
+
   /** Reads every checkpoint of a thread and says which are not as they were written. */
   async verifyThread(threadId: string): Promise<Verification> {
     await this.setup();
     return verifyThread(this.#reader, threadId);
   }
 
-  /** Keeps what a definition hash stands for, with the first checkpoint that is made under it. */
+  /**
+   * Keeps what a definition hash stands for, with the first checkpoint that is made under it.
+   * @param hash SHA-256 (hex) of the definition's canonical JSON
+   */
   rememberDefinition(hash: string, definition: unknown): void {
     this.#writer.rememberDefinition(hash, definition);
   }
 
-  /** What was remembered for a hash; undefined where nothing was. */
+  /** What was remembered for a hash; undefined where nothing was, and where what is stored does not have the hash. */
   async definitionOf(hash: string): Promise<unknown> {
     await this.setup();
     const { pool, queries } = this.#parts;
     const { rows } = await pool.query<{ definition: unknown }>(queries.definition, [hash]);
-    return rows[0]?.definition;
+    const definition = rows[0]?.definition;
+    return definitionHash(definition) === hash ? definition : undefined;
   }
 
   /** Resolves when all that was put for the thread until now is in the database; throws what went wrong with it. */

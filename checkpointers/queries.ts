@@ -42,7 +42,7 @@ export interface CheckpointQueries {
   readonly latest: string;
   readonly byId: string;
   readonly put: string;
-  /** The ancestors of a checkpoint up to those that have a value of each channel asked for, newest first. */
+  /** A checkpoint and its ancestors up to those that have a value of each channel asked for, newest first. */
   readonly deltaHistory: string;
   readonly putDefinition: string;
   readonly definition: string;
@@ -85,6 +85,8 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
   select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`;
   // Of the stock class it is not known here, and the walk goes no further.
   const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
+  // The count below ends the walk where damaged rows name each other as parents.
+  const isOnTheWay = `(chain.depth = 0 or cardinality(chain.wanted) > 0)`;
   return {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
@@ -103,10 +105,10 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     union all
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
     // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
-    // them is gone nothing is written.
+    // them is gone, or was put anew by somebody else, nothing is written.
     put: `with held as (
       select from ${schema}.checkpoints
-      where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = any($20::text[]) for key share
+      where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = any($20::text[]) and hash = any($21::bytea[]) for key share
     ), go as materialized (
       select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
     ), uses as (
@@ -124,17 +126,18 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
     deltaHistory: `with recursive chain as (
-      select * from (select c.parent_checkpoint_id as id, 1 as depth, $4::text[] as wanted from ${schema}.checkpoints c
+      select * from (select c.checkpoint_id as id, 0 as depth, array[]::text[] as wanted from ${schema}.checkpoints c
         where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id = $3)
         order by c.checkpoint_id desc limit 1) target
       union all
-      select c.parent_checkpoint_id, chain.depth + 1, array(select channel from unnest(chain.wanted) channel where not ${hasValue})
+      select c.parent_checkpoint_id, chain.depth + 1,
+        case chain.depth when 0 then $4::text[] else array(select channel from unnest(chain.wanted) channel where not ${hasValue}) end
       from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
-      where cardinality(chain.wanted) > 0
+      where ${isOnTheWay} and chain.depth <= (select count(*) from ${schema}.checkpoints n where n.thread_id = $1 and n.checkpoint_ns = $2)
     ), visited as (
       select chain.*, array(select channel from unnest(chain.wanted) channel where ${hasValue}) as found
       from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
-      where cardinality(chain.wanted) > 0
+      where ${isOnTheWay}
     ), c as materialized (
       select ${CHECKPOINT_COLUMNS}, ${parentHash}, false as newest, v.depth, v.wanted, v.found
       from visited v join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = v.id

@@ -66,13 +66,8 @@ interface SummaryRow {
   checkpoint_ns: string;
   checkpoint_id: string;
   parent_checkpoint_id: string | null;
-  metadata: {
-    step?: number;
-    source?: string;
-    definition_hash?: string;
-    forked_from?: { thread_id: string; checkpoint_id: string };
-  };
-  summary: { nodes?: string[]; status?: string | null; bytes?: number; at?: string } | null;
+  metadata: unknown;
+  summary: unknown;
   hash: string | null;
   /** When a checkpoint of the stock class was made. */
   stock_at: string | null;
@@ -107,25 +102,38 @@ export async function listSummaries(
 }
 
 function toSummary(row: SummaryRow): CheckpointSummary {
-  const { metadata, summary } = row;
-  const forked = metadata.forked_from;
+  const { step, source, definition_hash, forked_from } = fieldsOf(row.metadata);
+  const { nodes, status, bytes, at } = fieldsOf(row.summary);
+  const { thread_id, checkpoint_id } = fieldsOf(forked_from);
   return {
     threadId: row.thread_id,
     namespace: row.checkpoint_ns,
     id: row.checkpoint_id,
     parentId: row.parent_checkpoint_id,
-    step: metadata.step ?? null,
-    source: metadata.source ?? null,
-    nodes: summary?.nodes ?? [],
-    status: summary?.status ?? null,
-    createdAt: idTime(row.checkpoint_id) ?? summary?.at ?? row.stock_at ?? "",
-    bytes: summary?.bytes ?? 0,
+    step: typeof step === "number" ? step : null,
+    source: textOr(source, null),
+    nodes: Array.isArray(nodes) ? nodes.filter((node) => typeof node === "string") : [],
+    status: textOr(status, null),
+    createdAt: idTime(row.checkpoint_id) ?? textOr(at, row.stock_at) ?? "",
+    bytes: typeof bytes === "number" ? bytes : 0,
     interrupts: row.interrupts,
     failures: row.failures,
-    definitionHash: metadata.definition_hash ?? null,
+    definitionHash: textOr(definition_hash, null),
     integrityHash: row.hash,
-    forkedFrom: forked ? { threadId: forked.thread_id, checkpointId: forked.checkpoint_id } : null,
+    forkedFrom:
+      typeof thread_id === "string" && typeof checkpoint_id === "string"
+        ? { threadId: thread_id, checkpointId: checkpoint_id }
+        : null,
   };
+}
+
+/** Of JSON that nobody has checked. */
+function fieldsOf(json: unknown): Partial<Record<string, unknown>> {
+  return typeof json === "object" && json !== null ? { ...json } : {};
+}
+
+function textOr<Default>(value: unknown, otherwise: Default): string | Default {
+  return typeof value === "string" ? value : otherwise;
 }
 
 interface ThreadRow {
@@ -133,8 +141,8 @@ interface ThreadRow {
   checkpoints: number;
   last_id: string;
   bytes: string;
-  metadata: { definition_hash?: string };
-  summary: { status?: string | null; at?: string } | null;
+  metadata: unknown;
+  summary: unknown;
   stock_at: string | null;
 }
 
@@ -150,7 +158,7 @@ export async function listThreads(
   const { rows } = await database.query<ThreadRow>(
     `with threads as (
       select thread_id, count(*) filter (where checkpoint_ns = '')::int as checkpoints, max(checkpoint_id) filter (where checkpoint_ns = '') as last_id,
-        coalesce(sum((summary ->> 'bytes')::bigint), 0) as bytes
+        coalesce(sum(case jsonb_typeof(summary -> 'bytes') when 'number' then (summary ->> 'bytes')::numeric end), 0) as bytes
       from ${schema}.checkpoints group by thread_id
     ), page as (
       select * from threads where last_id is not null and ($1::text is null or (last_id, thread_id) < ($1, $2))
@@ -165,10 +173,10 @@ export async function listThreads(
     threadId: row.thread_id,
     checkpoints: row.checkpoints,
     lastId: row.last_id,
-    updatedAt: idTime(row.last_id) ?? row.summary?.at ?? row.stock_at ?? "",
-    status: row.summary?.status ?? null,
+    updatedAt: idTime(row.last_id) ?? textOr(fieldsOf(row.summary)["at"], row.stock_at) ?? "",
+    status: textOr(fieldsOf(row.summary)["status"], null),
     bytes: Number(row.bytes),
-    definitionHash: row.metadata.definition_hash ?? null,
+    definitionHash: textOr(fieldsOf(row.metadata)["definition_hash"], null),
   }));
   const last = items.at(-1);
   return { items, next: rows.length > limit ? `${last!.lastId} ${last!.threadId}` : null };

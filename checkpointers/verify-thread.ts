@@ -1,5 +1,6 @@
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { CorruptCheckpointError } from "./errors.ts";
+import type { CheckpointRow } from "./queries.ts";
 
 export interface DamagedCheckpoint {
   readonly namespace: string;
@@ -21,6 +22,7 @@ export async function verifyThread(
   threadId: string,
 ): Promise<Verification> {
   const damaged: DamagedCheckpoint[] = [];
+  const unlike: (DamagedCheckpoint & { readonly parentId: string | null })[] = [];
   let checked = 0;
   let after: readonly string[] = [];
   for (;;) {
@@ -30,25 +32,35 @@ export async function verifyThread(
     for (const row of rows) {
       const { checkpoint_ns: namespace, checkpoint_id: checkpointId } = row;
       checked += 1;
-      const reason = await load(row).then(
-        () => brokenLink(row),
-        (thrown: unknown) => reasonOf(thrown),
-      );
+      const reason = await load(row).then(() => null, reasonOf);
       if (reason !== null) damaged.push({ namespace, checkpointId, reason });
+      else if (isUnlikeParent(row)) {
+        const unlikeParent = "its parent is another one than it was made from";
+        const parentId = row.parent_checkpoint_id;
+        unlike.push({ namespace, checkpointId, reason: unlikeParent, parentId });
+      }
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return { checked, damaged };
+    if (last === undefined || rows.length < PAGE) break;
     after = [last.checkpoint_id, last.checkpoint_ns];
   }
+  // Where the parent is damaged, that is why they are unlike.
+  const known = new Set(damaged.map((of) => placeIn(of.namespace, of.checkpointId)));
+  for (const { parentId, ...link } of unlike) {
+    if (!known.has(placeIn(link.namespace, parentId))) damaged.push(link);
+  }
+  return { checked, damaged };
 }
 
-function brokenLink(row: {
-  readonly parent_hash: Buffer | null;
-  readonly parent_row_hash: Buffer | null;
-}): string | null {
-  const { parent_hash: expected, parent_row_hash: found } = row;
-  if (expected === null || found === null || expected.equals(found)) return null;
-  return "its parent is another one than it was made from";
+function placeIn(namespace: string, id: string | null): string {
+  return JSON.stringify([namespace, id]);
+}
+
+function isUnlikeParent({
+  parent_hash: expected,
+  parent_row_hash: found,
+}: Pick<CheckpointRow, "parent_hash" | "parent_row_hash">): boolean {
+  return expected !== null && found !== null && !expected.equals(found);
 }
 
 function reasonOf(thrown: unknown): string {
