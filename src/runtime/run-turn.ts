@@ -137,7 +137,7 @@ function checkDurability(
 }
 
 /** Outside any LangGraph run that the caller may be in: a tool that runs an agent must not lend it its own thread. */
-export function alone<T>(run: () => Promise<T>): Promise<T> {
+function alone<T>(run: () => Promise<T>): Promise<T> {
   return AsyncLocalStorageProviderSingleton.runWithConfig(undefined, run, true);
 }
 

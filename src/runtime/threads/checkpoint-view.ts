@@ -51,7 +51,7 @@ export async function viewsOf(
 }
 
 /** @param toolNodes the nodes that run tools, beside `tools` of the standard loop */
-export function triggerOf(
+function triggerOf(
   { source, status, nodes }: Pick<CheckpointSummary, "source" | "status" | "nodes">,
   toolNodes: ReadonlySet<string>,
 ): CheckpointTrigger {

@@ -15,11 +15,10 @@ import type {
 import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
 import type { StoredTask } from "./pending-tasks.ts";
 import type { SkippedCheckpoint } from "./sound-checkpoint.ts";
-import { maxChanges, type ChannelDiff } from "./state-diff.ts";
+import type { ChannelDiff } from "./state-diff.ts";
 import type { StoredState } from "./stored-state.ts";
 import type { SettledCall } from "./watch-journal.ts";
 
-export { maxChanges };
 export type {
   ChannelDiff,
   CheckpointTrigger,
