@@ -1,7 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
@@ -25,9 +24,7 @@ async function idsIn(thread: string): Promise<readonly string[]> {
   return checkpoints.map(({ id }) => id);
 }
 
-const transfers = "exportThread" in PostgresCheckpointer.prototype;
-
-describe.skipIf(!transfers)("stratagraph export and import", () => {
+describe("stratagraph export and import", () => {
   it("carry a thread into another, by a file or a pipe", async () => {
     await rename(await newDatabaseFolder(), join(cwd, ".stratagraph"));
     await writeFile(join(cwd, "calc.yaml"), "name: calc\ntools: [calculator]\n");
