@@ -15,12 +15,17 @@ export interface HashTree {
   readonly root: Buffer;
 }
 
-export function hashTree(leaves: readonly Buffer[], like?: HashTree): HashTree {
-  const blocks: Buffer[] = [];
-  for (let start = 0; start < leaves.length; start += LEAVES) {
+/** @param like another tree, whose leaves are the same `until` so many of them, and maybe further on */
+export function hashTree(
+  leaves: readonly Buffer[],
+  like?: { readonly tree: HashTree; readonly until: number },
+): HashTree {
+  const whole = like === undefined ? 0 : Math.floor(like.until / LEAVES);
+  const blocks = like === undefined ? [] : like.tree.blocks.slice(0, whole);
+  for (let start = whole * LEAVES; start < leaves.length; start += LEAVES) {
     const end = Math.min(start + LEAVES, leaves.length);
-    const known = like !== undefined && sameLeaves(leaves, like.leaves, start, end);
-    blocks.push(known ? like.blocks[start / LEAVES]! : sha256(...leaves.slice(start, end)));
+    const known = like !== undefined && sameLeaves(leaves, like.tree.leaves, start, end);
+    blocks.push(known ? like.tree.blocks[start / LEAVES]! : sha256(...leaves.slice(start, end)));
   }
   return { leaves, blocks, root: sha256(`${leaves.length}\n`, ...blocks) };
 }

@@ -1,6 +1,6 @@
 export { CorruptCheckpointError, NoCheckpointError } from "../checkpointers/errors.ts";
 export { pinCheckpointer } from "../checkpointers/pin.ts";
-export { ThreadExistsError } from "../checkpointers/transfer/errors.ts";
+export { InvalidExportError, ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {
   compileAgent,
   createRuntime,

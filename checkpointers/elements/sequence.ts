@@ -58,26 +58,38 @@ export async function storeSequence(
   const base = of.base?.stride === of.stride ? of.base : null;
   // What is remembered is what is stored, whatever becomes of the list while it is being stored.
   const items = given.slice();
-  const fixed = fixItems(items, base, port);
-  const sources = await findSources(items, fixed, { base, stride: of.stride }, port);
-  const unchanged = base !== null && sources.length === base.hashes.leaves.length;
-  if (unchanged && sources.every((source, unit) => source === unit)) {
+  const prefix = base === null ? 0 : unitsInCommon(items, base);
+  const fixed = fixItems(items, { base, from: prefix * of.stride }, port);
+  const found = { base, stride: of.stride, prefix };
+  const rest = await findSources(items, fixed, found, port);
+  const units = prefix + rest.length;
+  if (units === base?.hashes.leaves.length && rest.every((at, unit) => at === prefix + unit)) {
     return { ...base, items, fixed };
   }
-  return write(items, fixed, { sources, base, stride: of.stride }, port);
+  return write(items, fixed, { ...found, rest }, port);
+}
+
+/** How many units at the start consist of the very items of the base, none of which can have changed. */
+function unitsInCommon(items: readonly unknown[], base: Sequence): number {
+  const length = Math.min(items.length, base.items.length);
+  let at = 0;
+  while (at < length && base.fixed[at] === 1 && base.items[at] === items[at]) at += 1;
+  if (at > 0 && at === items.length && hasOpenCalls(items[at - 1])) at -= 1;
+  if (at === items.length && at === base.items.length) return base.hashes.leaves.length;
+  return Math.floor(at / base.stride);
 }
 
 function fixItems(
   items: readonly unknown[],
-  base: Sequence | null,
+  { base, from }: { readonly base: Sequence | null; readonly from: number },
   port: SequencePort,
 ): Uint8Array {
   const fixed = new Uint8Array(items.length);
-  for (let at = 0; at < items.length; at += 1) {
+  if (base !== null) fixed.set(base.fixed.subarray(0, Math.min(from, items.length)));
+  for (let at = from; at < items.length; at += 1) {
     const item = items[at];
-    const known = base !== null && base.fixed[at] === 1 && base.items[at] === item;
     if (at === items.length - 1 && hasOpenCalls(item)) continue;
-    fixed[at] = known || isPrimitive(item) || port.fix(item) ? 1 : 0;
+    fixed[at] = isPrimitive(item) || port.fix(item) ? 1 : 0;
   }
   return fixed;
 }
@@ -86,43 +98,54 @@ function isPrimitive(value: unknown): value is string | number | boolean | null 
   return value === null || (typeof value !== "object" && typeof value !== "function");
 }
 
+interface Found {
+  readonly base: Sequence | null;
+  readonly stride: number;
+  /** Units at the start that are the base's. */
+  readonly prefix: number;
+}
+
+/** Where the units behind the prefix come from. */
 async function findSources(
   items: readonly unknown[],
   fixed: Uint8Array,
-  of: { readonly base: Sequence | null; readonly stride: number },
+  of: Found,
   port: SequencePort,
 ): Promise<Source[]> {
-  const { base, stride } = of;
+  const { base, stride, prefix } = of;
   const units = Math.ceil(items.length / stride);
   const sources: Source[] = [];
   const finder = base === null ? null : new UnitFinder(base);
   // Where in the base the next unit is expected.
-  let cursor = 0;
-  for (let unit = 0; unit < units; unit += 1) {
+  let cursor = prefix;
+  for (let unit = prefix; unit < units; unit += 1) {
     const here = { items, fixed, unit };
     let found = finder?.isAt(here, cursor) ? cursor : -1;
-    const replaced =
-      finder !== null &&
-      cursor < finder.units &&
-      (unit === units - 1
-        ? cursor === finder.units - 1
-        : finder.isAt({ ...here, unit: unit + 1 }, cursor + 1));
-    const beyond = finder === null || cursor >= finder.units;
-    if (found < 0 && !replaced && !beyond) found = finder.find(here);
     if (found < 0) {
-      const encoded = await port.encode(items.slice(unit * stride, (unit + 1) * stride));
-      if (finder?.hasHash(cursor, encoded.hash)) found = cursor;
-      else if (!replaced && !beyond) found = finder.findHash(encoded.hash);
+      const moved =
+        finder !== null && !finder.endsAt(cursor) && !isReplaced(here, units, cursor, finder);
+      if (moved) found = finder.find(here);
       if (found < 0) {
-        sources.push(encoded);
-        cursor += 1;
-        continue;
+        const encoded = await port.encode(items.slice(unit * stride, (unit + 1) * stride));
+        if (finder?.hasHash(cursor, encoded.hash)) found = cursor;
+        else if (moved) found = finder.findHash(encoded.hash);
+        if (found < 0) {
+          sources.push(encoded);
+          cursor += 1;
+          continue;
+        }
       }
     }
     sources.push(found);
     cursor = found + 1;
   }
   return sources;
+}
+
+/** Whether the next unit is where it was, so that this one stands in the place of another. */
+function isReplaced(here: UnitOf, units: number, cursor: number, finder: UnitFinder): boolean {
+  if (here.unit === units - 1) return finder.endsAt(cursor + 1);
+  return finder.isAt({ ...here, unit: here.unit + 1 }, cursor + 1);
 }
 
 interface UnitOf {
@@ -133,12 +156,16 @@ interface UnitOf {
 
 /** Looks units up in a sequence: by identity, and by hash. */
 class UnitFinder {
-  readonly units: number;
+  private readonly units: number;
   #byItem: Map<unknown, number> | undefined;
   #byHash: Map<string, number> | undefined;
 
   constructor(private readonly base: Sequence) {
     this.units = base.hashes.leaves.length;
+  }
+
+  endsAt(cursor: number): boolean {
+    return cursor >= this.units;
   }
 
   /** Whether a unit consists of the very items of the base's unit `at`, none of which can have changed. */
@@ -182,25 +209,22 @@ class UnitFinder {
 async function write(
   items: readonly unknown[],
   fixed: Uint8Array,
-  of: {
-    readonly sources: readonly Source[];
-    readonly base: Sequence | null;
-    readonly stride: number;
-  },
+  of: Found & { readonly rest: readonly Source[] },
   port: SequencePort,
 ): Promise<Sequence> {
   const { base, stride } = of;
-  let sources = of.sources;
-  let runs = toRuns(sources, base);
+  let { prefix, rest } = of;
+  let runs = toRuns(prefix, rest, base);
   if (runs.length > MAX_SEGMENTS) {
-    sources = await mergeRuns(sources, runs, { items, stride }, port);
-    runs = toRuns(sources, base);
+    rest = await mergeRuns([...Array(prefix).keys(), ...rest], runs, { items, stride }, port);
+    prefix = 0;
+    runs = toRuns(prefix, rest, base);
   }
   let tail = base?.tail ?? null;
   const segments: Segment[] = [];
   for (const run of runs) {
     if (run.kind === "kept") {
-      segments.push(...run.segments);
+      segments.push(run.segment);
       continue;
     }
     tail = await port.openTail(tail);
@@ -208,40 +232,47 @@ async function write(
     for (const unit of run.units) port.append(tail, unit);
     segments.push({ log: tail.log, from, to: tail.next });
   }
-  const leaves = sources.map((source) =>
+  const added = rest.map((source) =>
     typeof source === "number" ? base!.hashes.leaves[source]! : source.hash,
   );
+  const leaves = base === null ? added : [...base.hashes.leaves.slice(0, prefix), ...added];
   return {
     items,
     fixed,
     stride,
     segments: joinSegments(segments),
-    hashes: hashTree(leaves, base?.hashes),
+    hashes: hashTree(leaves, base === null ? undefined : { tree: base.hashes, until: prefix }),
     tail,
   };
 }
 
 /** Units that will stand next to each other in a log. */
 type Run =
-  | { readonly kind: "kept"; readonly units: number; readonly segments: readonly Segment[] }
+  | { readonly kind: "kept"; readonly units: number; readonly segment: Segment }
   | { readonly kind: "new"; readonly units: readonly EncodedUnit[] };
 
-function toRuns(sources: readonly Source[], base: Sequence | null): Run[] {
-  const runs: Run[] = [];
-  for (let start = 0, end = 0; start < sources.length; start = end) {
-    const first = sources[start]!;
+function toRuns(prefix: number, rest: readonly Source[], base: Sequence | null): Run[] {
+  const runs = prefix === 0 ? [] : keptRuns(base!, 0, prefix);
+  for (let start = 0, end = 0; start < rest.length; start = end) {
+    const first = rest[start]!;
     end = start + 1;
-    if (typeof first !== "number") {
-      while (end < sources.length && typeof sources[end] !== "number") end += 1;
-      runs.push({ kind: "new", units: sources.slice(start, end) as EncodedUnit[] });
-      continue;
-    }
-    while (end < sources.length && sources[end] === first + end - start) end += 1;
-    for (const segment of sliceSegments(base!.segments, first, first + end - start)) {
-      runs.push({ kind: "kept", units: segment.to - segment.from, segments: [segment] });
+    if (typeof first === "number") {
+      while (end < rest.length && rest[end] === first + end - start) end += 1;
+      runs.push(...keptRuns(base!, first, first + end - start));
+    } else {
+      while (end < rest.length && typeof rest[end] !== "number") end += 1;
+      runs.push({ kind: "new", units: rest.slice(start, end) as EncodedUnit[] });
     }
   }
   return runs;
+}
+
+function keptRuns(base: Sequence, from: number, to: number): Run[] {
+  return sliceSegments(base.segments, from, to).map((segment) => ({
+    kind: "kept",
+    units: segment.to - segment.from,
+    segment,
+  }));
 }
 
 /** Makes new units of the cheapest stretch of runs, so that it becomes one. */

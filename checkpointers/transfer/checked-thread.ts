@@ -71,7 +71,8 @@ export class CheckedThread {
       if (hash?.toString("base64") !== stored[1]) throw new DamagedValue("a value was changed");
       return;
     }
-    const tree = hashTree(hashes.take(stored[1]), this.#trees.get(place));
+    const before = this.#trees.get(place);
+    const tree = hashTree(hashes.take(stored[1]), before && { tree: before, until: 0 });
     if (tree.root.toString("base64") !== stored[2]) throw new DamagedValue("elements were changed");
     this.#trees.set(place, tree);
     if (stored[0] === "l") return;
