@@ -1,0 +1,4 @@
+import { saverRoundTrip } from "../contract/saver-round-trip.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+saverRoundTrip(useDatabase("pglite"));
