@@ -9,7 +9,7 @@ import type { CliIo } from "./io.ts";
 import { UnknownThreadError } from "./thread-errors.ts";
 
 /** The folder of the embedded database. */
-export function databaseFolder({ cwd }: Pick<CliIo, "cwd">): string {
+function databaseFolder({ cwd }: Pick<CliIo, "cwd">): string {
   return join(cwd, ".stratagraph");
 }
 
