@@ -25,7 +25,7 @@ export type LongThread = (
 ) => { readonly graph: MeasuredGraph; readonly input: unknown };
 
 /** A kilobyte of text each, the same in every run: a linear congruential generator picks the letters. */
-export function kilobyte(seed: number, bytes = 1000): string {
+function kilobyte(seed: number, bytes = 1000): string {
   let state = (seed * 2_654_435_761) >>> 0;
   let text = "";
   while (text.length < bytes) {
