@@ -134,6 +134,7 @@ export class PostgresCheckpointer extends PostgresSaver {
     if (thread_id === undefined || thread_id === null) return undefined;
     await this.setup();
     const { threadId, namespace, checkpointId: id } = placeOf(config);
+    if (namespace === "") this.#settling.begin(threadId);
     return this.#reader.read({ threadId, namespace, id });
   }
 
@@ -208,7 +209,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.setup();
-    await this.settled(threadId);
+    await this.#settling.ended(threadId);
     await deleteThread(this.#tables, threadId);
     this.#parts.known.forgetThread(threadId);
   }
@@ -216,7 +217,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes checkpoints of a thread, and what only they needed. */
   async prune(options: PruneOptions): Promise<Pruned> {
     await this.setup();
-    await this.settled(options.threadId);
+    await this.#settling.ended(options.threadId);
     return prune(this.#tables, options);
   }
 
@@ -271,7 +272,7 @@ export class PostgresCheckpointer extends PostgresSaver {
    */
   async *exportThread(threadId: string): AsyncGenerator<string> {
     await this.setup();
-    await this.settled(threadId);
+    await this.#settling.ended(threadId);
     yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
   }
 

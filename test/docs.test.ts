@@ -43,6 +43,7 @@ beforeAll(async () => {
   for (const snippet of programs) {
     const text = snippet.text
       .replaceAll('from "stratagraph"', 'from "../../src/index.ts"')
+      .replaceAll('from "stratagraph/checkpointers"', 'from "../../checkpointers/index.ts"')
       .replaceAll('folder: ".stratagraph"', `folder: ${JSON.stringify(join(folder, "data"))}`);
     await writeFile(fileOf(snippet), `// ${root}\n${text}\nexport {};\n`);
   }
