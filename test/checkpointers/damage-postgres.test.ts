@@ -1,0 +1,4 @@
+import { damageContract } from "../contract/damage.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+damageContract(useDatabase("postgres"));

@@ -1,0 +1,317 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { uuid6, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { beforeAll, describe, expect, test } from "vitest";
+import { definitionHash } from "../../checkpointers/definition-hash.ts";
+import { CorruptCheckpointError, NoCheckpointError } from "../../checkpointers/errors.ts";
+import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
+import { collect } from "../helpers/collect.ts";
+import type { TestDatabase } from "../helpers/databases.ts";
+import { contentDifference } from "../helpers/same-value.ts";
+
+const tables = [
+  "checkpoints",
+  "checkpoint_elements",
+  "checkpoint_write_sets",
+  "checkpoint_log_uses",
+  "checkpoint_definitions",
+] as const;
+
+/** SQL for what a column may have become, by its type. `$` stands for the column. */
+const changes: Readonly<Record<string, readonly string[]>> = {
+  bytea: [
+    "set_byte($, 0, get_byte($, 0) # 1)",
+    "set_byte($, octet_length($) - 1, get_byte($, octet_length($) - 1) # 128)",
+    "set_byte($, octet_length($) / 2, get_byte($, octet_length($) / 2) # 255)",
+    "substring($ from 1 for octet_length($) - 1)",
+    "$ || '\\x00'",
+    "''",
+  ],
+  text: ["$ || 'x'", "'-'", "'json'", "'bytes'"],
+  integer: ["$ + 1", "$ + 1000000", "-5"],
+  bigint: ["$ + 1", "9007199254740993", "-5"],
+  jsonb: [
+    "'null'",
+    "'{}'",
+    "'[1]'",
+    `'"text"'`,
+    `jsonb_build_object('step', 'x', 'source', 5, 'nodes', 7, 'bytes', 'many', 'status', 1, 'ts', 3, 'v', 'x')`,
+    `case jsonb_typeof($) when 'object' then $ || '{"step": 99, "bytes": 1, "model": "other"}' else '5' end`,
+  ],
+  ARRAY: [
+    "'{}'",
+    "$[1 : cardinality($) - 1]",
+    "$[4:] || $[1:3]",
+    "$ || array[1, 0, 1]::bigint[]",
+    "array[$[1], 0, 9223372036854775807] || $[4:]",
+    "array[$[1], 5, 2]",
+    "array[null, null, null]::bigint[]",
+    "array[array[1, 2, 3], array[4, 5, 6]]::bigint[]",
+  ],
+};
+
+/** Of each table rows that differ in what they hold. */
+const rowsOf: Readonly<Record<(typeof tables)[number], string>> = {
+  checkpoints: "checkpoint_id, thread_id",
+  checkpoint_elements: "octet_length(blob), log_id, idx",
+  checkpoint_write_sets: "checkpoint_id, idx",
+  checkpoint_log_uses: "thread_id, log_id",
+  checkpoint_definitions: "hash",
+};
+
+/** Whatever becomes of the bytes in the database, nothing is given back that was not written. */
+export function damageContract(database: TestDatabase): void {
+  let writer: PostgresCheckpointer;
+  /** Remembers nothing of what it read. */
+  let saver: PostgresCheckpointer;
+  const at = (thread: string, id?: string) => ({
+    configurable: { thread_id: thread, checkpoint_ns: "", ...(id && { checkpoint_id: id }) },
+  });
+  const definition = { name: "agent", model: "some", "10": 1, "9": [{ b: 1, a: 2 }] };
+  const hash = definitionHash(definition);
+  /** By thread and id. */
+  const written = new Map<string, CheckpointTuple>();
+  const query = <Row>(text: string, values: unknown[] = []) =>
+    database.shared.pool.query<Row>(text, values);
+
+  async function write(thread: string, count: number): Promise<void> {
+    writer.rememberDefinition(hash, definition);
+    let parent: string | undefined;
+    const text = (of: unknown) => `${thread} ${String(of)} ${"x".repeat(150)}`;
+    const messages = Array.from(
+      { length: 12 },
+      (_, n) => new HumanMessage({ id: `${n}`, content: text(n) }),
+    );
+    for (let step = 0; step < count; step += 1) {
+      messages.push(new HumanMessage({ id: `new ${step}`, content: text(`new ${step}`) }));
+      const values = {
+        messages: [...messages],
+        object: Object.fromEntries(
+          messages.map(({ id }) => [id!, { text: text(`${id} ${step % 2}`) }]),
+        ),
+        status: step === 2 ? "FAILED" : "RUNNING",
+        bytes: Buffer.from(text(step)),
+        ...(step === 0 && { delta: ["seed"] }),
+      };
+      const versions = Object.fromEntries(
+        Object.keys(values).map((key) => [key, `${step}.${thread}`]),
+      );
+      const checkpoint = {
+        v: 4,
+        id: uuid6(step),
+        ts: new Date(0).toISOString(),
+        channel_values: values,
+        channel_versions: versions,
+        versions_seen: { node: { messages: `${step}.${thread}` } },
+      };
+      const config = at(thread, parent);
+      Object.assign(config.configurable, { __definition_hash: hash });
+      await writer.put(config, checkpoint, { source: "loop", step, parents: {} }, versions);
+      parent = checkpoint.id;
+      await writer.putWrites(
+        at(thread, parent),
+        [
+          ["delta", `write ${step}`],
+          ["other", text(step)],
+        ],
+        `task ${step}`,
+      );
+      await writer.putWrites(at(thread, parent), [["__error__", { message: "bad" }]], "other");
+    }
+  }
+
+  async function keys(): Promise<{ thread: string; id: string; ns: string }[]> {
+    const { rows } = await query<{ thread: string; id: string; ns: string }>(
+      `select thread_id as thread, checkpoint_id as id, checkpoint_ns as ns from checkpoints order by 1, 2`,
+    );
+    return rows;
+  }
+
+  async function restore(of: readonly string[] = tables): Promise<void> {
+    for (const table of of) {
+      await query(`with gone as (delete from ${table}) select`);
+      await query(`insert into ${table} select * from backup_${table}`);
+    }
+  }
+
+  /** Fails where something is not as it was written. @param lostWrites whether rows of writes may have gone */
+  function checkTuple(thread: string, tuple: CheckpointTuple, lostWrites: boolean): void {
+    const original = written.get(`${thread} ${tuple.checkpoint.id}`)!;
+    const { pendingWrites = [], ...rest } = tuple;
+    const { pendingWrites: originals = [], ...originalRest } = original;
+    expect(contentDifference(rest, originalRest)).toBeNull();
+    const same = (one: unknown, other: unknown) => contentDifference(one, other) === null;
+    const known = pendingWrites.filter((write) => originals.some((other) => same(write, other)));
+    expect(known).toHaveLength(pendingWrites.length);
+    expect(lostWrites ? originals.length : pendingWrites.length).toBe(originals.length);
+  }
+
+  /** What became of a reading: what was read, or null for a corrupt checkpoint. */
+  async function attempt<Result>(reading: Promise<Result>): Promise<Result | null> {
+    return reading.catch((thrown: unknown) => {
+      expect(thrown).toBeInstanceOf(CorruptCheckpointError);
+      return null;
+    });
+  }
+
+  /** Reads everything in all ways there are. */
+  async function checkAll(lostWrites: boolean): Promise<{ corrupt: number }> {
+    const found = await keys();
+    const corrupt = new Map<string, string[]>();
+    for (const { thread, ns, id } of found) {
+      const config = { configurable: { thread_id: thread, checkpoint_ns: ns, checkpoint_id: id } };
+      const tuple = await attempt(saver.getTuple(config));
+      if (tuple === null) corrupt.set(thread, [...(corrupt.get(thread) ?? []), id]);
+      else checkTuple(thread, tuple!, lostWrites);
+    }
+    for (const thread of new Set(["one", ...found.map((row) => row.thread)])) {
+      const latest = await attempt(saver.getTuple(at(thread)));
+      if (latest) checkTuple(thread, latest, lostWrites);
+      const listed = await attempt(collect(saver.list(at(thread))));
+      for (const tuple of listed ?? []) checkTuple(thread, tuple, lostWrites);
+      const { damaged } = await saver.verifyThread(thread);
+      expect(damaged.map(({ checkpointId }) => checkpointId).toSorted()).toEqual(
+        (corrupt.get(thread) ?? []).toSorted(),
+      );
+      await saver.listSummaries({ threadId: thread });
+    }
+    await saver.listThreads();
+    const definitionNow = await saver.definitionOf(hash);
+    expect([undefined, definition]).toContainEqual(definitionNow);
+    return { corrupt: [...corrupt.values()].flat().length };
+  }
+
+  async function checkDelta(lostWrites: boolean): Promise<void> {
+    const ids = [...written.keys()]
+      .filter((key) => key.startsWith("one "))
+      .map((key) => key.slice(4));
+    const config = at("one", ids.toSorted().at(-1));
+    const history = await attempt(saver.getDeltaChannelHistory({ config, channels: ["delta"] }));
+    if (history === null || lostWrites) return;
+    const walk = {
+      seed: ["seed"],
+      writes: [0, 1].map((n) => [`task ${n}`, "delta", `write ${n}`]),
+    };
+    // As after a prune: the ancestors that are there.
+    expect([walk, { writes: walk.writes.slice(1) }, { writes: [] }]).toContainEqual(
+      history["delta"],
+    );
+  }
+
+  async function checkFork(lostWrites: boolean): Promise<void> {
+    for (const { thread, ns, id } of await keys()) {
+      if (ns !== "" || thread !== "one") continue;
+      const of = { threadId: thread, checkpointId: id, newThreadId: `fork ${thread} ${id}` };
+      const forked = await saver
+        .forkThread(of)
+        .then(() => true)
+        .catch((thrown: unknown) => {
+          expect([CorruptCheckpointError, NoCheckpointError]).toContain(
+            (thrown as Error).constructor,
+          );
+          return false;
+        });
+      const { rowCount } = await query("select from checkpoints where thread_id = $1", [
+        of.newThreadId,
+      ]);
+      expect(rowCount).toBe(forked ? 1 : 0);
+      const read = forked ? await attempt(saver.getTuple(at(of.newThreadId))) : null;
+      if (!read) continue;
+      const original = written.get(`${thread} ${id}`)!;
+      expect(contentDifference(read.checkpoint, original.checkpoint)).toBeNull();
+      if (!lostWrites) expect(read.pendingWrites).toEqual(original.pendingWrites);
+    }
+  }
+
+  describe.skipIf(!database.available)(`A damaged thread on ${database.kind}`, () => {
+    beforeAll(async () => {
+      writer = new PostgresCheckpointer(database.shared.pool);
+      saver = new PostgresCheckpointer(database.shared.pool, { cacheBytes: 0 });
+      await write("one", 3);
+      await write("two", 1);
+      for (const table of tables) await query(`create table backup_${table} as table ${table}`);
+      for (const { thread, id } of await keys()) {
+        written.set(`${thread} ${id}`, (await saver.getTuple(at(thread, id)))!);
+      }
+    });
+
+    test("is sound before anything is damaged", async () => {
+      expect(await checkAll(false)).toEqual({ corrupt: 0 });
+      await checkDelta(false);
+      await checkFork(false);
+      await restore();
+    });
+
+    for (const table of tables) {
+      const gap = table === "checkpoint_write_sets" ? ", but for writes whose rows are gone" : "";
+      test(`never gives what was not written, whatever becomes of ${table}${gap}`, async () => {
+        const { rows: columns } = await query<{ name: string; type: string; nullable: string }>(
+          `select column_name as name, data_type as type, is_nullable as nullable
+          from information_schema.columns where table_name = $1 and table_schema = 'public'`,
+          [table],
+        );
+        const { rowCount: count } = await query(`select from ${table}`);
+        const keyed = new Set(["thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "idx"]);
+        const middle = Math.floor(count! / 2);
+        const target = `ctid = (select ctid from ${table} order by ${rowsOf[table]} offset ${middle} limit 1)`;
+        let corrupt = 0;
+        let cases = 0;
+        const swapped = `(select o.$ from ${table} o order by ${rowsOf[table]} limit 1)`;
+        const statements = columns.flatMap(({ name, type, nullable }) =>
+          [...changes[type]!, swapped, ...(nullable === "YES" ? ["null"] : [])].map((to) => ({
+            name,
+            sql: `update ${table} set ${name} = (${to.replaceAll("$", name)}) where ${target}`,
+          })),
+        );
+        for (const { name, sql } of [
+          ...statements,
+          { name: "row", sql: `delete from ${table} where ${target}` },
+        ]) {
+          // Where a key is taken already the row stays as it is.
+          const changed = await query(sql).then(
+            () => true,
+            (thrown: { code?: string }) => {
+              expect(thrown.code).toMatch(/^23/);
+              return false;
+            },
+          );
+          if (!changed) continue;
+          const lostWrites =
+            table === "checkpoint_write_sets" && (name === "row" || keyed.has(name));
+          try {
+            corrupt += (await checkAll(lostWrites)).corrupt;
+            await checkDelta(lostWrites);
+            cases += 1;
+            if (cases % 8 > 0) continue;
+            if (/checkpoints|write_sets/.test(table)) await checkFork(lostWrites);
+            await saver.prune({ threadId: "one", keep: "latest" });
+            await saver.deleteThread("one");
+          } catch (error) {
+            throw new Error(`${sql}: ${String(error)}`, { cause: error });
+          } finally {
+            await restore(cases % 8 === 0 ? tables : [table]);
+          }
+        }
+        const isRead = table !== "checkpoint_log_uses" && table !== "checkpoint_definitions";
+        expect(corrupt > 0).toBe(isRead);
+      }, 90_000);
+    }
+
+    test("is found out also where the database cannot make sense of it", async () => {
+      await query(
+        `update checkpoints set body = '\\xff', hash = null, segments = null, summary = null, parent_hash = null`,
+      );
+      expect((await checkAll(false)).corrupt).toBe(4);
+      await checkDelta(false);
+      await restore();
+      await query(`update checkpoints set parent_checkpoint_id = checkpoint_id`);
+      expect((await checkAll(false)).corrupt).toBe(4);
+      await checkDelta(false);
+      await restore();
+      await query(
+        `update checkpoints set body = null, hash = null, segments = null, summary = null, parent_hash = null`,
+      );
+      expect((await checkAll(false)).corrupt).toBe(4);
+      await restore();
+    });
+  });
+}
