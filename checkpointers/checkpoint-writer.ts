@@ -92,9 +92,11 @@ export class CheckpointWriter {
           this.#parts.known.add(threadKey(place), known);
           return;
         }
-        // Somebody removed what this one was made from: it has to hold all of its values itself.
-        parent = parent && withoutElements(parent);
+        // Somebody removed or replaced what this one was made from: it has to hold all of its values itself.
         this.#parts.known.withoutElements(threadKey(place));
+        if (parent === undefined) continue;
+        parent = { ...withoutElements(parent), hash: null };
+        this.#parts.known.add(threadKey(place), parent);
       } catch (thrown) {
         if (!isTaken(thrown) || attempt === ATTEMPTS) throw thrown;
         draft.closeLogs(this.#parts.tails.all());
