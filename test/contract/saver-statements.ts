@@ -1,0 +1,337 @@
+import { randomUUID } from "node:crypto";
+import { HumanMessage } from "@langchain/core/messages";
+import {
+  BaseCheckpointSaver,
+  uuid6,
+  type Checkpoint,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import fc from "fast-check";
+import type { Pool } from "pg";
+import { describe, expect, test } from "vitest";
+import { CheckpointConfigError } from "../../checkpointers/errors.ts";
+import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
+import { DatabaseClosedError, DatabaseReadOnlyError } from "../../src/storage/errors.ts";
+import { NewerDatabaseError } from "../../src/storage/migrate.ts";
+import type { DatabasePool } from "../../src/storage/pool.ts";
+import { collect } from "../helpers/collect.ts";
+import type { TestDatabase } from "../helpers/databases.ts";
+
+/** A pool that counts the statements that go through it. */
+class CountingPool implements DatabasePool {
+  statements = 0;
+
+  constructor(private readonly pool: DatabasePool) {}
+
+  query: DatabasePool["query"] = (...of) => {
+    this.statements += 1;
+    return this.pool.query(...of);
+  };
+
+  async connect() {
+    const client = await this.pool.connect();
+    const query: DatabasePool["query"] = (...of) => {
+      this.statements += 1;
+      return client.query(...of);
+    };
+    return { query, release: (error?: Error | boolean) => client.release(error) };
+  }
+
+  async end() {
+    await this.pool.end();
+  }
+
+  /** Statements that `work` took. */
+  async during(work: () => Promise<unknown>): Promise<number> {
+    const before = this.statements;
+    await work();
+    return this.statements - before;
+  }
+}
+
+/** What the saver asks of its database, and what it makes of refusals. */
+export function saverStatements(database: TestDatabase): void {
+  let made = 0;
+  const at = (thread: string, id?: string) => ({
+    configurable: { thread_id: thread, checkpoint_ns: "", ...(id && { checkpoint_id: id }) },
+  });
+  const metadata = { source: "loop" as const, step: 0, parents: {} };
+  const checkpointOf = (
+    values: Record<string, unknown>,
+    versions: Record<string, number>,
+  ): Checkpoint => ({
+    v: 4,
+    id: uuid6((made += 1) % 1000),
+    ts: new Date(0).toISOString(),
+    channel_values: values,
+    channel_versions: versions,
+    versions_seen: {},
+  });
+
+  async function put(
+    saver: BaseCheckpointSaver,
+    thread: string,
+    values: Record<string, unknown>,
+    parent?: string,
+  ) {
+    const versions = Object.fromEntries(
+      Object.keys(values).map((key) => [key, saver.getNextVersion(undefined)]),
+    );
+    const checkpoint = checkpointOf(values, versions);
+    await saver.put(at(thread, parent), checkpoint, metadata, versions);
+    return checkpoint.id;
+  }
+
+  const messages = Array.from(
+    { length: 40 },
+    (_, n) => new HumanMessage({ id: `${n}`, content: `${n} ${"x".repeat(200)}` }),
+  );
+
+  describe.skipIf(!database.available)(`Statements of the saver on ${database.kind}`, () => {
+    test("are one for each put, set of writes, reading, and page", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const saver = new PostgresCheckpointer(pool);
+      const thread = randomUUID();
+      const first = await put(saver, thread, { messages });
+      let parent = first;
+
+      for (let step = 0; step < 20; step += 1) {
+        const added = [...messages, new HumanMessage({ id: `new ${step}`, content: "more" })];
+        const values = { messages: added, text: "a", object: { [`${step}`]: "x".repeat(3000) } };
+        expect(
+          await pool.during(async () => (parent = await put(saver, thread, values, parent))),
+        ).toBe(1);
+        const writes: PendingWrite[] = [
+          ["messages", added[0]],
+          ["text", "b"],
+        ];
+        expect(await pool.during(() => saver.putWrites(at(thread, parent), writes, "task"))).toBe(
+          1,
+        );
+        expect(await pool.during(() => saver.getTuple(at(thread)))).toBe(1);
+        expect(await pool.during(() => saver.getTuple(at(thread, first)))).toBe(1);
+      }
+      // Pages of 16 and of 32.
+      expect(await pool.during(() => collect(saver.list(at(thread))))).toBe(2);
+      expect(await pool.during(() => collect(saver.list(at(thread), { limit: 21 })))).toBe(1);
+    });
+
+    test("write what is new: one element for each replacement of the last, and nothing for a fork", async () => {
+      const { pool } = database.shared;
+      const thread = randomUUID();
+      const counts = async () => {
+        const { rows } = await pool.query<{ elements: number; places: number }>(
+          `select (select count(*)::int from checkpoint_elements e join checkpoint_log_uses u using (log_id) where u.thread_id = $1) as elements,
+            (select max(cardinality(segments)) from checkpoints where thread_id = $1) as places`,
+          [thread],
+        );
+        return rows[0]!;
+      };
+      let saver = new PostgresCheckpointer(pool);
+      let parent = await put(saver, thread, { messages });
+      expect(await counts()).toEqual({ elements: 40, places: 3 });
+      for (let step = 0; step < 200; step += 1) {
+        // Now and then another process goes on, with objects of its own.
+        if (step % 50 === 49) saver = new PostgresCheckpointer(pool);
+        const copied = messages.map(({ id, content }) => new HumanMessage({ id: id!, content }));
+        const last = new HumanMessage({ id: "last", content: `${step}` });
+        parent = await put(saver, thread, { messages: [...copied.slice(0, -1), last] }, parent);
+      }
+      expect(await counts()).toEqual({ elements: 240, places: 6 });
+
+      await saver.forkThread({
+        threadId: thread,
+        checkpointId: parent,
+        newThreadId: `${thread} fork`,
+      });
+      await put(saver, `${thread} fork`, { messages: messages.slice(0, 20) }, parent);
+      const { elements } = await counts();
+      expect(elements).toBe(240);
+    });
+
+    test("give the history of delta channels in one, the same as walking from parent to parent", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const saver = new PostgresCheckpointer(pool);
+      const step = fc.record({
+        parent: fc.oneof(
+          { weight: 3, arbitrary: fc.constant(1) },
+          { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) },
+        ),
+        values: fc.subarray(["a", "b"], { maxLength: 1 }),
+        holds: fc.integer({ min: 0, max: 3 }),
+        writes: fc.array(
+          fc.record({
+            task: fc.constantFrom("t1", "t2", "T3"),
+            channels: fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 }),
+          }),
+          { maxLength: 2 },
+        ),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 1, maxLength: 8 }),
+          fc.double({ min: 0, max: 3 }),
+          async (steps, removed) => {
+            const thread = randomUUID();
+            const ids: string[] = [];
+            for (const { parent, values, holds, writes } of steps) {
+              const held =
+                holds === 0
+                  ? Object.fromEntries(values.map((key) => [key, [key.repeat(3000), ids.length]]))
+                  : {};
+              ids.push(
+                await put(
+                  saver,
+                  thread,
+                  { ...held, other: messages },
+                  ids[Math.round(parent * (ids.length - 1))],
+                ),
+              );
+              for (const { task, channels } of writes) {
+                await saver.putWrites(
+                  at(thread, ids.at(-1)),
+                  channels.map((channel, n): PendingWrite => [channel, `${ids.length} ${n}`]),
+                  task,
+                );
+              }
+            }
+            const gone = ids[Math.floor(removed * ids.length)];
+            if (gone)
+              await database.shared.pool.query("delete from checkpoints where checkpoint_id = $1", [
+                gone,
+              ]);
+            for (const id of ids) {
+              const options = { config: at(thread, id), channels: ["a", "b"] };
+              let history: unknown;
+              expect(
+                await pool.during(
+                  async () => (history = await saver.getDeltaChannelHistory(options)),
+                ),
+              ).toBe(1);
+              expect(history).toEqual(
+                await BaseCheckpointSaver.prototype.getDeltaChannelHistory.call(saver, options),
+              );
+            }
+          },
+        ),
+        { numRuns: 15 },
+      );
+    });
+
+    test("set up a schema of any name, however many begin at once, and go on from the stock class", async () => {
+      const schema = `odd "name" $& {schema}`;
+      const { pool } = database.shared;
+      const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
+      await Promise.all(savers.map((saver) => saver.setup()));
+
+      const stock = new PostgresSaver(pool as unknown as Pool, undefined, {
+        schema: schema.replaceAll('"', '""'),
+      });
+      const thread = randomUUID();
+      const old = await put(stock, thread, { messages, text: "old" });
+      await stock.putWrites(at(thread, old), [["text", "written"]], "task");
+      const [saver] = savers;
+      const next = await put(saver!, thread, { messages: [...messages, messages[0]] }, old);
+      await saver!.forkThread({ threadId: thread, checkpointId: old, newThreadId: "fork" });
+      expect(await savers[1]!.getTuple(at("fork"))).toMatchObject({
+        checkpoint: { id: old, channel_values: { messages, text: "old" } },
+        pendingWrites: [["task", "text", "written"]],
+      });
+      expect((await saver!.listSummaries({ threadId: thread })).items.map(({ id }) => id)).toEqual([
+        next,
+        old,
+      ]);
+      expect((await saver!.listThreads()).items.map(({ threadId }) => threadId).toSorted()).toEqual(
+        [thread, "fork"].toSorted(),
+      );
+      expect(await saver!.verifyThread(thread)).toEqual({ checked: 2, damaged: [] });
+      expect(await saver!.prune({ threadId: thread, keep: "latest" })).toMatchObject({
+        checkpoints: 1,
+      });
+      await saver!.deleteThread(thread);
+      expect((await saver!.listThreads()).items.map(({ threadId }) => threadId)).toEqual(["fork"]);
+    });
+
+    test("are not made for calls that do not say which thread", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const saver = new PostgresCheckpointer(pool);
+      const checkpoint = checkpointOf({}, {});
+      for (const thread_id of [undefined, null]) {
+        const nowhere = { configurable: { thread_id } };
+        expect(await saver.getTuple(nowhere)).toBeUndefined();
+        await expect(saver.put(nowhere, checkpoint, metadata, {})).rejects.toThrow(
+          CheckpointConfigError,
+        );
+        await expect(saver.putWrites(nowhere, [["a", 1]], "task")).rejects.toThrow(
+          CheckpointConfigError,
+        );
+      }
+      await expect(saver.putWrites(at("some"), [["a", 1]], "task")).rejects.toThrow(
+        "`checkpoint_id`",
+      );
+      expect(pool.statements).toBe(0);
+    });
+
+    test("fail as the database says, with nothing half written", async () => {
+      const { pool } = database.shared;
+      const thread = randomUUID();
+      const saver = new PostgresCheckpointer(pool);
+      const first = await put(saver, thread, { messages });
+      let refuses: "read only" | "closed" | undefined;
+      const query: DatabasePool["query"] = async (...of) => {
+        if (refuses === "closed") throw new DatabaseClosedError("It is closed.");
+        const client = await pool.connect();
+        try {
+          await client.query(refuses === undefined ? "begin" : "begin read only");
+          const result = await client.query(...of);
+          await client.query("commit");
+          return result as never;
+        } finally {
+          client.release();
+        }
+      };
+      const refused = new PostgresCheckpointer({
+        query,
+        connect: () => pool.connect(),
+        end: async () => {},
+      });
+      await refused.getTuple(at(thread));
+      for (const [refusal, error] of [
+        ["read only", DatabaseReadOnlyError],
+        ["closed", DatabaseClosedError],
+      ] as const) {
+        refuses = refusal;
+        await expect(
+          put(refused, thread, { messages: [...messages, messages[0]] }, first),
+        ).rejects.toThrow(error);
+        await expect(refused.putWrites(at(thread, first), [["a", 1]], "task")).rejects.toThrow(
+          error,
+        );
+      }
+      await expect(refused.getTuple(at(thread))).rejects.toThrow(DatabaseClosedError);
+      await expect(collect(refused.list(at(thread)))).rejects.toThrow(DatabaseClosedError);
+      refuses = undefined;
+      expect(await saver.verifyThread(thread)).toEqual({ checked: 1, damaged: [] });
+      const last = await put(refused, thread, { messages: [...messages, messages[1]] }, first);
+      expect((await saver.getTuple(at(thread)))!.checkpoint.channel_values["messages"]).toEqual([
+        ...messages,
+        messages[1],
+      ]);
+      expect(last > first).toBe(true);
+    });
+
+    test("are refused by a database that a newer version set up", async () => {
+      const { pool } = database.shared;
+      const schema = "newer";
+      await new PostgresCheckpointer(pool, { schema }).setup();
+      await pool.query(
+        `insert into newer.stratagraph_migrations (name, number) values ('checkpoints', 999)`,
+      );
+      const saver = new PostgresCheckpointer(pool, { schema });
+      await expect(saver.getTuple(at("some"))).rejects.toThrow(NewerDatabaseError);
+      await expect(put(saver, "some", { messages })).rejects.toThrow(NewerDatabaseError);
+      await expect(collect(saver.list(at("some")))).rejects.toThrow(NewerDatabaseError);
+    });
+  });
+}
