@@ -8,6 +8,7 @@ import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { toStoredBody } from "./checkpoint-body.ts";
 import { Draft } from "./draft.ts";
+import { elementColumns } from "./element-columns.ts";
 import { segmentsOf, type Image } from "./elements/image.ts";
 import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
 import { toStoredValue } from "./elements/stored-value.ts";
@@ -22,7 +23,9 @@ import {
 import { toJsonb } from "./jsonb.ts";
 import type { LogIds } from "./log-ids.ts";
 import type { LogTails } from "./log-tails.ts";
+import { pgArray } from "./pg-array.ts";
 import type { CheckpointQueries } from "./queries.ts";
+import { writeColumns, WriteQueue } from "./write-queue.ts";
 import { areReplacing, toWriteSets, writeIndex, type DumpedWrite } from "./write-set.ts";
 
 export interface WriterParts {
@@ -60,8 +63,11 @@ export class CheckpointWriter {
   /** By hash, those that are not in the database yet as far as is known here. */
   readonly #definitions = new Map<unknown, unknown>();
 
+  readonly #queue: WriteQueue;
+
   constructor(parts: WriterParts) {
     this.#parts = parts;
+    this.#queue = new WriteQueue(parts.pool, parts.queries);
   }
 
   async put(
@@ -108,7 +114,6 @@ export class CheckpointWriter {
     place: { threadId: string; namespace: string; checkpointId: string; taskId: string },
     writes: PendingWrite[],
   ): Promise<void> {
-    const { queries, pool } = this.#parts;
     const dumped: DumpedWrite[] = [];
     for (const [at, write] of writes.entries()) {
       const { type, blob } = await this.#dump(write[1]);
@@ -116,22 +121,25 @@ export class CheckpointWriter {
     }
     const replacing = areReplacing(writes);
     const { threadId, namespace, checkpointId, taskId } = place;
-    const rows = toWriteSets(dumped, replacing).map(({ idx, body }) => [
-      threadId,
-      namespace,
-      checkpointId,
-      taskId,
-      idx,
-      body,
-      writesHash({ ...place, idx, body }),
-    ]);
-    const [only] = rows;
-    if (only === undefined) return;
-    const kind = replacing ? "replace" : "add";
+    const rows = toWriteSets(dumped, replacing).map(({ idx, body }) => {
+      const hash = writesHash({ ...place, idx, body });
+      return { namespace, checkpointId, taskId, idx, body, hash };
+    });
+    if (rows.length === 0) return;
+    if (!replacing) return this.#queue.add(threadId, rows);
+    const { queries, pool } = this.#parts;
     await pool.query({
-      ...(rows.length === 1 && { name: `${queries.name}-${kind}-writes` }),
-      text: queries.putWrites(rows.length, kind),
-      values: rows.flat(),
+      ...(rows.length === 1 && { name: `${queries.name}-replace-writes` }),
+      text: queries.replaceWrites(rows.length),
+      values: rows.flatMap(({ idx, body, hash }) => [
+        threadId,
+        namespace,
+        checkpointId,
+        taskId,
+        idx,
+        body,
+        hash,
+      ]),
     });
   }
 
@@ -220,11 +228,11 @@ export class CheckpointWriter {
     const segments = [...images.values()]
       .flatMap(segmentsOf)
       .flatMap(({ log, from, to }) => [log, from, to]);
-    const elements = packElements(draft);
+    const added = draft.elements.reduce((sum, { blob }) => sum + blob.byteLength, 0);
     const summary = toJsonb({
       nodes: nodesThatRan(checkpoint, parent),
       status: statusOf(checkpoint),
-      bytes: elements.data.byteLength + body.byteLength,
+      bytes: added + body.byteLength,
       // Ids of LangGraph's own tell when they were made.
       ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
     });
@@ -240,9 +248,12 @@ export class CheckpointWriter {
       metadata,
       summary,
     });
-    const begun = draft.begun.filter(({ log }) => elements.logs.includes(log));
+    const begun = draft.begun.filter(({ log }) =>
+      draft.elements.some((element) => element.log === log),
+    );
     const { queries, pool } = this.#parts;
-    const { rowCount } = await pool.query({
+    const writes = this.#queue.take(threadId);
+    const statement = {
       name: `${queries.name}-put`,
       text: queries.put,
       values: [
@@ -253,22 +264,23 @@ export class CheckpointWriter {
         "null",
         type,
         body,
-        array(segments),
+        pgArray(segments),
         hash,
         parentHash,
         JSON.stringify(metadata),
         JSON.stringify(summary),
-        array(begun.map(({ log }) => log)),
-        array(elements.logs),
-        array(elements.idxs),
-        array(elements.starts),
-        array(elements.lengths),
-        elements.types,
-        elements.data,
+        pgArray(begun.map(({ log }) => log)),
+        ...elementColumns(draft.elements),
         held.map(({ id }) => id),
-        held.map(({ hash }) => hash),
+        held.map((holder) => holder.hash),
+        ...writeColumns(writes?.rows ?? []),
       ],
+    };
+    const { rowCount } = await pool.query(statement).catch((thrown: unknown) => {
+      writes?.giveBack();
+      throw thrown;
     });
+    writes?.written();
     if (rowCount === 0) return null;
     return {
       id: checkpoint.id,
@@ -280,7 +292,7 @@ export class CheckpointWriter {
       images,
       unstored: null,
       heap: draft.heap,
-      bytes: (parent?.bytes ?? 0) + elements.data.byteLength,
+      bytes: (parent?.bytes ?? 0) + added,
     };
   }
 
@@ -294,30 +306,6 @@ export class CheckpointWriter {
 function isTaken(thrown: unknown): boolean {
   const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
   return code === UNIQUE_VIOLATION && constraint === "checkpoint_elements_pkey";
-}
-
-/** A Postgres array of numbers. */
-function array(numbers: readonly number[]): string {
-  return `{${numbers.join(",")}}`;
-}
-
-/** The new elements as columns, and their bytes in one piece. */
-function packElements({ elements }: { readonly elements: Draft["elements"] }) {
-  const starts: number[] = [];
-  let start = 1; // Postgres counts bytes from one.
-  for (const { blob } of elements) {
-    starts.push(start);
-    start += blob.byteLength;
-  }
-  const typed = elements.map(({ type }) => (type === null ? "NULL" : JSON.stringify(type)));
-  return {
-    logs: elements.map(({ log }) => log),
-    idxs: elements.map(({ idx }) => idx),
-    starts,
-    lengths: elements.map(({ blob }) => blob.byteLength),
-    types: `{${typed.join(",")}}`,
-    data: Buffer.concat(elements.map(({ blob }) => blob)),
-  };
 }
 
 /** Nodes whose view of the channels is another than in the parent. */

@@ -20,8 +20,8 @@ export interface HashedCheckpoint {
 export function checkpointHash(of: HashedCheckpoint): Buffer {
   const { threadId, namespace, id, parentId, parentHash, type, segments, metadata, summary } = of;
   const parent = parentHash?.toString("base64") ?? null;
-  const head = [1, threadId, namespace, id, parentId, parent, type, segments, metadata, summary];
-  return sha256(`${canonicalJson(head)}\n`, of.body);
+  const head = JSON.stringify([1, threadId, namespace, id, parentId, parent, type, segments]);
+  return sha256(`${head}\n${canonicalJson(metadata)}\n${canonicalJson(summary)}\n`, of.body);
 }
 
 /** What the hash of a set of pending writes covers. */

@@ -48,8 +48,10 @@ export interface CheckpointQueries {
   readonly definition: string;
   /** Bodies alone, newest first. */
   readonly bodies: string;
-  /** So many sets of writes, which replace what is there or leave it. */
-  putWrites(sets: number, kind: "add" | "replace"): string;
+  /** Sets of writes of one thread, as `writeColumns` has them; what is there stays. */
+  readonly addWrites: string;
+  /** So many sets of writes, which replace what is there. */
+  replaceWrites(sets: number): string;
   /** Checkpoints for `where`, newest first, and all elements they refer to. */
   page(where: string, limit: number): string;
 }
@@ -87,6 +89,18 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
   const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
   // The count below ends the walk where damaged rows name each other as parents.
   const isOnTheWay = `(chain.depth = 0 or cardinality(chain.wanted) > 0)`;
+  const addWritesFrom = (first: number) => {
+    const [namespaces, checkpoints, tasks, idxs, starts, lengths, bodies, hashes] = places(
+      first,
+      8,
+    ).split(", ");
+    return `insert into ${schema}.checkpoint_write_sets (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
+      select $1, w.namespace, w.checkpoint, w.task, w.idx,
+        substring(${bodies}::bytea from w.start for w.length), substring(${hashes}::bytea from 32 * w.n::int - 31 for 32)
+      from unnest(${namespaces}::text[], ${checkpoints}::text[], ${tasks}::text[], ${idxs}::int[], ${starts}::int[], ${lengths}::int[])
+        with ordinality w(namespace, checkpoint, task, idx, start, length, n)
+      on conflict do nothing`;
+  };
   return {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
@@ -106,7 +120,9 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
     // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
     // them is gone, or was put anew by somebody else, nothing is written.
-    put: `with held as (
+    put: `with writes as (
+      ${addWritesFrom(22)}
+    ), held as (
       select from ${schema}.checkpoints
       where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = any($20::text[]) and hash = any($21::bytea[]) for key share
     ), go as materialized (
@@ -155,11 +171,12 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     definition: `select definition from ${schema}.checkpoint_definitions where hash = $1`,
     bodies: `select checkpoint_id, type, body from ${schema}.checkpoints
       where thread_id = $1 and checkpoint_ns = $2 order by checkpoint_id desc`,
-    putWrites: (sets, kind) => `insert into ${schema}.checkpoint_write_sets
+    addWrites: addWritesFrom(2),
+    replaceWrites: (sets) => `insert into ${schema}.checkpoint_write_sets
       (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
     values ${Array.from({ length: sets }, (_, set) => `(${places(7 * set + 1, 7)})`).join(", ")}
     on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
-    do ${kind === "add" ? "nothing" : "update set body = excluded.body, hash = excluded.hash"}`,
+    do update set body = excluded.body, hash = excluded.hash`,
   };
 }
 
