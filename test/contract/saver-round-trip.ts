@@ -53,7 +53,7 @@ export function saverRoundTrip(database: TestDatabase): void {
     id: uuid6((made += 1) % 1000),
     ts: new Date(0).toISOString(),
     channel_values: values,
-    channel_versions: versions as never,
+    channel_versions: versions,
     versions_seen: {},
   });
 
@@ -61,12 +61,12 @@ export function saverRoundTrip(database: TestDatabase): void {
     const open = (options: { elements?: "freeze" | "compare"; serde?: SerializerProtocol }) =>
       new PostgresCheckpointer(database.shared.pool, options);
 
-    for (const [name, options] of [
+    for (const [kept, options] of [
       ["frozen", { elements: "freeze" }],
       ["compared", { elements: "compare" }],
       ["encrypted", { serde: encryptingSerde() }],
     ] as const) {
-      test(`read as LangGraph's serializer would read them, at every time, when they are ${name}`, async () => {
+      test(`read as LangGraph's serializer would read them, at every time, when they are ${kept}`, async () => {
         const savers = [open(options), open(options)];
         await fc.assert(
           fc.asyncProperty(anyThread, async ({ first, steps }) => {
@@ -101,7 +101,7 @@ export function saverRoundTrip(database: TestDatabase): void {
                 at(thread, parent?.id),
                 checkpoint,
                 { source: "loop", step: 0, parents: {} },
-                fresh as never,
+                fresh,
               );
               stored.push({ id: checkpoint.id, values, versions, expected });
             };
@@ -176,7 +176,7 @@ export function saverRoundTrip(database: TestDatabase): void {
           at(thread, parent),
           checkpoint,
           { source: "loop", step, parents: {} },
-          versions as never,
+          versions,
         );
         parent = checkpoint.id;
         if (step % 3 === 0)
@@ -206,7 +206,7 @@ export function saverRoundTrip(database: TestDatabase): void {
           at(thread, parent),
           checkpoint,
           { source: "loop", step, parents: {} },
-          versions as never,
+          versions,
         );
         return checkpoint.id;
       };
@@ -245,7 +245,7 @@ export function saverRoundTrip(database: TestDatabase): void {
         at(thread),
         checkpointOf(values, versions),
         { source: "loop", step: 1, parents: {} },
-        versions as never,
+        versions,
       );
       await saver.putWrites(
         stored,

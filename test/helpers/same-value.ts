@@ -26,7 +26,8 @@ export function contentDifference(
   // Data may serve as a prototype, where it had a key of that name.
   if (one !== other && contentDifference(one, other) !== null) return `${path}: prototype`;
   if (Array.isArray(actual) !== Array.isArray(expected)) return `${path}: kind`;
-  if (types.isRegExp(actual) && String(actual) !== String(expected)) return path;
+  if (types.isRegExp(actual) && !(types.isRegExp(expected) && `${actual}` === `${expected}`))
+    return path;
   if (types.isMap(actual) || types.isSet(actual)) {
     if (!types.isMap(expected) && !types.isSet(expected)) return path;
     const difference = contentDifference([...actual], [...expected], `${path} contents`);
