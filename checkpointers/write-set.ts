@@ -18,12 +18,13 @@ export interface WriteSet {
 
 /** The number under which a task's write is stored. */
 export function writeIndex([channel]: PendingWrite, at: number): number {
-  return WRITES_IDX_MAP[channel] ?? at;
+  // A channel may have the name of something that every object inherits.
+  return Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel]! : at;
 }
 
 /** Whether all are of those that replace what was there: errors, interrupts, answers. */
 export function areReplacing(writes: readonly PendingWrite[]): boolean {
-  return writes.every(([channel]) => channel in WRITES_IDX_MAP);
+  return writes.every(([channel]) => Object.hasOwn(WRITES_IDX_MAP, channel));
 }
 
 /** Special writes are kept one by one, since one of them may be there already; the others stay together. */

@@ -150,6 +150,50 @@ export function saverRoundTrip(database: TestDatabase): void {
       });
     }
 
+    test("have channels, nodes, tasks and threads of any name", async () => {
+      const names = [
+        "__proto__",
+        "lc",
+        "lg_name",
+        "toJSON",
+        "constructor",
+        "",
+        "10",
+        "9",
+        'a "b" {c} $1',
+        "\\",
+        "naïve ☃",
+      ];
+      // Names that a database cannot hold as text, which stand in bytes.
+      const inner = [...names, "\0", "\ud800"];
+      const saver = open({});
+      for (const name of names) {
+        const thread = `${randomUUID()} ${name}`;
+        const of = Object.fromEntries(inner.map((key) => [key, `${key} ${"x".repeat(200)}`]));
+        const versions = Object.fromEntries(inner.map((key, at) => [key, `${at}`]));
+        const seen = Object.fromEntries(inner.map((key) => [key, versions]));
+        const first = { ...checkpointOf(of, versions), versions_seen: seen };
+        const metadata = { source: "loop" as const, step: 1, parents: {} };
+        await saver.put(at(thread), first, metadata, versions);
+        const second = { ...first, id: checkpointOf({}, {}).id };
+        const stored = await saver.put(at(thread, first.id), second, metadata, {});
+        await saver.putWrites(
+          stored,
+          inner.map((key) => [key, key]),
+          name,
+        );
+
+        for (const tuple of await collect(open({}).list(at(thread)))) {
+          const { id } = tuple.checkpoint;
+          expect(contentDifference(tuple.checkpoint, { ...first, id })).toBeNull();
+        }
+        const { pendingWrites } = (await saver.getTuple(stored))!;
+        expect(pendingWrites).toEqual(inner.map((key) => [name, key, key]));
+        expect(await saver.verifyThread(thread)).toEqual({ checked: 2, damaged: [] });
+        expect((await saver.listSummaries({ threadId: thread })).items).toHaveLength(2);
+      }
+    });
+
     test("hold what was changed in place, of what was put and of what was read", async () => {
       const saver = open({ elements: "compare" });
       const thread = randomUUID();
