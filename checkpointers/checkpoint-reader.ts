@@ -20,14 +20,14 @@ import {
   type ReadElement,
 } from "./elements/load-value.ts";
 import type { Reviver } from "./elements/revive.ts";
-import { CorruptCheckpointError } from "./errors.ts";
-import { checkpointHash, writesHash } from "./integrity.ts";
+import { checkpointHash } from "./integrity.ts";
 import { threadKey, type KnownCheckpoint, type KnownCheckpoints } from "./known-checkpoints.ts";
+import { CorruptCheckpointError } from "./errors.ts";
 import type { LogTails } from "./log-tails.ts";
 import { loadMetadata } from "./metadata.ts";
 import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
-import { readRows, readSegments, type ReadRows } from "./read-rows.ts";
-import { unpackWrites } from "./write-set.ts";
+import { damagedRow, readRows, readSegments, type ReadRows } from "./read-rows.ts";
+import { readWrites } from "./read-writes.ts";
 
 export interface ReaderParts {
   readonly pool: DatabasePool;
@@ -183,10 +183,10 @@ export class CheckpointReader {
   ): Promise<CheckpointTuple> {
     const tuple = await this.#parts.readStock(config).catch((thrown: unknown) => {
       // The stock class does not check what it reads.
-      if (thrown instanceof TypeError) throw corrupt(row, "it cannot be read", thrown);
+      if (thrown instanceof TypeError) throw damagedRow(row, "it cannot be read", thrown);
       throw thrown;
     });
-    if (tuple === undefined) throw corrupt(row, "it was removed while it was read");
+    if (tuple === undefined) throw damagedRow(row, "it was removed while it was read");
     const { checkpoint, parentConfig, ...rest } = tuple;
     const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable;
     this.#parts.known.add(threadKey({ threadId, namespace }), {
@@ -236,8 +236,8 @@ export class CheckpointReader {
    */
   check(row: CheckpointRow): { body: Buffer; hash: Buffer } {
     const { hash, body, type } = row;
-    if (body === null) throw corrupt(row, "its content is missing");
-    if (hash === null) throw corrupt(row, "its hash is missing");
+    if (body === null) throw damagedRow(row, "its content is missing");
+    if (hash === null) throw damagedRow(row, "its hash is missing");
     const expected = checkpointHash({
       threadId: row.thread_id,
       namespace: row.checkpoint_ns,
@@ -251,7 +251,7 @@ export class CheckpointReader {
       summary: row.summary,
     });
     if (!expected.equals(hash))
-      throw corrupt(row, "its content does not have the hash it was given");
+      throw damagedRow(row, "its content does not have the hash it was given");
     return { body, hash };
   }
 
@@ -266,7 +266,7 @@ export class CheckpointReader {
     rows: ReadRows,
   ): Promise<{ images: Map<string, Image>; bytes: number }> {
     const segments = readSegments(row.segments);
-    if (segments === null) throw corrupt(row, "its places of elements cannot be read");
+    if (segments === null) throw damagedRow(row, "its places of elements cannot be read");
     const images = new Map<string, Image>();
     let bytes = row.body?.byteLength ?? 0;
     const port: LoadPort = {
@@ -286,7 +286,7 @@ export class CheckpointReader {
       }
     } catch (thrown) {
       if (!(thrown instanceof DamagedValue)) throw thrown;
-      throw corrupt(row, thrown.message, thrown);
+      throw damagedRow(row, thrown.message, thrown);
     }
     return { images, bytes };
   }
@@ -307,33 +307,8 @@ export class CheckpointReader {
   }
 
   /** @throws {CorruptCheckpointError} */
-  async writesOf(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
-    const writes: CheckpointPendingWrite[] = [];
-    const taken = new Set<string>();
-    let start = 0;
-    for (const [at, taskId] of (row.write_tasks ?? []).entries()) {
-      const end = start + row.write_lengths![at]!;
-      const body = row.write_bodies!.subarray(start, end);
-      start = end;
-      const hash = writesHash({
-        threadId: row.thread_id,
-        namespace: row.checkpoint_ns,
-        checkpointId: row.checkpoint_id,
-        taskId,
-        idx: row.write_idxs![at]!,
-        body,
-      });
-      if (!hash.equals(row.write_hashes!.subarray(at * 32, at * 32 + 32))) {
-        throw corrupt(row, "its pending writes do not have the hash they were given");
-      }
-      for (const { idx, channel, type, blob } of unpackWrites(body)) {
-        const key = `${idx} ${taskId}`;
-        if (taken.has(key)) continue;
-        taken.add(key);
-        writes.push([taskId, channel, await this.#parts.revive(type ?? "json", blob)]);
-      }
-    }
-    return writes;
+  writesOf(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
+    return readWrites(row, this.#parts.revive);
   }
 }
 
@@ -345,9 +320,4 @@ export function isOfStock({
   summary,
 }: Pick<CheckpointRow, "body" | "segments" | "hash" | "summary">): boolean {
   return body === null && segments === null && hash === null && summary === null;
-}
-
-function corrupt(row: CheckpointRow, reason: string, cause?: unknown): CorruptCheckpointError {
-  const { thread_id, checkpoint_ns, checkpoint_id } = row;
-  return new CorruptCheckpointError(thread_id, checkpoint_ns, checkpoint_id, reason, { cause });
 }

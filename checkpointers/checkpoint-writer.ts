@@ -12,7 +12,6 @@ import { elementColumns } from "./element-columns.ts";
 import { segmentsOf, type Image } from "./elements/image.ts";
 import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
 import { toStoredValue } from "./elements/stored-value.ts";
-import { idTime } from "./id-time.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
 import {
   threadKey,
@@ -25,6 +24,7 @@ import type { LogIds } from "./log-ids.ts";
 import type { LogTails } from "./log-tails.ts";
 import { pgArray } from "./pg-array.ts";
 import type { CheckpointQueries } from "./queries.ts";
+import { summarize } from "./summarize.ts";
 import { writeColumns, WriteQueue } from "./write-queue.ts";
 import { areReplacing, toWriteSets, writeIndex, type DumpedWrite } from "./write-set.ts";
 
@@ -229,13 +229,7 @@ export class CheckpointWriter {
       .flatMap(segmentsOf)
       .flatMap(({ log, from, to }) => [log, from, to]);
     const added = draft.elements.reduce((sum, { blob }) => sum + blob.byteLength, 0);
-    const summary = toJsonb({
-      nodes: nodesThatRan(checkpoint, parent),
-      status: statusOf(checkpoint),
-      bytes: added + body.byteLength,
-      // Ids of LangGraph's own tell when they were made.
-      ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
-    });
+    const summary = summarize(checkpoint, { parent, bytes: added + body.byteLength });
     const hash = checkpointHash({
       threadId,
       namespace,
@@ -306,23 +300,6 @@ export class CheckpointWriter {
 function isTaken(thrown: unknown): boolean {
   const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
   return code === UNIQUE_VIOLATION && constraint === "checkpoint_elements_pkey";
-}
-
-/** Nodes whose view of the channels is another than in the parent. */
-function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefined): string[] {
-  if (parent === undefined) return [];
-  return Object.entries(checkpoint.versions_seen ?? {})
-    .filter(([node, seen]) => {
-      if (node.startsWith("__")) return false;
-      const before = parent.seen[node] ?? {};
-      return Object.entries(seen).some(([channel, version]) => before[channel] !== version);
-    })
-    .map(([node]) => node);
-}
-
-function statusOf({ channel_values }: Checkpoint): string | null {
-  const { status } = channel_values as { status?: unknown };
-  return typeof status === "string" ? (toJsonb(status) as string) : null;
 }
 
 /** At the end of a run that keeps no other checkpoints LangGraph puts the one it began with again, on top of itself. */

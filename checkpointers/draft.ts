@@ -14,6 +14,7 @@ export class Draft implements StorePort {
   readonly elements: NewElement[] = [];
   /** Logs that were begun for it. */
   readonly begun: LogTail[] = [];
+  readonly #tails = new Set<LogTail>();
 
   constructor(
     private readonly port: DraftPort,
@@ -30,6 +31,7 @@ export class Draft implements StorePort {
   }
 
   append(tail: LogTail, { type, blob }: EncodedUnit): void {
+    this.#tails.add(tail);
     this.elements.push({ log: tail.log, idx: tail.next, type, blob });
     tail.next += 1;
   }
@@ -46,9 +48,12 @@ export class Draft implements StorePort {
     return this.heap;
   }
 
-  /** Somebody else wrote where these elements were to go: none of their logs is to be continued. */
+  /**
+   * Somebody else wrote where these elements were to go: none of their logs is to be continued.
+   * @param tails those that this process remembers; older ones are known to values alone
+   */
   closeLogs(tails: Iterable<LogTail>): void {
     const logs = new Set(this.elements.map(({ log }) => log));
-    for (const tail of tails) if (logs.has(tail.log)) tail.closed = true;
+    for (const tail of [...this.#tails, ...tails]) if (logs.has(tail.log)) tail.closed = true;
   }
 }

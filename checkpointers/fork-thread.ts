@@ -1,9 +1,10 @@
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
 import { isOfStock } from "./checkpoint-reader.ts";
-import { CorruptCheckpointError, NoCheckpointError } from "./errors.ts";
+import { NoCheckpointError } from "./errors.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
 import type { CheckpointRow } from "./queries.ts";
+import { damagedRow } from "./read-rows.ts";
 import { transaction } from "./retention/transaction.ts";
 import { ThreadExistsError } from "./transfer/errors.ts";
 
@@ -99,7 +100,7 @@ async function holdRows(
 /** The columns of a row in its new thread. A row that was damaged must not get a hash that holds. */
 function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
   const { checkpoint_ns: namespace, checkpoint_id: id, type, body, summary } = row;
-  if (body === null) throw damaged(row, "its content is missing");
+  if (body === null) throw damagedRow(row, "its content is missing");
   const segments = (row.segments ?? []).map(Number);
   const content = { namespace, id, type, body, segments, summary };
   const before = checkpointHash({
@@ -110,7 +111,7 @@ function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
     metadata: row.metadata,
   });
   if (row.hash === null || !before.equals(row.hash)) {
-    throw damaged(row, "its content does not have the hash it was given");
+    throw damagedRow(row, "its content does not have the hash it was given");
   }
   const metadata = {
     ...row.metadata,
@@ -143,7 +144,7 @@ async function copyWrites(
     for (const { task_id: taskId, idx, body, hash } of sets) {
       const content = { namespace, checkpointId, taskId, idx, body };
       if (!writesHash({ ...content, threadId }).equals(hash)) {
-        throw damaged(row, "its pending writes do not have the hash they were given");
+        throw damagedRow(row, "its pending writes do not have the hash they were given");
       }
       const copied = writesHash({ ...content, threadId: newThreadId });
       await client.query(
@@ -153,8 +154,4 @@ async function copyWrites(
       );
     }
   }
-}
-
-function damaged(row: CopiedRow, reason: string): CorruptCheckpointError {
-  return new CorruptCheckpointError(row.thread_id, row.checkpoint_ns, row.checkpoint_id, reason);
 }

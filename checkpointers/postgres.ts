@@ -1,6 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import {
-  getCheckpointId,
   type ChannelVersions,
   type Checkpoint,
   type CheckpointListOptions,
@@ -11,9 +10,6 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import type { Pool } from "pg";
-import { loadMigrations } from "../src/storage/load-migrations.ts";
-import { migrate } from "../src/storage/migrate.ts";
 import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
@@ -31,9 +27,11 @@ import { LogIds } from "./log-ids.ts";
 import { LogTails } from "./log-tails.ts";
 import { dumpMetadata } from "./metadata.ts";
 import { checkpointQueries } from "./queries.ts";
+import { placeOf } from "./place.ts";
 import { deleteThread } from "./retention/delete-thread.ts";
 import { prune, type Pruned, type PruneOptions } from "./retention/prune.ts";
 import type { CheckpointTables } from "./retention/tables.ts";
+import { asPgPool, setUpTables } from "./set-up-tables.ts";
 import { Settling } from "./settling.ts";
 import {
   listSummaries,
@@ -121,7 +119,7 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** @throws {NewerDatabaseError} when a newer version of this package set up the tables */
   override setup(): Promise<void> {
-    this.#setUp ??= this.#migrate().catch((error: unknown) => {
+    this.#setUp ??= setUpTables(this.#parts.pool, this.#parts.schema).catch((error: unknown) => {
       this.#setUp = undefined;
       throw error;
     });
@@ -318,46 +316,4 @@ export class PostgresCheckpointer extends PostgresSaver {
   settled(threadId: string): Promise<void> {
     return this.#settling.settled(threadId);
   }
-
-  /** One process at a time; the stock class makes its tables first. */
-  async #migrate(): Promise<void> {
-    const { pool, schema } = this.#parts;
-    await migrate(pool, {
-      schema,
-      name: "checkpoints",
-      migrations: await loadMigrations(new URL("./migrations/", import.meta.url)),
-      before: (client) =>
-        new PostgresSaver(asPgPool(poolOf(client)), undefined, {
-          schema: schema.replaceAll('"', '""'),
-        }).setup(),
-    });
-  }
-}
-
-interface Place {
-  readonly threadId: string;
-  readonly namespace: string;
-  readonly checkpointId: string | null;
-}
-
-/** @throws {CheckpointConfigError} */
-function placeOf(config: RunnableConfig): Place {
-  const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
-  if (threadId === undefined || threadId === null) throw new CheckpointConfigError("thread_id");
-  return {
-    threadId: String(threadId),
-    namespace: String(namespace ?? ""),
-    checkpointId: getCheckpointId(config) || null,
-  };
-}
-
-/** The stock saver is typed for a whole `pg.Pool` and uses `connect`, `query` and `end` alone. */
-function asPgPool(pool: DatabasePool): Pool {
-  return pool as unknown as Pool;
-}
-
-/** A client that its user may release without losing it. */
-function poolOf(client: Queryable): DatabasePool {
-  const query: Queryable["query"] = (text, values) => client.query(text, values);
-  return { query, connect: async () => ({ query, release: () => {} }), end: async () => {} };
 }

@@ -1,6 +1,7 @@
 import type { ReadElement } from "./elements/load-value.ts";
 import type { Segment } from "./elements/log.ts";
 import { elementHash } from "./elements/store-value.ts";
+import { CorruptCheckpointError } from "./errors.ts";
 import type { CheckpointRow, ElementsRow } from "./queries.ts";
 
 /** What one statement gave: checkpoints, and the elements they refer to. */
@@ -59,4 +60,14 @@ export function readSegments(flat: readonly string[] | null): Segment[] | null {
     segments.push({ log, from, to });
   }
   return segments;
+}
+
+/** Says of a row that it is not as it was written. */
+export function damagedRow(
+  row: Pick<CheckpointRow, "thread_id" | "checkpoint_ns" | "checkpoint_id">,
+  reason: string,
+  cause?: unknown,
+): CorruptCheckpointError {
+  const { thread_id, checkpoint_ns, checkpoint_id } = row;
+  return new CorruptCheckpointError(thread_id, checkpoint_ns, checkpoint_id, reason, { cause });
 }
