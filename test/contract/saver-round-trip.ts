@@ -170,7 +170,7 @@ export function saverRoundTrip(database: TestDatabase): void {
       for (const name of names) {
         const thread = `${randomUUID()} ${name}`;
         const of = Object.fromEntries(inner.map((key) => [key, `${key} ${"x".repeat(200)}`]));
-        const versions = Object.fromEntries(inner.map((key, at) => [key, `${at}`]));
+        const versions = Object.fromEntries(inner.map((key, nth) => [key, `${nth}`]));
         const seen = Object.fromEntries(inner.map((key) => [key, versions]));
         const first = { ...checkpointOf(of, versions), versions_seen: seen };
         const metadata = { source: "loop" as const, step: 1, parents: {} };
