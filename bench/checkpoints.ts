@@ -54,16 +54,13 @@ const none: Kind = { name: "no saver", thread: (thread) => thread, saver: () => 
 const ours = (name: string, elements: "freeze" | "compare"): Kind => ({
   name,
   thread: (thread) => thread,
-  saver: (database, schema) => () =>
-    new PostgresCheckpointer(database.pool, { schema, elements }) as unknown as BaseCheckpointSaver,
+  saver: (database, schema) => () => new PostgresCheckpointer(database.pool, { schema, elements }),
 });
 const stock = (name: string, thread: Kind["thread"]): Kind => ({
   name,
   thread,
   saver: (database, schema) => () =>
-    new PostgresSaver(database.pool as never, undefined, {
-      schema,
-    }) as unknown as BaseCheckpointSaver,
+    new PostgresSaver(database.pool as never, undefined, { schema }),
 });
 const kinds: readonly Kind[] = [
   none,
@@ -178,12 +175,12 @@ async function steppingTable(title: string, thread: LongThread, of: readonly Kin
       runs.push({ ...ends(run.times), disk: run.diskMb, wal: run.walMb });
       await drop(run.schema);
     }
-    const of = (pick: (run: (typeof runs)[number]) => number) => median(runs.map(pick));
+    const middle = (pick: (run: (typeof runs)[number]) => number) => median(runs.map(pick));
     const result = {
-      early: of((run) => run.early),
-      late: of((run) => run.late),
-      disk: of((run) => run.disk),
-      wal: of((run) => run.wal),
+      early: middle((run) => run.early),
+      late: middle((run) => run.late),
+      disk: middle((run) => run.disk),
+      wal: middle((run) => run.wal),
     };
     results.set(kind.name, result);
     const base = results.get("no saver")!;

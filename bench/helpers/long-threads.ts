@@ -68,7 +68,7 @@ export const messages: LongThread = (steps, saver, stepAt) => {
     .addEdge(START, "work")
     .addConditionalEdges("work", route, ["work", "__end__"])
     .compile({ ...(saver && { checkpointer: saver }) });
-  return { graph: graph as unknown as MeasuredGraph, input: { messages: [] } };
+  return { graph, input: { messages: [] } };
 };
 
 /** The same with LangGraph's delta channel. */
@@ -79,7 +79,7 @@ export const deltaMessages: LongThread = (steps, saver, stepAt) => {
     .addEdge(START, "work")
     .addConditionalEdges("work", route, ["work", "__end__"])
     .compile({ ...(saver && { checkpointer: saver }) });
-  return { graph: graph as unknown as MeasuredGraph, input: { messages: [] } };
+  return { graph, input: { messages: [] } };
 };
 
 /** An object of a megabyte in a thousand keys, of which one small one changes. */
@@ -98,7 +98,7 @@ export const largeObject: LongThread = (steps, saver, stepAt) => {
     .addConditionalEdges("work", route, ["work", "__end__"])
     .compile({ ...(saver && { checkpointer: saver }) });
   const input = { execution: { count: 0, ...Object.fromEntries(keys) } };
-  return { graph: graph as unknown as MeasuredGraph, input };
+  return { graph, input };
 };
 
 /** The last of a hundred messages is replaced. */
@@ -114,5 +114,5 @@ export const replacedLast: LongThread = (steps, saver, stepAt) => {
     .addConditionalEdges("work", route, ["work", "__end__"])
     .compile({ ...(saver && { checkpointer: saver }) });
   const before = Array.from({ length: 50 }, (_, at) => call(100_000 + at)).flat();
-  return { graph: graph as unknown as MeasuredGraph, input: { messages: before } };
+  return { graph, input: { messages: before } };
 };
