@@ -192,6 +192,13 @@ export class CheckpointWriter {
         images.set(channel, image);
       } else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
         images.set(channel, await store(holder.unstored[channel], base, draft));
+      } else if (
+        holder === undefined &&
+        place.parentId !== null &&
+        Object.hasOwn(values, channel)
+      ) {
+        // Whoever had it was removed meanwhile.
+        images.set(channel, await store(values[channel], base, draft));
       }
     }
     const held = [...holders].filter((holder) => holder.images.size > 0);

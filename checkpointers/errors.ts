@@ -36,13 +36,16 @@ export class NoCheckpointError extends StratagraphError {
   }
 }
 
-/** A call to the checkpointer lacks what says where to read or write. */
+/** A call to the checkpointer does not say where to read or write, or names what no database can hold. */
 export class CheckpointConfigError extends StratagraphError {
   readonly code = "checkpoint_config";
 
-  constructor(readonly missing: string) {
+  constructor(
+    readonly missing: string,
+    found = "it is not there",
+  ) {
     super(
-      `Expected \`${missing}\` as text in the config's \`configurable\`, and it is not there. Pass { configurable: { ${missing}: "…" } }.`,
+      `Expected \`${missing}\` as text in the config's \`configurable\`, and ${found}. Pass { configurable: { ${missing}: "…" } }.`,
     );
   }
 }
@@ -63,6 +66,38 @@ export class InvalidPageError extends StratagraphError {
       option === "limit"
         ? `Expected \`limit\` to be a whole number from 1 to 1,000, got ${String(value)}.`
         : `Expected \`cursor\` to be \`next\` of the page before, got ${JSON.stringify(value)}.`,
+    );
+  }
+}
+
+/** What is to be kept is not said in a way that can be understood. Nothing was removed. */
+export class InvalidRetentionError extends StratagraphError {
+  readonly code = "invalid_retention";
+
+  constructor(
+    readonly option: "keep" | "olderThan",
+    readonly value: unknown,
+  ) {
+    super(
+      option === "keep"
+        ? `Expected \`keep\` to be "latest", "turn_ends" or "all", got ${JSON.stringify(value)}. Nothing was removed.`
+        : "Expected `olderThan` to be a valid date, got an invalid one. Nothing was removed.",
+    );
+  }
+}
+
+/** The checkpoint does not hold all of its values: LangGraph puts delta channels together from those before it. */
+export class DeltaForkError extends StratagraphError {
+  readonly code = "delta_fork";
+
+  constructor(
+    readonly threadId: string,
+    readonly checkpointId: string,
+    readonly channels: readonly string[],
+  ) {
+    super(
+      `Expected a checkpoint that holds all of its values, but channels ${channels.join(", ")} of checkpoint ${checkpointId} in thread ${threadId} are delta channels, ` +
+        "which need the checkpoints before it. Fork within the thread with updateState, or export the thread and import it under another id.",
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
 import { isOfStock } from "./checkpoint-reader.ts";
-import { NoCheckpointError } from "./errors.ts";
+import { DeltaForkError, NoCheckpointError } from "./errors.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
 import type { CheckpointRow } from "./queries.ts";
 import { damagedRow } from "./read-rows.ts";
@@ -34,7 +34,7 @@ export interface StockCheckpoint {
  * what subgraphs had reached under it. Elements are not copied, both threads refer to them.
  *
  * @returns what the caller has to copy, since it has no elements
- * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
+ * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError} {@link DeltaForkError}
  */
 export async function forkThread(
   pool: DatabasePool,
@@ -43,35 +43,52 @@ export async function forkThread(
 ): Promise<readonly StockCheckpoint[]> {
   const { threadId, checkpointId, newThreadId } = of;
   const schema = quoteIdentifier(schemaName);
-  return transaction(pool, async (client) => {
-    const { rows: taken } = await client.query(
-      `select from ${schema}.checkpoints where thread_id = $1 limit 1`,
-      [newThreadId],
-    );
-    if (taken.length > 0) throw new ThreadExistsError(newThreadId);
-    const rows = await holdRows(client, schema, of);
-    if (!rows.some((row) => row.checkpoint_ns === "")) {
-      throw new NoCheckpointError(threadId, checkpointId);
-    }
-    const ours = rows.filter((row) => !isOfStock(row));
-    for (const row of ours) {
-      await client.query(
-        `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
-         values ($1, $2, $3, null, 'null'::jsonb, $4, $5, $6::bigint[], $7, null, $8::jsonb, $9::jsonb)`,
-        toCopy(row, newThreadId),
+  return asThreadExists(newThreadId, () =>
+    transaction(pool, async (client) => {
+      const { rows: taken } = await client.query(
+        `select from ${schema}.checkpoints where thread_id = $1 limit 1`,
+        [newThreadId],
       );
-    }
-    await copyWrites(client, schema, { rows: ours, newThreadId });
-    await client.query(
-      `insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
+      if (taken.length > 0) throw new ThreadExistsError(newThreadId);
+      const rows = await holdRows(client, schema, of);
+      if (!rows.some((row) => row.checkpoint_ns === "")) {
+        throw new NoCheckpointError(threadId, checkpointId);
+      }
+      for (const row of rows) refuseDelta(row);
+      const ours = rows.filter((row) => !isOfStock(row));
+      for (const row of ours) {
+        await client.query(
+          `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
+         values ($1, $2, $3, null, 'null'::jsonb, $4, $5, $6::bigint[], $7, null, $8::jsonb, $9::jsonb)`,
+          toCopy(row, newThreadId),
+        );
+      }
+      await copyWrites(client, schema, { rows: ours, newThreadId });
+      await client.query(
+        `insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
        select distinct c.segments[n], c.thread_id from ${schema}.checkpoints c, generate_series(1, cardinality(c.segments), 3) n
        where c.thread_id = $1`,
-      [newThreadId],
-    );
-    return rows
-      .filter(isOfStock)
-      .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));
-  });
+        [newThreadId],
+      );
+      return rows
+        .filter(isOfStock)
+        .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));
+    }),
+  );
+}
+
+/** Of forks into one new thread at the same time the first one counts. */
+async function asThreadExists<Result>(
+  threadId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
+    if (code !== "23505" || constraint !== "checkpoints_pkey") throw thrown;
+    throw new ThreadExistsError(threadId);
+  }
 }
 
 /**
@@ -95,6 +112,13 @@ async function holdRows(
     [threadId, checkpointId],
   );
   return rows;
+}
+
+/** @throws {DeltaForkError} */
+function refuseDelta({ thread_id, checkpoint_id, metadata }: CopiedRow): void {
+  const counters = metadata["counters_since_delta_snapshot"];
+  const channels = typeof counters === "object" && counters !== null ? Object.keys(counters) : [];
+  if (channels.length > 0) throw new DeltaForkError(thread_id, checkpoint_id, channels);
 }
 
 /** The columns of a row in its new thread. A row that was damaged must not get a hash that holds. */

@@ -1,7 +1,9 @@
 export {
   CheckpointConfigError,
   CorruptCheckpointError,
+  DeltaForkError,
   InvalidPageError,
+  InvalidRetentionError,
   NoCheckpointError,
 } from "./errors.ts";
 export type { ForkedThread } from "./fork-thread.ts";

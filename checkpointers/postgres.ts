@@ -155,12 +155,11 @@ export class PostgresCheckpointer extends PostgresSaver {
     const { threadId, namespace, checkpointId } = placeOf(config);
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
-    const put = async (): Promise<void> => {
+    await this.#settling.write(threadId, async () => {
       await this.setup();
       const stamped = await dumpMetadata(metadata, definition);
       await this.#writer.put(place, checkpoint, stamped, newVersions);
-    };
-    await this.#settling.track(threadId, put());
+    });
     return {
       configurable: {
         thread_id: threadId,
@@ -178,10 +177,10 @@ export class PostgresCheckpointer extends PostgresSaver {
   ): Promise<void> {
     const { threadId, namespace, checkpointId } = placeOf(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
-    const work = this.setup().then(() =>
-      this.#writer.putWrites({ threadId, namespace, checkpointId, taskId }, writes),
-    );
-    await this.#settling.track(threadId, work);
+    await this.#settling.write(threadId, async () => {
+      await this.setup();
+      await this.#writer.putWrites({ threadId, namespace, checkpointId, taskId }, writes);
+    });
   }
 
   /**
@@ -207,7 +206,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.setup();
-    await this.#settling.ended(threadId);
+    await this.#settling.settled(threadId);
     await deleteThread(this.#tables, threadId);
     this.#parts.known.forgetThread(threadId);
   }
@@ -215,7 +214,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Removes checkpoints of a thread, and what only they needed. */
   async prune(options: PruneOptions): Promise<Pruned> {
     await this.setup();
-    await this.#settling.ended(options.threadId);
+    await this.#settling.settled(options.threadId);
     return prune(this.#tables, options);
   }
 
@@ -270,7 +269,7 @@ export class PostgresCheckpointer extends PostgresSaver {
    */
   async *exportThread(threadId: string): AsyncGenerator<string> {
     await this.setup();
-    await this.#settling.ended(threadId);
+    await this.#settling.settled(threadId);
     yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
   }
 
@@ -312,8 +311,27 @@ export class PostgresCheckpointer extends PostgresSaver {
     return definitionHash(definition) === hash ? definition : undefined;
   }
 
-  /** Resolves when all that was put for the thread until now is in the database; throws what went wrong with it. */
+  /** Resolves when all that was begun to be put for the thread has been put, or failed. */
   settled(threadId: string): Promise<void> {
     return this.#settling.settled(threadId);
+  }
+
+  /** Resolves when all that the thread's run has put so far is in the database; throws what went wrong with it. */
+  durable(threadId: string): Promise<void> {
+    return this.#settling.durable(threadId);
+  }
+
+  /**
+   * Watches a run: until the returned function is called, the first failure of the thread's `put`s and `putWrites` is told
+   * to `onFailure`, and nothing more of the run is written. They resolve all the same, since LangGraph leaves puts that
+   * are under way without a handler, and a rejection would end the process.
+   */
+  watchRun(threadId: string, onFailure: (error: unknown) => void): () => void {
+    return this.#settling.watch(threadId, onFailure);
+  }
+
+  /** Has a watched run write nothing more, as if that had failed with `error`. */
+  refuseRun(threadId: string, error: unknown): void {
+    this.#settling.refuse(threadId, error);
   }
 }

@@ -1,51 +1,90 @@
-/** Knows what is being written for each thread, and what could not be. */
+interface WatchedRun {
+  readonly onFailure: (error: unknown) => void;
+  /** Set when something could not be written: nothing more is to be. */
+  failure: { readonly error: unknown } | null;
+}
+
+/** Knows what is being written for each thread, who runs it, and what could not be written. */
 export class Settling {
   readonly #pending = new Map<string, Set<Promise<unknown>>>();
-  readonly #failed = new Map<string, unknown>();
+  readonly #runs = new Map<string, WatchedRun>();
+  /** Of threads whose runs nobody watches, since something was read of them. */
+  readonly #failed = new Map<string, { readonly error: unknown }>();
 
-  /** Returns `work` as it is. */
-  track<Result>(threadId: string, work: Promise<Result>): Promise<Result> {
-    const pending = this.#pending.get(threadId) ?? new Set();
-    this.#pending.set(threadId, pending);
-    const ended = (): void => {
-      pending.delete(work);
-      if (pending.size === 0 && this.#pending.get(threadId) === pending) {
-        this.#pending.delete(threadId);
-      }
+  /** Until the returned function is called, failures of the thread's writes are told instead of thrown, the first one. */
+  watch(threadId: string, onFailure: (error: unknown) => void): () => void {
+    const run: WatchedRun = { onFailure, failure: null };
+    this.#runs.set(threadId, run);
+    return () => {
+      if (this.#runs.get(threadId) === run) this.#runs.delete(threadId);
     };
-    pending.add(work);
-    work.then(ended, (thrown: unknown) => {
-      this.#failed.set(threadId, thrown);
-      ended();
-    });
-    return work;
   }
 
-  /** A run begins with what is stored: what could not be written before is of no consequence to it. */
+  /** Has a watched run write nothing more. */
+  refuse(threadId: string, error: unknown): void {
+    const run = this.#runs.get(threadId);
+    if (run === undefined || run.failure !== null) return;
+    run.failure = { error };
+    run.onFailure(error);
+  }
+
+  /**
+   * Does the work, unless the thread's run has failed before.
+   *
+   * @throws what the work throws, where nobody watches
+   */
+  async write(threadId: string, work: () => Promise<void>): Promise<void> {
+    const run = this.#runs.get(threadId);
+    if (run?.failure) return;
+    try {
+      await this.#track(threadId, work());
+    } catch (thrown) {
+      if (run === undefined) throw thrown;
+      this.refuse(threadId, thrown);
+    }
+  }
+
+  /** Of a run that nobody watches: it begins with what is stored, and earlier failures are of no consequence to it. */
   begin(threadId: string): void {
     this.#failed.delete(threadId);
   }
 
-  /**
-   * Waits until nothing more is written for the thread. LangGraph begins each put when the one before has ended, so it
-   * looks again until nothing comes.
-   */
-  async ended(threadId: string): Promise<void> {
-    for (;;) {
-      await new Promise(setImmediate);
-      const pending = this.#pending.get(threadId);
-      if (pending === undefined) return;
-      await Promise.allSettled(pending);
-    }
+  /** Waits for what has begun, however it ends. */
+  async settled(threadId: string): Promise<void> {
+    const pending = this.#pending.get(threadId);
+    if (pending !== undefined) await Promise.allSettled(pending);
   }
 
   /**
-   * Waits likewise.
+   * Waits until nothing more is written for the thread: LangGraph begins each put when the one before has ended.
    *
-   * @throws what one of the writes has thrown since the run began: LangGraph puts nothing after that
+   * @throws what one of the run's writes has thrown: LangGraph puts nothing after that
    */
-  async settled(threadId: string): Promise<void> {
-    await this.ended(threadId);
-    if (this.#failed.has(threadId)) throw this.#failed.get(threadId);
+  async durable(threadId: string): Promise<void> {
+    for (;;) {
+      await new Promise(setImmediate);
+      const pending = this.#pending.get(threadId);
+      if (pending === undefined) break;
+      await Promise.allSettled(pending);
+    }
+    const failure = this.#runs.get(threadId)?.failure ?? this.#failed.get(threadId);
+    if (failure) throw failure.error;
+  }
+
+  async #track(threadId: string, work: Promise<void>): Promise<void> {
+    const pending = this.#pending.get(threadId) ?? new Set();
+    this.#pending.set(threadId, pending);
+    pending.add(work);
+    try {
+      await work;
+    } catch (error) {
+      this.#failed.set(threadId, { error });
+      throw error;
+    } finally {
+      pending.delete(work);
+      if (pending.size === 0 && this.#pending.get(threadId) === pending) {
+        this.#pending.delete(threadId);
+      }
+    }
   }
 }

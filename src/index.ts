@@ -1,4 +1,8 @@
-export { CorruptCheckpointError, NoCheckpointError } from "../checkpointers/errors.ts";
+export {
+  CorruptCheckpointError,
+  InvalidRetentionError,
+  NoCheckpointError,
+} from "../checkpointers/errors.ts";
 export { pinCheckpointer } from "../checkpointers/pin.ts";
 export { InvalidExportError, ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {

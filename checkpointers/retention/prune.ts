@@ -1,5 +1,6 @@
 import type { Queryable } from "../../src/storage/pool.ts";
 import { idTime } from "../id-time.ts";
+import { InvalidRetentionError } from "../errors.ts";
 import { alone } from "./alone.ts";
 import { freeUnneeded } from "./free-unneeded.ts";
 import { removable, type HistoryEntry } from "./removable.ts";
@@ -35,10 +36,13 @@ export interface Pruned {
  * channels are put together. Children of removed checkpoints go on naming their parents.
  *
  * Runs may go on meanwhile, also from a checkpoint that goes: see `alone`.
+ *
+ * @throws {InvalidRetentionError}
  */
 export async function prune(tables: CheckpointTables, options: PruneOptions): Promise<Pruned> {
   const { schema } = tables;
   const { threadId, keep, olderThan } = options;
+  checkRetention(options);
   return alone(tables, threadId, async (client) => {
     let removed = { checkpoints: 0, bytes: 0 };
     if (keep !== "all") {
@@ -52,6 +56,16 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
       bytes: removed.bytes + freed.bytes,
     };
   });
+}
+
+/** A misspelt `keep` must not remove more than was meant. */
+function checkRetention({ keep, olderThan }: PruneOptions): void {
+  if (!["latest", "turn_ends", "all"].includes(keep)) {
+    throw new InvalidRetentionError("keep", keep);
+  }
+  if (olderThan !== undefined && Number.isNaN(olderThan.getTime())) {
+    throw new InvalidRetentionError("olderThan", olderThan);
+  }
 }
 
 async function readHistory(

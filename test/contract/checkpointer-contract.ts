@@ -149,13 +149,40 @@ export function checkpointerContract(database: TestDatabase): void {
       );
     });
 
+    test.each(["no NUL\0 in it", "no half \uD800", "no more than 850 bytes".repeat(40)])(
+      "refuses the thread id %j",
+      async (thread_id) => {
+        const graph = loopGraph(checkpointer());
+        const thread = { configurable: { thread_id } };
+
+        await expect(graph.invoke({ topic: "cats", left: 1 }, thread)).rejects.toMatchObject({
+          code: "checkpoint_config",
+        });
+      },
+    );
+
+    test("keeps all that a run holds when its thread is deleted meanwhile", async () => {
+      const thread = newThread();
+      const saver = checkpointer();
+      const graph = loopGraph(saver);
+      const kept = { topic: "cats", left: 2 };
+      for await (const { left } of await graph.stream(kept, { ...thread, streamMode: "values" })) {
+        if (left === 1) await saver.deleteThread(thread.configurable.thread_id);
+      }
+
+      expect((await loopGraph(checkpointer()).getState(thread)).values).toEqual({
+        topic: "cats",
+        left: 0,
+        lines: ["cats 2", "cats 1"],
+        last: "cats 1",
+      });
+    });
+
     test("goes on after a query that failed", async () => {
       const thread = newThread();
       const graph = loopGraph(checkpointer());
-      const badThread = { configurable: { thread_id: "no NUL\0 in a thread id" } };
-
-      await expect(graph.invoke({ topic: "cats", left: 1 }, badThread)).rejects.toMatchObject({
-        code: "22021",
+      await expect(database.shared.pool.query("select 1 / 0")).rejects.toMatchObject({
+        code: "22012",
       });
 
       expect(await graph.invoke({ topic: "cats", left: 1 }, thread)).toMatchObject({
