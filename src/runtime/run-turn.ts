@@ -2,7 +2,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import { AnswerError } from "../compile/answer-errors.ts";
-import { compileAgentWith, llmConfigFor, type CompileServices } from "../compile/compile-agent.ts";
+import {
+  compileAgentWith,
+  llmConfigFor,
+  type AgentCheckpointer,
+  type CompileServices,
+} from "../compile/compile-agent.ts";
 import {
   durabilities,
   durabilityOf,
@@ -16,6 +21,7 @@ import type { AgentEvent } from "../state/event.ts";
 import { canTransition } from "../state/lifecycle.ts";
 import type { TurnState } from "../state/turn.ts";
 import { InvalidRunOptionError, NoCheckpointerError } from "./errors.ts";
+import { guardedRun, type RunWatch } from "./guarded-run.ts";
 import { toResult, type ExecuteResult } from "./run-result.ts";
 import { streamTurn, type TurnRun } from "./stream-turn.ts";
 
@@ -45,7 +51,7 @@ export interface PreparedRun {
   readonly context: RunContext;
   readonly options: TurnOptions;
   readonly durability: Durability;
-  readonly isDurable: boolean;
+  readonly checkpointer: (AgentCheckpointer & RunWatch) | undefined;
 }
 
 /** From where a turn goes on, and what the graph is given for it. */
@@ -76,28 +82,31 @@ export async function prepareRun(
   const durability = checkDurability(definition, options.durability);
   const graph = await graphOf(definition, services);
   await services.models.resolve(llmConfigFor(definition, context));
-  const isDurable = services.checkpointer !== undefined;
-  return { graph, context, options, durability, isDurable };
+  return { graph, context, options, durability, checkpointer: services.checkpointer };
 }
 
-/** Runs a turn to its end, or until it waits. The thread has to be held. */
+/**
+ * Runs a turn to its end, or until it waits. The thread has to be held.
+ * @throws what a checkpoint could not be written for, and what ended the hold of the thread
+ */
 export async function runTurn(
   run: PreparedRun,
   of: TurnStart & { readonly threadId: string; readonly lost: AbortSignal | undefined },
 ): Promise<ExecuteResult> {
-  const { graph, context, options, durability, isDurable } = run;
+  const { graph, context, options, durability, checkpointer } = run;
   const { threadId, input, start, lost } = of;
   const { onEvent, onToken } = options;
-  const signals = [options.signal, lost].filter((one) => one !== undefined);
-  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   const thread = threadConfig(threadId);
-  const turn = { graph, thread, input, start, context, signal, onEvent, onToken, durability };
-  const streamed = await alone(() => streamTurn(turn)).catch(async (thrown: unknown) => {
-    if (isDurable) await markFailed(graph, thread, thrown);
-    else if (isMissingCheckpointer(thrown)) {
-      throw new NoCheckpointerError("human", { cause: thrown });
-    }
-    throw thrown;
+  const held = { threadId, signal: options.signal, lost };
+  const streamed = await guardedRun(checkpointer, held, async (signal, hasFailed) => {
+    const turn = { graph, thread, input, start, context, signal, onEvent, onToken, durability };
+    return alone(() => streamTurn(turn)).catch(async (thrown: unknown) => {
+      if (checkpointer === undefined) {
+        if (isMissingCheckpointer(thrown))
+          throw new NoCheckpointerError("human", { cause: thrown });
+      } else if (!hasFailed()) await markFailed(graph, thread, thrown);
+      throw thrown;
+    });
   });
   return toResult(streamed, threadId);
 }

@@ -63,6 +63,7 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   };
   // What has ended at an old checkpoint is applied as it is; anything else has to become the last checkpoint first.
   const asItIs = !inside.beginsAgain && (found.isLast || progress === "applicable");
+  of.lost?.throwIfAborted();
   if (!asItIs) await newBranch(services, { run, tuple, values: {} });
   if (progress === "over") {
     return { ...known, reason: "over", message: overMessage(threadId, tuple, found) };

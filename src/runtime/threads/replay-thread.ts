@@ -32,6 +32,7 @@ export async function replayThread(
     }
     // Another run of the turn: what its calls gave the first time is not theirs.
     const values = turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
+    lost?.throwIfAborted();
     await newBranch(services, { run, tuple, values });
     return runTurn(run, { threadId, input: null, start: threadConfig(threadId), lost });
   });
