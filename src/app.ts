@@ -48,9 +48,11 @@ export interface Runtime extends RunServices {
   close(): Promise<void>;
 }
 
-/** Says when all that a checkpointer was given for a thread is durable. */
+/** Says when nothing more is being written for a thread, or when all that it was given is durable. */
 interface Settling {
   settled(threadId: string): Promise<void>;
+  /** @throws what could not be written */
+  durable(threadId: string): Promise<void>;
 }
 
 /**
@@ -80,7 +82,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(database);
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
-      settled: async (threadId) => checkpointer.settled?.(threadId),
+      settled: async (threadId) =>
+        checkpointer.durable ? checkpointer.durable(threadId) : checkpointer.settled?.(threadId),
     });
     const journal = watchJournal(stored);
     const run: RunServices = {
