@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../state/canonical-json.ts";
+import { isRecord } from "../state/is-record.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import type { AgentSpec } from "./schema.ts";
+import { withoutDefaults } from "./schema-shape.ts";
+import { agentSpecSchema, type AgentSpec } from "./schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool.ts";
 
 /**
- * All of an agent that is data, with what its names stand for: what a run was made under. Code (handlers, initialisers,
+ * All of an agent that is data, with what its names stand for: what a run was made under. JSON Schemas in it have no
+ * `default`s. Code (handlers, initialisers,
  * `validate`) cannot be compared and is not in it; the version of a tool says that its handler has changed.
  */
 export interface DefinitionDocument {
@@ -36,18 +39,82 @@ export function stampDefinition(
 ): DefinitionStamp {
   const { executionSchema, attemptSchema } = behaviour;
   const document: DefinitionDocument = {
-    spec,
+    spec: specShape(spec),
     tools: Object.fromEntries(
-      [...resolved.tools].map(({ definition }) => [definition.name, definition]),
+      [...resolved.tools].map(({ definition }) => [definition.name, toolShape(definition)]),
     ),
     state: {
-      ...(executionSchema && { execution: executionSchema.jsonSchema }),
-      ...(attemptSchema && { attempt: attemptSchema.jsonSchema }),
+      ...(executionSchema && { execution: withoutDefaults(executionSchema.jsonSchema) }),
+      ...(attemptSchema && { attempt: withoutDefaults(attemptSchema.jsonSchema) }),
     },
     agents: Object.fromEntries([...resolved.agents].map(([name, stamp]) => [name, stamp.document])),
   };
+  return { document, hash: hashOf(document) };
+}
+
+/**
+ * A document that was stored, as it would be made today: what a spec lacks has its default, agents inside included. A spec
+ * that is none today stays as it is.
+ */
+export function documentOfToday(stored: unknown): unknown {
+  if (!isRecord(stored)) return stored;
+  const spec = agentSpecSchema.safeParse(stored["spec"]);
+  const { tools, state, agents } = stored;
   return {
-    document,
-    hash: createHash("sha256").update(canonicalJson(document)).digest("hex"),
+    ...stored,
+    ...(spec.success && { spec: specShape(spec.data) }),
+    ...(isRecord(tools) && { tools: mapValues(tools, toolShape) }),
+    ...(isRecord(state) && { state: mapValues(state, withoutDefaults) }),
+    ...(isRecord(agents) && { agents: mapValues(agents, documentOfToday) }),
   };
+}
+
+/** Whether a document is the one that was stamped. */
+export function isStamped(document: unknown, { hash }: DefinitionStamp): boolean {
+  return hashOf(document) === hash;
+}
+
+function hashOf(document: unknown): string {
+  return createHash("sha256").update(canonicalJson(document)).digest("hex");
+}
+
+function specShape(spec: AgentSpec): AgentSpec {
+  const { workflow_graph: graph } = spec;
+  return {
+    ...spec,
+    input_schema: withoutDefaults(spec.input_schema),
+    output_schema: withoutDefaults(spec.output_schema),
+    ...(graph && { workflow_graph: { ...graph, nodes: graph.nodes.map(nodeShape) } }),
+  };
+}
+
+type WorkflowNode = NonNullable<AgentSpec["workflow_graph"]>["nodes"][number];
+
+function nodeShape(node: WorkflowNode): WorkflowNode {
+  if (node.type === "llm" && node.config.output_schema) {
+    const output_schema = withoutDefaults(node.config.output_schema);
+    return { ...node, config: { ...node.config, output_schema } };
+  }
+  if (node.type === "human" && node.config.schema) {
+    const schema = withoutDefaults(node.config.schema);
+    return { ...node, config: { ...node.config, schema } };
+  }
+  return node;
+}
+
+function toolShape<Tool>(tool: Tool): Tool {
+  if (!isRecord(tool)) return tool;
+  const { input_schema, output_schema } = tool;
+  return {
+    ...tool,
+    input_schema: withoutDefaults(input_schema),
+    ...(output_schema !== undefined && { output_schema: withoutDefaults(output_schema) }),
+  };
+}
+
+function mapValues(
+  values: Readonly<Record<string, unknown>>,
+  map: (value: unknown) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }

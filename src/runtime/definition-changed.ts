@@ -3,6 +3,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentCheckpointer } from "../compile/compile-agent.ts";
 import { stampOf } from "../compile/definition-stamps.ts";
 import { definitionChanges, type DefinitionChange } from "../definition/definition-drift.ts";
+import { documentOfToday, isStamped } from "../definition/definition-hash.ts";
 import { StratagraphError } from "../errors.ts";
 
 /** Changes that a message names. */
@@ -53,9 +54,12 @@ export async function refuseChanges(
   if (stamp === undefined || madeUnder === null || madeUnder === stamp.hash || acceptChanges) {
     return;
   }
-  const before = await (checkpointer as DefinitionSource | undefined)?.definitionOf?.(madeUnder);
-  const changes = before === undefined ? [] : definitionChanges(before, stamp.document);
-  throw new DefinitionChangedError(threadId, changes);
+  const stored = await (checkpointer as DefinitionSource | undefined)?.definitionOf?.(madeUnder);
+  if (stored === undefined) throw new DefinitionChangedError(threadId, []);
+  // An earlier version of the package may have known fewer keys.
+  const before = documentOfToday(stored);
+  if (isStamped(before, stamp)) return;
+  throw new DefinitionChangedError(threadId, definitionChanges(before, stamp.document));
 }
 
 /** What a checkpoint's metadata says about its definition. */

@@ -1,4 +1,6 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { describe, expect, it } from "vitest";
+import type { AgentSpec } from "../../src/definition/schema.ts";
 import { defineAgent, executeAgent } from "../../src/index.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { StampingSaver } from "../helpers/stamping-saver.ts";
@@ -15,6 +17,27 @@ const asks = (prompt: string) =>
       output: { message: "${nodes.ask.value}" },
     },
   });
+
+/** Says of every checkpoint that it was made under a document that lacks a key, and has another hash for that. */
+class OlderSaver extends StampingSaver {
+  #older: unknown;
+
+  forgetKey(key: string): void {
+    const document = structuredClone([...this.documents.values()][0]) as { spec: object };
+    Reflect.deleteProperty(document.spec, key);
+    this.#older = document;
+  }
+
+  override async getTuple(config: RunnableConfig) {
+    const tuple = await super.getTuple(config);
+    if (this.#older === undefined || tuple?.metadata === undefined) return tuple;
+    return { ...tuple, metadata: { ...tuple.metadata, definition_hash: "older" } };
+  }
+
+  override async definitionOf(hash: string): Promise<unknown> {
+    return hash === "older" ? this.#older : super.definitionOf(hash);
+  }
+}
 
 async function waiting(saver: MemorySaver = new StampingSaver(), script: ScriptedReply[] = []) {
   const { runtime } = await testRuntime(script, { checkpointer: saver });
@@ -69,6 +92,23 @@ describe("a turn that is resumed under another definition", () => {
     expect(same.output).toEqual({ message: "Ada" });
     const asked = await executeAgent(asks("Whose?"), { message: "again" }, options);
     expect(asked.interrupts[0]?.prompt).toBe("Whose?");
+  });
+
+  it("goes on when it was kept by a version that knew fewer keys", async () => {
+    const saver = new StampingSaver();
+    const { options } = await waiting(saver);
+    const [hash, document] = [...saver.documents][0]!;
+    const { guardrail_config: _unknown, ...spec } = (document as { spec: AgentSpec }).spec;
+    saver.documents.set(hash, { ...(document as object), spec });
+    await expect(
+      executeAgent(asks("Whose?"), null, { ...options, answer: "Ada" }),
+    ).rejects.toMatchObject({ changes: [{ path: "workflow_graph.nodes[ask].config.prompt" }] });
+    // As that version hashed it.
+    const other = new OlderSaver();
+    const before = await waiting(other);
+    other.forgetKey("guardrail_config");
+    const same = await executeAgent(asks("Who?"), null, { ...before.options, answer: "Ada" });
+    expect(same.output).toEqual({ message: "Ada" });
   });
 
   it("goes on where the checkpoint does not say, and says that nothing is kept where it is not", async () => {

@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import {
+  documentOfToday,
+  isStamped,
+  stampDefinition,
+  type DefinitionDocument,
+} from "../../src/definition/definition-hash.ts";
+import { withoutDefaults } from "../../src/definition/schema-shape.ts";
+import { defineAgent, defineTool, type AgentDefinition } from "../../src/index.ts";
+
+let count = 0;
+const counted = () => z.number().default(() => (count += 1));
+
+const stamp = (agent: AgentDefinition) =>
+  stampDefinition(agent, { tools: agent.tools, agents: new Map() });
+const stored = (document: DefinitionDocument) =>
+  JSON.parse(JSON.stringify(document)) as DefinitionDocument;
+
+const withMadeDefaults = () =>
+  defineAgent({
+    name: "counts",
+    input_schema: z.object({ message: z.string(), at: counted() }),
+    output_schema: z.object({ message: z.string(), at: counted() }),
+    execution_schema: z.object({ at: counted() }),
+    initialExecutionState: () => ({ at: 0 }),
+    tools: [
+      defineTool({
+        name: "send",
+        description: "Sends.",
+        input_schema: z.object({ list: z.array(z.object({ at: counted() })) }),
+        handler: () => "sent",
+      }),
+    ],
+  } as never) as unknown as AgentDefinition;
+
+describe("the hash of a definition", () => {
+  it("is the same where defaults of its schemas are made anew each time", () => {
+    const before = count;
+    const [first, second] = [withMadeDefaults(), withMadeDefaults()];
+    expect(first.spec.input_schema).not.toEqual(second.spec.input_schema);
+    expect(count).toBeGreaterThan(before);
+    expect(stamp(first).hash).toBe(stamp(second).hash);
+  });
+
+  it("is another where a property named default, or data of the spec, is another", () => {
+    const node = (schema: Record<string, unknown>, proposed: string) =>
+      defineAgent({
+        name: "asks",
+        workflow_graph: {
+          entry_point: "ask",
+          nodes: [
+            {
+              name: "ask",
+              type: "human",
+              config: { kind: "edit", prompt: "?", schema, proposed: { default: proposed } },
+            },
+          ],
+          edges: [{ from: "ask", to: "END" }],
+        },
+      }) as AgentDefinition;
+    const schema = (type: string, given: unknown) => ({
+      type: "object",
+      properties: { default: { type, default: given } },
+      required: ["default"],
+    });
+    const hash = stamp(node(schema("string", "a"), "on")).hash;
+    expect(stamp(node(schema("string", "b"), "on")).hash).toBe(hash);
+    expect(stamp(node(schema("number", 1), "on")).hash).not.toBe(hash);
+    expect(stamp(node(schema("string", "a"), "again")).hash).not.toBe(hash);
+  });
+});
+
+describe("a schema without its defaults", () => {
+  it("keeps data that looks like them, and leaves all others out however deep", () => {
+    const data = { default: 1 };
+    expect(
+      withoutDefaults({
+        default: 1,
+        const: data,
+        enum: [data],
+        examples: [data],
+        "x-note": data,
+        properties: { default: { default: 1, type: "number" } },
+        $defs: { default: { default: 1 } },
+        items: { anyOf: [{ default: 1 }, true] },
+      }),
+    ).toEqual({
+      const: data,
+      enum: [data],
+      examples: [data],
+      "x-note": data,
+      properties: { default: { type: "number" } },
+      $defs: { default: {} },
+      items: { anyOf: [{}, true] },
+    });
+  });
+});
+
+describe("a document that was stored", () => {
+  it("is the one of today when its spec lacks what has a default today", () => {
+    const today = stamp(withMadeDefaults());
+    const keys = Object.keys(today.document.spec).filter(
+      (key) => !["name", "tools", "input_schema", "output_schema"].includes(key),
+    );
+    fc.assert(
+      fc.property(fc.subarray(keys), (missing) => {
+        const document = stored(today.document);
+        const spec = Object.fromEntries(
+          Object.entries(document.spec).filter(([key]) => !missing.includes(key)),
+        );
+        expect(isStamped(documentOfToday({ ...document, spec }), today)).toBe(true);
+      }),
+    );
+  });
+
+  it("is another when what it lacks has another value today", () => {
+    const agent = defineAgent({ name: "a", execution_config: { max_turns: 3 } }) as AgentDefinition;
+    const today = stamp(agent);
+    const { execution_config, ...spec } = stored(today.document).spec;
+    expect(execution_config.max_turns).toBe(3);
+    expect(isStamped(documentOfToday({ ...today.document, spec }), today)).toBe(false);
+  });
+
+  it("stays as it is when it is none today", () => {
+    for (const document of [null, 7, { spec: 1 }, { spec: { colour: "red" }, tools: { a: 1 } }]) {
+      expect(documentOfToday(document)).toEqual(document);
+    }
+  });
+
+  it("is read so in agents inside as well", () => {
+    const inside = stamp(defineAgent({ name: "inner" }) as AgentDefinition);
+    const outer = defineAgent({ name: "outer" }) as AgentDefinition;
+    const today = stampDefinition(outer, { tools: [], agents: new Map([["inner", inside]]) });
+    const document = stored(today.document) as { agents: Record<string, { spec: object }> };
+    Reflect.deleteProperty(document.agents["inner"]!.spec, "is_active");
+    expect(isStamped(documentOfToday(document), today)).toBe(true);
+  });
+});
