@@ -105,7 +105,7 @@ export interface CheckpointArchive {
     lines: AsyncIterable<string> | Iterable<string>,
     options?: { threadId?: string },
   ): Promise<ImportResult>;
-  /** Resolves when everything written to the thread so far is durable. */
+  /** Resolves when everything begun to be written to the thread so far is durable, or has failed. Never rejects. */
   settled(threadId: string): Promise<void>;
   /** What was remembered under a hash. */
   definitionOf(hash: string): Promise<unknown>;

@@ -18,7 +18,7 @@ export function createThreads(services: ThreadServices): Threads {
 
     async history(threadId, options = {}) {
       const archive = archiveOf(services, "history", "listSummaries", "settled", "definitionOf");
-      await archive.settled(threadId);
+      await archive.settled(checkThreadId(threadId));
       const { items, next } = await archive.listSummaries({ threadId, ...options });
       if (items.length === 0 && options.cursor === undefined) {
         throw services.noCheckpoint(threadId, null);
@@ -29,7 +29,7 @@ export function createThreads(services: ThreadServices): Threads {
 
     async stateAt(of) {
       const archive = archiveOf(services, "stateAt", "listSummaries", "settled", "definitionOf");
-      await archive.settled(of.threadId);
+      await archive.settled(checkThreadId(of.threadId));
       const tuple = await checkpointAt(services, of);
       const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
       const summary = await summaryOf(archive, ref);
@@ -38,6 +38,7 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     async diff(a, b) {
+      for (const { threadId } of [a, b]) checkThreadId(threadId);
       const [before, after] = [await checkpointAt(services, a), await checkpointAt(services, b)];
       return diffStates(valuesOf(before), valuesOf(after));
     },
@@ -46,24 +47,34 @@ export function createThreads(services: ThreadServices): Threads {
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,
 
-    verify: async (threadId) =>
-      archiveOf(services, "verify", "verifyThread").verifyThread(threadId),
+    async verify(threadId) {
+      const archive = archiveOf(services, "verify", "verifyThread");
+      const verified = await archive.verifyThread(checkThreadId(threadId));
+      if (verified.checked > 0 || verified.damaged.length > 0) return verified;
+      throw services.noCheckpoint(threadId, null);
+    },
 
     async prune(of) {
-      const archive = archiveOf(services, "prune", "prune");
-      return holdThread(run, of.threadId, () => archive.prune(of));
+      const archive = archiveOf(services, "prune", "prune", "listSummaries");
+      const threadId = checkThreadId(of.threadId);
+      return holdThread(run, threadId, async () => {
+        const { items } = await archive.listSummaries({ threadId, limit: 1 });
+        if (items.length === 0) throw services.noCheckpoint(threadId, null);
+        return archive.prune(of);
+      });
     },
 
     async delete(threadId) {
       const checkpointer = checkpointerOf(services);
-      await holdThread(run, threadId, async () => {
+      await holdThread(run, checkThreadId(threadId), async () => {
         await checkpointer.deleteThread(threadId);
         await services.forget?.(threadId);
       });
     },
 
     async *export(threadId) {
-      yield* archiveOf(services, "export", "exportThread").exportThread(threadId);
+      const archive = archiveOf(services, "export", "exportThread");
+      yield* archive.exportThread(checkThreadId(threadId));
     },
 
     async import(lines, options = {}) {

@@ -18,7 +18,8 @@ export async function forkThread(
 ): Promise<CheckpointRef> {
   const archive = archiveOf(services, "fork", "forkThread", "listSummaries", "settled");
   const checkpointer = checkpointerOf(services);
-  const { threadId, checkpointId } = options;
+  const { checkpointId } = options;
+  const threadId = checkThreadId(options.threadId);
   const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
   await archive.settled(threadId);
   const tuple = await checkpointAt(services, { threadId, checkpointId });

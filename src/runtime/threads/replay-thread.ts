@@ -8,6 +8,7 @@ import { NothingToResumeError } from "../errors.ts";
 import { holdThread } from "../hold-thread.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import { prepareRun, runTurn, threadConfig, type PreparedRun } from "../run-turn.ts";
+import { checkThreadId } from "../thread-id.ts";
 import { amendCheckpoint } from "./amend-checkpoint.ts";
 import { pendingTasks } from "./pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
@@ -20,6 +21,7 @@ export async function replayThread(
   options: ReplayOptions,
 ): Promise<ExecuteResult> {
   const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
+  checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
   const run = await prepareRun(agent, services.run, turnOptions);
   return holdThread(services.run, threadId, async (lost) => {

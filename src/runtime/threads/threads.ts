@@ -93,7 +93,10 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly result: ExecuteResult<Output, Exec, Attempt> | null;
 }
 
-/** Threads that a runtime keeps: their past, and other ways on from it. The past itself is never changed. */
+/**
+ * Threads that a runtime keeps: their past, and other ways on from it. The past itself is never changed. Every method that
+ * is given a thread's id throws InvalidThreadIdError for one that no thread can have.
+ */
 export interface Threads {
   /** Most recently updated first. @throws NoArchiveError */
   list(options?: { cursor?: string; limit?: number }): Promise<Page<ThreadSummary>>;
@@ -141,9 +144,12 @@ export interface Threads {
     agent: AgentDefinition<Input, Output, Exec, Attempt>,
     of: RecoverOptions,
   ): Promise<Recovery<Output, Exec, Attempt>>;
-  /** Reads every checkpoint of a thread, agents inside of it included. @throws NoArchiveError */
+  /** Reads every checkpoint of a thread, agents inside of it included. @throws NoArchiveError, NoCheckpointError */
   verify(threadId: string): Promise<ThreadVerification>;
-  /** Removes old checkpoints, and what only they needed. @throws NoArchiveError */
+  /**
+   * Removes old checkpoints, and what only they needed.
+   * @throws NoArchiveError, NoCheckpointError, InvalidRetentionError, ThreadBusyError, ThreadLockedError
+   */
   prune(of: PruneOptions): Promise<PruneResult>;
   /** Removes a thread, and what the journal knows of it. A thread that is not there is gone already. */
   delete(threadId: string): Promise<void>;

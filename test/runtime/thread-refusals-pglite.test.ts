@@ -1,0 +1,3 @@
+import { threadRefusalsContract } from "../contract/thread-refusals.ts";
+
+threadRefusalsContract("pglite");
