@@ -118,13 +118,16 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc) listed
     union all
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
+    // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
     // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
     // them is gone, or was put anew by somebody else, nothing is written.
     put: `with writes as (
       ${addWritesFrom(22)}
     ), held as (
-      select from ${schema}.checkpoints
-      where thread_id = $1 and checkpoint_ns = $2 and checkpoint_id = any($20::text[]) and hash = any($21::bytea[]) for key share
+      select from unnest($20::text[], $21::bytea[]) h(id, hash) cross join lateral (
+        select from ${schema}.checkpoints c
+        where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = h.id and c.hash = h.hash limit 1 for key share
+      ) found
     ), go as materialized (
       select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
     ), uses as (
