@@ -143,7 +143,8 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
  * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and what {@link compileAgent} throws; HandlerMutationError
- * and HandlerReturnError for a stateful tool that breaks its contract
+ * and HandlerReturnError for a stateful tool that breaks its contract; errors of the database, such as DatabaseFullError,
+ * when a checkpoint cannot be written or the thread's lock is lost: the thread then goes on from what was written before
  * @example
  * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });
  * @example

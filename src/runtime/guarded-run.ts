@@ -57,6 +57,6 @@ export async function guardedRun<Result>(
     lost?.removeEventListener("abort", onLost);
     endWatch?.();
   }
-  if (failure !== undefined) throw (failure as { readonly error: unknown }).error;
+  if (failure !== undefined) throw failure.error;
   return result;
 }
