@@ -33,7 +33,7 @@ const withMadeDefaults = () =>
         handler: () => "sent",
       }),
     ],
-  } as never) as unknown as AgentDefinition;
+  }) as unknown as AgentDefinition;
 
 describe("the hash of a definition", () => {
   it("is the same where defaults of its schemas are made anew each time", () => {
@@ -130,7 +130,7 @@ describe("a document that was stored", () => {
   });
 
   it("is read so in agents inside as well", () => {
-    const inside = stamp(defineAgent({ name: "inner" }) as AgentDefinition);
+    const inside = stamp(defineAgent({ name: "inner" }));
     const outer = defineAgent({ name: "outer" }) as AgentDefinition;
     const today = stampDefinition(outer, { tools: [], agents: new Map([["inner", inside]]) });
     const document = stored(today.document) as { agents: Record<string, { spec: object }> };
