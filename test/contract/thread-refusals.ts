@@ -1,14 +1,28 @@
+import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { openCheckpointer } from "../../checkpointers/open.ts";
-import { defineAgent, executeAgent, type Runtime } from "../../src/index.ts";
+import { defineAgent, defineTool, executeAgent, type Runtime } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import type { DatabasePool } from "../../src/storage/pool.ts";
 import { DatabaseFullError } from "../../src/storage/errors.ts";
 import { collect } from "../helpers/collect.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
+import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
 const agent = defineAgent({ name: "plain" });
+const pause = defineTool({
+  name: "pause",
+  description: "Takes its time.",
+  input_schema: z.object({}),
+  handler: async () => {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    return "over";
+  },
+});
+/** An agent whose checkpoints are put while it runs. */
+const slow = defineAgent({ name: "slow", tools: [pause] });
+const calls: ScriptedReply = { calls: [{ name: "pause", args: {} }] };
 
 /** Every method that is given a thread's id, as a call with it. */
 function callsWith(threadId: string, { threads }: Runtime): Record<string, () => Promise<unknown>> {
@@ -32,7 +46,7 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
 
   describe.skipIf(!database.available)(`threads on ${kind}`, () => {
     const open = async (pool: DatabasePool = database.shared.pool) =>
-      testRuntime(["One.", "Two.", "Three."], {
+      testRuntime([calls, "One.", calls, "Two.", "Three."], {
         checkpointer: await openCheckpointer({ ...database.shared, pool }),
       });
 
@@ -70,7 +84,7 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
 
     it("remove nothing when it is not clear what is to be kept", async () => {
       const { runtime } = await open();
-      await executeAgent(agent, { message: "go" }, { runtime, threadId: "kept" });
+      await executeAgent(slow, { message: "go" }, { runtime, threadId: "kept" });
       const before = await runtime.threads.history("kept");
       for (const unclear of [
         { keep: "some" as "all" },
@@ -91,25 +105,24 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
         if ((left -= 1) === 0) throw full;
       });
       const { runtime } = await open(failing);
-      await executeAgent(agent, { message: "go" }, { runtime, threadId: "full" });
+      await executeAgent(slow, { message: "go" }, { runtime, threadId: "full" });
       const unhandled: unknown[] = [];
       const note = (reason: unknown) => void unhandled.push(reason);
       process.on("unhandledRejection", note);
       try {
-        left = 3;
+        left = 2;
         await expect(
-          executeAgent(agent, { message: "on" }, { runtime, threadId: "full" }),
+          executeAgent(slow, { message: "on" }, { runtime, threadId: "full" }),
         ).rejects.toBe(full);
-        expect(left).toBeLessThan(1);
         for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
       } finally {
         process.off("unhandledRejection", note);
       }
       expect(unhandled).toEqual([]);
       expect((await runtime.threads.history("full")).items.length).toBeGreaterThan(1);
-      const resumed = await executeAgent(agent, null, { runtime, threadId: "full" });
+      const resumed = await executeAgent(slow, null, { runtime, threadId: "full" });
       expect(resumed.status).toBe("COMPLETED");
-      const { reason } = await runtime.threads.recover(agent, { threadId: "full" });
+      const { reason } = await runtime.threads.recover(slow, { threadId: "full" });
       expect(reason).toBe("over");
     });
   });
