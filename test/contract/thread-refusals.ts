@@ -22,7 +22,7 @@ const pause = defineTool({
 });
 /** An agent whose checkpoints are put while it runs. */
 const slow = defineAgent({ name: "slow", tools: [pause] });
-const calls: ScriptedReply = { calls: [{ name: "pause", args: {} }] };
+const pauses: ScriptedReply = { calls: [{ name: "pause", args: {} }] };
 
 /** Every method that is given a thread's id, as a call with it. */
 function callsWith(threadId: string, { threads }: Runtime): Record<string, () => Promise<unknown>> {
@@ -46,7 +46,7 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
 
   describe.skipIf(!database.available)(`threads on ${kind}`, () => {
     const open = async (pool: DatabasePool = database.shared.pool) =>
-      testRuntime([calls, "One.", calls, "Two.", "Three."], {
+      testRuntime([pauses, "One.", pauses, "Two.", "Three."], {
         checkpointer: await openCheckpointer({ ...database.shared, pool }),
       });
 
