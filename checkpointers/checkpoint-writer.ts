@@ -37,6 +37,8 @@ export interface WriterParts {
   readonly logIds: LogIds;
   readonly reader: CheckpointReader;
   readonly fix: (item: object) => boolean;
+  /** Whether the serializer is not LangGraph's own: bodies pass through it then. */
+  readonly encrypts: boolean;
 }
 
 export interface PutPlace {
@@ -298,6 +300,8 @@ export class CheckpointWriter {
   }
 
   async #dumpBody(body: unknown): Promise<{ type: string | null; body: Buffer }> {
+    // LangGraph's serializer looks for messages and circles, of which there are none here.
+    if (!this.#parts.encrypts) return { type: null, body: Buffer.from(JSON.stringify(body)) };
     const [type, bytes] = await this.#parts.serde.dumpsTyped(body);
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     return { type: type === "json" ? null : type, body: buffer };

@@ -77,8 +77,6 @@ export interface PostgresCheckpointerOptions {
 export class PostgresCheckpointer extends PostgresSaver {
   readonly #parts: Omit<WriterParts, "logIds"> & { readonly schema: string };
   readonly #tables: CheckpointTables;
-  /** Whether bodies may be anything but JSON that the database can look into. */
-  readonly #encrypts: boolean;
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
   readonly #settling = new Settling();
@@ -96,8 +94,8 @@ export class PostgresCheckpointer extends PostgresSaver {
       known: new KnownCheckpoints(cacheBytes / 2),
       tails: new LogTails(),
       fix: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
+      encrypts: options.serde !== undefined,
     };
-    this.#encrypts = options.serde !== undefined;
     this.#tables = { pool, schema: quoteIdentifier(schema) };
     this.#reader = new CheckpointReader({
       ...parts,
@@ -197,7 +195,7 @@ export class PostgresCheckpointer extends PostgresSaver {
     if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
     await this.setup();
     const { threadId, namespace, checkpointId: id } = placeOf(config);
-    const history = this.#encrypts
+    const history = this.#parts.encrypts
       ? null
       : await deltaHistory({ threadId, namespace, id }, channels, this.#parts);
     return history ?? super.getDeltaChannelHistory(options);
