@@ -2,7 +2,7 @@
  * Cost of keeping checkpoints: ours beside the stock Postgres saver, LangGraph's delta channels on it, and no saver at
  * all, on the same database in the same run. Prints time, bytes and growth.
  *
- *   npx tsx bench/checkpoints.ts [--steps 1000] [--repeats 3] [--database postgres://…] [--pglite] [--no-stock] [--threads 200]
+ *   npx tsx bench/checkpoints.ts [--steps 1000] [--repeats 3] [--database postgres://…] [--pglite] [--no-stock] [--threads 200] [--only steps,reading,threads]
  *
  * The stock saver takes minutes for 1,000 steps and a gigabyte of disk, which is given back.
  */
@@ -31,6 +31,7 @@ const { values: options } = parseArgs({
     steps: { type: "string", default: "1000" },
     repeats: { type: "string", default: "3" },
     threads: { type: "string", default: "200" },
+    only: { type: "string", default: "steps,reading,threads" },
     pglite: { type: "boolean", default: false },
     stock: { type: "boolean", default: true },
     database: {
@@ -305,17 +306,22 @@ try {
   console.log(`The state of the thread of messages: ${(await payload()).toFixed(2)} MB as JSON`);
   await write(none, messages, 300);
   for (const kind of kinds.slice(1, 3)) await drop((await write(kind, messages, 300)).schema);
-  await steppingTable("A message and a result of 1 KB a step", messages, kinds);
-  const whole = kinds.filter(({ name }) => name !== "stock, delta");
-  await steppingTable("An object of 1 MB, one small key changes", largeObject, whole);
-  await steppingTable("The last of 101 messages is replaced", replacedLast, whole);
-  await readingTable([steps / 4, steps]);
-  const threads = Number(options.threads);
-  console.log(`\n${threads} threads of 20 steps at the same time on one pool (steps a second)`);
-  for (const kind of kinds.slice(1).filter(({ name }) => name !== "stock, delta")) {
-    console.log(
-      `${kind.name.padEnd(16)}${(await throughput(kind, threads, 20)).toFixed(0).padStart(9)}`,
-    );
+  const parts = options.only.split(",");
+  if (parts.includes("steps")) {
+    await steppingTable("A message and a result of 1 KB a step", messages, kinds);
+    const whole = kinds.filter(({ name }) => name !== "stock, delta");
+    await steppingTable("An object of 1 MB, one small key changes", largeObject, whole);
+    await steppingTable("The last of 101 messages is replaced", replacedLast, whole);
+  }
+  if (parts.includes("reading")) await readingTable([steps / 4, steps]);
+  if (parts.includes("threads")) {
+    const threads = Number(options.threads);
+    console.log(`\n${threads} threads of 20 steps at the same time on one pool (steps a second)`);
+    for (const kind of kinds.slice(1).filter(({ name }) => name !== "stock, delta")) {
+      console.log(
+        `${kind.name.padEnd(16)}${(await throughput(kind, threads, 20)).toFixed(0).padStart(9)}`,
+      );
+    }
   }
 } finally {
   for (const schema of schemas) await drop(schema);

@@ -251,9 +251,8 @@ export class CheckpointWriter {
       metadata,
       summary,
     });
-    const begun = draft.begun.filter(({ log }) =>
-      draft.elements.some((element) => element.log === log),
-    );
+    // Also of logs that are continued: somebody may have deleted the thread meanwhile, and what it used.
+    const logs = [...new Set(draft.elements.map(({ log }) => log))];
     const { queries, pool } = this.#parts;
     const writes = this.#queue.take(threadId);
     const statement = {
@@ -272,7 +271,7 @@ export class CheckpointWriter {
         parentHash,
         JSON.stringify(metadata),
         JSON.stringify(summary),
-        pgArray(begun.map(({ log }) => log)),
+        pgArray(logs),
         ...elementColumns(draft.elements),
         held.map(({ id }) => id),
         held.map((holder) => holder.hash),

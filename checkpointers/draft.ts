@@ -12,8 +12,6 @@ export interface DraftPort {
 /** What one checkpoint adds to the logs. */
 export class Draft implements StorePort {
   readonly elements: NewElement[] = [];
-  /** Logs that were begun for it. */
-  readonly begun: LogTail[] = [];
   readonly #tails = new Set<LogTail>();
 
   constructor(
@@ -38,9 +36,7 @@ export class Draft implements StorePort {
 
   async openTail(tail: LogTail | null): Promise<LogTail> {
     if (tail !== null && !tail.closed) return tail;
-    const begun = await this.port.newTail();
-    this.begun.push(begun);
-    return begun;
+    return this.port.newTail();
   }
 
   async openHeap(): Promise<LogTail> {

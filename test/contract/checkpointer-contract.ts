@@ -162,20 +162,27 @@ export function checkpointerContract(database: TestDatabase): void {
     );
 
     test("keeps all that a run holds when its thread is deleted meanwhile", async () => {
-      const thread = newThread();
+      const { thread_id } = newThread().configurable;
       const saver = checkpointer();
-      const graph = loopGraph(saver);
-      const kept = { topic: "cats", left: 2 };
-      for await (const { left } of await graph.stream(kept, { ...thread, streamMode: "values" })) {
-        if (left === 1) await saver.deleteThread(thread.configurable.thread_id);
-      }
+      const config = { configurable: { thread_id, checkpoint_ns: "" } };
+      const put = async (at: RunnableConfig, values: Record<string, string>, changed: string) => {
+        const channel_versions = { kept: 1, last: values["last"]!.length };
+        const checkpoint = {
+          ...emptyCheckpoint(),
+          id: uuid6(0),
+          channel_values: values,
+          channel_versions,
+        };
+        const versions = changed === "all" ? channel_versions : { last: channel_versions.last };
+        return saver.put(at, checkpoint, { source: "loop", step: 0, parents: {} }, versions);
+      };
+      const first = await put(config, { kept: "here", last: "a" }, "all");
+      await saver.deleteThread(thread_id);
 
-      expect((await loopGraph(checkpointer()).getState(thread)).values).toEqual({
-        topic: "cats",
-        left: 0,
-        lines: ["cats 2", "cats 1"],
-        last: "cats 1",
-      });
+      await put(first, { kept: "here", last: "ab" }, "last");
+
+      const stored = await checkpointer().getTuple(config);
+      expect(stored?.checkpoint.channel_values).toEqual({ kept: "here", last: "ab" });
     });
 
     test("goes on after a query that failed", async () => {
