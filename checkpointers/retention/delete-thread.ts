@@ -16,8 +16,12 @@ export async function deleteThread(tables: CheckpointTables, threadId: string): 
       [threadId],
     );
     await freeUnneeded(client, schema, threadId);
-    await client.query(`delete from ${schema}.checkpoint_log_uses where thread_id = $1`, [
-      threadId,
-    ]);
+    // A checkpoint that was put meanwhile stays, and so does what it says of the logs it refers to.
+    await client.query(
+      `delete from ${schema}.checkpoint_log_uses u where u.thread_id = $1 and not exists (
+        select from ${schema}.checkpoints c, generate_series(1, cardinality(c.segments), 3) n
+        where c.thread_id = $1 and c.segments[n] = u.log_id)`,
+      [threadId],
+    );
   });
 }

@@ -69,6 +69,32 @@ describe.skipIf(!database.available)("removing while others write", () => {
     expect(await rows.elements()).toEqual({ 1: [0, 1, 2, 3] });
   });
 
+  it("leaves a checkpoint that is put while its thread is deleted what it refers to", async () => {
+    const { pool } = database.shared;
+    const putOnce = async (): Promise<void> => {
+      await rows.log(2, 3);
+      await rows.checkpoint("a", "3", { segments: [2, 0, 3] });
+    };
+    let put: Promise<void> | undefined;
+    const connect = async (): Promise<DatabaseClient> => {
+      const client = await pool.connect();
+      const query: DatabaseClient["query"] = async (...args) => {
+        const result = await client.query(...(args as Parameters<DatabaseClient["query"]>));
+        const text = String(args[0]);
+        if (text.includes("delete from") && text.includes("checkpoints where")) {
+          await (put ??= putOnce());
+        }
+        return result as never;
+      };
+      return { query, release: (error) => client.release(error) };
+    };
+    await deleteThread({ schema: `"public"`, pool: { ...pool, connect } }, "a");
+    expect(await rows.checkpoints("a")).toEqual(["3"]);
+    expect(await rows.elements()).toEqual({ 2: [0, 1, 2] });
+    await deleteThread(tables, "a");
+    expect(await rows.elements()).toEqual({});
+  });
+
   it("frees what two threads shared that are deleted at the same time", async () => {
     for (let round = 0; round < 10; round += 1) {
       await rows.clear();
