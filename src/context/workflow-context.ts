@@ -3,7 +3,7 @@ import { parseJsonAnswer } from "../models/json-answer.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
-import { feedback, spoken } from "./reasoning-context.ts";
+import { feedback, spoken } from "./loop-context.ts";
 import { stepMessages, type StepForm } from "./step-messages.ts";
 
 export interface WorkflowContextOptions {

@@ -1,25 +1,23 @@
-import type { BaseMessage } from "@langchain/core/messages";
-import {
-  buildReasoningContext,
-  type ReasoningContextOptions,
-} from "../../context/reasoning-context.ts";
+import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
+import { buildLoopContext, type LoopContextOptions } from "../../context/loop-context.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { NodeRun } from "./node-body.ts";
+import { withoutFigures } from "../../context/without-figures.ts";
 import { toolFormOf } from "./parts.ts";
 
 /** What a model call of this run gets to read, with what is said last. */
-export function contextOf(
+export async function contextOf(
   state: GraphState,
   run: NodeRun,
-  last: { readonly model: AgentModel } & Pick<
-    ReasoningContextOptions,
+  last: { readonly model: AgentModel; readonly goal: Goal } & Pick<
+    LoopContextOptions,
     "note" | "pending" | "openStep"
   >,
-): BaseMessage[] {
-  const { model, ...rest } = last;
+): Promise<ReasoningContext> {
+  const { model, goal, ...rest } = last;
   const toolForm = toolFormOf(model);
-  return buildReasoningContext({
+  const messages = buildLoopContext({
     opening: run.parts.thinker.opening(toolForm),
     conversation: state.messages,
     steps: state.steps,
@@ -28,4 +26,5 @@ export function contextOf(
     toolForm,
     ...rest,
   });
+  return withoutFigures(messages, { goal, model: model.ref });
 }

@@ -13,7 +13,8 @@ export const plan: NodeBody = async (state, run) => {
   const update = { ...dropLeftOver(state, run), ...begun.update, attempt };
   if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
   const model = await parts.thinker.model(run.context);
-  const messages = contextOf(state, run, { model, note: approachRequest });
+  const about = { model, goal: "planning", note: approachRequest } as const;
+  const { messages } = await contextOf(state, run, about);
   const reply = await run.ask(model, { messages }, "unseen");
   return {
     update,

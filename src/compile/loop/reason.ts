@@ -39,7 +39,7 @@ export const reason: NodeBody = async (state, run) => {
     reflection: turn.steps.at(-1)?.reflection ?? "",
     offered: thinker.modelTools,
     isUsed: (id) => turn.callIds.has(id),
-    messages: (note) => contextOf(state, run, { model, note }),
+    read: (note, goal) => contextOf(state, run, { model, goal, note }),
   };
   if (!isLast) return next(state, run, await makeStep(step));
   const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);

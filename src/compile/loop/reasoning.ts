@@ -1,4 +1,5 @@
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage } from "@langchain/core/messages";
+import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { deepNotes, finalAnswerRequest, planningRequest } from "../../context/prompts.ts";
 import type { JsonSchema } from "../../definition/json-schema.ts";
 import type { AgentModel, ModelReply, ModelTool } from "../../models/agent-model.ts";
@@ -27,7 +28,7 @@ export interface StepToMake {
   /** Whether a call id was used before in this turn. */
   isUsed(id: string): boolean;
   /** What the model reads, with `note` said last. */
-  messages(note: string): BaseMessage[];
+  read(note: string, goal: Goal): Promise<ReasoningContext>;
 }
 
 export interface StepMade {
@@ -67,7 +68,7 @@ export async function answerFromWhatIsKnown(
   const { run } = step;
   run.emit({ type: "status", status: "EXECUTING" });
   const timestamp = run.parts.clock.now().toISOString();
-  const reply = await ask(step, finalAnswerRequest(answerSchema));
+  const reply = await ask(step, finalAnswerRequest(answerSchema), { goal: "synthesis" });
   const said = reply.message.text;
   const text = step.model.toolCalling ? said : (parseTextForm(said).finalAnswer ?? said);
   const read: ReadReply = {
@@ -114,10 +115,10 @@ export function callingMessage({ reply, read }: StepMade, run: NodeRun): AIMessa
 }
 
 /** `request` asks for something instead of the next step, without tools; null asks for the next step. */
-function ask(
+async function ask(
   step: StepToMake,
   request: string | null,
-  options: { planning?: string; unseen?: "unseen" } = {},
+  options: { planning?: string; unseen?: "unseen"; goal?: Goal } = {},
 ): Promise<ModelReply> {
   const notes =
     step.mode === "fast"
@@ -127,7 +128,8 @@ function ask(
           reflection: step.reflection,
           planning: options.planning ?? "",
         });
-  const messages = step.messages([notes, request].filter(Boolean).join("\n\n"));
+  const note = [notes, request].filter(Boolean).join("\n\n");
+  const { messages } = await step.read(note, options.goal ?? "planning");
   const offersTools = request === null && step.offered.length > 0;
   const asked = offersTools ? { messages, tools: step.offered } : { messages };
   return step.run.ask(step.model, asked, options.unseen);

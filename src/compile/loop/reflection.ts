@@ -56,7 +56,7 @@ export async function judge(
 ): Promise<readonly string[]> {
   const model = await run.parts.thinker.model(run.context);
   const pending = { answer, request: judgementRequest };
-  const messages = contextOf(state, run, { model, pending });
+  const { messages } = await contextOf(state, run, { model, goal: "synthesis", pending });
   const reply = await run.ask(model, { messages }, "unseen");
   const verdict = readObject(reply.message.text);
   if (verdict?.["accepted"] !== false) return [];

@@ -29,7 +29,8 @@ export const tools: NodeBody = async (state, run) => {
   const closed = closeStep(current, ran);
   const read = async (openStep: StepRecord, note: string) => {
     const model = await parts.thinker.model(run.context);
-    return { model, messages: contextOf(state, run, { model, openStep, note }) };
+    const context = await contextOf(state, run, { model, goal: "planning", openStep, note });
+    return { model, messages: context.messages };
   };
   const step = current.mode === "deep" ? await reflectOn(closed, run, read) : closed;
   run.emit({ type: "step", step });

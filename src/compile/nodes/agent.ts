@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { spoken } from "../../context/reasoning-context.ts";
+import { spoken } from "../../context/loop-context.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import type { GraphState } from "../../state/channels.ts";

@@ -70,7 +70,7 @@ async function stepToMake(parts: Asker, at: NodeAt, mode: ExecutionMode): Promis
     offered: parts.thinker.modelTools,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
-    messages: (note) => nodeContext(at, { thinker: parts.thinker, model, prompt, note }),
+    read: (note, goal) => nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note }),
   };
 }
 

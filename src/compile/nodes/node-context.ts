@@ -1,4 +1,5 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
+import { withoutFigures } from "../../context/without-figures.ts";
 import { buildWorkflowContext } from "../../context/workflow-context.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { StepRecord } from "../../state/step-record.ts";
@@ -16,11 +17,12 @@ export function stepsOfBranch(at: NodeAt): readonly StepRecord[] {
 }
 
 /** What a model call at a node gets to read. */
-export function nodeContext(
+export async function nodeContext(
   at: NodeAt,
   call: {
     readonly thinker: Thinker;
     readonly model: AgentModel;
+    readonly goal: Goal;
     readonly prompt: string;
     /** Whose context it is, where that is another node's. */
     readonly node?: string;
@@ -28,13 +30,13 @@ export function nodeContext(
     readonly openStep?: StepRecord;
     readonly note: string;
   },
-): BaseMessage[] {
+): Promise<ReasoningContext> {
   const { state, run } = at;
   const toolForm = toolFormOf(call.model);
   const attempt = state.attempt_number ?? 0;
   const { steps } = stepsOfTurn(at);
   const behind = stepsOfBranch(at);
-  return buildWorkflowContext({
+  const messages = buildWorkflowContext({
     opening: call.thinker.opening(toolForm),
     conversation: state.messages,
     node: call.node ?? run.node,
@@ -45,6 +47,7 @@ export function nodeContext(
     toolForm: call.thinker.modelTools.length === 0 ? "report" : toolForm,
     note: call.note,
   });
+  return withoutFigures(messages, { goal: call.goal, model: call.model.ref });
 }
 
 /** What is looked up about the steps of the turn under way. */

@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { routerAnswer, routerRequest, routerRetry } from "../../context/router-prompt.ts";
 import type { Expression } from "../../expression/expression.ts";
 import type { Template } from "../../expression/template.ts";
@@ -55,8 +56,9 @@ function modelRouter(parts: RouterNodeParts, thinker: Thinker): (at: NodeAt) => 
     const timestamp = run.parts.clock.now().toISOString();
     const model = await thinker.model(run.context);
     const prompt = promptText(parts.prompt, at.values);
-    const messages = nodeContext(at, { thinker, model, prompt, note });
-    const ask = async (asked: typeof messages): Promise<Asked> => {
+    const goal = "planning";
+    const { messages } = await nodeContext(at, { thinker, model, goal, prompt, note });
+    const ask = async (asked: readonly BaseMessage[]): Promise<Asked> => {
       const reply = await run.ask(model, { messages: asked, answer }, "unseen");
       return { reply, read: readChoice(reply.message, answer, names) };
     };

@@ -46,7 +46,8 @@ function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
       const { thinker, prompt } = askedBy(openStep.node);
       const model = await thinker.model(run.context);
       const asker = { node: openStep.node, prompt: promptText(prompt, at.values) };
-      return { model, messages: nodeContext(at, { thinker, model, ...asker, openStep, note }) };
+      const about = { thinker, model, goal: "planning", ...asker, openStep, note } as const;
+      return { model, messages: (await nodeContext(at, about)).messages };
     };
     for (const open of underWay) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);

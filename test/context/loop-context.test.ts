@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { buildReasoningContext } from "../../src/context/reasoning-context.ts";
+import { buildLoopContext } from "../../src/context/loop-context.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const opening = [new SystemMessage("You help.")];
@@ -29,12 +29,12 @@ const options = {
   toolForm: "native" as const,
 };
 
-const texts = (over: Partial<Parameters<typeof buildReasoningContext>[0]> = {}) =>
-  buildReasoningContext({ ...options, ...over }).map((m) => `${m.getType()}: ${m.text}`);
+const texts = (over: Partial<Parameters<typeof buildLoopContext>[0]> = {}) =>
+  buildLoopContext({ ...options, ...over }).map((m) => `${m.getType()}: ${m.text}`);
 
-describe("buildReasoningContext", () => {
+describe("buildLoopContext", () => {
   it("keeps a call and its whole result together", () => {
-    const messages = buildReasoningContext(options);
+    const messages = buildLoopContext(options);
     expect(messages.map((m) => m.getType())).toEqual(["system", "human", "ai", "tool"]);
     expect((messages[2] as AIMessage).tool_calls).toMatchObject([{ id: "c1", name: "echo" }]);
     expect((messages[3] as ToolMessage).tool_call_id).toBe("c1");

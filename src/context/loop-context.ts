@@ -5,7 +5,7 @@ import type { FailedAttempt } from "../state/turn.ts";
 import { attemptFeedback } from "./prompts.ts";
 import { stepMessages, type ToolForm } from "./step-messages.ts";
 
-export interface ReasoningContextOptions {
+export interface LoopContextOptions {
   /** What every call begins with: {@link openingMessages}. */
   readonly opening: readonly BaseMessage[];
   /** The messages channel. */
@@ -27,7 +27,7 @@ export interface ReasoningContextOptions {
  * What a model call gets to read: the opening, what people said and were answered in all turns, the steps of this
  * turn, and after each failed attempt why it was refused. From step to step the front stays as it was.
  */
-export function buildReasoningContext(options: ReasoningContextOptions): BaseMessage[] {
+export function buildLoopContext(options: LoopContextOptions): BaseMessage[] {
   const { failedAttempts, note, pending } = options;
   const messages = options.opening.concat(spoken(options.conversation));
   const { turnNumber, attempts } = shown[options.toolForm](options.steps);
