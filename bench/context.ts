@@ -1,0 +1,130 @@
+/**
+ * What models read, on real runs of an agent with tools: how many tokens a context has beside the raw history, and
+ * whether everything that the next call takes from earlier results can still be read in it.
+ *
+ * npx tsx bench/context.ts [--data FILE] [--only curve,long,synthesis,prefix,speed] [--breakdown] [--misses BUDGET] [--csv FILE]
+ */
+import { existsSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { printBreakdown } from "./context/breakdown.ts";
+import { profile } from "./context/counting.ts";
+import {
+  budgetsOfRuns,
+  budgetsOfThreads,
+  csvHead,
+  csvLines,
+  measureCurve,
+  printCurve,
+  printTarget,
+  type Asked,
+} from "./context/curve.ts";
+import { printMisses } from "./context/misses.ts";
+import { loadBuild } from "./context/ours.ts";
+import { printPrefix } from "./context/prefix.ts";
+import { fixed, ours, relative, type Budget } from "./context/readers.ts";
+import { outcomes } from "./context/score.ts";
+import { printSpeed } from "./context/speed.ts";
+import { printSynthesis } from "./context/synthesis.ts";
+import { longThreads, threadOf, type Call } from "./context/threads.ts";
+import { readTrajectories } from "./context/trajectories.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    data: { type: "string", default: "../shared/data/trajectories/tau-airline.jsonl" },
+    only: { type: "string", default: "curve,long,synthesis,prefix,speed" },
+    /** Shows what tokens are spent on, too. */
+    breakdown: { type: "boolean", default: false },
+    /** A budget, `900` tokens or `15%` of the history: names what is missed at it. */
+    misses: { type: "string" },
+    csv: { type: "string" },
+    /** Long threads whose every call is measured. */
+    threads: { type: "string", default: "8" },
+    repeats: { type: "string", default: "3" },
+    "preview-chars": { type: "string" },
+    whole: { type: "string" },
+    form: { type: "string", default: "native" },
+  },
+});
+
+const parts = new Set(options.only.split(","));
+const asked: Asked = {
+  model: profile(),
+  goal: "planning",
+  form: options.form as "native" | "text" | "report",
+  ...(options["preview-chars"] !== undefined && { previewChars: Number(options["preview-chars"]) }),
+  ...(options.whole !== undefined && { whole: options.whole as "last_step" | "turn" }),
+};
+const build = await loadBuild();
+if (build === null) console.log("No buildReasoningContext yet: the baselines are measured alone.");
+const csv = [csvHead];
+
+if (existsSync(options.data)) onTrajectories();
+else {
+  console.log(
+    `No ${options.data}: pass a file of trajectories with --data. What reads them was not measured.`,
+  );
+}
+if (parts.has("speed") && build !== null) printSpeed(build, asked, Number(options.repeats));
+
+function onTrajectories(): void {
+  const runs = readTrajectories(options.data);
+  const single = runs.map((run) => threadOf([run]));
+  const long = longThreads(runs, { length: 8, count: runs.length });
+  const some = long.filter((_, at) => at % Math.ceil(long.length / Number(options.threads)) === 0);
+  const isLast = (call: Call) => call.place === 7;
+  console.log(`${runs.length} runs of ${options.data}`);
+
+  if (parts.has("curve")) {
+    const measured = measureCurve(single, { build, asked, budgets: budgetsOfRuns });
+    printCurve("Single runs", measured);
+    printTarget("Single runs", measured, { answerable: 0.97, tokens: 0.5 });
+    csv.push(...csvLines("runs", measured));
+    detail("single runs", single, [600, 900, 1500].map(fixed));
+  }
+  if (parts.has("long")) {
+    const last = measureCurve(long, { build, asked, budgets: budgetsOfThreads, counts: isLast });
+    printCurve("Eight runs in a row, calls of the eighth", last);
+    const every = measureCurve(some, { build, asked, budgets: budgetsOfThreads });
+    printCurve(`Eight runs in a row, every call of ${some.length} threads`, every);
+    printTarget("Calls of the eighth run", last, { answerable: 0.97, tokens: 0.15 });
+    printTarget("Every call of eight runs", every, { answerable: 0.97, tokens: 0.15 });
+    csv.push(...csvLines("eighth", last), ...csvLines("eight", every));
+    detail("calls of the eighth run", long, [1000, 2000, 4000].map(fixed), isLast);
+  }
+  if (build === null) return;
+  if (parts.has("synthesis")) {
+    printSynthesis("single runs", single, { build, asked });
+    printSynthesis("calls of the eighth run", long, { build, asked, counts: isLast });
+  }
+  if (parts.has("prefix")) {
+    printPrefix("single runs", single, {
+      build,
+      asked,
+      budgets: [undefined, ...[2000, 1000, 700].map(fixed)],
+    });
+    printPrefix("eight runs in a row", some, {
+      build,
+      asked,
+      budgets: [undefined, ...[8000, 4000, 2000, 1000].map(fixed)],
+    });
+  }
+  if (options.csv !== undefined) writeFileSync(options.csv, `${csv.join("\n")}\n`);
+}
+
+/** What tokens are spent on and what is missed, where that was asked for. */
+function detail(
+  title: string,
+  threads: Parameters<typeof printBreakdown>[1],
+  budgets: readonly Budget[],
+  counts: (call: Call) => boolean = () => true,
+): void {
+  if (options.breakdown) {
+    printBreakdown(title, threads, { build, asked, budgets: [undefined, ...budgets], counts });
+  }
+  if (options.misses === undefined || build === null) return;
+  const amount = Number.parseFloat(options.misses);
+  const budget = options.misses.endsWith("%") ? relative(amount / 100) : fixed(amount);
+  const reader = ours(build, asked, budget);
+  const all = outcomes(threads, reader, counts);
+  printMisses(title, all, { build, asked, budget });
+}

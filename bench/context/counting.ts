@@ -1,0 +1,32 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { ModelProfile } from "../../src/models/model-profile.ts";
+import { tokenCounter } from "../../src/models/tokens.ts";
+
+const encode = tokenCounter("bench:o200k");
+const known = new Map<string, number>();
+
+/** Tokens of a text by OpenAI's o200k encoding. A text is counted once, since the same ones are measured at every budget. */
+export function tokensOf(text: string): number {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const tokens = encode(text);
+  known.set(text, tokens);
+  return tokens;
+}
+
+export function tokensOfAll(texts: readonly string[]): number {
+  let tokens = 0;
+  for (const text of texts) tokens += tokensOf(text);
+  return tokens;
+}
+
+/** What there is to read in a message, the same as is counted of the data: text, names and arguments of calls. */
+export function pieces(message: BaseMessage): readonly string[] {
+  const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+  return [message.text, ...calls.flatMap(({ name, args }) => [name, JSON.stringify(args)])];
+}
+
+/** @param window tokens; a model that reads so many, and counts as the benchmark does */
+export function profile(window = 128_000): ModelProfile {
+  return { ref: "bench:o200k", window, maxOutput: 4096, count: encode, notes: [] };
+}

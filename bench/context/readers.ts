@@ -1,0 +1,113 @@
+import { pieces, tokensOfAll } from "./counting.ts";
+import type { BuildContext, ContextOptions } from "./ours.ts";
+import type { Call, Thread } from "./threads.ts";
+import { dataPieces, type DataMessage } from "./trajectories.ts";
+
+/** What a model gets to read at a call, in pieces of text; null where it cannot be given at all. */
+export interface Reader {
+  readonly name: string;
+  read(thread: Thread, call: Call): readonly string[] | null;
+}
+
+/** A budget in tokens, fixed or as a share of the history's. */
+export interface Budget {
+  readonly name: string;
+  tokens(call: Call): number;
+}
+
+export const fixed = (tokens: number): Budget => ({
+  name: `${tokens.toLocaleString("en")} tokens`,
+  tokens: () => tokens,
+});
+
+export const relative = (share: number): Budget => ({
+  name: `${+(100 * share).toFixed(1)} % of the history`,
+  tokens: ({ before }) => Math.round(share * before.tokens),
+});
+
+/** What was decided at a call, made from the records and messages before it. */
+export function contextAt(
+  build: BuildContext,
+  thread: Thread,
+  call: Call,
+  options: Omit<ContextOptions, "conversation" | "steps">,
+) {
+  return build({
+    ...options,
+    conversation: thread.conversation.slice(0, call.before.conversation),
+    steps: thread.steps.slice(0, call.before.steps),
+  });
+}
+
+/** Whether an error says that not even the least fits. */
+export function isOverflow(error: unknown): boolean {
+  return error instanceof Error && error.name === "ContextOverflowError";
+}
+
+export function ours(
+  build: BuildContext,
+  options: Omit<ContextOptions, "conversation" | "steps" | "budget">,
+  budget?: Budget,
+): Reader {
+  return {
+    name: budget?.name ?? "no budget",
+    read: (thread, call) => {
+      const limit = budget && { budget: budget.tokens(call) };
+      try {
+        const { messages } = contextAt(build, thread, call, { ...options, ...limit });
+        return messages.flatMap(pieces);
+      } catch (error) {
+        if (isOverflow(error)) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The history as the data has it, with results shortened by `cut`. */
+function withResults(name: string, cut: (result: string) => string): Reader {
+  return {
+    name,
+    read: (thread, call) =>
+      thread.raw
+        .slice(0, call.before.messages)
+        .flatMap((message) =>
+          message.role === "tool" ? [cut(message.content ?? "")] : dataPieces(message),
+        ),
+  };
+}
+
+/** The newest messages that fit together, whole. */
+export function newest(budget: Budget): Reader {
+  return {
+    name: `newest ${budget.name}`,
+    read: (thread, call) => {
+      const limit = budget.tokens(call);
+      let tokens = 0;
+      let from = call.before.messages;
+      while (from > 0) {
+        tokens += tokensOfAll(dataPieces(thread.raw[from - 1] as DataMessage));
+        if (tokens > limit) break;
+        from -= 1;
+      }
+      return thread.raw.slice(from, call.before.messages).flatMap(dataPieces);
+    },
+  };
+}
+
+export const baselines: readonly Reader[] = [
+  withResults("raw history", (result) => result),
+  withResults("raw history, JSON without spaces", (result) => {
+    try {
+      return JSON.stringify(JSON.parse(result));
+    } catch {
+      return result;
+    }
+  }),
+  withResults("results cut to 200 characters", (result) => result.slice(0, 200)),
+  withResults("results cut to 500 characters", (result) => result.slice(0, 500)),
+  withResults("results cut to 250 + 250", (result) =>
+    result.length <= 500 ? result : `${result.slice(0, 250)}${result.slice(-250)}`,
+  ),
+  newest(fixed(4000)),
+];

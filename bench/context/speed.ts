@@ -1,0 +1,108 @@
+import { median } from "../helpers/median.ts";
+import { pieces, profile } from "./counting.ts";
+import type { Asked } from "./curve.ts";
+import { generatedThread, type GeneratedThread } from "./generated-steps.ts";
+import type { BuildContext, ContextOptions } from "./ours.ts";
+import { printTable } from "./table.ts";
+
+/** Steps that are added one by one after those that are known. */
+const added = 60;
+
+const budgets: readonly { readonly name: string; readonly options: Partial<ContextOptions> }[] = [
+  { name: "window of 128,000, medium", options: {} },
+  { name: "window that holds all", options: { model: profile(100_000_000), utilization: "full" } },
+  { name: "8,000 tokens", options: { budget: 8000 } },
+  { name: "4,000 tokens", options: { budget: 4000 } },
+];
+
+/** Prints how long a context takes: the first of a thread, and each one after a step was added. */
+export function printSpeed(build: BuildContext, asked: Asked, repeats: number): void {
+  console.log(
+    `\nTime of one context, planning; ${added} steps are added one by one, medians of ${repeats} threads\n`,
+  );
+  const rows: string[][] = [];
+  for (const count of [200, 1000, 5000]) {
+    const times = count > 1000 ? 1 : repeats;
+    for (const { name, options } of budgets) {
+      const runs = Array.from({ length: times }, () =>
+        timed(count, build, { ...asked, ...options }),
+      );
+      const of = (value: (run: Timed) => number) => median(runs.map(value));
+      rows.push([
+        `${count.toLocaleString("en")} steps, ${name}`,
+        ms(of(({ first }) => first)),
+        ms(of(({ next }) => median(next))),
+        ms(of(({ next }) => next.toSorted((a, b) => a - b)[Math.floor(0.95 * next.length)] ?? 0)),
+        ms(of(({ next }) => Math.max(...next))),
+        ms(of(({ figures }) => figures)),
+        ms(of(({ texts }) => texts)),
+        ms(of(({ json }) => json)),
+        String(runs[0]?.messages ?? 0),
+      ]);
+    }
+  }
+  printTable(
+    [
+      "",
+      "first",
+      "after one more",
+      "95th percentile",
+      "slowest",
+      "with tokens read",
+      "joining texts",
+      "JSON of steps",
+      "messages",
+    ],
+    rows,
+  );
+  const after = Number.parseFloat(rows[0]?.[2] ?? "");
+  console.log(
+    `\nTarget: a context of 200 steps, all but one known, in < 10 ms: ${after < 10 ? "met" : "MISSED"} (${after} ms)`,
+  );
+}
+
+interface Timed {
+  readonly first: number;
+  readonly next: readonly number[];
+  /** A context after one more step, and its tokens read. */
+  readonly figures: number;
+  /** Floors: the texts of the context's messages joined, and the steps as JSON. */
+  readonly texts: number;
+  readonly json: number;
+  readonly messages: number;
+}
+
+function timed(count: number, build: BuildContext, options: Asked): Timed {
+  const whole = generatedThread(count + 2 * added);
+  const at = (steps: number): GeneratedThread => ({
+    // The request of the turn under way has been said, its answer has not.
+    conversation: whole.conversation.slice(0, 2 * Math.ceil(steps / 10) - 1),
+    steps: whole.steps.slice(0, steps),
+  });
+  const time = <Value>(act: () => Value): readonly [number, Value] => {
+    const start = performance.now();
+    const value = act();
+    return [performance.now() - start, value];
+  };
+  const threads = Array.from({ length: 2 * added + 1 }, (_, more) => at(count + more));
+  const make = (more: number) => build({ ...options, ...(threads[more] as GeneratedThread) });
+  const [first, context] = time(() => make(0));
+  const next = Array.from({ length: added }, (_, more) => time(() => make(more + 1))[0]);
+  const figures = Array.from(
+    { length: added },
+    (_, more) => time(() => make(added + more + 1).metadata.tokens.total)[0],
+  );
+  const floor = (act: () => unknown) => median(Array.from({ length: 5 }, () => time(act)[0]));
+  return {
+    first,
+    next,
+    figures: median(figures),
+    texts: floor(() => context.messages.flatMap(pieces).join("\n").length),
+    json: floor(() => JSON.stringify(threads[0]?.steps).length),
+    messages: context.messages.length,
+  };
+}
+
+function ms(time: number): string {
+  return `${time.toPrecision(3)} ms`;
+}

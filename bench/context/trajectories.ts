@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+
+/** A run of an agent with tools, as chat models take messages. The first message is the system prompt. */
+export interface Trajectory {
+  readonly id: string;
+  readonly messages: readonly DataMessage[];
+  /** When message `at` calls a tool, each of `values` had appeared in results of tools alone. */
+  readonly needed: readonly { readonly at: number; readonly values: readonly string[] }[];
+}
+
+export interface DataMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content?: string | null;
+  readonly tool_calls?: readonly {
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+export function readTrajectories(file: string): readonly Trajectory[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Trajectory);
+}
+
+/** What there is to read in a message: its text, and the name and arguments of every call. */
+export function dataPieces(message: DataMessage): readonly string[] {
+  const calls = (message.tool_calls ?? []).flatMap(({ function: { name, arguments: args } }) => [
+    name,
+    args,
+  ]);
+  return [message.content ?? "", ...calls];
+}
