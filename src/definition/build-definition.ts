@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../state/canonical-json.ts";
 import { deepFreeze } from "../state/freeze.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
+import { hashedSpec } from "./hashed-spec.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./json-schema.ts";
 import type { AgentSpec } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";
@@ -19,7 +20,7 @@ export function buildDefinition(parts: {
   const { spec, source, tools = [], agents = new Map(), behaviour = {} } = parts;
   const inline = tools.map((tool) => tool.definition);
   const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
-  const hashed = { spec, inline, ...(agents.size > 0 && { agents: hashes }) };
+  const hashed = { spec: hashedSpec(spec), inline, ...(agents.size > 0 && { agents: hashes }) };
   return Object.freeze({
     spec: deepFreeze(spec),
     hash: createHash("sha256").update(canonicalJson(hashed)).digest("hex"),

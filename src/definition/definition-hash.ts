@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { canonicalJson } from "../state/canonical-json.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
+import { hashedSpec, type HashedSpec } from "./hashed-spec.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { withoutDefaults } from "./schema-shape.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
@@ -13,7 +14,7 @@ import type { AgentTool, ToolDefinition } from "./tool.ts";
  * `validate`) cannot be compared and is not in it; the version of a tool says that its handler has changed.
  */
 export interface DefinitionDocument {
-  readonly spec: AgentSpec;
+  readonly spec: HashedSpec;
   /** Those of the registry too, by name. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** The schemas of the tiers, where there are any. */
@@ -78,10 +79,10 @@ function hashOf(document: unknown): string {
   return createHash("sha256").update(canonicalJson(document)).digest("hex");
 }
 
-function specShape(spec: AgentSpec): AgentSpec {
+function specShape(spec: AgentSpec): HashedSpec {
   const { workflow_graph: graph } = spec;
   return {
-    ...spec,
+    ...hashedSpec(spec),
     input_schema: withoutDefaults(spec.input_schema),
     output_schema: withoutDefaults(spec.output_schema),
     ...(graph && { workflow_graph: { ...graph, nodes: graph.nodes.map(nodeShape) } }),

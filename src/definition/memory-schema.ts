@@ -4,8 +4,17 @@ import { z } from "zod";
 export const memoryConfigSchema = z.strictObject({
   short_term: z
     .strictObject({
-      max_tokens: z.int().min(1).default(8000),
-      strategy: z.enum(["fifo", "summarize", "hybrid"]).default("hybrid"),
+      max_tokens: z
+        .int()
+        .min(1)
+        .default(8000)
+        .describe("Tokens that earlier turns may take of what a model reads."),
+      strategy: z
+        .enum(["fifo", "summarize", "hybrid"])
+        .default("hybrid")
+        .describe(
+          "What becomes of the oldest turns over that: dropped; summarised by a model; or shortened first, and summarised only when that is not enough.",
+        ),
     })
     .prefault({}),
   long_term: z

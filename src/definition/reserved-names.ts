@@ -14,6 +14,7 @@ const channels: Readonly<Record<keyof GraphState, true>> = {
   branches: true,
   status: true,
   usage: true,
+  summary: true,
   output: true,
   turn: true,
 };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { contextConfigSchema } from "./context-schema.ts";
 import { guardrailConfigSchema } from "./guardrail-schema.ts";
 import { memoryConfigSchema } from "./memory-schema.ts";
 import { modelRef } from "./model-ref-schema.ts";
@@ -98,6 +99,7 @@ export const agentSpecSchema = z.strictObject({
     .describe("Names from the tool registry, or MCP servers."),
   workflow_graph: workflowGraphSchema.optional(),
   memory_config: memoryConfigSchema.prefault({}),
+  context_config: contextConfigSchema.prefault({}),
   guardrail_config: guardrailConfigSchema.prefault({}),
   llm_config: llmConfigSchema.prefault({}),
   execution_config: executionConfigSchema.prefault({}),

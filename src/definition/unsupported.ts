@@ -8,17 +8,11 @@ interface Unsupported {
   readonly instead: string;
 }
 
-const isWritten = (written: unknown) => written !== undefined;
 const isOn = (written: unknown) => written === true;
 const hasEntries = (written: unknown) => Array.isArray(written) && written.length > 0;
 
 /** What the schema knows and this version does not run. */
 const unsupported: readonly Unsupported[] = [
-  {
-    path: ["memory_config", "short_term"],
-    asks: isWritten,
-    instead: "leave it out, the conversation is kept whole",
-  },
   { path: ["memory_config", "long_term", "enabled"], asks: isOn, instead: "set it to false" },
   { path: ["memory_config", "procedural", "enabled"], asks: isOn, instead: "set it to false" },
   {

@@ -5,6 +5,7 @@ import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
+import type { RunningSummary } from "./running-summary.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
 import { reduceTier } from "./tier-patch.ts";
 import { reduceTurn, type TurnState } from "./turn.ts";
@@ -28,6 +29,8 @@ export interface GraphState {
   readonly branches: readonly Branch[];
   readonly status: Status | undefined;
   readonly usage: Usage;
+  /** What a model wrote about the beginning of the thread; null where it is told as it was. */
+  readonly summary: RunningSummary | null | undefined;
   readonly output: unknown;
   readonly turn: TurnState | undefined;
 }
@@ -98,6 +101,17 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       () => noUsage,
       addUsage,
     ),
+    summary: z
+      .object({
+        text: z.string(),
+        covers: z.object({ turns: count, steps: count, messages: count }),
+        model: z.string(),
+        at: z.string(),
+      })
+      .nullable()
+      .describe(
+        "What a model wrote about the oldest turns of the thread, read instead of them; else null.",
+      ),
     output: shown(schemas.output, "The turn's validated output; null until there is one."),
     turn: written(
       z.any().describe("Bookkeeping of the turn: times, failed attempts, why it failed."),
@@ -134,6 +148,7 @@ export function outputSchema(state: z.ZodObject): z.ZodObject {
     messages: true,
     steps: true,
     usage: true,
+    summary: true,
     execution: true,
     attempt: true,
     attempt_number: true,

@@ -73,6 +73,13 @@ const branch = z.looseObject({
   visits: z.record(z.string(), count),
 });
 
+const summary = z.looseObject({
+  text: text.min(1),
+  covers: z.looseObject({ turns: count.min(1), steps: count, messages: count }),
+  model: text,
+  at: when,
+});
+
 const turn = z.looseObject({
   run: text.min(1),
   started_at: when,
@@ -108,6 +115,7 @@ export const updateSchemas = {
   ]),
   status: z.enum(statuses),
   usage: usage.partial().strict(),
+  summary: summary.nullable(),
   output: z.unknown(),
   // A turn that says when it began replaces the whole of the one before; anything else is merged into it.
   turn: turn.partial().superRefine((value, context) => {

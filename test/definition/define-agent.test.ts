@@ -5,6 +5,7 @@ import { z as z3 } from "zod/v3";
 import { defineAgent } from "../../src/definition/define-agent.ts";
 import { defineTool, InvalidToolError } from "../../src/definition/define-tool.ts";
 import { InvalidDefinitionError } from "../../src/definition/problems.ts";
+import type { AgentSpec } from "../../src/definition/schema.ts";
 
 const weather = defineTool({
   name: "weather",
@@ -93,6 +94,20 @@ describe("defineAgent", () => {
     expect(other.hash).toBe(agent.hash);
   });
 
+  it("takes a spec that was saved with its defaults, and makes the same of it", () => {
+    const agent = defineAgent({
+      name: "saved",
+      tools: ["calculator"],
+      memory_config: { short_term: { max_tokens: 500, strategy: "fifo" } },
+      context_config: { budget: 4000, summarize_results: { model: "openai:gpt-4o-mini" } },
+      llm_config: { temperature: 0 },
+    });
+    const saved = JSON.parse(JSON.stringify(agent.spec)) as AgentSpec;
+    const again = defineAgent(saved);
+    expect(again.spec).toEqual(agent.spec);
+    expect(again.hash).toBe(agent.hash);
+  });
+
   it("has a hash that tells versions and inline tools apart", () => {
     const hashes = [
       defineAgent({ name: "a" }),
@@ -124,7 +139,7 @@ describe("defineAgent", () => {
 
   it("suggests options that hold code", () => {
     expect(refusalOf({ name: "a", initialExecutionstate: () => ({}) })).toEqual([
-      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents; did you mean "initialExecutionState"?)',
+      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents; did you mean "initialExecutionState"?)',
     ]);
   });
 

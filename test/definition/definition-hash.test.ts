@@ -7,6 +7,7 @@ import {
   stampDefinition,
   type DefinitionDocument,
 } from "../../src/definition/definition-hash.ts";
+import type { AgentSpec } from "../../src/definition/schema.ts";
 import { withoutDefaults } from "../../src/definition/schema-shape.ts";
 import { defineAgent, defineTool, type AgentDefinition } from "../../src/index.ts";
 
@@ -69,6 +70,35 @@ describe("the hash of a definition", () => {
     expect(stamp(node(schema("string", "b"), "on")).hash).toBe(hash);
     expect(stamp(node(schema("number", 1), "on")).hash).not.toBe(hash);
     expect(stamp(node(schema("string", "a"), "again")).hash).not.toBe(hash);
+  });
+});
+
+describe("the hash of what says nothing of context_config", () => {
+  // As version 0.1.0 hashed it, before there was a context_config.
+  const stampBefore = "31ecfed96b5ec7e236086a0d51ba4d2411387477db1f60410c9b95a705d013fa";
+  const hashBefore = "4afc4eda8ed113a3dedb187eae0d5e31e6c59ee15f3f3e1f4fd87ef0782ae580";
+
+  it("is the one from before there was any", () => {
+    const agent = defineAgent({ name: "a" }) as AgentDefinition;
+    expect([stamp(agent).hash, agent.hash]).toEqual([stampBefore, hashBefore]);
+  });
+
+  it("is the same where its defaults are written out, as in a spec that was saved", () => {
+    const saved = JSON.parse(JSON.stringify(defineAgent({ name: "a" }).spec)) as AgentSpec;
+    expect(saved.context_config.preview_chars).toBe(1000);
+    const agent = defineAgent(saved) as AgentDefinition;
+    expect([stamp(agent).hash, agent.hash]).toEqual([stampBefore, hashBefore]);
+  });
+
+  it("is another where something else is said, and what was stored with it is known again", () => {
+    const agent = defineAgent({
+      name: "a",
+      context_config: { utilization: "low", summarize_results: {} },
+    }) as AgentDefinition;
+    const today = stamp(agent);
+    expect(today.hash).not.toBe(stampBefore);
+    expect(agent.hash).not.toBe(hashBefore);
+    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
   });
 });
 

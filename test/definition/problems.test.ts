@@ -55,10 +55,10 @@ describe("describeProblem", () => {
     expect(describeProblem(problem)).toBe("a.yaml:1:1 empty");
   });
 
-  it("shows 20 allowed values and counts the others", () => {
-    const allowed = Array.from({ length: 23 }, (_, index) => `n${index}`);
+  it("shows 24 allowed values and counts the others", () => {
+    const allowed = Array.from({ length: 27 }, (_, index) => `n${index}`);
     expect(describeProblem({ path: ["to"], message: "no", allowed })).toBe(
-      `to: no (allowed: ${allowed.slice(0, 20).join(", ")} and 3 more)`,
+      `to: no (allowed: ${allowed.slice(0, 24).join(", ")} and 3 more)`,
     );
   });
 });

@@ -11,10 +11,6 @@ describe("unsupportedProblems", () => {
       "workflow_graph.nodes[1].type: planner nodes are not run by this version; use agent nodes with edges between them",
     ],
     [
-      { memory_config: { short_term: { max_tokens: 100 } } },
-      "memory_config.short_term: not run by this version; leave it out, the conversation is kept whole",
-    ],
-    [
       { memory_config: { long_term: { enabled: true } } },
       "memory_config.long_term.enabled: not run by this version; set it to false",
     ],
@@ -38,10 +34,14 @@ describe("unsupportedProblems", () => {
     expect(problemsOf(written)).toEqual([problem]);
   });
 
-  it("accepts what asks for nothing, written out", () => {
+  it("accepts what is run, and what asks for nothing, written out", () => {
     expect(
       problemsOf({
-        memory_config: { long_term: { enabled: false, top_k: 3 }, procedural: { enabled: false } },
+        memory_config: {
+          short_term: { max_tokens: 100, strategy: "summarize" },
+          long_term: { enabled: false, top_k: 3 },
+          procedural: { enabled: false },
+        },
         guardrail_config: { input_rails: [], output_rails: [], tool_rails: { allowed_tools: [] } },
         execution_config: { checkpoint_frequency: "manual" },
         tools: ["a"],
