@@ -17,6 +17,7 @@ import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { guardAnswers } from "./answer-guard.ts";
+import { contextReader, keepReader } from "./context-reader.ts";
 import { definitionHashKey, stampGraph, stampOf } from "./definition-stamps.ts";
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
@@ -102,6 +103,7 @@ async function compileGraph(
   const guarded = guardUpdates(guardAnswers(graph), definition);
   const agentGraph = drawnFromNodes(guarded, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
+  keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));
   return agentGraph;
 }
 

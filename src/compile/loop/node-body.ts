@@ -6,6 +6,7 @@ import type { HumanRequest } from "../../state/human-request.ts";
 import type { CurrentStep, ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
 import type { Usage } from "../../state/usage.ts";
+import type { ContextReading } from "./context-reading.ts";
 import type { LoopParts } from "./parts.ts";
 
 /** What a node decides: what to write, and which nodes are next. */
@@ -37,6 +38,8 @@ export interface NodeRun {
   readonly begun: CurrentStep[];
   /** Supersteps that LangGraph's recursion limit leaves to this turn, the present one included. */
   readonly superstepsLeft: number;
+  /** Left out, the run is under way; else somebody looks at what its node reads. */
+  readonly reading?: ContextReading | undefined;
   /**
    * Calls the model within the turn's time.
    * @param unseen the reply is for the loop and is not streamed

@@ -3,6 +3,7 @@ import { transition } from "../../state/lifecycle.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { contextOf } from "./context-of.ts";
+import { readFor } from "./context-reading.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import {
   answered,
@@ -28,18 +29,22 @@ export const reason: NodeBody = async (state, run) => {
     run.superstepsLeft < superstepsOfAStep;
   const { thinker } = run.parts;
   const model = await thinker.model(run.context);
+  const stepIndex = turn.steps.length;
   const step: StepToMake = {
     run,
     model,
     mode: stuck.action === "deepen" ? "deep" : spec.execution_config.mode,
     turnNumber,
     attemptNumber,
-    stepIndex: turn.steps.length,
+    stepIndex,
     approach: state.turn?.approach ?? "",
     reflection: turn.steps.at(-1)?.reflection ?? "",
     offered: thinker.modelTools,
     isUsed: (id) => turn.callIds.has(id),
-    read: (note, goal) => contextOf(state, run, { model, goal, note }),
+    read: (note, wanted) =>
+      readFor(run, { goal: wanted, step: stepIndex }, (goal) =>
+        contextOf(state, run, { model, goal, note }),
+      ),
   };
   if (!isLast) return next(state, run, await makeStep(step));
   const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);

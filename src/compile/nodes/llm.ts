@@ -13,6 +13,7 @@ import {
   type StepMade,
   type StepToMake,
 } from "../loop/reasoning.ts";
+import { readFor } from "../loop/context-reading.ts";
 import type { Thinker } from "../loop/parts.ts";
 import type { LlmNode } from "../plan/plan-node.ts";
 import { nodeContext, stepsOfBranch, stepsOfTurn } from "./node-context.ts";
@@ -70,7 +71,10 @@ async function stepToMake(parts: Asker, at: NodeAt, mode: ExecutionMode): Promis
     offered: parts.thinker.modelTools,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
-    read: (note, goal) => nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note }),
+    read: (note, wanted) =>
+      readFor(run, { goal: wanted, step: at.stepIndex }, (goal) =>
+        nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note }),
+      ),
   };
 }
 

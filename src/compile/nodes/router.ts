@@ -6,6 +6,7 @@ import type { ModelReply } from "../../models/agent-model.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
 import { addUsage } from "../../state/usage.ts";
 import { RouterChoiceError } from "../errors.ts";
+import { readFor } from "../loop/context-reading.ts";
 import type { Thinker } from "../loop/parts.ts";
 import { withoutTools } from "../loop/reasoning.ts";
 import type { RouterNode } from "../plan/plan-node.ts";
@@ -56,8 +57,10 @@ function modelRouter(parts: RouterNodeParts, thinker: Thinker): (at: NodeAt) => 
     const timestamp = run.parts.clock.now().toISOString();
     const model = await thinker.model(run.context);
     const prompt = promptText(parts.prompt, at.values);
-    const goal = "planning";
-    const { messages } = await nodeContext(at, { thinker, model, goal, prompt, note });
+    const about = { goal: "planning", step: at.stepIndex } as const;
+    const { messages } = await readFor(run, about, (goal) =>
+      nodeContext(at, { thinker, model, goal, prompt, note }),
+    );
     const ask = async (asked: readonly BaseMessage[]): Promise<Asked> => {
       const reply = await run.ask(model, { messages: asked, answer }, "unseen");
       return { reply, read: readChoice(reply.message, answer, names) };

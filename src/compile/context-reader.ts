@@ -1,0 +1,159 @@
+import { AIMessage } from "@langchain/core/messages";
+import type { Goal, ReasoningContext } from "../context/context-metadata.ts";
+import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import type { GraphState } from "../state/channels.ts";
+import { noUsage } from "../state/usage.ts";
+import type { AgentGraph } from "./agent-graph.ts";
+import type { GraphNode } from "./graph-builder.ts";
+import type { NodeBody, NodeRun } from "./loop/node-body.ts";
+import type { LoopParts } from "./loop/parts.ts";
+
+export interface ContextRequest {
+  /** The node whose step it is. */
+  readonly node: string;
+  /** Default: what the node itself would make it for. */
+  readonly goal?: Goal | undefined;
+  /** `provider:model` instead of the definition's. */
+  readonly model?: string | undefined;
+  /** Tokens, instead of what the definition allows. */
+  readonly budget?: number | undefined;
+  /** LangGraph's number of the superstep that the node runs in. Default: early enough for another step. */
+  readonly superstep?: number | undefined;
+  /** What the model planned for the step in deep mode. Default: nothing. */
+  readonly planning?: string | undefined;
+}
+
+/** What the model call of a step reads. */
+export interface StepContext extends ReasoningContext {
+  readonly node: string;
+  /** `step_index` of the record that the step makes. */
+  readonly step: number;
+  /** The tools that are offered natively. */
+  readonly tools: readonly ModelTool[];
+  /** Requests of deep mode that come before it, and are not shown. */
+  readonly asksBefore: number;
+}
+
+/** Looks at what the nodes of one agent read, and how its turns begin. Nobody is asked, and nothing is written. */
+export interface ContextReader {
+  readonly parts: LoopParts;
+  /** The nodes of the graph, by name. */
+  readonly nodes: ReadonlyMap<string, GraphNode>;
+  /** Null where the node asks no model in this state. */
+  read(state: GraphState, request: ContextRequest): Promise<StepContext | null>;
+  /** What the body of a node that calls no tools gives. */
+  lookAt(state: GraphState, at: { node: string; superstep: number }): ReturnType<NodeBody>;
+}
+
+/** @param agent the parts and nodes that its graph is made of */
+export function contextReader(agent: {
+  readonly parts: LoopParts;
+  readonly nodes: readonly GraphNode[];
+  readonly recursionLimit: number;
+}): ContextReader {
+  const nodes = new Map(agent.nodes.map((node) => [node.name, node]));
+  return {
+    parts: agent.parts,
+    nodes,
+    async read(state, request) {
+      const node = nodes.get(request.node);
+      if (node === undefined || !asksModels(node)) return null;
+      let made: { readonly context: ReasoningContext; readonly step: number } | undefined;
+      const read = lookingRun(agent, state, request);
+      const { goal } = request;
+      const reading = {
+        goal,
+        made: (context: ReasoningContext, step: number) => void (made = { context, step }),
+      };
+      try {
+        await node.body(state, { ...read.run, reading });
+        return null;
+      } catch (thrown) {
+        if (!(thrown instanceof Asked) || made === undefined) throw thrown;
+        const { context, step } = made;
+        return { ...context, node: node.name, step, tools: thrown.tools, asksBefore: read.asked() };
+      }
+    },
+    lookAt(state, { node, superstep }) {
+      const found = nodes.get(node);
+      if (found?.type !== "lifecycle") throw new TypeError(`${node} begins or ends nothing`);
+      return found.body(state, lookingRun(agent, state, { node, superstep }).run);
+    },
+  };
+}
+
+/** Whether the steps of a node ask models: only then may it be looked at. */
+export function asksModels({ type }: Pick<GraphNode, "type">): boolean {
+  return type === "llm" || type === "router";
+}
+
+/** Ends a node at the call whose context was wanted. */
+class Asked {
+  constructor(readonly tools: readonly ModelTool[]) {}
+}
+
+/**
+ * A run that the bodies of nodes are given as they are, so that what is looked at is what is sent: up to the call of a
+ * step everything is done as in a run, and the call itself is not made.
+ */
+function lookingRun(
+  { parts, recursionLimit }: { readonly parts: LoopParts; readonly recursionLimit: number },
+  state: GraphState,
+  of: ContextRequest,
+): { readonly run: NodeRun; asked(): number } {
+  const first = state.turn?.first_superstep ?? 0;
+  const superstep = of.superstep ?? first;
+  let asked = 0;
+  const ask: NodeRun["ask"] = async (model, request, unseen) => {
+    // Of what deep mode asks beside its steps the answers are known, or there are none yet.
+    if (unseen === undefined || request.answer !== undefined) {
+      throw new Asked(model.toolCalling ? (request.tools ?? []) : []);
+    }
+    asked += 1;
+    return replyOf(model, of.planning ?? "");
+  };
+  const run: NodeRun = {
+    node: of.node,
+    within: [],
+    superstep,
+    parts: withBudget(parts, of.budget),
+    config: {},
+    context: of.model === undefined ? undefined : { model: of.model },
+    signal: new AbortController().signal,
+    ended: [],
+    begun: [],
+    superstepsLeft: recursionLimit - (superstep - first),
+    ask,
+    spend() {},
+    spent: () => noUsage,
+    emit() {},
+    interrupt() {
+      throw new TypeError(`node ${of.node} asks a person, and is only looked at`);
+    },
+  };
+  return { run, asked: () => asked };
+}
+
+function replyOf(model: AgentModel, text: string) {
+  return { message: new AIMessage(text), usage: noUsage, model: model.ref, fallback: null };
+}
+
+function withBudget(parts: LoopParts, budget: number | undefined): LoopParts {
+  if (budget === undefined) return parts;
+  const { definition } = parts;
+  const { spec } = definition;
+  const context_config = { ...spec.context_config, budget };
+  return { ...parts, definition: { ...definition, spec: { ...spec, context_config } } };
+}
+
+const readers = new WeakMap<object, ContextReader>();
+
+/** Remembers how to look at what the nodes of a graph read. */
+export function keepReader(graph: AgentGraph, reader: ContextReader): void {
+  readers.set(graph, reader);
+}
+
+/** Undefined for graphs that are not ours. */
+export function readerOf(graph: AgentGraph): ContextReader | undefined {
+  return readers.get(graph);
+}
