@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { compileAgent, createRuntime } from "../app.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { ModelSource } from "../models/agent-model.ts";
+import { modelProfile } from "../models/model-profile.ts";
 import { asStandIn } from "./draw/escape-text.ts";
 import { findBrowser } from "./draw/find-browser.ts";
 import { formatOfFile, type GraphFormat } from "./draw/graph-format.ts";
@@ -75,6 +76,8 @@ const modelsToDrawWith: ModelSource = {
     Promise.resolve({
       ref,
       toolCalling: true,
+      parallelCalls: true,
+      profile: modelProfile("offline:rules"),
       call: () => Promise.reject(new TypeError("a graph that is drawn is not run")),
     }),
 };

@@ -3,6 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { JsonSchema } from "../definition/json-schema.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { Usage } from "../state/usage.ts";
+import type { ModelProfile } from "./model-profile.ts";
 
 /** What a model is told of a tool. */
 export interface ModelTool {
@@ -48,6 +49,10 @@ export interface AgentModel {
   readonly ref: string;
   /** Whether it takes tools natively; otherwise the caller uses the text form. */
   readonly toolCalling: boolean;
+  /** Whether it is known to make several tool calls in one reply. */
+  readonly parallelCalls: boolean;
+  /** Of the chosen model, also where it has a fallback. */
+  readonly profile: ModelProfile;
   /**
    * `config` carries the signal and LangGraph's callbacks (token streaming).
    * @throws ModelCallError when neither the model nor its fallback answered; the signal's reason when aborted.

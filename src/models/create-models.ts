@@ -3,6 +3,8 @@ import type { Clock } from "../clock.ts";
 import type { AgentModel, ModelSource } from "./agent-model.ts";
 import { chatModel, type ChatModel } from "./chat-model.ts";
 import { meteredModel } from "./metered-model.ts";
+import { modelProfile } from "./model-profile.ts";
+import { parallelCallsOf } from "./parallel-calls.ts";
 import { ModelOptionError } from "./errors.ts";
 import { parseModelRef } from "./model-ref.ts";
 import { listPrices, priceOf, type PriceTable } from "./prices.ts";
@@ -31,6 +33,10 @@ export interface CreateModelsOptions {
   readonly prices?: PriceTable;
   /** By `provider:model`: false for a served model that takes no tools, so that the text form is used. Default: what the provider's class can do. */
   readonly toolCalling?: Readonly<Record<string, boolean>>;
+  /** By `provider:model`: whether it makes several tool calls in one reply. Default: what is known of it by its name. */
+  readonly parallelCalls?: Readonly<Record<string, boolean>>;
+  /** Tokens of a model's window by `provider:model`, instead of what is known or assumed. `llm_config.num_ctx` comes before it for Ollama's. */
+  readonly windows?: Readonly<Record<string, number>>;
   /** Tries after the first one on rate limits and outages. Default 2. */
   readonly maxRetries?: number;
   /** Milliseconds before the first retry, doubled for each further one. Default 500. */
@@ -58,13 +64,14 @@ export function createModels(options: CreateModelsOptions): ModelSource {
   function find(ref: string): Found {
     const instance = options.instances?.[ref];
     if (instance !== undefined) {
-      return { ref, takes: "any", create: () => Promise.resolve(instance) };
+      return { ref, takes: "any", isItself: false, create: () => Promise.resolve(instance) };
     }
     const { provider: name, model } = parseModelRef(ref, names);
     const provider = providers[name] as ModelProvider;
     return {
       ref: `${name}:${model}`,
       takes: provider.options,
+      isItself: provider === builtinProviders[name],
       create: (wanted) => provider.create({ model, options: wanted, env }),
     };
   }
@@ -84,7 +91,23 @@ export function createModels(options: CreateModelsOptions): ModelSource {
     refuseUntaken(wanted, found, other);
     const chat = await make(found, wanted);
     const fallback = other && (await make(other, wanted));
-    return meteredModel({ chat, fallback, retry, clock, redact });
+    const { num_ctx, max_tokens, num_predict } = taken(wanted, found.takes);
+    const window = options.windows?.[found.ref];
+    return meteredModel({
+      chat,
+      fallback,
+      profile: modelProfile(found.ref, { num_ctx, max_tokens, num_predict, window }),
+      parallelCalls: options.parallelCalls?.[found.ref] ?? callsInParallel(found, wanted),
+      retry,
+      clock,
+      redact,
+    });
+  }
+
+  function callsInParallel({ ref, isItself }: Found, { base_url }: ModelOptions): boolean {
+    if (!isItself) return false;
+    const server = ref.startsWith("openai:") ? base_url || env["OPENAI_BASE_URL"] : "";
+    return parallelCallsOf(ref, server || undefined);
   }
 
   return {
@@ -106,6 +129,8 @@ export function createModels(options: CreateModelsOptions): ModelSource {
 interface Found {
   readonly ref: string;
   readonly takes: ModelProvider["options"];
+  /** Whether it is made by a built-in provider, so that its name says which model it is. */
+  readonly isItself: boolean;
   create(wanted: ModelOptions): Promise<BaseChatModel>;
 }
 

@@ -3,6 +3,7 @@ import { systemClock } from "../clock.ts";
 import type { AgentModel } from "./agent-model.ts";
 import { chatModel } from "./chat-model.ts";
 import { meteredModel } from "./metered-model.ts";
+import { modelProfile, type ModelProfile } from "./model-profile.ts";
 import { listPrices, priceOf, type PriceTable } from "./prices.ts";
 import { redactor } from "./redact.ts";
 
@@ -10,6 +11,12 @@ export interface FromChatModelOptions {
   /** `provider:model` under which it is recorded. */
   readonly ref: string;
   readonly toolCalling?: boolean;
+  /** Whether it is known to make several tool calls in one reply. Default false. */
+  readonly parallelCalls?: boolean;
+  /** Default: what is known of a model by its `ref`. */
+  readonly profile?: ModelProfile;
+  /** Tokens of its window, instead of what is known by its `ref`. */
+  readonly window?: number;
   /** Default: the list prices. */
   readonly prices?: PriceTable;
 }
@@ -23,6 +30,8 @@ export function fromChatModel(chat: BaseChatModel, options: FromChatModelOptions
       price: priceOf(ref, options.prices ?? listPrices),
       ...(toolCalling !== undefined && { toolCalling }),
     }),
+    profile: options.profile ?? modelProfile(ref, { window: options.window }),
+    parallelCalls: options.parallelCalls ?? false,
     retry: { maxRetries: 0, backoffMs: 0, random: () => 0 },
     clock: systemClock,
     redact: redactor({}),

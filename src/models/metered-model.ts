@@ -6,12 +6,17 @@ import type { AgentModel, ModelReply, ModelRequest } from "./agent-model.ts";
 import type { ChatModel } from "./chat-model.ts";
 import { classifyFailure, fallbackReasons } from "./failure.ts";
 import { meter } from "./metering.ts";
+import type { ModelProfile } from "./model-profile.ts";
 import { modelCallError, type FailedModel } from "./describe-failure.ts";
 import { retryDelay, waitFor, type RetryPolicy } from "./retry.ts";
 
 export interface MeteredModelOptions {
   readonly chat: ChatModel;
   readonly fallback?: ChatModel | undefined;
+  /** Of `chat`. */
+  readonly profile: ModelProfile;
+  /** Of `chat`. */
+  readonly parallelCalls: boolean;
   readonly retry: RetryPolicy;
   readonly clock: Clock;
   /** Takes secrets out of a text. */
@@ -29,14 +34,14 @@ export function meteredModel(options: MeteredModelOptions): AgentModel {
     ref: chat.ref,
     // The caller words its request for one form of tool call; with a fallback both have to understand it.
     toolCalling: chat.toolCalling && (fallback?.toolCalling ?? true),
+    parallelCalls: options.parallelCalls,
+    profile: options.profile,
 
     async call(request, config) {
       config.signal?.throwIfAborted();
       const first = await ask(chat, request, config, options);
       if ("message" in first) {
-        const counted = meter(first.message, request, chat);
-        const usage = counted instanceof Promise ? await counted : counted;
-        return reply(chat.ref, first, usage, null, 0);
+        return reply(chat.ref, first, meter(first.message, request, chat), null, 0);
       }
       const { failed } = first;
       if (fallback === undefined || !fallbackReasons.has(failed.failure.reason)) {
@@ -44,7 +49,7 @@ export function meteredModel(options: MeteredModelOptions): AgentModel {
       }
       const second = await ask(fallback, request, config, options);
       if ("failed" in second) throw modelCallError(failed, second.failed, redact);
-      const usage = await meter(second.message, request, fallback);
+      const usage = meter(second.message, request, fallback);
       const instead = { from: chat.ref, reason: failed.failure.reason };
       return reply(fallback.ref, second, usage, instead, failed.tries);
     },

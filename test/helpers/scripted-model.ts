@@ -1,6 +1,7 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentModel, ModelRequest, ModelSource } from "../../src/models/agent-model.ts";
+import { modelProfile, type ModelProfile } from "../../src/models/model-profile.ts";
 
 /** What the model says next: a text, calls, or something to do (throw, wait for the signal). */
 export type ScriptedReply =
@@ -19,12 +20,15 @@ export class ScriptedModel implements ModelSource {
   constructor(
     readonly script: readonly ScriptedReply[],
     readonly toolCalling = true,
+    readonly profile: ModelProfile = modelProfile("test:scripted", { window: 128_000 }),
   ) {}
 
   async resolve(): Promise<AgentModel> {
     return {
       ref: "test:scripted",
       toolCalling: this.toolCalling,
+      parallelCalls: true,
+      profile: this.profile,
       call: async (request, config) => {
         const reply = this.script[this.requests.length];
         this.requests.push(request);

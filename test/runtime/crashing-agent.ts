@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { defineAgent, defineTool, type ModelSource } from "../../src/index.ts";
+import { modelProfile } from "../../src/models/model-profile.ts";
 
 /** Numbers that the agent adds, two in a step. */
 export const total = 8;
@@ -89,6 +90,8 @@ export const decidingModel: ModelSource = {
   resolve: async () => ({
     ref: "test:deciding",
     toolCalling: true,
+    parallelCalls: true,
+    profile: modelProfile("test:deciding", { window: 128_000 }),
     call: async ({ messages }) => ({
       message: decide(messages),
       usage: { tokens_in: 1, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 },

@@ -1,8 +1,24 @@
-/** Reads what `compactNotation` writes, and JSON. A text that is neither is returned as it is. Never throws. */
+import { NotationReader, NotNotation } from "./notation-reader.ts";
+
+/**
+ * Reads what the context's `compactNotation` writes, and JSON. A text that is neither is returned as it is, and so is
+ * one nested more than 150 levels deep that is not JSON. Never throws. Takes linear time.
+ */
 export function readNotation(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return text;
+    return notation(text);
+  }
+}
+
+function notation(text: string): unknown {
+  const trimmed = text.trim();
+  if (!/^[[{]/.test(trimmed)) return text;
+  try {
+    return new NotationReader(trimmed).read();
+  } catch (thrown) {
+    if (thrown instanceof NotNotation) return text;
+    throw thrown;
   }
 }
