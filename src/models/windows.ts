@@ -21,7 +21,7 @@ const known: readonly (readonly [pattern: RegExp, window: number, maxOutput: num
   [/^openai:gpt-4(-\d{4})?$/, 8_192, null],
   [/^openai:gpt-5(\.\d)?-chat/, 128_000, 16_384],
   [/^openai:gpt-5-pro/, 400_000, 272_000],
-  [/^openai:gpt-5\.4-(mini|nano)/, 400_000, 128_000],
+  [/^openai:gpt-5\.(4-(mini|nano)|6-cyber)/, 400_000, 128_000],
   [/^openai:gpt-5\.[456](-|$)/, 1_050_000, 128_000],
   [/^openai:gpt-5(\.[123])?(-|$)/, 400_000, 128_000],
   [/^openai:o1-mini/, 128_000, 65_536],

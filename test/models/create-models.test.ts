@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { describe, expect, it } from "vitest";
+import type { LlmConfig } from "../../src/definition/schema.ts";
 import { createModels, type CreateModelsOptions } from "../../src/models/create-models.ts";
 import {
   MissingApiKeyError,
@@ -221,5 +222,74 @@ describe("chat models given as they are", () => {
     const source = models({ instances: { "fake:x": fakeModel().respond(new HumanMessage("Hi")) } });
     const model = await source.resolve({ default_model: "fake:x" });
     await expect(model.call({ messages }, {})).rejects.toMatchObject({ reason: "bad_reply" });
+  });
+});
+
+describe("what is known of a model", () => {
+  const sonnet = "anthropic:claude-sonnet-4-5";
+
+  async function about(options: Partial<CreateModelsOptions>, config: LlmConfig = {}) {
+    const { profile, parallelCalls } = await models(options).resolve(config);
+    return { window: profile.window, maxOutput: profile.maxOutput, parallelCalls };
+  }
+
+  it("is that of the chosen model, with a fallback too", async () => {
+    const config = { default_model: "openai:gpt-4o", fallback_model: "ollama:llama3" };
+    expect(await about({ env: { OPENAI_API_KEY: "k" } }, config)).toEqual({
+      window: 128_000,
+      maxOutput: 16_384,
+      parallelCalls: true,
+    });
+  });
+
+  it("has to do with what the definition says of sizes", async () => {
+    const config = { default_model: "ollama:llama3", num_ctx: 16_384, max_tokens: 700 };
+    expect(await about({}, config)).toMatchObject({ window: 16_384, maxOutput: 700 });
+  });
+
+  it("does not have to do with options that only the fallback takes", async () => {
+    const config = {
+      default_model: "openai:gpt-4o",
+      fallback_model: "ollama:llama3",
+      num_ctx: 4_096,
+      num_predict: 9,
+    };
+    expect(await about({ env: { OPENAI_API_KEY: "k" } }, config)).toMatchObject({
+      window: 128_000,
+      maxOutput: 16_384,
+    });
+  });
+
+  it("may be said by the program", async () => {
+    const options = {
+      instances: { "fake:a": fakeModel(), "fake:b": fakeModel() },
+      windows: { "fake:a": 10_000, "fake:b": 9_000 },
+      parallelCalls: { "fake:a": true },
+    };
+    expect(await about(options, { default_model: "fake:a" })).toEqual({
+      window: 10_000,
+      maxOutput: 2_500,
+      parallelCalls: true,
+    });
+    expect(await about(options, { default_model: "fake:b" })).toMatchObject({
+      window: 9_000,
+      parallelCalls: false,
+    });
+  });
+
+  it("does not hold of calls where the name may be another model's", async () => {
+    const named = async (options: Partial<CreateModelsOptions>, config: LlmConfig = {}) =>
+      (await about(options, { default_model: "openai:gpt-4o", ...config })).parallelCalls;
+    const key = { OPENAI_API_KEY: "k" };
+    const elsewhere = "http://127.0.0.1:1/v1";
+    expect(await named({ env: key })).toBe(true);
+    expect(await named({ env: { ...key, OPENAI_BASE_URL: "https://api.openai.com/v1" } })).toBe(
+      true,
+    );
+    expect(await named({ env: { ...key, OPENAI_BASE_URL: elsewhere } })).toBe(false);
+    expect(await named({ env: key }, { base_url: elsewhere })).toBe(false);
+    expect(await named({ instances: { "openai:gpt-4o": fakeModel() } })).toBe(false);
+    const providers = { anthropic: { options: [], create: async () => fakeModel() } };
+    expect((await about({ providers }, { default_model: sonnet })).parallelCalls).toBe(false);
   });
 });

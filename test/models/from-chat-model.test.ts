@@ -2,6 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { expect, it } from "vitest";
 import { fromChatModel } from "../../src/models/from-chat-model.ts";
+import { modelProfile } from "../../src/models/model-profile.ts";
 
 const messages = [new HumanMessage("Hello")];
 
@@ -24,4 +25,19 @@ it("fails by name", async () => {
   const chat = fakeModel().alwaysThrow(Object.assign(new Error("Busy"), { status: 429 }));
   const call = fromChatModel(chat, { ref: "fake:x" }).call({ messages }, {});
   await expect(call).rejects.toMatchObject({ code: "model_call", reason: "rate_limit", tries: 1 });
+});
+
+it("is told what is known of its model, or what it is said to be", () => {
+  const chat = fakeModel();
+  expect(fromChatModel(chat, { ref: "openai:gpt-4o" })).toMatchObject({
+    profile: { ref: "openai:gpt-4o", window: 128_000 },
+    parallelCalls: false,
+  });
+  const own = { ref: "openai:gpt-4o", window: 8_000, parallelCalls: true };
+  expect(fromChatModel(chat, own)).toMatchObject({
+    profile: { window: 8_000 },
+    parallelCalls: true,
+  });
+  const profile = modelProfile("fake:x", { window: 5 });
+  expect(fromChatModel(chat, { ref: "fake:x", profile }).profile).toBe(profile);
 });

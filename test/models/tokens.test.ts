@@ -43,6 +43,35 @@ describe("countTokens", () => {
     expect(counted).toBeLessThan(tokens * 1.1);
   });
 
+  it.each([
+    [4, ["gpt-4o-mini", "gpt-4.1", "gpt-4.5-preview", "gpt-5", "o1", "o3-mini"]],
+    [6, ["gpt-4", "gpt-4-turbo", "gpt-4-0613", "gpt-3.5-turbo", "ft:gpt-3.5-turbo:a"]],
+  ])("takes %d tokens for a word by the encoding of %j", (tokens, names) => {
+    const counted = names.map((name) => countTokens("Überraschung!", `openai:${name}`));
+    expect(new Set(counted)).toEqual(new Set([tokens]));
+  });
+
+  it("is one function for all models of an encoding", () => {
+    expect(tokenCounter("openai:gpt-5")).toBe(tokenCounter(gpt4o));
+    expect(tokenCounter("openai:gpt-4")).not.toBe(tokenCounter(gpt4o));
+  });
+
+  it("counts a text beyond two million characters by a sample", () => {
+    const count = tokenCounter(gpt4o);
+    const line = "The quick brown fox jumps over the lazy dog \u{1f98a}.\n";
+    const lines = Math.ceil(4_000_000 / line.length);
+    const exact = count(line) * lines;
+    const estimated = count(line.repeat(lines));
+    expect(Math.abs(estimated - exact) / exact).toBeLessThan(0.01);
+    expect(count(line.repeat(lines))).toBe(estimated);
+  });
+
+  it("ends soon on fifty million characters", { timeout: 5_000 }, () => {
+    const counted = tokenCounter(gpt4o)("a".repeat(50_000_000));
+    expect(counted).toBeGreaterThan(6_000_000);
+    expect(counted).toBeLessThan(7_000_000);
+  });
+
   it("never throws, and counts no more than bytes", () => {
     const count = tokenCounter(gpt4o);
     fc.assert(
