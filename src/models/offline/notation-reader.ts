@@ -31,12 +31,16 @@ export class NotationReader {
 
   #value(): unknown {
     const char = this.#text[this.#at];
-    if (char !== "{" && char !== "[") return this.#atom(/[^,;{}[\]"\n]+/y);
-    if (this.#depth >= maxDepth) throw new NotNotation();
-    this.#depth += 1;
+    if (char !== "{" && char !== "[") return this.#atom();
     const isTable = this.#tables.has(this.#at);
     this.#at += 1;
-    const value = char === "{" ? this.#object(isTable) : this.#list(isTable);
+    return this.#deeper(() => (char === "{" ? this.#object(isTable) : this.#list(isTable)));
+  }
+
+  #deeper<T>(read: () => T): T {
+    if (this.#depth >= maxDepth) throw new NotNotation();
+    this.#depth += 1;
+    const value = read();
     this.#depth -= 1;
     return value;
   }
@@ -101,7 +105,7 @@ export class NotationReader {
       do cells.push(this.#cell());
       while (this.#take(","));
     }
-    if (cells.length === 1 && width > 1) return cells[0];
+    if (cells.length === 1 && width > 1 && cells[0] !== undefined) return cells[0];
     if (cells.length !== width) throw new NotNotation();
     return objectOf(titles, cells.values());
   }
@@ -117,7 +121,7 @@ export class NotationReader {
       const key = this.#key();
       if (this.#take("=")) titles.push({ kind: "fixed", key, value: this.#value() });
       else if (this.#take("{")) {
-        titles.push({ kind: "group", key, titles: this.#titles() });
+        titles.push({ kind: "group", key, titles: this.#deeper(() => this.#titles()) });
         this.#expect("}");
       } else titles.push({ kind: "cell", key });
     } while (this.#take(","));
@@ -129,9 +133,9 @@ export class NotationReader {
     return this.#match(/[^,;{}[\]":=*\n]+/y);
   }
 
-  #atom(bare: RegExp): unknown {
+  #atom(): unknown {
     if (this.#text[this.#at] === '"') return this.#quoted();
-    const text = this.#match(bare);
+    const text = this.#match(/[^,;{}[\]"\n]+/y);
     if (/^\s|\s$/.test(text)) throw new NotNotation();
     if (/^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(text)) {
       return JSON.parse(text) as unknown;

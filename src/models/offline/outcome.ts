@@ -1,11 +1,12 @@
 import { isRecord } from "../../state/is-record.ts";
+import { readNotation } from "./read-notation.ts";
 
 /** A tool call that was made, with what came of it. */
 export interface Outcome {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** `text` as JSON where it is an object, an array or a number. */
+  /** `text` as JSON or in the context's notation, where it is an object, an array or a number. */
   readonly value: unknown;
   readonly failed: boolean;
 }
@@ -15,13 +16,11 @@ export function outcome(made: Omit<Outcome, "value">): Outcome {
 }
 
 function parsed(text: string): unknown {
-  const trimmed = text.trim();
+  // A preview names after the value what is not shown of it.
+  const trimmed = text.replace(/\nalso in it: [^\n]*$/, "").trim();
   if (!/^([[{]|-?\d+(\.\d+)?$|"|true$|false$)/.test(trimmed)) return undefined;
-  try {
-    return JSON.parse(trimmed) as unknown;
-  } catch {
-    return undefined;
-  }
+  const value = readNotation(trimmed);
+  return value === trimmed ? undefined : value;
 }
 
 /** The number that "it" stands for after a result: the result itself, or its only or leading number. */

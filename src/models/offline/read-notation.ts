@@ -16,9 +16,15 @@ function notation(text: string): unknown {
   const trimmed = text.trim();
   if (!/^[[{]/.test(trimmed)) return text;
   try {
-    return new NotationReader(trimmed).read();
+    const value = new NotationReader(trimmed).read();
+    return isLabel(value) ? text : value;
   } catch (thrown) {
     if (thrown instanceof NotNotation) return text;
     throw thrown;
   }
+}
+
+/** `[truncated]`: a single string in brackets is never given as notation, since it would save next to nothing. */
+function isLabel(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 1 && typeof value[0] === "string";
 }
