@@ -5,7 +5,6 @@ import { z as z3 } from "zod/v3";
 import { defineAgent } from "../../src/definition/define-agent.ts";
 import { defineTool, InvalidToolError } from "../../src/definition/define-tool.ts";
 import { InvalidDefinitionError } from "../../src/definition/problems.ts";
-import type { AgentSpec } from "../../src/definition/schema.ts";
 
 const weather = defineTool({
   name: "weather",
@@ -102,10 +101,8 @@ describe("defineAgent", () => {
       context_config: { budget: 4000, summarize_results: { model: "openai:gpt-4o-mini" } },
       llm_config: { temperature: 0 },
     });
-    const saved = JSON.parse(JSON.stringify(agent.spec)) as AgentSpec;
-    const again = defineAgent(saved);
-    expect(again.spec).toEqual(agent.spec);
-    expect(again.hash).toBe(agent.hash);
+    const again = define(JSON.parse(JSON.stringify(agent.spec)));
+    expect(again).toMatchObject({ spec: agent.spec, hash: agent.hash });
   });
 
   it("has a hash that tells versions and inline tools apart", () => {

@@ -7,7 +7,6 @@ import {
   stampDefinition,
   type DefinitionDocument,
 } from "../../src/definition/definition-hash.ts";
-import type { AgentSpec } from "../../src/definition/schema.ts";
 import { withoutDefaults } from "../../src/definition/schema-shape.ts";
 import { defineAgent, defineTool, type AgentDefinition } from "../../src/index.ts";
 
@@ -84,7 +83,10 @@ describe("the hash of what says nothing of context_config", () => {
   });
 
   it("is the same where its defaults are written out, as in a spec that was saved", () => {
-    const saved = JSON.parse(JSON.stringify(defineAgent({ name: "a" }).spec)) as AgentSpec;
+    const saved = JSON.parse(JSON.stringify(defineAgent({ name: "a" }).spec)) as {
+      name: string;
+      context_config: { preview_chars: number };
+    };
     expect(saved.context_config.preview_chars).toBe(1000);
     const agent = defineAgent(saved) as AgentDefinition;
     expect([stamp(agent).hash, agent.hash]).toEqual([stampBefore, hashBefore]);

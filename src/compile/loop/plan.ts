@@ -2,19 +2,25 @@ import { approachRequest } from "../../context/prompts.ts";
 import { contextOf } from "./context-of.ts";
 import { dropLeftOver } from "./drop-calls.ts";
 import type { NodeBody } from "./node-body.ts";
+import { summariseEarlier } from "./summarise-earlier.ts";
 
-/** Begins an attempt with fresh attempt state; in deep mode the model chooses its approach first. */
+/**
+ * Begins an attempt with fresh attempt state; in deep mode the model chooses its approach first. The first attempt of a
+ * turn has earlier turns summarised before that, where short-term memory asks for it.
+ */
 export const plan: NodeBody = async (state, run) => {
   const { parts } = run;
   const attemptNumber = state.attempt_number ?? 0;
   const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
   run.emit({ type: "status", status: "PLANNING" });
   const begun = parts.attempts.begin(state.status ?? "CREATED", parts);
-  const update = { ...dropLeftOver(state, run), ...begun.update, attempt };
+  const summary = attemptNumber === 0 ? await summariseEarlier(state, run) : undefined;
+  const known = summary === undefined ? {} : { summary };
+  const update = { ...dropLeftOver(state, run), ...begun.update, attempt, ...known };
   if (parts.definition.spec.execution_config.mode === "fast") return { update, goto: begun.goto };
   const model = await parts.thinker.model(run.context);
   const about = { model, goal: "planning", note: approachRequest } as const;
-  const { messages } = await contextOf(state, run, about);
+  const { messages } = await contextOf({ ...state, ...known }, run, about);
   const reply = await run.ask(model, { messages }, "unseen");
   return {
     update,

@@ -1,0 +1,84 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ShortTermPolicy } from "../../../src/context/context-settings.ts";
+import { turnsToSummarise } from "../../../src/context/short-term/turns-to-summarise.ts";
+
+const hybrid: ShortTermPolicy = { strategy: "hybrid", maxTokens: 100 };
+
+const sum = (sizes: readonly number[]) => sizes.reduce((all, size) => all + size, 0);
+const history = fc
+  .record({
+    sizes: fc.array(fc.nat(200), { maxLength: 30 }),
+    maxTokens: fc.integer({ min: 1, max: 1000 }),
+    strategy: fc.constantFrom("hybrid", "summarize"),
+  })
+  .chain(({ sizes, ...policy }) =>
+    fc.record({
+      sizes: fc.constant(sizes),
+      covered: fc.nat(Math.max(0, sizes.length - 1)),
+      policy: fc.constant<ShortTermPolicy>(policy as ShortTermPolicy),
+    }),
+  );
+
+describe("the turns that a summary has to cover", () => {
+  it.each([
+    { sizes: [], covered: 0, turns: null },
+    { sizes: [50, 50], covered: 0, turns: null },
+    { sizes: [50, 51], covered: 0, turns: 1 },
+    { sizes: [20, 20, 20, 20, 21], covered: 0, turns: 3 },
+    // What is covered is not told again.
+    { sizes: [500, 20, 20, 20], covered: 1, turns: null },
+    { sizes: [500, 40, 40, 21], covered: 1, turns: 3 },
+    // The turn before is told, however long it is.
+    { sizes: [101], covered: 0, turns: null },
+    { sizes: [1, 300], covered: 0, turns: 1 },
+    { sizes: [1, 300], covered: 1, turns: null },
+  ])("of $sizes, $covered covered, are $turns", ({ sizes, covered, turns }) => {
+    expect(turnsToSummarise({ sizes, covered, policy: hybrid })).toBe(turns);
+  });
+
+  it("are none under fifo", () => {
+    fc.assert(
+      fc.property(history, ({ sizes, covered, policy }) => {
+        const fifo: ShortTermPolicy = { ...policy, strategy: "fifo" };
+        expect(turnsToSummarise({ sizes, covered, policy: fifo })).toBeNull();
+      }),
+    );
+  });
+
+  it("are none while there is room; else more than before, and all but the last one at most", () => {
+    fc.assert(
+      fc.property(history, ({ sizes, covered, policy }) => {
+        const turns = turnsToSummarise({ sizes, covered, policy });
+        const rest = sum(sizes.slice(covered));
+        if (rest <= policy.maxTokens) expect(turns).toBeNull();
+        if (turns === null) {
+          expect(rest <= policy.maxTokens || covered >= sizes.length - 1).toBe(true);
+          return;
+        }
+        expect(turns).toBeGreaterThan(covered);
+        expect(turns).toBeLessThan(sizes.length);
+        const after = sizes.slice(turns);
+        expect(after.length === 1 || sum(after) <= 0.6 * policy.maxTokens).toBe(true);
+        // No more than that takes.
+        const fewer = sum(sizes.slice(turns - 1));
+        expect(fewer).toBeGreaterThan(0.6 * policy.maxTokens);
+        // Another call has nothing to do.
+        expect(turnsToSummarise({ sizes, covered: turns, policy })).toBeNull();
+      }),
+    );
+  });
+
+  it("are never fewer as the thread grows", () => {
+    fc.assert(
+      fc.property(history, ({ sizes, policy }) => {
+        let covered = 0;
+        for (let length = 0; length <= sizes.length; length += 1) {
+          const turns = turnsToSummarise({ sizes: sizes.slice(0, length), covered, policy });
+          expect(turns ?? covered).toBeGreaterThanOrEqual(covered);
+          covered = turns ?? covered;
+        }
+      }),
+    );
+  });
+});
