@@ -3,6 +3,7 @@ import { holdThread } from "../hold-thread.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
 import { viewsOf } from "./checkpoint-view.ts";
 import { forkThread } from "./fork-thread.ts";
+import { readContext } from "./read-context.ts";
 import { recoverThread } from "./recover-thread.ts";
 import { replayThread } from "./replay-thread.ts";
 import { diffStates } from "./state-diff.ts";
@@ -43,6 +44,7 @@ export function createThreads(services: ThreadServices): Threads {
       return diffStates(valuesOf(before), valuesOf(after));
     },
 
+    context: (of) => readContext(services, of),
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,

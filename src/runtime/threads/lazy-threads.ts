@@ -9,6 +9,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     history: async (threadId, options) => (await loaded()).history(threadId, options),
     stateAt: async (of) => (await loaded()).stateAt(of),
     diff: async (a, b) => (await loaded()).diff(a, b),
+    context: async (of) => (await loaded()).context(of),
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),

@@ -12,6 +12,7 @@ import type {
   ThreadVerification,
 } from "./archive.ts";
 
+import type { ContextOptions, ThreadContext } from "./context-options.ts";
 import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
 import type { StoredTask } from "./pending-tasks.ts";
 import type { SkippedCheckpoint } from "./sound-checkpoint.ts";
@@ -23,11 +24,13 @@ export type {
   ChannelDiff,
   CheckpointTrigger,
   CheckpointView,
+  ContextOptions,
   NodeOutcome,
   SettledCall,
   SkippedCheckpoint,
   StoredState,
   StoredTask,
+  ThreadContext,
   ValueChange,
 };
 
@@ -112,6 +115,15 @@ export interface Threads {
   stateAt(of: { threadId: string; checkpointId?: string }): Promise<StoredState>;
   /** How `b` differs from `a`, channel by channel; equal states have no difference. @throws as `stateAt` */
   diff(a: CheckpointRef, b: CheckpointRef): Promise<readonly ChannelDiff[]>;
+  /**
+   * What the model read when a step was made, or would read for the next one: made by the nodes themselves, up to the
+   * call. Nothing is run or written, and no model is asked.
+   *
+   * @throws NoCheckpointError, CorruptCheckpointError, UnknownTurnError, UnknownStepError, NothingReadError,
+   * ContextNotKeptError, ContextOverflowError, DefinitionChangedError, InvalidRunOptionError, NoCheckpointerError; with
+   * an input UnfinishedTurnError, TurnLimitError, InvalidInputError
+   */
+  context(of: ContextOptions): Promise<ThreadContext>;
   /**
    * Makes a new thread that begins at a checkpoint, and shares what is stored of it. Nothing is run; a turn that was under
    * way there is resumed by `executeAgent` with `input: null`. A fork of the last checkpoint waits for the same answers and

@@ -1,0 +1,151 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { readerOf, type StepContext } from "../../compile/context-reader.ts";
+import type { AgentGraph } from "../../compile/agent-graph.ts";
+import type { CurrentStep } from "../../state/step-record.ts";
+import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { InvalidRunOptionError } from "../errors.ts";
+import { graphOf } from "../run-turn.ts";
+import { checkThreadId } from "../thread-id.ts";
+import { archiveIn } from "./archive.ts";
+import {
+  ContextNotKeptError,
+  NothingReadError,
+  UnknownStepError,
+  UnknownTurnError,
+} from "./context-errors.ts";
+import { wishesIn, type ContextOptions, type ThreadContext } from "./context-options.ts";
+import { graphStateAt } from "./graph-state.ts";
+import { isOfModel, madeSteps } from "./made-steps.ts";
+import { nextContext } from "./next-context.ts";
+import type { LookedAt } from "./next-turn.ts";
+import { pastContext } from "./past-context.ts";
+import { namespaceOf, pendingTasks } from "./pending-tasks.ts";
+import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
+
+/** Runs nothing, writes nothing, and asks no model. */
+export async function readContext(
+  services: ThreadServices,
+  options: ContextOptions,
+): Promise<ThreadContext> {
+  const wishes = wishesIn(options);
+  const threadId = checkThreadId(options.threadId);
+  const source = checkpointerOf(services);
+  const { namespace = "", input } = options;
+  const graph = await graphOf(options.definition, services.run);
+  await archiveIn(source, ["settled"])?.settled(threadId);
+  const lastAt = (checkpoint_ns: string) =>
+    source.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
+  const last = await lastAt(namespace);
+  if (last === undefined) throw services.noCheckpoint(threadId, null);
+  const agent = agentAt(graph, namespace);
+
+  const step = stepAskedFor(agent, last, options);
+  if (step === null) {
+    const { context, tuple, ...next } = await nextContext(
+      { source, agent, threadId, wishes },
+      { last, input },
+    );
+    // A new turn may begin under another definition.
+    const isNew = next.state.turn_number !== graphStateAt(graph, tuple).turn_number;
+    if (!isNew) await refuse(tuple);
+    const { turn_number: turn = 0, attempt_number: attempt = 0 } = next.state;
+    return told(tuple, { context, turn, attempt, tense: "next", ...next });
+  }
+  const found = await pastContext(source, { agent, last, step, wishes });
+  const { turn_number: turn, attempt_number: attempt, step_index } = step;
+  if (found === null) {
+    await refuse(last);
+    throw new ContextNotKeptError(threadId, turn, step_index);
+  }
+  await refuse(found.tuple);
+  return told(found.tuple, { context: found.context, turn, attempt, tense: "past" });
+
+  async function refuse(tuple: CheckpointTuple): Promise<void> {
+    const { acceptChanges } = options;
+    // Agents inside are compiled with the one around them, whose definition theirs is part of.
+    const root = namespaceOf(tuple) === "" ? tuple : await lastAt("");
+    const madeUnder = definitionHashIn(root?.metadata);
+    await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer: source });
+  }
+}
+
+function told(
+  tuple: CheckpointTuple,
+  of: {
+    readonly context: StepContext;
+    readonly turn: number;
+    readonly attempt: number;
+    readonly tense: ThreadContext["tense"];
+    readonly withoutRequest?: boolean;
+  },
+): ThreadContext {
+  const { context, turn, attempt, tense, withoutRequest = false } = of;
+  return {
+    ...context,
+    threadId: String(tuple.config.configurable?.["thread_id"]),
+    namespace: namespaceOf(tuple),
+    checkpointId: tuple.checkpoint.id,
+    turn,
+    attempt,
+    tense,
+    withoutRequest,
+  };
+}
+
+/** The agent that keeps its checkpoints in a namespace: `node:task|node:task`. */
+function agentAt(root: AgentGraph, namespace: string): LookedAt {
+  let graph = root;
+  for (const part of namespace === "" ? [] : namespace.split("|")) {
+    const node = part.slice(0, part.lastIndexOf(":"));
+    const [inside] = readerOf(graph)?.nodes.get(node)?.subgraphs ?? [];
+    if (inside === undefined) {
+      throw new InvalidRunOptionError("namespace", `the agent has no agent node "${node}"`);
+    }
+    graph = inside;
+  }
+  const reader = readerOf(graph);
+  if (reader === undefined) throw new TypeError("the graph was not compiled here");
+  return { graph, reader };
+}
+
+/**
+ * Which step is asked for; null for the next one.
+ * @throws UnknownTurnError, UnknownStepError, NothingReadError
+ */
+function stepAskedFor(
+  { graph }: LookedAt,
+  last: CheckpointTuple,
+  { threadId, turn: askedTurn, step: asked }: ContextOptions,
+): CurrentStep | null {
+  const state = graphStateAt(graph, last);
+  const lastTurn = state.turn_number ?? -1;
+  const turn = askedTurn ?? Math.max(0, lastTurn);
+  if (turn > lastTurn && (askedTurn !== undefined || asked !== undefined)) {
+    throw new UnknownTurnError(threadId, turn, lastTurn + 1);
+  }
+  const steps = madeSteps(state, turn);
+  if (asked === undefined) {
+    if (askedTurn === undefined) return null;
+    const isUnderWay = turn === lastTurn && pendingTasks(last).length > 0;
+    return isUnderWay ? null : lastOfModel(steps, { threadId, turn });
+  }
+  const found = steps.find(({ step_index }) => step_index === asked);
+  if (found === undefined) {
+    const known = steps.map(({ step_index, node }) => ({ step: step_index, node }));
+    throw new UnknownStepError(threadId, turn, asked, known);
+  }
+  if (isOfModel(found)) return found;
+  throw new NothingReadError(
+    threadId,
+    `step ${asked} of turn ${turn} is a call of node ${found.node} that the definition makes.`,
+  );
+}
+
+function lastOfModel(
+  steps: readonly CurrentStep[],
+  { threadId, turn }: { threadId: string; turn: number },
+): CurrentStep {
+  const found = steps.findLast(isOfModel);
+  if (found !== undefined) return found;
+  throw new NothingReadError(threadId, `turn ${turn} has no step that a model has made.`);
+}

@@ -1,0 +1,3 @@
+import { threadContextContract } from "../../contract/thread-context.ts";
+
+threadContextContract("pglite");
