@@ -1,11 +1,12 @@
 import { AIMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../context/context-metadata.ts";
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import { messageTokens } from "../models/message-tokens.ts";
 import type { GraphState } from "../state/channels.ts";
 import { noUsage } from "../state/usage.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
-import type { NodeBody, NodeRun } from "./loop/node-body.ts";
+import type { NodeResult, NodeRun } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
 
 export interface ContextRequest {
@@ -28,9 +29,11 @@ export interface StepContext extends ReasoningContext {
   readonly node: string;
   /** `step_index` of the record that the step makes. */
   readonly step: number;
+  /** Tokens of each message, with what chat formats add around it. */
+  readonly messageTokens: readonly number[];
   /** The tools that are offered natively. */
   readonly tools: readonly ModelTool[];
-  /** Requests of deep mode that come before it, and are not shown. */
+  /** Requests that come before it, and are not shown: of deep mode, of short-term memory. */
   readonly asksBefore: number;
 }
 
@@ -41,8 +44,11 @@ export interface ContextReader {
   readonly nodes: ReadonlyMap<string, GraphNode>;
   /** Null where the node asks no model in this state. */
   read(state: GraphState, request: ContextRequest): Promise<StepContext | null>;
-  /** What the body of a node that calls no tools gives. */
-  lookAt(state: GraphState, at: { node: string; superstep: number }): ReturnType<NodeBody>;
+  /** What a node that begins a turn or an attempt gives, when models that it asks say nothing. */
+  lookAt(
+    state: GraphState,
+    at: { readonly node: string; readonly superstep: number },
+  ): Promise<{ readonly result: NodeResult; readonly asked: number }>;
 }
 
 /** @param agent the parts and nodes that its graph is made of */
@@ -71,13 +77,23 @@ export function contextReader(agent: {
       } catch (thrown) {
         if (!(thrown instanceof Asked) || made === undefined) throw thrown;
         const { context, step } = made;
-        return { ...context, node: node.name, step, tools: thrown.tools, asksBefore: read.asked() };
+        const { model, tools = [] } = thrown;
+        return {
+          ...context,
+          node: node.name,
+          step,
+          messageTokens: context.messages.map((one) => messageTokens(one, model.profile.count)),
+          tools: model.toolCalling ? tools : [],
+          asksBefore: read.asked(),
+        };
       }
     },
-    lookAt(state, { node, superstep }) {
+    async lookAt(state, { node, superstep }) {
       const found = nodes.get(node);
       if (found?.type !== "lifecycle") throw new TypeError(`${node} begins or ends nothing`);
-      return found.body(state, lookingRun(agent, state, { node, superstep }).run);
+      const { run, asked } = lookingRun(agent, state, { node, superstep });
+      const result = await found.body(state, run);
+      return { result, asked: asked() };
     },
   };
 }
@@ -88,8 +104,13 @@ export function asksModels({ type }: Pick<GraphNode, "type">): boolean {
 }
 
 /** Ends a node at the call whose context was wanted. */
-class Asked {
-  constructor(readonly tools: readonly ModelTool[]) {}
+class Asked extends Error {
+  constructor(
+    readonly model: AgentModel,
+    readonly tools: readonly ModelTool[] | undefined,
+  ) {
+    super("asked");
+  }
 }
 
 /**
@@ -100,14 +121,14 @@ function lookingRun(
   { parts, recursionLimit }: { readonly parts: LoopParts; readonly recursionLimit: number },
   state: GraphState,
   of: ContextRequest,
-): { readonly run: NodeRun; asked(): number } {
+): { readonly run: NodeRun; readonly asked: () => number } {
   const first = state.turn?.first_superstep ?? 0;
   const superstep = of.superstep ?? first;
   let asked = 0;
   const ask: NodeRun["ask"] = async (model, request, unseen) => {
     // Of what deep mode asks beside its steps the answers are known, or there are none yet.
     if (unseen === undefined || request.answer !== undefined) {
-      throw new Asked(model.toolCalling ? (request.tools ?? []) : []);
+      throw new Asked(model, request.tools);
     }
     asked += 1;
     return replyOf(model, of.planning ?? "");
