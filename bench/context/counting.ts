@@ -20,10 +20,16 @@ export function tokensOfAll(texts: readonly string[]): number {
   return tokens;
 }
 
+const knownPieces = new WeakMap<BaseMessage, readonly string[]>();
+
 /** What there is to read in a message, the same as is counted of the data: text, names and arguments of calls. */
 export function pieces(message: BaseMessage): readonly string[] {
+  const before = knownPieces.get(message);
+  if (before !== undefined) return before;
   const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
-  return [message.text, ...calls.flatMap(({ name, args }) => [name, JSON.stringify(args)])];
+  const made = [message.text, ...calls.flatMap(({ name, args }) => [name, JSON.stringify(args)])];
+  knownPieces.set(message, made);
+  return made;
 }
 
 /** @param window tokens; a model that reads so many, and counts as the benchmark does */

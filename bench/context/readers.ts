@@ -66,14 +66,16 @@ export function ours(
 
 /** The history as the data has it, with results shortened by `cut`. */
 function withResults(name: string, cut: (result: string) => string): Reader {
+  const known = new WeakMap<DataMessage, readonly string[]>();
+  const told = (message: DataMessage) => {
+    if (message.role !== "tool") return dataPieces(message);
+    const shortened = known.get(message) ?? [cut(message.content ?? "")];
+    known.set(message, shortened);
+    return shortened;
+  };
   return {
     name,
-    read: (thread, call) =>
-      thread.raw
-        .slice(0, call.before.messages)
-        .flatMap((message) =>
-          message.role === "tool" ? [cut(message.content ?? "")] : dataPieces(message),
-        ),
+    read: (thread, call) => thread.raw.slice(0, call.before.messages).flatMap(told),
   };
 }
 

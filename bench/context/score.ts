@@ -11,7 +11,7 @@ export interface Outcome {
   readonly overflow: boolean;
   /** Needed values that were not to be read. */
   readonly missing: readonly string[];
-  /** Values that calls of earlier runs of the thread had needed, and how many of them can still be read. */
+  /** Values that calls of earlier runs had needed, and how many of them can be read at the thread's last call. */
   readonly earlier: { readonly values: number; readonly read: number };
 }
 
@@ -66,8 +66,10 @@ function outcomeOf(thread: Thread, call: Call, reader: Reader): Outcome {
   return { thread, call, tokens: tokensOfAll(read), overflow: false, missing, earlier };
 }
 
-function neededBefore(thread: Thread, { place }: Call): readonly string[] {
-  const earlier = thread.calls.filter((call) => call.place < place);
+/** Asked at the last call of a thread alone, since looking for so many values takes time. */
+function neededBefore(thread: Thread, call: Call): readonly string[] {
+  if (call !== thread.calls.at(-1)) return [];
+  const earlier = thread.calls.filter(({ place }) => place < call.place);
   return [...new Set(earlier.flatMap(({ needed }) => needed))];
 }
 

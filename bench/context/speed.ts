@@ -5,48 +5,56 @@ import { generatedThread, type GeneratedThread } from "./generated-steps.ts";
 import type { BuildContext, ContextOptions } from "./ours.ts";
 import { printTable } from "./table.ts";
 
-/** Steps that are added one by one after those that are known. */
-const added = 60;
+interface Case {
+  readonly steps: number;
+  readonly name: string;
+  readonly options: Partial<ContextOptions>;
+  /** Steps that are added one by one after those that are known. */
+  readonly added: number;
+}
 
-const budgets: readonly { readonly name: string; readonly options: Partial<ContextOptions> }[] = [
-  { name: "window of 128,000, medium", options: {} },
-  { name: "window that holds all", options: { model: profile(100_000_000), utilization: "full" } },
-  { name: "8,000 tokens", options: { budget: 8000 } },
-  { name: "4,000 tokens", options: { budget: 4000 } },
+const medium = { name: "window of 128,000, medium", options: {} };
+const all = {
+  name: "window that holds all",
+  options: { model: profile(100_000_000), utilization: "full" },
+} as const;
+const fixed = (budget: number) => ({
+  name: `${budget.toLocaleString("en")} tokens`,
+  options: { budget },
+});
+
+const cases: readonly Case[] = [
+  ...[medium, all, fixed(8000), fixed(4000)].map((of) => ({ ...of, steps: 200, added: 40 })),
+  ...[medium, all, fixed(4000)].map((of) => ({ ...of, steps: 1000, added: 20 })),
+  ...[medium, fixed(4000)].map((of) => ({ ...of, steps: 5000, added: 10 })),
 ];
 
 /** Prints how long a context takes: the first of a thread, and each one after a step was added. */
 export function printSpeed(build: BuildContext, asked: Asked, repeats: number): void {
   console.log(
-    `\nTime of one context, planning; ${added} steps are added one by one, medians of ${repeats} threads\n`,
+    `\nTime of one context, planning, as steps are added one by one; 200 steps: medians of ${repeats} threads\n`,
   );
-  const rows: string[][] = [];
-  for (const count of [200, 1000, 5000]) {
-    const times = count > 1000 ? 1 : repeats;
-    for (const { name, options } of budgets) {
-      const runs = Array.from({ length: times }, () =>
-        timed(count, build, { ...asked, ...options }),
-      );
-      const of = (value: (run: Timed) => number) => median(runs.map(value));
-      rows.push([
-        `${count.toLocaleString("en")} steps, ${name}`,
-        ms(of(({ first }) => first)),
-        ms(of(({ next }) => median(next))),
-        ms(of(({ next }) => next.toSorted((a, b) => a - b)[Math.floor(0.95 * next.length)] ?? 0)),
-        ms(of(({ next }) => Math.max(...next))),
-        ms(of(({ figures }) => figures)),
-        ms(of(({ texts }) => texts)),
-        ms(of(({ json }) => json)),
-        String(runs[0]?.messages ?? 0),
-      ]);
-    }
-  }
+  const rows = cases.map((of) => {
+    const runs = Array.from({ length: of.steps > 200 ? 1 : repeats }, () =>
+      timed(of, build, { ...asked, ...of.options }),
+    );
+    const figure = (value: (run: Timed) => number) => ms(median(runs.map(value)));
+    return [
+      `${of.steps.toLocaleString("en")} steps, ${of.name}`,
+      figure(({ first }) => first),
+      figure(({ next }) => median(next)),
+      figure(({ next }) => Math.max(...next)),
+      figure(({ figures }) => figures),
+      figure(({ texts }) => texts),
+      figure(({ json }) => json),
+      String(runs[0]?.messages ?? 0),
+    ];
+  });
   printTable(
     [
       "",
       "first",
       "after one more",
-      "95th percentile",
       "slowest",
       "with tokens read",
       "joining texts",
@@ -72,7 +80,7 @@ interface Timed {
   readonly messages: number;
 }
 
-function timed(count: number, build: BuildContext, options: Asked): Timed {
+function timed({ steps: count, added }: Case, build: BuildContext, options: Asked): Timed {
   const whole = generatedThread(count + 2 * added);
   const at = (steps: number): GeneratedThread => ({
     // The request of the turn under way has been said, its answer has not.

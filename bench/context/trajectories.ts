@@ -21,11 +21,17 @@ export function readTrajectories(file: string): readonly Trajectory[] {
   return lines.map((line) => JSON.parse(line) as Trajectory);
 }
 
+const known = new WeakMap<DataMessage, readonly string[]>();
+
 /** What there is to read in a message: its text, and the name and arguments of every call. */
 export function dataPieces(message: DataMessage): readonly string[] {
+  const before = known.get(message);
+  if (before !== undefined) return before;
   const calls = (message.tool_calls ?? []).flatMap(({ function: { name, arguments: args } }) => [
     name,
     args,
   ]);
-  return [message.content ?? "", ...calls];
+  const made = [message.content ?? "", ...calls];
+  known.set(message, made);
+  return made;
 }
