@@ -1,6 +1,8 @@
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { callSignature } from "../../state/call-signature.ts";
 import { outcome, type Outcome } from "./outcome.ts";
 import type { Schema } from "./property-kind.ts";
+import { readShortenedHistory } from "./shortened-history.ts";
 import { readToolReport } from "./tool-report.ts";
 
 /** What the last words of the conversation ask for. */
@@ -22,21 +24,26 @@ export interface Conversation {
   readonly request: string;
   /** What was wrong with the answers so far, in lines. */
   readonly feedback: readonly string[];
-  /** Names and arguments of the calls made since the person or a check last spoke. */
+  /** The calls made since the person or a check last spoke, each by `callKey`; see `wasMade`. */
   readonly made: ReadonlySet<string>;
   /** Results since the request, and before it those that nothing was said on yet; oldest first. */
   readonly outcomes: readonly Outcome[];
+  /** Results of earlier turns, oldest first. */
+  readonly past: readonly Outcome[];
   /** What was said before the request. */
   readonly earlier: readonly string[];
-  /** Calls in the whole conversation. */
+  /** Calls in the whole conversation; at least the greatest number in an id of this model's. */
   readonly callCount: number;
   readonly wish: Wish;
   /** The last message, when it is an instruction and no request. */
   readonly instruction: string;
 }
 
+/** What the loop says beside the conversation: nobody asks for anything in it. */
 const notes =
-  /^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither/;
+  /^\[Notes\]|^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither|^You are going round in circles: /;
+/** These may also begin what a person says, but not in the midst of a turn. */
+const notesWithin = /^(Hypothesis|Progress): /;
 const feedbackStart =
   /^(that|the|your) (last |previous )?(answer|reply|output|response|result)s? (was|is|did|does|has|could|must|lacks|misses)\b/i;
 
@@ -48,6 +55,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   let feedback: string[] = [];
   let made = new Set<string>();
   let outcomes: Outcome[] = [];
+  const past: Outcome[] = [];
   let wish: Wish = "act";
   let instruction = "";
   let callCount = 0;
@@ -69,10 +77,25 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           isAnswered = false;
           break;
         }
+        const shortened = readShortenedHistory(text);
+        if (shortened !== null) {
+          spoken.push(...shortened.said);
+          const isNow = shortened.of === "steps";
+          for (const { signature, outcome: one, times } of shortened.calls) {
+            callCount += times;
+            (isNow ? outcomes : past).push(one);
+            if (isNow) made.add(signature);
+          }
+          if (isNow) isAnswered = false;
+          break;
+        }
         wish = wishOf(text);
         instruction = wish === "act" ? "" : text;
         if (wish !== "act" && request !== "") break;
-        if (notes.test(text)) break;
+        if (notes.test(text) || (request !== "" && !isAnswered && notesWithin.test(text))) {
+          isAnswered = false;
+          break;
+        }
         made = new Set();
         if (request !== "" && feedbackStart.test(text)) {
           feedback = feedbackLines(text);
@@ -81,7 +104,10 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
         earlier = [...spoken];
         request = text;
         feedback = [];
-        if (isAnswered) outcomes = [];
+        if (isAnswered) {
+          past.push(...outcomes);
+          outcomes = [];
+        }
         spoken.push(text);
         break;
       }
@@ -89,6 +115,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
         for (const call of (message as AIMessage).tool_calls ?? []) {
           callCount += 1;
           made.add(callKey(call.name, call.args));
+          callCount = Math.max(callCount, numberIn(call.id));
           if (call.id !== undefined) asked.set(call.id, { name: call.name, args: call.args });
         }
         if (text !== "") spoken.push(text);
@@ -109,6 +136,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
     feedback,
     made,
     outcomes,
+    past,
     earlier,
     callCount,
     wish,
@@ -121,6 +149,20 @@ export function callKey(name: string, args: Readonly<Record<string, unknown>>): 
   return JSON.stringify([name, sorted]);
 }
 
+/** Whether the call was made since the person or a check last spoke; also where only a line tells of it. */
+export function wasMade(
+  { made }: Pick<Conversation, "made">,
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+): boolean {
+  return made.has(callKey(name, args)) || made.has(callSignature({ name, args }));
+}
+
+/** Of an id that this model gave: the calls before it may be told of no more. */
+function numberIn(id: string | undefined): number {
+  return Number(/^call_(\d{1,6})(?!\d)/.exec(id ?? "")?.[1] ?? 0);
+}
+
 function outcomeOf(
   message: ToolMessage,
   asked: ReadonlyMap<string, { name: string; args: Record<string, unknown> }>,
@@ -129,7 +171,7 @@ function outcomeOf(
   return outcome({
     name: call?.name ?? message.name ?? "tool",
     args: call?.args ?? {},
-    text: message.text,
+    text: message.text.replace(/^\[summarised\] /, ""),
     failed: message.status === "error",
   });
 }

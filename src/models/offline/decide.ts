@@ -3,10 +3,12 @@ import { isRecord } from "../../state/is-record.ts";
 import { answerFrom, relevant } from "./answer.ts";
 import { askedObject } from "./asked-object.ts";
 import { chooseTool, enough, type Choice } from "./choose-tool.ts";
-import { callKey, readConversation, type Conversation } from "./conversation.ts";
+import { readConversation, wasMade, type Conversation } from "./conversation.ts";
+import { asksForExtract, extractFor, rowsOf } from "./extract.ts";
 import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
 import { structuredAnswer } from "./structured.ts";
 import { subtasksOf } from "./subtasks.ts";
+import { asksForSummary, summaryOf } from "./summary.ts";
 
 /** What the model says: a text, or calls. */
 export interface Decision {
@@ -27,6 +29,10 @@ export function decide(
   tools: readonly OfflineTool[],
   forced: OfflineTool | null = null,
 ): Decision {
+  const said = messages.at(-1);
+  const last = forced === null && said?.type === "human" ? said.text : "";
+  if (asksForSummary(last)) return { text: summaryOf(last), calls: [] };
+  if (asksForExtract(last)) return { text: extractFor(last), calls: [] };
   const conversation = readConversation(messages);
   if (forced !== null) return forcedCall(forced, conversation);
   switch (conversation.wish) {
@@ -81,12 +87,12 @@ function choose(
   conversation: Conversation,
   tools: readonly OfflineTool[],
 ): Choice | null {
-  const { outcomes, made } = conversation;
+  const { outcomes } = conversation;
   // A part is judged by what was known when its turn came: results that came later change what "it" is.
   for (let known = 0; known <= outcomes.length; known += 1) {
     const before = outcomes.slice(0, known);
     const choice = chooseTool(tools, { text, outcomes: before }, threshold);
-    if (choice !== null && made.has(callKey(choice.tool.name, choice.args))) return null;
+    if (choice !== null && wasMade(conversation, choice.tool.name, choice.args)) return null;
   }
   return chooseTool(tools, { text, outcomes }, threshold);
 }
@@ -118,10 +124,11 @@ function answer(conversation: Conversation): string {
 }
 
 /** Without results: what the request brings along or the conversation says on it, else that nothing does. */
-function fromContext({ system, earlier, request }: Conversation): string {
+function fromContext({ system, earlier, past, request }: Conversation): string {
   const [wanted = "", ...material] = request.split(/\n\s*\n/);
   const facts = system.split(/\n|(?<=[.!?])\s/).filter((line) => !isInstruction(line));
-  for (const texts of [material, [...facts, ...earlier]]) {
+  const found = past.flatMap(({ text }) => rowsOf(text));
+  for (const texts of [material, [...facts, ...earlier], found]) {
     const told = relevant(wanted, texts.join("\n"), 3);
     if (told.length > 0) return told.join("\n");
   }

@@ -1,0 +1,87 @@
+import { headOf } from "../../state/cut-text.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { partsOf } from "./answer.ts";
+import { outcome } from "./outcome.ts";
+import { overlap, stemsOf } from "./words.ts";
+
+const longestExtract = 800;
+const mostParts = 8;
+const partCharacters = 300;
+
+const phrase = /\bExtract from this tool result\b/i;
+
+interface Wanted {
+  readonly goal: string;
+  readonly question: string;
+  readonly result: string;
+}
+
+/** Whether a message asks for what matters in the result that stands in it. */
+export function asksForExtract(text: string): boolean {
+  return sectionsOf(text) !== null;
+}
+
+/** The sentences or rows of the result that share most words with the question and the goal, in their own order. */
+export function extractFor(request: string): string {
+  const wanted = sectionsOf(request);
+  if (wanted === null) return "";
+  const asked = stemsOf(`${wanted.question} ${wanted.goal}`);
+  const scored = rowsOf(wanted.result)
+    .map((row, i) => ({ row: clip(row, partCharacters), i, score: overlap(asked, row) }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score || a.i - b.i);
+  if (scored.length === 0) {
+    const begins = clip(wanted.result.trim(), partCharacters);
+    return `Nothing in it shares words with the question. It begins: ${begins}`;
+  }
+  let room = longestExtract;
+  const kept = scored.slice(0, mostParts).filter(({ row }) => (room -= row.length + 1) >= 0);
+  return kept
+    .toSorted((a, b) => a.i - b.i)
+    .map(({ row }) => row)
+    .join("\n");
+}
+
+/** The sections begin with their names at the beginning of a line; the result is the last one, and may hold anything. */
+function sectionsOf(text: string): Wanted | null {
+  const start = /^Result:[^\S\n]*\n?/m.exec(text);
+  if (start === null) return null;
+  const head = text.slice(0, start.index);
+  const goal = sectionIn(head, "Goal");
+  const question = sectionIn(head, "Question");
+  if (!phrase.test(head) || (goal === "" && question === "")) return null;
+  const result = text.slice(start.index + start[0].length);
+  return { goal, question, result: result.replace(/^\s*<result>\n?|\n?<\/result>\s*$/g, "") };
+}
+
+function sectionIn(head: string, name: "Goal" | "Question"): string {
+  const start = head.search(new RegExp(`^${name}:`, "m"));
+  if (start < 0) return "";
+  const own = head.slice(start + name.length + 1);
+  const end = own.search(/^(?:Goal|Question):/m);
+  return (end < 0 ? own : own.slice(0, end)).trim();
+}
+
+/** Rows of a list, properties of an object, lines and sentences of a text. */
+export function rowsOf(text: string): readonly string[] {
+  const { value } = outcome({ name: "", args: {}, text, failed: false });
+  return value === undefined ? partsOf(text) : rowsIn(value);
+}
+
+function rowsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.map((item) => told(item));
+  if (!isRecord(value)) return [told(value)];
+  return Object.entries(value).flatMap(([key, own]) => {
+    if (Array.isArray(own)) return own.map((item) => told(item));
+    if (typeof own === "string" && (own.includes("\n") || own.length > 200)) return partsOf(own);
+    return [`${key}: ${told(own)}`];
+  });
+}
+
+function told(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+}
+
+function clip(text: string, length: number): string {
+  return text.length <= length ? text : `${headOf(text, length - 1).trimEnd()}…`;
+}
