@@ -15,6 +15,12 @@ type CellText = (value: unknown) => string;
  * half of the cells would be filled. The text of a missing key is empty.
  */
 export function columnsOf(rows: readonly Row[], cellText: CellText): readonly Column[] | null {
+  const columns = columnsInOrder(rows, cellText);
+  if (columns === null) return null;
+  return [...columns.filter((column) => !isFixed(column)), ...columns.filter(isFixed)];
+}
+
+function columnsInOrder(rows: readonly Row[], cellText: CellText): readonly Column[] | null {
   const keys = new Set<string>();
   let filled = 0;
   for (const row of rows) {
@@ -24,9 +30,7 @@ export function columnsOf(rows: readonly Row[], cellText: CellText): readonly Co
     }
   }
   if (keys.size === 0 || rows.length * keys.size > 2 * filled) return null;
-  const columns = Array.from(keys, (key) => columnOf(key, rows, cellText));
-  const fixed = columns.filter(isFixed);
-  return [...columns.filter((column) => !isFixed(column)), ...fixed];
+  return Array.from(keys, (key) => columnOf(key, rows, cellText));
 }
 
 function columnOf(key: string, rows: readonly Row[], cellText: CellText): Column {
@@ -51,7 +55,7 @@ function groupOf(key: string, rows: readonly Row[], cellText: CellText): Column 
     if (!keys.every((one) => Object.hasOwn(value, one))) return null;
     inner.push(value);
   }
-  const columns = columnsOf(inner, cellText);
+  const columns = columnsInOrder(inner, cellText);
   if (columns === null) return null;
   // Within a group that has cells a value in the header would be easy to miss when its cells are counted.
   const shown = columns.every(isFixed)

@@ -97,15 +97,17 @@ function rowsOf(items: readonly unknown[]): Rows | null {
 }
 
 function groupedRowsOf(items: readonly unknown[]): Rows | null {
-  if (items.length < 2) return null;
+  const last = items.at(-1);
+  const lists = typeof last === "string" ? items.slice(0, -1) : items;
+  if (lists.length < 2) return null;
   const rows: Row[] = [];
   const groups: number[] = [];
-  for (const item of items) {
+  for (const item of lists) {
     if (!Array.isArray(item) || item.length === 0 || !item.every(isRecord)) return null;
     for (const row of item) rows.push(row);
     groups.push(item.length);
   }
-  return { rows, groups };
+  return typeof last === "string" ? { rows, groups, rest: last } : { rows, groups };
 }
 
 function shorter(plain: string, table: string | null): string {

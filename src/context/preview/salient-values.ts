@@ -1,13 +1,141 @@
-const word = /[\p{L}\p{N}_#@][\p{L}\p{N}_\-#@.:/]{2,119}/gu;
+import { isRecord } from "../../state/is-record.ts";
+import { attempt, plainValue } from "./plain-value.ts";
+import { isSalientValue, isStrong, salientWords } from "./salient-words.ts";
 
-/** What a next tool call may need from a result, in order, without duplicates, at most `limit`. */
+export { salientWords };
+
+/** Objects, lists and fields that are looked at. */
+const visitedNodes = 50_000;
+/** Characters of all texts that are looked at. */
+const readCharacters = 2_000_000;
+/** Items of a long list that are looked at: from its head, and from its tail. */
+const headItems = 3000;
+const tailItems = 500;
+/** Longer texts are not parsed as JSON. */
+const parsedCharacters = 1_000_000;
+const maxDepth = 50;
+
+/**
+ * What a next tool call may need from a result, in its order and without duplicates, at most `limit`: identifiers, codes,
+ * dates, addresses, words of enumerations such as `one_way`, and the keys of dictionaries. Prices, counts, times of day
+ * and prose are not among it. At a cost that is bounded: of long lists and texts the head and the tail are looked at.
+ * Never throws.
+ */
 export function salientValues(value: unknown, limit: number): readonly string[] {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return [...salientWords(text)].slice(0, limit);
+  const search = new Search(limit);
+  search.visit(value, 0);
+  return search.found.slice(0, Math.max(0, limit));
 }
 
-/** The identifiers, dates, addresses and codes of a text, in order. */
-export function salientWords(text: string): ReadonlySet<string> {
-  const found = text.slice(0, 200_000).match(word) ?? [];
-  return new Set(found.filter((one) => /\d/.test(one) && /[\p{L}_\-#]/u.test(one)));
+class Search {
+  readonly #found = new Set<string>();
+  readonly #limit: number;
+  readonly #seen = new Set<object>();
+  #nodes = visitedNodes;
+  #characters = readCharacters;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get found(): readonly string[] {
+    return [...this.#found];
+  }
+
+  get #isOver(): boolean {
+    return this.#found.size >= this.#limit || this.#nodes <= 0 || this.#characters <= 0;
+  }
+
+  visit(given: unknown, depth: number): void {
+    this.#nodes -= 1;
+    if (this.#isOver || depth > maxDepth) return;
+    const value = given === undefined ? null : plainValue(given);
+    if (typeof value === "string") this.#string(value, depth);
+    else if (typeof value === "number") {
+      if (Number.isInteger(value) && Math.abs(value) >= 10_000) this.#found.add(String(value));
+    } else if (typeof value === "object" && value !== null && !this.#seen.has(value)) {
+      this.#seen.add(value);
+      attempt(() => this.#container(value, depth));
+    }
+  }
+
+  #string(text: string, depth: number): void {
+    if (isSalientValue(text)) this.#found.add(text);
+    else if (text.length > 2 && !/^\d{1,2}:\d{2}\S*$/.test(text)) {
+      const parsed = this.#parsed(text);
+      this.#characters -= Math.min(text.length, 200_000);
+      if (parsed !== null) this.visit(parsed, depth + 1);
+      else for (const word of salientWords(text)) this.#found.add(word);
+    }
+  }
+
+  #parsed(text: string): object | null {
+    if (text.length > parsedCharacters || !/^\s*[[{]/.test(text)) return null;
+    try {
+      return JSON.parse(text) as object;
+    } catch {
+      return null;
+    }
+  }
+
+  #container(value: object, depth: number): void {
+    if (value instanceof Map) this.#items([...head(value)].flat(), depth);
+    else if (value instanceof Set) this.#items([...head(value)], depth);
+    else if (Array.isArray(value)) this.#items(value, depth);
+    else this.#fields(value as Record<string, unknown>, depth);
+  }
+
+  #items(items: readonly unknown[], depth: number): void {
+    const { length } = items;
+    const gapFrom = length > headItems + tailItems ? headItems : length;
+    for (let index = 0; index < gapFrom && !this.#isOver; index += 1) {
+      this.visit(
+        attempt(() => items[index]),
+        depth + 1,
+      );
+    }
+    const tailFrom = Math.max(gapFrom, length - tailItems);
+    for (let index = tailFrom; index < length && !this.#isOver; index += 1) {
+      this.visit(
+        attempt(() => items[index]),
+        depth + 1,
+      );
+    }
+  }
+
+  #fields(object: Record<string, unknown>, depth: number): void {
+    const keys = Object.keys(object);
+    const kept =
+      keys.length > headItems + tailItems
+        ? [...keys.slice(0, headItems), ...keys.slice(-tailItems)]
+        : keys;
+    const fields = kept.map((key) => [key, attempt(() => object[key])] as const);
+    const isDictionary = areAlike(fields.map(([, own]) => own));
+    for (const [key, own] of fields) {
+      if (this.#isOver) return;
+      if (isStrong(key) || (isDictionary && isSalientValue(key))) this.#found.add(key);
+      this.visit(own, depth + 1);
+    }
+  }
+}
+
+/** All numbers, all truths or all objects with keys in common: their keys are not the names of fields. */
+function areAlike(values: readonly unknown[]): boolean {
+  const [first] = values;
+  if (values.length < 2) return false;
+  if (typeof first === "number" || typeof first === "boolean") {
+    return values.every((value) => typeof value === typeof first);
+  }
+  if (!isRecord(first)) return false;
+  const [key = ""] = Object.keys(first);
+  return values.every((value) => isRecord(value) && Object.hasOwn(value, key));
+}
+
+function* head<T>(values: Iterable<T>): Iterable<T> {
+  let left = headItems;
+  for (const value of values) {
+    if (left <= 0) return;
+    left -= 1;
+    yield value;
+  }
 }

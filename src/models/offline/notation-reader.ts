@@ -80,7 +80,8 @@ export class NotationReader {
       else if (!this.#takeRowEnd()) break;
     }
     this.#expect("]");
-    return isGrouped ? groups : groups[0];
+    // What stands for further lists is a group of its own.
+    return isGrouped ? groups.map((group) => (isRest(group) ? group[0] : group)) : groups[0];
   }
 
   #dictionary(): unknown {
@@ -188,6 +189,10 @@ function tablesIn(text: string): ReadonlySet<number> {
     else if (sign === ";" || sign === "\n") tables.add(open.at(-1) ?? -1);
   }
   return tables;
+}
+
+function isRest(group: readonly unknown[]): boolean {
+  return group.length === 1 && (typeof group[0] !== "object" || group[0] === null);
 }
 
 function widthOf(titles: readonly Title[]): number {

@@ -38,6 +38,7 @@ const alike = fc.letrec<{ value: unknown }>((tie) => ({
     rows(tie("value")),
     fc.tuple(rows(tie("value")), anyText).map(([some, rest]) => [...some, rest]),
     fc.array(rows(tie("value")), { maxLength: 3 }),
+    fc.tuple(rows(tie("value")), rows(tie("value")), anyText),
     fc.dictionary(key, fc.record({ id: anyText, n: fc.nat(2) }, { requiredKeys: ["n"] })),
     fc.record({ id: anyText, inner: rows(tie("value")) }),
   ),
