@@ -31,12 +31,20 @@ export function finalAnswerRequest(outputSchema: JsonSchema): string {
 export const approachRequest =
   "Before acting, state in a few sentences the approach you will take to this request. Do not call a tool yet.";
 
+/** For a new attempt, which reads why the last one was refused. */
+export function nextApproachRequest(failed: string): string {
+  if (failed === "") return approachRequest;
+  return `The approach that failed: ${failed}\n\n${approachRequest} It may be another one.`;
+}
+
 export const planningRequest =
   "State in one or two sentences what the next step should be and why. Do not call a tool yet.";
 
 export const reflectionRequest =
   "Look back at the last step. Reply with one JSON object: " +
-  '{"reflection": string, "synthesis": string (how the step advances the goal), ' +
+  '{"reflection": string, "results": [{"call": string (name of the tool, in the order of the calls), ' +
+  '"insights": string (what matters in its result), "learning": string (what to do differently), ' +
+  '"relevance": "high" | "medium" | "low"}], "synthesis": string (how the step advances the goal), ' +
   '"progress": "advancing" | "stuck" | "regressing", ' +
   '"hypothesis": {"belief": string, "test": string} | null, ' +
   '"approach": string (only when it should change)}';
@@ -45,14 +53,29 @@ export const judgementRequest =
   "Judge your last answer against the request. Reply with one JSON object: " +
   '{"accepted": boolean, "reasons": [string]} where reasons name what must change.';
 
+/** Why a step is a deep one that would have been fast. */
+export function stuckNote(reason: string): string {
+  return `You are going round in circles: ${reason}. Change the approach, or finish with what is known.`;
+}
+
+export const synthesisRequest =
+  "Now write the answer, without calling a tool, from the whole results above and in the form that was asked for.";
+
+/** What a model made of its work so far, told back to it; bounded, since each part was cut when it was kept. */
 export function deepNotes(notes: {
-  approach: string;
-  reflection: string;
-  planning: string;
+  readonly approach: string;
+  readonly reflection: string;
+  readonly hypothesis: { readonly belief: string; readonly test: string } | null;
+  readonly progress: string;
+  readonly planning: string;
 }): string {
+  const { hypothesis } = notes;
+  const test = hypothesis?.test ? ` (test: ${hypothesis.test})` : "";
   return [
     notes.approach && `Approach: ${notes.approach}`,
     notes.reflection && `Reflection on the last step: ${notes.reflection}`,
+    hypothesis && `Hypothesis: ${hypothesis.belief}${test}`,
+    notes.progress && `Progress: ${notes.progress}`,
     notes.planning && `Plan for this step: ${notes.planning}`,
   ]
     .filter(Boolean)

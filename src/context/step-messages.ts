@@ -1,6 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import type { StepRecord, ToolResult } from "../state/step-record.ts";
+import { cleanText } from "./clean-text.ts";
 import { emptyReplyFeedback } from "./prompts.ts";
+import { resultText } from "./result-text.ts";
 
 /** How a model calls tools: through the provider's own messages, or in text (`Action:` / `Observation:`). */
 export type ToolForm = "native" | "text";
@@ -8,72 +10,114 @@ export type ToolForm = "native" | "text";
 /** How steps are told: as the model calls tools, or as a report to one that may call none. */
 export type StepForm = ToolForm | "report";
 
-/**
- * A finished step as a model reads it: what it said and asked for, then the whole results. A call and its result are
- * never separated. A step that finished gives nothing: its answer is judged first.
- */
-export function stepMessages(step: StepRecord, form: StepForm): readonly BaseMessage[] {
-  if (step.next_action === "finish") return [];
-  if (step.tool_predictions.length === 0) return unansweredMessages(step);
-  return withCalls[form](step);
+/** A call of a step as it is told, with what it gave. Ids are unique among the messages of a request. */
+export interface ToldCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly isError: boolean;
 }
 
-const withCalls: Readonly<Record<StepForm, (step: StepRecord) => readonly BaseMessage[]>> = {
+/** How the calls of a step are told. */
+export type TellCalls = (step: StepRecord) => readonly ToldCall[];
+
+/**
+ * A finished step as a model reads it: what it said and asked for, then what that gave. A call and its result are never
+ * separated, and neither is there without the other, whatever the record holds. Of a step that finished there is what it
+ * said.
+ */
+export function stepMessages(
+  step: StepRecord,
+  form: StepForm,
+  tell: TellCalls = wholeCalls,
+): readonly BaseMessage[] {
+  const thought = cleanText(step.thought);
+  if (step.next_action === "finish") return thought === "" ? [] : [new AIMessage(thought)];
+  const calls = tell(step);
+  if (calls.length === 0) return unansweredMessages(step, thought);
+  return withCalls[form](thought, calls);
+}
+
+const withCalls: Readonly<
+  Record<StepForm, (thought: string, calls: readonly ToldCall[]) => readonly BaseMessage[]>
+> = {
   native: nativeMessages,
   text: textMessages,
   report: reportMessages,
 };
 
-function nativeMessages(step: StepRecord): readonly BaseMessage[] {
+/** Calls with their whole results. */
+export function wholeCalls(step: StepRecord): readonly ToldCall[] {
+  return pairedCalls(step).map((result) => toldCall(result, resultText(result)));
+}
+
+export function toldCall(result: ToolResult, text: string): ToldCall {
+  const { id, name, args, outcome } = result;
+  return { id, name, args, text, isError: outcome !== "success" };
+}
+
+/** The results of a step in the order of its calls; a call that a record holds no result of has failed. */
+export function pairedCalls(step: StepRecord): readonly ToolResult[] {
+  const { tool_predictions: asked, tool_results: results } = step;
+  if (asked.length === results.length && asked.every(({ id }, at) => results[at]?.id === id)) {
+    return results;
+  }
+  const byId = new Map(results.map((result) => [result.id, result]));
+  const paired = asked.map(({ id, name, args }): ToolResult => {
+    const known = byId.get(id);
+    byId.delete(id);
+    return known ?? { ...noResult, id, name, args };
+  });
+  return [...paired, ...byId.values()];
+}
+
+const noResult = {
+  result: null,
+  error: "no result was recorded",
+  outcome: "error",
+  execution_time_ms: 0,
+  insights: "",
+  learning: "",
+  relevance: "",
+} as const;
+
+function nativeMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
   return [
     new AIMessage({
-      content: step.thought,
-      tool_calls: step.tool_predictions.map(({ id, name, args }) => ({ id, name, args })),
+      content: thought,
+      tool_calls: calls.map(({ id, name, args }) => ({ id, name, args })),
     }),
-    ...step.tool_results.map(
-      (result) =>
+    ...calls.map(
+      ({ id, name, text, isError }) =>
         new ToolMessage({
-          tool_call_id: result.id,
-          name: result.name,
-          content: resultText(result),
-          status: result.outcome === "success" ? "success" : "error",
+          tool_call_id: id,
+          name,
+          content: text,
+          status: isError ? "error" : "success",
         }),
     ),
   ];
 }
 
-function textMessages(step: StepRecord): readonly BaseMessage[] {
-  const actions = step.tool_predictions.map(
+function textMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
+  const actions = calls.map(
     ({ name, args }) => `Action: ${name}\nAction Input: ${JSON.stringify(args)}`,
   );
-  const observations = step.tool_results.map((result) => `Observation: ${resultText(result)}`);
   return [
-    new AIMessage(`Thought: ${step.thought}\n${actions.join("\n")}`),
-    new HumanMessage(observations.join("\n")),
+    new AIMessage(`Thought: ${thought}\n${actions.join("\n")}`),
+    new HumanMessage(calls.map(({ text }) => `Observation: ${text}`).join("\n")),
   ];
 }
 
 /** Providers refuse the messages of tool calls in a request that offers no tools. The offline model reads this form. */
-function reportMessages(step: StepRecord): readonly BaseMessage[] {
-  const gave = step.tool_results.map(
-    (result) => `- ${result.name}(${JSON.stringify(result.args)}): ${resultText(result)}`,
-  );
+function reportMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
+  const gave = calls.map(({ name, args, text }) => `- ${name}(${JSON.stringify(args)}): ${text}`);
   const report = new HumanMessage(`What the tools gave:\n${gave.join("\n")}`);
-  return step.thought === "" ? [report] : [new AIMessage(step.thought), report];
+  return thought === "" ? [report] : [new AIMessage(thought), report];
 }
 
-function unansweredMessages(step: StepRecord): readonly BaseMessage[] {
-  const feedback = new HumanMessage(step.problem || emptyReplyFeedback);
-  return step.thought === "" ? [feedback] : [new AIMessage(step.thought), feedback];
-}
-
-/** A tool result as text: the result itself on success, else the outcome with its whole message. */
-export function resultText(result: ToolResult): string {
-  if (result.outcome === "success") return asText(result.result);
-  const partial = result.result === null ? "" : `\n${asText(result.result)}`;
-  return `${result.outcome}: ${result.error ?? ""}${partial}`;
-}
-
-function asText(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+function unansweredMessages(step: StepRecord, thought: string): readonly BaseMessage[] {
+  const feedback = new HumanMessage(cleanText(step.problem) || emptyReplyFeedback);
+  return thought === "" ? [feedback] : [new AIMessage(thought), feedback];
 }

@@ -232,8 +232,7 @@ describe("a deep node", () => {
     expect(model.read(2).slice(0, -1)).toEqual([
       "human: go",
       "human: My task",
-      "ai: ",
-      "tool: echo x",
+      'human: What the tools gave:\n- echo({"text":"x"}): echo x',
     ]);
   });
 });

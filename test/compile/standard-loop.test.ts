@@ -123,6 +123,8 @@ describe("the standard loop", () => {
     const second = await executeAgent(agent, { message: "What?" }, { runtime, threadId: "t" });
     expect(model.read(2)).toEqual([
       "human: I like blue",
+      "ai: ",
+      "tool: blue",
       "ai: Your colour is blue.",
       "human: What?",
     ]);

@@ -1,5 +1,5 @@
 import { ToolMessage } from "@langchain/core/messages";
-import { resultText } from "../../context/step-messages.ts";
+import { plainResultText } from "../../context/result-text.ts";
 import type { StratagraphError } from "../../errors.ts";
 import { cutText } from "../../state/cut-text.ts";
 import type {
@@ -59,7 +59,7 @@ export function toolMessage(result: ToolResult, id: string): ToolMessage {
     id,
     tool_call_id: result.id,
     name: result.name,
-    content: cutText(resultText(result), shownCharacters),
+    content: cutText(plainResultText(result), shownCharacters),
     status: result.outcome === "success" ? "success" : "error",
   });
 }

@@ -1,30 +1,42 @@
+import { composeContext } from "../../context/compose/compose-context.ts";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
-import { buildLoopContext, type LoopContextOptions } from "../../context/loop-context.ts";
-import type { AgentModel } from "../../models/agent-model.ts";
+import { loopTranscript, type LoopHistory } from "../../context/loop-transcript.ts";
+import { observedSteps } from "../../context/observed-steps.ts";
+import { validSummary } from "../../context/short-term/valid-summary.ts";
+import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
+import { contextSettingsOf } from "./context-settings-of.ts";
 import type { NodeRun } from "./node-body.ts";
-import { withoutFigures } from "../../context/without-figures.ts";
-import { toolFormOf } from "./parts.ts";
+import { stepFormOf, toolFormOf } from "./parts.ts";
 
 /** What a model call of this run gets to read, with what is said last. */
 export async function contextOf(
   state: GraphState,
   run: NodeRun,
-  last: { readonly model: AgentModel; readonly goal: Goal } & Pick<
-    LoopContextOptions,
-    "note" | "pending" | "openStep"
-  >,
+  last: {
+    readonly model: AgentModel;
+    readonly goal: Goal;
+    /** What the request offers; without them, calls are told in words. */
+    readonly tools?: readonly ModelTool[];
+  } & Pick<LoopHistory, "note" | "pending" | "openStep">,
 ): Promise<ReasoningContext> {
-  const { model, goal, ...rest } = last;
-  const toolForm = toolFormOf(model);
-  const messages = buildLoopContext({
-    opening: run.parts.thinker.opening(toolForm),
-    conversation: state.messages,
-    steps: state.steps,
-    turnNumber: state.turn_number ?? 0,
-    failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm,
-    ...rest,
+  const { model, goal, tools = [], ...rest } = last;
+  const { thinker, definition } = run.parts;
+  return composeContext({
+    profile: model.profile,
+    goal,
+    settings: contextSettingsOf(definition.spec),
+    form: stepFormOf(model, tools),
+    opening: thinker.opening(toolFormOf(model)),
+    tools: model.toolCalling ? tools : [],
+    transcript: loopTranscript({
+      conversation: state.messages,
+      steps: state.steps,
+      turnNumber: state.turn_number ?? 0,
+      failedAttempts: state.turn?.failed_attempts ?? [],
+      ...rest,
+    }),
+    summary: validSummary(state.summary, state),
+    observed: observedSteps(state.steps),
   });
-  return withoutFigures(messages, { goal, model: model.ref });
 }

@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Clock, IdSource } from "../../clock.ts";
-import type { ToolForm } from "../../context/step-messages.ts";
+import type { StepForm, ToolForm } from "../../context/step-messages.ts";
+import type { ResultSummariser } from "../../context/summarise/result-summariser.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
@@ -20,6 +21,8 @@ export interface LoopParts {
   needsApproval(tool: string): boolean;
   /** What the agent itself thinks with: in the standard loop, for its approach, and to judge its answers. */
   readonly thinker: Thinker;
+  /** What has large results summarised; null where they are not. */
+  readonly summariser: ResultSummariser | null;
   /** Tier 1 at the start of a turn: checked and frozen. */
   initialExecution(input: unknown): unknown;
   /** Tier 2 at the start of an attempt: checked and frozen. */
@@ -46,6 +49,12 @@ export interface AttemptShape {
   ): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
   /** What an attempt has come to; null while it is still under way on another branch. */
   draft(state: GraphState): Draft | null;
+}
+
+/** How steps are told in a request: providers refuse calls in one that offers no tools. */
+export function stepFormOf(model: AgentModel, tools: readonly ModelTool[]): StepForm {
+  if (!model.toolCalling) return "text";
+  return tools.length === 0 ? "report" : "native";
 }
 
 export function toolFormOf(model: AgentModel): ToolForm {

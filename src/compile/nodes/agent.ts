@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { spoken } from "../../context/loop-context.ts";
+import { isSpoken } from "../../context/spoken-turns.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -45,7 +45,7 @@ interface AgentOutput extends Readonly<Record<string, unknown>> {
 export function agentNode({ plan, input, agent }: AgentNodeParts): NodeWork {
   return async (at) => {
     const given = input === null ? at.state.input : input.render(at.values);
-    const messages = plan.conversation === "shared" ? [...spoken(at.state.messages)] : [];
+    const messages = plan.conversation === "shared" ? at.state.messages.filter(isSpoken) : [];
     const refusal = refusedInput(agent.definition, given);
     const output =
       refusal === null ? await runTurn(agent, { input: given, messages }, at.run) : refusal;

@@ -1,10 +1,13 @@
+import { composeContext } from "../../context/compose/compose-context.ts";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
-import { withoutFigures } from "../../context/without-figures.ts";
-import { buildWorkflowContext } from "../../context/workflow-context.ts";
-import type { AgentModel } from "../../models/agent-model.ts";
+import { observedSteps } from "../../context/observed-steps.ts";
+import { validSummary } from "../../context/short-term/valid-summary.ts";
+import { workflowTranscript } from "../../context/workflow-transcript.ts";
+import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { turnSteps, type TurnSteps } from "../../state/turn.ts";
-import { toolFormOf, type Thinker } from "../loop/parts.ts";
+import { contextSettingsOf } from "../loop/context-settings-of.ts";
+import { stepFormOf, toolFormOf, type Thinker } from "../loop/parts.ts";
 import type { NodeAt } from "./node-work.ts";
 
 /** The records of this attempt that a node's branch has behind it, in order. */
@@ -23,6 +26,8 @@ export async function nodeContext(
     readonly thinker: Thinker;
     readonly model: AgentModel;
     readonly goal: Goal;
+    /** What the request offers; without them, calls are told in words. */
+    readonly tools?: readonly ModelTool[];
     readonly prompt: string;
     /** Whose context it is, where that is another node's. */
     readonly node?: string;
@@ -32,22 +37,30 @@ export async function nodeContext(
   },
 ): Promise<ReasoningContext> {
   const { state, run } = at;
-  const toolForm = toolFormOf(call.model);
+  const { model, tools = [], thinker } = call;
   const attempt = state.attempt_number ?? 0;
   const { steps } = stepsOfTurn(at);
   const behind = stepsOfBranch(at);
-  const messages = buildWorkflowContext({
-    opening: call.thinker.opening(toolForm),
-    conversation: state.messages,
-    node: call.node ?? run.node,
-    prompt: call.prompt,
-    steps: call.openStep === undefined ? behind : [...behind, call.openStep],
-    earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
-    failedAttempts: state.turn?.failed_attempts ?? [],
-    toolForm: call.thinker.modelTools.length === 0 ? "report" : toolForm,
-    note: call.note,
+  return composeContext({
+    profile: model.profile,
+    goal: call.goal,
+    settings: contextSettingsOf(run.parts.definition.spec),
+    form: stepFormOf(model, tools),
+    opening: thinker.opening(toolFormOf(model)),
+    tools: model.toolCalling ? tools : [],
+    transcript: workflowTranscript({
+      conversation: state.messages,
+      turnNumber: state.turn_number ?? 0,
+      node: call.node ?? run.node,
+      prompt: call.prompt,
+      steps: call.openStep === undefined ? behind : [...behind, call.openStep],
+      earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
+      failedAttempts: state.turn?.failed_attempts ?? [],
+      note: call.note,
+    }),
+    summary: validSummary(state.summary, state),
+    observed: observedSteps(state.steps),
   });
-  return withoutFigures(messages, { goal: call.goal, model: call.model.ref });
 }
 
 /** What is looked up about the steps of the turn under way. */

@@ -1,6 +1,15 @@
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { buildLoopContext } from "../../src/context/loop-context.ts";
+import { composeContext } from "../../src/context/compose/compose-context.ts";
+import { loopTranscript, type LoopHistory } from "../../src/context/loop-transcript.ts";
+import type { StepForm } from "../../src/context/step-messages.ts";
+import { modelProfile } from "../../src/models/model-profile.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const opening = [new SystemMessage("You help.")];
@@ -29,10 +38,26 @@ const options = {
   toolForm: "native" as const,
 };
 
-const texts = (over: Partial<Parameters<typeof buildLoopContext>[0]> = {}) =>
+const texts = (over: Partial<Options> = {}) =>
   buildLoopContext({ ...options, ...over }).map((m) => `${m.getType()}: ${m.text}`);
 
-describe("buildLoopContext", () => {
+interface Options extends LoopHistory {
+  readonly opening: readonly BaseMessage[];
+  readonly toolForm: StepForm;
+}
+
+function buildLoopContext({ opening: first, toolForm: form, ...history }: Options) {
+  return composeContext({
+    profile: modelProfile("openai:gpt-4o"),
+    goal: "planning",
+    settings: { whole: "turn" },
+    form,
+    opening: first,
+    transcript: loopTranscript(history),
+  }).messages;
+}
+
+describe("loopTranscript", () => {
   it("keeps a call and its whole result together", () => {
     const messages = buildLoopContext(options);
     expect(messages.map((m) => m.getType())).toEqual(["system", "human", "ai", "tool"]);
@@ -41,7 +66,7 @@ describe("buildLoopContext", () => {
     expect(messages[3]?.text).toBe('{"said":"a"}');
   });
 
-  it("shows of earlier turns what was said, not how it came about", () => {
+  it("shows the steps of earlier turns between what was asked and what was answered", () => {
     const conversation = [
       new HumanMessage({ id: "h0", content: "before" }),
       new AIMessage({ id: "a0", content: "", tool_calls: [{ id: "c0", name: "echo", args: {} }] }),
@@ -53,6 +78,8 @@ describe("buildLoopContext", () => {
     expect(texts({ conversation, steps })).toEqual([
       "system: You help.",
       "human: before",
+      "ai: Hm.",
+      'tool: {"said":"a"}',
       "ai: answer",
       "human: go",
     ]);

@@ -1,9 +1,9 @@
-import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import {
-  buildWorkflowContext,
-  type WorkflowContextOptions,
-} from "../../src/context/workflow-context.ts";
+import { composeContext } from "../../src/context/compose/compose-context.ts";
+import type { StepForm } from "../../src/context/step-messages.ts";
+import { workflowTranscript, type WorkflowHistory } from "../../src/context/workflow-transcript.ts";
+import { modelProfile } from "../../src/models/model-profile.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const weather = { id: "c1", name: "weather", args: { city: "Rome" } };
@@ -22,9 +22,26 @@ const calling = stepRecord({
   ],
 });
 
-const options: WorkflowContextOptions = {
+interface Options extends WorkflowHistory {
+  readonly opening: readonly BaseMessage[];
+  readonly toolForm: StepForm;
+}
+
+function buildWorkflowContext({ opening, toolForm: form, ...history }: Options) {
+  return composeContext({
+    profile: modelProfile("openai:gpt-4o"),
+    goal: "planning",
+    settings: { whole: "turn" },
+    form,
+    opening,
+    transcript: workflowTranscript(history),
+  }).messages;
+}
+
+const options: Options = {
   opening: [new SystemMessage("You help.")],
   conversation: [new HumanMessage("Go.")],
+  turnNumber: 0,
   node: "write",
   prompt: "Write it.",
   steps: [calling],
@@ -33,12 +50,12 @@ const options: WorkflowContextOptions = {
   toolForm: "report",
 };
 
-const types = (over: Partial<WorkflowContextOptions> = {}) =>
+const types = (over: Partial<Options> = {}) =>
   buildWorkflowContext({ ...options, ...over }).map((message) => message.type);
-const texts = (over: Partial<WorkflowContextOptions> = {}) =>
+const texts = (over: Partial<Options> = {}) =>
   buildWorkflowContext({ ...options, ...over }).map(({ type, text }) => `${type}: ${text}`);
 
-describe("buildWorkflowContext", () => {
+describe("workflowTranscript", () => {
   it("tells a node that offers no tools in words what they gave", () => {
     const messages = buildWorkflowContext(options);
     expect(messages.map(({ type, text }) => `${type}: ${text}`)).toEqual([

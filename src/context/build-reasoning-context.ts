@@ -1,0 +1,81 @@
+import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import type { ModelTool } from "../models/agent-model.ts";
+import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
+import type { RunningSummary } from "../state/running-summary.ts";
+import type { StepRecord } from "../state/step-record.ts";
+import { composeContext } from "./compose/compose-context.ts";
+import type { Goal, ReasoningContext } from "./context-metadata.ts";
+import type { ContextSettings } from "./context-settings.ts";
+import { InvalidContextOptionError } from "./errors.ts";
+import { loopTranscript } from "./loop-transcript.ts";
+import { observedSteps } from "./observed-steps.ts";
+import type { StepForm } from "./step-messages.ts";
+
+export interface BuildReasoningContextOptions extends ContextSettings {
+  /** The target model: its `provider:model`, or its profile. */
+  readonly model: string | ModelProfile;
+  /**
+   * Messages of the user and final answers, oldest first. Messages of tool calls may stand between them: they are not
+   * told again, and say which turn is which.
+   */
+  readonly conversation: readonly BaseMessage[];
+  readonly steps: readonly StepRecord[];
+  readonly goal: Goal;
+  readonly systemPrompt?: string;
+  /** What is known from elsewhere, one text each. */
+  readonly memories?: readonly string[];
+  /** What the execution state holds, as text; said last. */
+  readonly executionView?: string;
+  /** The turn under way. Default: the last one that the conversation or the steps know of. */
+  readonly turnNumber?: number;
+  /** How steps are told. Default `native`; `report` for a request that offers no tools. */
+  readonly form?: StepForm;
+  /** Counted within the budget. */
+  readonly tools?: readonly ModelTool[];
+  /** What a model has written about the first turns. */
+  readonly summary?: RunningSummary | null;
+}
+
+/**
+ * What a model call gets to read, made from records: the system prompt, what is remembered, and for each turn what was
+ * asked, the steps and what was answered. A `planning` context has what chooses the next step, with large results as
+ * previews that keep ids, URLs, counts and keys; one for `synthesis` has whole results. What the budget has no room for
+ * falls away in the order of the documentation, docs/context.md, in rare large moves.
+ *
+ * The same options give the same bytes. Records and messages are not changed; each is told and counted once.
+ *
+ * @throws ContextOverflowError when what always stays does not fit
+ * @throws InvalidContextOptionError
+ * @example
+ * const { messages, metadata } = buildReasoningContext({ model: "openai:gpt-4o", conversation, steps, goal: "planning" });
+ */
+export function buildReasoningContext(options: BuildReasoningContextOptions): ReasoningContext {
+  const { model, goal, systemPrompt = "", memories = [], executionView = "", turnNumber } = options;
+  if (goal !== "planning" && goal !== "synthesis") {
+    throw new InvalidContextOptionError("goal", goal, '"planning" or "synthesis"');
+  }
+  const transcript = loopTranscript({
+    conversation: options.conversation,
+    steps: options.steps,
+    note: executionView,
+    ...(turnNumber !== undefined && { turnNumber }),
+  });
+  return composeContext({
+    profile: typeof model === "string" ? modelProfile(model) : model,
+    goal,
+    settings: options,
+    form: options.form ?? "native",
+    opening: systemPrompt === "" ? [] : [new SystemMessage(systemPrompt)],
+    memory: memoryMessages(memories),
+    transcript,
+    summary: options.summary ?? null,
+    observed: observedSteps(options.steps),
+    ...(options.tools !== undefined && { tools: options.tools }),
+  });
+}
+
+function memoryMessages(memories: readonly string[]): readonly BaseMessage[] {
+  if (memories.length === 0) return [];
+  const lines = memories.map((memory) => `- ${memory}`).join("\n");
+  return [new HumanMessage(`[Known from before]\n${lines}`)];
+}

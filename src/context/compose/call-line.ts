@@ -1,0 +1,67 @@
+import { callSignature, inOneLine } from "../../state/call-signature.ts";
+import { cutText } from "../../state/cut-text.ts";
+import type { StepRecord, ToolResult } from "../../state/step-record.ts";
+import { cleanText } from "../clean-text.ts";
+import { salientValues } from "../preview/salient-values.ts";
+import { errorCharacters } from "../result-text.ts";
+import { pairedCalls } from "../step-messages.ts";
+
+/** Values of one result that its line names. */
+const valuesNamed = 40;
+
+/** Characters of an insight or of a short result that a line keeps. */
+const shownCharacters = 200;
+
+/** A call as one line, in parts: a value that stands in an earlier line need not be said again. */
+export interface CallLine {
+  /** `- search(query="python tutorial") → success` */
+  readonly text: string;
+  readonly values: readonly string[];
+}
+
+const known = new WeakMap<StepRecord, readonly CallLine[]>();
+
+/**
+ * The calls of a step in the form of `compressActions`, with the values of their results that another call may need:
+ * ids, dates, URLs, keys. Failures keep their message.
+ */
+export function callLines(step: StepRecord): readonly CallLine[] {
+  const lines = known.get(step);
+  if (lines !== undefined) return lines;
+  const made = pairedCalls(step).map(callLine);
+  known.set(step, made);
+  return made;
+}
+
+function callLine(result: ToolResult): CallLine {
+  const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
+  if (result.outcome !== "success") {
+    const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
+    return { text: message === "" ? call : `${call}: ${message}`, values: [] };
+  }
+  const insight = result.relevance === "low" ? "" : inOneLine(cleanText(result.insights));
+  const said = insight === "" ? shortResult(result.result) : cutText(insight, shownCharacters);
+  const text = said === "" ? call : `${call}: ${said}`;
+  const values = salientValues(result.result, valuesNamed).map(cleanText);
+  return { text, values: values.filter((value) => !text.includes(value)) };
+}
+
+/** Results that are as short as what could be said of them. */
+function shortResult(result: unknown): string {
+  if (typeof result === "number" || typeof result === "boolean") return String(result);
+  if (typeof result !== "string" || result.length > 80) return "";
+  return inOneLine(cleanText(result));
+}
+
+/** A line with those of its values that are new. */
+export function lineText(line: CallLine, isNew: (value: string) => boolean): string {
+  const values = line.values.filter(isNew);
+  return values.length === 0 ? line.text : `${line.text}; ${values.join(", ")}`;
+}
+
+/** Lines that are the same become one, where the first of them stood, with their count. */
+export function foldLines(lines: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (×${count})`));
+}

@@ -1,0 +1,161 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { messageTokens, toolsTokens } from "../../models/message-tokens.ts";
+import type { ReasoningContext } from "../context-metadata.ts";
+import { ContextOverflowError } from "../errors.ts";
+import { cleanMessage } from "./clean-message.ts";
+import type { ComposeOptions } from "./compose-options.ts";
+import { contextBudget } from "./context-budget.ts";
+import { contextMetadata } from "./figures.ts";
+import { Fitting, level, type Level, type Room } from "./fit.ts";
+import { boundLast } from "./last-step.ts";
+import { openErrors } from "./open-errors.ts";
+import { renderEntries } from "./render.ts";
+import { cheapSizes, tokenSizes } from "./sizes.ts";
+import { nothingShortened } from "./step-variant.ts";
+import { splitCovered } from "./summary-message.ts";
+import { ToldEntries } from "./told-entries.ts";
+
+/** Characters of texts and items of lists that previews keep; less where there is no room for that. */
+const settledPreview = { maxChars: 300, maxItems: 3 } as const;
+const tightPreview = { above: 300, maxChars: 120, maxItems: 3 } as const;
+const defaultPreviewChars = 1000;
+
+/** Tokens that a move leaves free, as a share of the room: moves are large, and rare. */
+const lowShare = 0.65;
+
+/** A result that may be whole has at most so many characters for each token of the room. */
+const charactersOfToken = 8;
+
+/** What is said last differs from call to call; so much is kept for it, so that the rest does not depend on it. */
+const tailShare = 0.1;
+const tailTokens = 1024;
+
+/**
+ * What a model call gets to read: the opening, then as much of the transcript as its budget has room for, told in full or
+ * shortened as {@link Fitting} decides, then what is said last.
+ *
+ * @throws ContextOverflowError when what always stays is larger than the budget
+ * @throws InvalidContextOptionError
+ */
+export function composeContext(options: ComposeOptions): ReasoningContext {
+  const { profile, transcript, settings, goal } = options;
+  const { budget, reserved } = contextBudget(profile, settings);
+  const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
+  const opening = options.opening.map(cleanMessage);
+  const memory = (options.memory ?? []).map(cleanMessage);
+  const tail = transcript.tail.map(cleanMessage);
+  const before = message === null ? [] : [message];
+  const count = (messages: readonly BaseMessage[]): number =>
+    messages.reduce((sum, one) => sum + messageTokens(one, profile.count), 0);
+  const fixed = [...opening, ...memory, ...before];
+
+  const told = new ToldEntries(entries, {
+    form: options.form,
+    settled:
+      goal === "synthesis"
+        ? nothingShortened
+        : { above: settings.previewChars ?? defaultPreviewChars, ...settledPreview },
+    preview: tightPreview,
+    largest: Math.max(2000, budget * charactersOfToken),
+    summaries: options.summaries ?? new Map(),
+    observed: options.observed ?? new Map(),
+  });
+  const open = openErrors(entries.map((entry) => (entry.kind === "step" ? entry.step : null)));
+  const done = (fitting: Fitting, messages: readonly BaseMessage[]): ReasoningContext => ({
+    messages,
+    metadata: contextMetadata({
+      options,
+      budget,
+      reserved,
+      told,
+      fitting,
+      covered,
+      sections: { opening, memory, before, tail, messages },
+    }),
+  });
+
+  const cheap = cheapSizes(told, open);
+  const roomOf = (tokens: number): Room => ({
+    tokens,
+    low: Math.floor(tokens * lowShare),
+    keepsTurn: goal === "synthesis" || settings.whole === "turn",
+    shortTerm: settings.shortTerm,
+  });
+  const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.tools(options.tools);
+  const easy = fitted(cheap.entries, roomOf(budget - cheapTokens));
+  if (easy.moves === 0 && easy.tokens + cheapTokens <= budget) {
+    return done(easy, [...fixed, ...renderEntries(told, easy), ...tail]);
+  }
+
+  const tools = toolsTokens(options.tools, profile.count);
+  const kept = Math.min(tailTokens, Math.floor(budget * tailShare));
+  const room = Math.max(0, budget - count(fixed) - tools - kept);
+  const sizes = tokenSizes(told, open, profile.count);
+  boundLast(told, { count: profile.count, tokens: Math.floor(room / 2) });
+  const fitting = fitted(sizes, roomOf(room));
+  const lastForms: Level[] = [level.settled, level.preview, level.line];
+  for (;;) {
+    const messages = [...fixed, ...renderEntries(told, fitting), ...tail];
+    const needed = count(messages) + tools;
+    if (needed <= budget) return done(fitting, messages);
+    const target = Math.max(0, fitting.tokens - (needed - budget));
+    const had = fitting.tokens;
+    fitting.shorten(target, entries.length);
+    if (fitting.tokens < had) continue;
+    const next = lastForms.shift();
+    if (next === undefined)
+      throw overflow(options, {
+        budget,
+        needed,
+        tools,
+        fixed: { opening, memory },
+        count,
+        told,
+        fitting,
+      });
+    fitting.shortenLast(next);
+  }
+}
+
+function fitted(entries: ConstructorParameters<typeof Fitting>[0], room: Room): Fitting {
+  const fitting = new Fitting(entries, room);
+  while (fitting.grow());
+  return fitting;
+}
+
+function overflow(
+  { profile }: ComposeOptions,
+  facts: {
+    readonly budget: number;
+    readonly needed: number;
+    readonly tools: number;
+    readonly fixed: {
+      readonly opening: readonly BaseMessage[];
+      readonly memory: readonly BaseMessage[];
+    };
+    readonly count: (messages: readonly BaseMessage[]) => number;
+    readonly told: ToldEntries;
+    readonly fitting: Fitting;
+  },
+): ContextOverflowError {
+  const { budget, needed, tools, fixed, count, told, fitting } = facts;
+  const system = count(fixed.opening);
+  const memory = count(fixed.memory);
+  let steps = 0;
+  for (let at = fitting.from; at < told.length; at += 1) {
+    const as = fitting.levels[at] as Level;
+    if (told.entry(at).kind !== "step" || as === level.dropped) continue;
+    steps +=
+      as >= level.line
+        ? count([new HumanMessage(told.lines(at, fitting.from).join("\n"))])
+        : count(told.step(at, as).messages);
+  }
+  const conversation = Math.max(0, needed - system - memory - tools - steps);
+  return new ContextOverflowError({
+    model: profile.ref,
+    window: profile.window,
+    budget,
+    needed,
+    sections: { system, tools, memory, conversation, steps },
+  });
+}

@@ -1,0 +1,30 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { ModelTool } from "../../models/agent-model.ts";
+import type { ModelProfile } from "../../models/model-profile.ts";
+import type { RunningSummary } from "../../state/running-summary.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import type { Goal, ResultSummaryMade } from "../context-metadata.ts";
+import type { ContextSettings } from "../context-settings.ts";
+import type { StepForm } from "../step-messages.ts";
+import type { Transcript } from "../transcript.ts";
+
+export interface ComposeOptions {
+  readonly profile: ModelProfile;
+  readonly goal: Goal;
+  readonly settings: ContextSettings;
+  readonly form: StepForm;
+  /** What every call begins with: the system prompt and examples. */
+  readonly opening: readonly BaseMessage[];
+  /** What is remembered from elsewhere; after the opening. */
+  readonly memory?: readonly BaseMessage[];
+  /** What the model is offered beside the messages. */
+  readonly tools?: readonly ModelTool[];
+  readonly transcript: Transcript;
+  /** What a model has written about the first turns. */
+  readonly summary?: RunningSummary | null;
+  /** What a model has made of large results, by call id. */
+  readonly summaries?: ReadonlyMap<string, string>;
+  readonly summariesMade?: readonly ResultSummaryMade[];
+  /** Steps with what later steps noted on their results. */
+  readonly observed?: ReadonlyMap<StepRecord, StepRecord>;
+}

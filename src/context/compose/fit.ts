@@ -1,0 +1,184 @@
+import type { ShortTermPolicy } from "../context-settings.ts";
+
+/**
+ * How an entry is told, each further on shorter: `whole`; `settled`, as it is told once something follows it; `preview`;
+ * `line`; `digest`, within the summary of its turn; `dropped`.
+ */
+export const level = { whole: 0, settled: 1, preview: 2, line: 3, digest: 4, dropped: 5 } as const;
+export type Level = (typeof level)[keyof typeof level];
+
+/** What the fitting has to know of an entry of a transcript. */
+export interface Sized {
+  readonly kind: "spoken" | "step" | "fixed";
+  readonly turn: number;
+  /** Always told as it is. */
+  readonly isRequest: boolean;
+  /** Place of the entry from which on the errors of this one are mended; -1 where it has none. */
+  readonly openUntil: number;
+  /**
+   * Tokens of the entry when it is told so.
+   * @param from place of the first entry that is not dropped: a line names the values that no line since then names
+   */
+  size(as: Level, from: number): number;
+}
+
+export interface Room {
+  /** Tokens that the entries may have. */
+  readonly tokens: number;
+  /** What they are brought down to when they have more. At most `tokens`. */
+  readonly low: number;
+  /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
+  readonly keepsTurn: boolean;
+  readonly shortTerm: ShortTermPolicy | undefined;
+}
+
+export interface Fit {
+  readonly levels: readonly Level[];
+  /** Tokens of all entries. */
+  readonly tokens: number;
+  /** Place of the first entry that is not dropped. */
+  readonly from: number;
+}
+
+/** What is left of the room for short-term memory when it was passed. */
+const lowShare = 0.6;
+
+/**
+ * Decides how each entry is told. The history is walked from its beginning, as it grew: whenever it has more than its room,
+ * it is brought down to `low` in one move, and then grows at its end alone, so that from step to step the front stays as
+ * it was. What falls away first: results of older steps, then older steps but for a line each, then the words of the
+ * oldest turns, then those turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
+ *
+ * The same entries and the same room give the same fit. Time is linear in the entries for each move.
+ */
+export function fit(entries: readonly Sized[], room: Room): Fitting {
+  const fitting = new Fitting(entries, room);
+  while (fitting.grow());
+  return fitting;
+}
+
+export class Fitting implements Fit {
+  readonly levels: Level[] = [];
+  tokens = 0;
+  from = 0;
+  /** Times that it was brought down. */
+  moves = 0;
+  readonly #entries: readonly Sized[];
+  readonly #room: Room;
+  /** The last step so far. */
+  #lastStep = -1;
+  /** The first entry of the last turn so far. */
+  #turnStart = 0;
+
+  constructor(entries: readonly Sized[], room: Room) {
+    this.#entries = entries;
+    this.#room = room;
+  }
+
+  /** Takes one more entry; false when there is none. */
+  grow(): boolean {
+    const at = this.levels.length;
+    const entry = this.#entries[at];
+    if (entry === undefined) return false;
+    const before = this.#entries[at - 1];
+    if (before !== undefined && before.turn !== entry.turn) this.#endTurn(at);
+    if (entry.kind === "step") {
+      if (!this.#room.keepsTurn) this.#settle(this.#lastStep);
+      this.#lastStep = at;
+    }
+    this.levels.push(level.whole);
+    this.tokens += entry.size(level.whole, this.from);
+    if (this.tokens > this.#room.tokens) this.shorten(this.#room.low, this.levels.length);
+    return true;
+  }
+
+  /** Brings the entries before `end` down to so many tokens, or as far as it goes. */
+  shorten(low: number, end: number): void {
+    this.moves += 1;
+    const isOld = (at: number): boolean => at !== this.#lastStep || at < this.#turnStart;
+    const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
+    this.#lower(level.preview, low, { to: end, when: isStep });
+    this.#lower(level.line, low, { to: end, when: isStep });
+    this.#lowerTurns(level.digest, low, this.#turnStart);
+    this.#lowerTurns(level.dropped, low, this.#turnStart);
+    const mayGo = (at: number): boolean =>
+      at >= this.#turnStart && isOld(at) && this.#mayDrop(at, end);
+    this.#lower(level.dropped, low, { to: end, when: mayGo });
+  }
+
+  /** The last step at its shortest. */
+  shortenLast(as: Level): void {
+    if (this.#lastStep >= 0) this.#set(this.#lastStep, as);
+  }
+
+  #endTurn(at: number): void {
+    for (let one = this.#turnStart; one < at; one += 1) this.#settle(one);
+    this.#turnStart = at;
+    const { shortTerm } = this.#room;
+    if (shortTerm === undefined || this.tokens <= shortTerm.maxTokens) return;
+    this.moves += 1;
+    const low = Math.floor(shortTerm.maxTokens * lowShare);
+    const isStep = (place: number): boolean => this.#entries[place]?.kind === "step";
+    if (shortTerm.strategy === "hybrid") {
+      this.#lower(level.preview, low, { to: at, when: isStep });
+      this.#lower(level.line, low, { to: at, when: isStep });
+    }
+    if (shortTerm.strategy !== "fifo") this.#lowerTurns(level.digest, low, at);
+    this.#lowerTurns(level.dropped, low, at);
+  }
+
+  #settle(at: number): void {
+    if (this.#entries[at]?.kind === "step" && this.levels[at] === level.whole) {
+      this.#set(at, level.settled);
+    }
+  }
+
+  #lower(as: Level, low: number, range: { readonly to: number; when(at: number): boolean }): void {
+    for (let at = this.from; at < range.to && this.tokens > low; at += 1) {
+      if (range.when(at) && (this.levels[at] as Level) < as) this.#set(at, as);
+    }
+    this.#moveFrom();
+  }
+
+  /** Whole turns, the oldest first. The last step stays, in whatever form. */
+  #lowerTurns(as: Level, low: number, to: number): void {
+    for (let start = this.from; start < to && this.tokens > low;) {
+      const turn = this.#entries[start]?.turn;
+      let end = start;
+      for (; end < to && this.#entries[end]?.turn === turn; end += 1) {
+        if (as === level.dropped && (end === this.#lastStep || !this.#mayDrop(end, to))) continue;
+        if ((this.levels[end] as Level) < as) this.#set(end, as);
+      }
+      start = end;
+    }
+    this.#moveFrom();
+  }
+
+  #mayDrop(at: number, end: number): boolean {
+    const entry = this.#entries[at] as Sized;
+    if (entry.isRequest || (entry.kind === "fixed" && at >= this.#turnStart)) return false;
+    return entry.openUntil < end;
+  }
+
+  #set(at: number, as: Level): void {
+    const entry = this.#entries[at] as Sized;
+    const was = entry.size(this.levels[at] as Level, this.from);
+    const is = entry.size(as, this.from);
+    // Short results are no shorter as previews, nor short steps as lines.
+    if (is > was && as < level.digest) return;
+    this.tokens += is - was;
+    this.levels[at] = as;
+  }
+
+  /** Lines name anew what only dropped ones named. */
+  #moveFrom(): void {
+    let from = this.from;
+    while (from < this.levels.length && this.levels[from] === level.dropped) from += 1;
+    if (from === this.from) return;
+    this.from = from;
+    this.tokens = 0;
+    for (let at = from; at < this.levels.length; at += 1) {
+      this.tokens += (this.#entries[at] as Sized).size(this.levels[at] as Level, from);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { ModelTool } from "../../models/agent-model.ts";
+import { messageTokens } from "../../models/message-tokens.ts";
+import type { TokenCounter } from "../../models/tokens.ts";
+import { level, type Level, type Sized } from "./fit.ts";
+import type { ToldEntries } from "./told-entries.ts";
+
+/** Tokens of the message around a run of lines, and of its heading. */
+const headingTokens = 24;
+
+/** What is around a message in any format has fewer tokens than this. */
+const aroundMessage = 16;
+
+/** Of UTF-8, which encodings work on: a token has at least one byte, and a unit of a string at most three. */
+const bytesOfUnit = 3;
+
+type Measure = (messages: readonly BaseMessage[]) => number;
+
+/** The entries with their sizes in tokens. */
+export function tokenSizes(
+  told: ToldEntries,
+  open: readonly number[],
+  count: TokenCounter,
+): readonly Sized[] {
+  const measure: Measure = (messages) =>
+    messages.reduce((sum, message) => sum + messageTokens(message, count), 0);
+  return sized(told, open, measure, (line) => count(line) + 1);
+}
+
+/** The entries with sizes that are no smaller than their tokens, and need no tokenizer. */
+export function cheapSizes(told: ToldEntries, open: readonly number[]) {
+  const messages: Measure = (list) => list.reduce((sum, one) => sum + mostTokens(one), 0);
+  const lineTokens = (line: string): number => bytesOfUnit * line.length + 1;
+  return {
+    entries: sized(told, open, messages, lineTokens),
+    messages,
+    tools: (tools: readonly ModelTool[] | undefined): number => mostToolTokens(tools),
+  };
+}
+
+function sized(
+  told: ToldEntries,
+  open: readonly number[],
+  measure: Measure,
+  lineTokens: (line: string) => number,
+): readonly Sized[] {
+  return Array.from({ length: told.length }, (_, at): Sized => {
+    const entry = told.entry(at);
+    const { kind, turn } = entry;
+    const ways: (number | undefined)[] = [];
+    const own = (as: Level): number =>
+      (ways[as] ??= measure(kind === "step" ? told.step(at, as).messages : told.messages(at)));
+    const inLines = (from: number): number => {
+      const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
+      const tokens = told.lines(at, from).reduce((sum, line) => sum + lineTokens(line), 0);
+      return tokens === 0 ? 0 : tokens + (startsRun ? headingTokens : 0);
+    };
+    let linesFrom = -1;
+    let lines = 0;
+    return {
+      kind,
+      turn,
+      isRequest: entry.kind === "spoken" && entry.isRequest,
+      openUntil: open[at] ?? -1,
+      size(as, from) {
+        if (as === level.dropped) return 0;
+        if (as < level.line) return own(as);
+        if (from !== linesFrom) [linesFrom, lines] = [from, inLines(from)];
+        return lines;
+      },
+    };
+  });
+}
+
+const bounds = new WeakMap<BaseMessage, number>();
+
+function mostTokens(message: BaseMessage): number {
+  const known = bounds.get(message);
+  if (known !== undefined) return known;
+  const calls = (message as Partial<AIMessage>).tool_calls ?? [];
+  const parts = Array.isArray(message.content) ? 1000 * message.content.length : 0;
+  const units = calls.reduce(
+    (sum, { name, args }) => sum + name.length + JSON.stringify(args).length,
+    message.text.length,
+  );
+  const bound = bytesOfUnit * units + aroundMessage + parts;
+  bounds.set(message, bound);
+  return bound;
+}
+
+const toolBounds = new WeakMap<object, number>();
+
+function mostToolTokens(tools: readonly ModelTool[] | undefined): number {
+  if (tools === undefined || tools.length === 0) return 0;
+  const known = toolBounds.get(tools);
+  if (known !== undefined) return known;
+  const bound = bytesOfUnit * JSON.stringify(tools).length;
+  toolBounds.set(tools, bound);
+  return bound;
+}

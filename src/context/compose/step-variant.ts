@@ -1,0 +1,110 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { cutText } from "../../state/cut-text.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { jsonHead } from "../../state/json-head.ts";
+import type { StepRecord, ToolResult } from "../../state/step-record.ts";
+import { cleanText } from "../clean-text.ts";
+import type { StepFidelity } from "../context-metadata.ts";
+import { preview } from "../preview/preview.ts";
+import { previewText } from "../preview/preview-text.ts";
+import { outcomeText, resultText } from "../result-text.ts";
+import {
+  pairedCalls,
+  stepMessages,
+  toldCall,
+  type StepForm,
+  type ToldCall,
+} from "../step-messages.ts";
+
+/** How much of a step's results and arguments is told. */
+export interface Shortening {
+  /** Characters from which on a result or an argument is shortened; Infinity for none. */
+  readonly above: number;
+  /** Characters of a text, and items of a list, that a preview keeps. */
+  readonly maxChars: number;
+  readonly maxItems: number;
+}
+
+export interface StepTelling extends Shortening {
+  readonly form: StepForm;
+  /** What a model made of a result, by call id. */
+  readonly summaries: ReadonlyMap<string, string>;
+  /** Whether ids of calls have to differ from those of another step. */
+  readonly ownIds: boolean;
+}
+
+/** A step as messages, in one way. */
+export interface ToldStep {
+  readonly messages: readonly BaseMessage[];
+  readonly fidelity: StepFidelity;
+}
+
+export const nothingShortened: Shortening = { above: Infinity, maxChars: 0, maxItems: 0 };
+
+/** A record never changes, so that its messages are made once, and counted once, however often they are read. */
+const known = new WeakMap<StepRecord, Map<string, ToldStep>>();
+
+export function tellStep(step: StepRecord, telling: StepTelling): ToldStep {
+  const key = keyOf(step, telling);
+  let variants = known.get(step);
+  if (variants === undefined) known.set(step, (variants = new Map()));
+  const told = variants.get(key);
+  if (told !== undefined) return told;
+  const made = makeStep(step, telling);
+  variants.set(key, made);
+  return made;
+}
+
+function keyOf(step: StepRecord, telling: StepTelling): string {
+  const { form, above, maxChars, maxItems, ownIds } = telling;
+  const said =
+    telling.summaries.size === 0
+      ? []
+      : step.tool_results.map(({ id }) => telling.summaries.get(id) ?? null);
+  return JSON.stringify([form, above === Infinity ? -1 : above, maxChars, maxItems, ownIds, said]);
+}
+
+function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
+  let fidelity: StepFidelity = "whole";
+  const told = pairedCalls(step).map((result): ToldCall => {
+    const summary = telling.summaries.get(result.id);
+    const args = shortArgs(result.args, telling);
+    const text = summary !== undefined ? marked(summary) : shortResult(result, telling);
+    if (summary !== undefined) fidelity = "summarised";
+    else if ((text !== null || args !== result.args) && fidelity === "whole") fidelity = "preview";
+    const call = toldCall(result, text ?? resultText(result));
+    const id = telling.ownIds ? `${result.id}-${step.turn_number}-${step.step_index}` : result.id;
+    return { ...call, id, args };
+  });
+  return { messages: stepMessages(step, telling.form, () => told), fidelity };
+}
+
+function marked(summary: string): string {
+  return `[summarised] ${cleanText(summary)}`;
+}
+
+/** Null where it need not be shortened. */
+function shortResult(result: ToolResult, how: Shortening): string | null {
+  if (how.above === Infinity || !isLonger(result.result, how.above)) return null;
+  const { maxChars, maxItems } = how;
+  const text = cleanText(
+    outcomeText(result, (value) => previewText(value, { maxChars, maxItems })),
+  );
+  // What is small in the notation needs no preview.
+  const whole = isLonger(result.result, 8 * how.above) ? null : resultText(result);
+  return whole !== null && (whole.length <= how.above || whole.length <= text.length) ? null : text;
+}
+
+function shortArgs(args: ToolResult["args"], how: Shortening): ToolResult["args"] {
+  if (how.above === Infinity || !isLonger(args, how.above)) return args;
+  const { maxChars, maxItems } = how;
+  const short = preview(args, { maxChars, maxItems: Math.max(10, maxItems) });
+  return isRecord(short) ? short : { shortened: cutText(String(short), maxChars) };
+}
+
+/** Whether a value's JSON, or a text, has more characters; at a cost bounded by that figure. */
+export function isLonger(value: unknown, characters: number): boolean {
+  if (typeof value === "string") return value.length > characters;
+  if (typeof value !== "object" || value === null) return false;
+  return !jsonHead(value, characters + 1).whole;
+}

@@ -1,0 +1,167 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { headOf } from "../../state/cut-text.ts";
+import { inOneLine } from "../../state/call-signature.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { cleanText } from "../clean-text.ts";
+import { salientWords } from "../preview/salient-values.ts";
+import type { Entry } from "../transcript.ts";
+import { callLines, foldLines, lineText } from "./call-line.ts";
+import { cleanMessage } from "./clean-message.ts";
+import { level, type Level } from "./fit.ts";
+import {
+  isLonger,
+  nothingShortened,
+  tellStep,
+  type Shortening,
+  type ToldStep,
+} from "./step-variant.ts";
+import type { StepForm } from "../step-messages.ts";
+
+/** Characters of what was said that a digest keeps: of a person's words, and of an answer. */
+const digestCharacters = { human: 160, ai: 200 } as const;
+
+export interface Telling {
+  readonly form: StepForm;
+  /** How a result is told once it need not be whole. */
+  readonly settled: Shortening;
+  /** How results are told when there is no room for that. */
+  readonly preview: Shortening;
+  /** Results that are larger are never told whole; characters. */
+  readonly largest: number;
+  readonly summaries: ReadonlyMap<string, string>;
+  /** Steps with what later steps noted on their results. */
+  readonly observed: ReadonlyMap<StepRecord, StepRecord>;
+}
+
+/** The entries of a transcript with the ways in which each can be told. */
+export class ToldEntries {
+  readonly #entries: readonly Entry[];
+  readonly #telling: Telling;
+  readonly #ownIds: ReadonlySet<StepRecord>;
+  /** For each entry and each value of its lines the last entry before that names it. */
+  #named: readonly (ReadonlyMap<string, number> | undefined)[] | undefined;
+  /** What a whole step is instead, where it is too large. */
+  readonly #bounded = new Map<number, ToldStep>();
+
+  constructor(entries: readonly Entry[], telling: Telling) {
+    this.#entries = entries;
+    this.#telling = telling;
+    this.#ownIds = stepsWithUsedIds(entries);
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  entry(at: number): Entry {
+    return this.#entries[at] as Entry;
+  }
+
+  /** A step as messages of its own, in one of the levels before `line`. */
+  step(at: number, as: Level): ToldStep {
+    const { step } = this.entry(at) as Extract<Entry, { kind: "step" }>;
+    const bounded = as === level.whole ? this.#bounded.get(at) : undefined;
+    if (bounded !== undefined) return bounded;
+    const { settled, preview } = this.#telling;
+    const how = as === level.whole ? nothingShortened : as === level.settled ? settled : preview;
+    return this.tell(step, this.#mayBeWhole(step) || how.above < Infinity ? how : preview);
+  }
+
+  tell(step: StepRecord, how: Shortening): ToldStep {
+    const { form, summaries } = this.#telling;
+    // A model's words stand in for a preview, not for what is whole.
+    const instead = how.above < Infinity ? summaries : none;
+    return tellStep(step, { ...how, form, summaries: instead, ownIds: this.#ownIds.has(step) });
+  }
+
+  /** From now on the step is told so where it would be whole. */
+  bound(at: number, told: ToldStep): void {
+    this.#bounded.set(at, told);
+  }
+
+  messages(at: number): readonly BaseMessage[] {
+    const entry = this.entry(at);
+    if (entry.kind === "spoken") return [cleanMessage(entry.message)];
+    return entry.kind === "fixed" ? entry.messages : [];
+  }
+
+  /** The entry as lines of a larger message. */
+  lines(at: number, from: number): readonly string[] {
+    const entry = this.entry(at);
+    if (entry.kind === "fixed") return [];
+    if (entry.kind === "spoken") return [digestLine(entry.message)];
+    const named = this.#namedBefore()[at];
+    const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
+    const step = this.#telling.observed.get(entry.step) ?? entry.step;
+    return foldLines(callLines(step).map((line) => lineText(line, isNew)));
+  }
+
+  #mayBeWhole(step: StepRecord): boolean {
+    const { largest } = this.#telling;
+    return step.tool_results.every(
+      ({ result, args }) => !isLonger(result, largest) && !isLonger(args, largest),
+    );
+  }
+
+  #namedBefore() {
+    return (this.#named ??= namedBefore(this.#entries, this.#telling.observed));
+  }
+}
+
+const none: ReadonlyMap<string, string> = new Map();
+
+function namedBefore(
+  entries: readonly Entry[],
+  observed: ReadonlyMap<StepRecord, StepRecord>,
+): readonly (ReadonlyMap<string, number> | undefined)[] {
+  const last = new Map<string, number>();
+  return entries.map((entry, at) => {
+    if (entry.kind === "fixed") return undefined;
+    if (entry.kind === "spoken") {
+      for (const word of salientWords(digestLine(entry.message))) last.set(word, at);
+      return undefined;
+    }
+    const named = new Map<string, number>();
+    const lines = callLines(observed.get(entry.step) ?? entry.step);
+    for (const { values } of lines) {
+      for (const value of values) {
+        const before = last.get(value);
+        if (before !== undefined) named.set(value, before);
+      }
+    }
+    for (const { text, values } of lines) {
+      for (const value of values) last.set(value, at);
+      for (const word of salientWords(text)) last.set(word, at);
+    }
+    return named;
+  });
+}
+
+const digestLines = new WeakMap<BaseMessage, string>();
+
+/** The first words of what was said. */
+function digestLine(message: BaseMessage): string {
+  const known = digestLines.get(message);
+  if (known !== undefined) return known;
+  const isHuman = message.type === "human";
+  const limit = isHuman ? digestCharacters.human : digestCharacters.ai;
+  const text = inOneLine(cleanText(headOf(message.text, 8 * limit)));
+  const head = headOf(text, limit);
+  const isWhole = head === text && message.text.length <= 8 * limit;
+  const line = `${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`;
+  digestLines.set(message, line);
+  return line;
+}
+
+/** Steps of which an earlier one has used an id of a call: it is unique in its turn alone. */
+function stepsWithUsedIds(entries: readonly Entry[]): ReadonlySet<StepRecord> {
+  const used = new Map<string, StepRecord>();
+  const steps = new Set<StepRecord>();
+  for (const entry of entries) {
+    if (entry.kind !== "step") continue;
+    const calls = [...entry.step.tool_predictions, ...entry.step.tool_results];
+    if (calls.some(({ id }) => (used.get(id) ?? entry.step) !== entry.step)) steps.add(entry.step);
+    for (const { id } of calls) if (!used.has(id)) used.set(id, entry.step);
+  }
+  return steps;
+}

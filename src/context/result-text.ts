@@ -1,0 +1,31 @@
+import { cutText } from "../state/cut-text.ts";
+import type { ToolResult } from "../state/step-record.ts";
+import { cleanText } from "./clean-text.ts";
+import { compactNotation } from "./notation/compact-notation.ts";
+import { jsonText } from "./json-text.ts";
+
+/** Characters of an error's message that a model reads. */
+export const errorCharacters = 4000;
+
+/** A tool result as JSON, or as the text it is; of a call that did not succeed its outcome with its message before. */
+export function plainResultText(result: ToolResult): string {
+  return outcomeText(result, (value) =>
+    typeof value === "string" ? value : (JSON.stringify(value) ?? "null"),
+  );
+}
+
+/** A tool result whole, as a model reads it: nothing is left out, and little is said twice. */
+export function resultText(result: ToolResult): string {
+  return cleanText(outcomeText(result, wholeText));
+}
+
+function wholeText(value: unknown): string {
+  return compactNotation(typeof value === "string" ? (jsonText(value) ?? value) : value);
+}
+
+/** A result with its value told by `tell`. */
+export function outcomeText(result: ToolResult, tell: (value: unknown) => string): string {
+  if (result.outcome === "success") return tell(result.result);
+  const partial = result.result === null ? "" : `\n${tell(result.result)}`;
+  return `${result.outcome}: ${cutText(result.error ?? "", errorCharacters)}${partial}`;
+}

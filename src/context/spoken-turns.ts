@@ -1,0 +1,88 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { StepRecord } from "../state/step-record.ts";
+
+/** What people and the agent said to each other from one request to the next. */
+export interface SpokenTurn {
+  readonly turn: number;
+  readonly asked: readonly BaseMessage[];
+  readonly answered: readonly BaseMessage[];
+}
+
+/** Whether a message was said aloud: by people, and to them. Calls and their results are told from step records. */
+export function isSpoken(message: BaseMessage): boolean {
+  if (HumanMessage.isInstance(message)) return true;
+  return AIMessage.isInstance(message) && (message.tool_calls?.length ?? 0) === 0;
+}
+
+interface Group {
+  asked: BaseMessage[];
+  answered: BaseMessage[];
+  /** Known where a call of it stands in a record. */
+  turn: number | null;
+}
+
+/**
+ * The conversation by turns. A turn begins with what a person says after an answer or a call. Which turn it is tell the
+ * calls that stand in the conversation, as far as there are any; from there and from the end, which is the turn under
+ * way, the others are counted. So a turn that nothing was said in (a cancelled one) shifts no later one.
+ *
+ * @param present the turn under way; where it is not given, the last one that either list knows of
+ */
+export function spokenTurns(
+  conversation: readonly BaseMessage[],
+  steps: readonly StepRecord[],
+  present?: number,
+): readonly SpokenTurn[] {
+  const groups = grouped(conversation, steps);
+  const last = present ?? Math.max(steps.at(-1)?.turn_number ?? 0, groups.length - 1);
+  const turns: SpokenTurn[] = [];
+  let following = last + 1;
+  for (let at = groups.length - 1; at >= 0; at -= 1) {
+    const { asked, answered, turn } = groups[at] as Group;
+    // More groups than turns stay in the first one.
+    following = Math.max(0, Math.min(turn ?? following - 1, following));
+    if (turn === null && following === turns[0]?.turn && following > 0) following -= 1;
+    turns.unshift({ turn: following, asked, answered });
+  }
+  return turns;
+}
+
+function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecord[]): Group[] {
+  const turnOfCall = callTurns(conversation, steps);
+  const groups: Group[] = [];
+  let isAsking = false;
+  for (const message of conversation) {
+    const isHuman = HumanMessage.isInstance(message);
+    if (groups.length === 0 || (isHuman && !isAsking)) {
+      groups.push({ asked: [], answered: [], turn: null });
+    }
+    const group = groups.at(-1) as Group;
+    if (isHuman) group.asked.push(message);
+    else if (isSpoken(message)) group.answered.push(message);
+    else if (AIMessage.isInstance(message)) {
+      const turn = turnOfCall.get(message.tool_calls?.[0]?.id ?? "");
+      if (turn !== undefined) group.turn ??= turn;
+    }
+    isAsking = isHuman;
+  }
+  return groups;
+}
+
+/** Empty where the conversation holds no calls. An id may come again in a later turn: then it tells nothing. */
+function callTurns(
+  conversation: readonly BaseMessage[],
+  steps: readonly StepRecord[],
+): ReadonlyMap<string, number> {
+  const turns = new Map<string, number>();
+  if (conversation.every(isSpoken)) return turns;
+  const again = new Set<string>();
+  for (const step of steps) {
+    for (const { id } of step.tool_predictions) {
+      const known = turns.get(id);
+      if (known !== undefined && known !== step.turn_number) again.add(id);
+      turns.set(id, step.turn_number);
+    }
+  }
+  for (const id of again) turns.delete(id);
+  return turns;
+}
