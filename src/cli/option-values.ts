@@ -14,6 +14,19 @@ export function limitOption(text: string): number {
   throw new InvalidArgumentError("Expected a whole number from 1 to 1000.");
 }
 
+/** A number of a turn or a step. @throws InvalidArgumentError */
+export function indexOption(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Expected a whole number from 0.");
+}
+
+/** Tokens. @throws InvalidArgumentError */
+export function budgetOption(text: string): number {
+  const value = /^\d{1,12}$/.test(text) ? Number(text) : 0;
+  if (value >= 256) return value;
+  throw new InvalidArgumentError("Expected a number of tokens, 256 or more.");
+}
+
 const minute = 60_000;
 const units: Readonly<Record<string, number>> = {
   m: minute,

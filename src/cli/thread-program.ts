@@ -1,8 +1,15 @@
 import { Option, type Command } from "commander";
+import type { ContextCommandOptions } from "./context-command.ts";
 import type { ForkOptions } from "./fork-command.ts";
 import type { HistoryOptions } from "./history-command.ts";
 import type { CliIo } from "./io.ts";
-import { ageOption, limitOption, temperatureOption } from "./option-values.ts";
+import {
+  ageOption,
+  budgetOption,
+  indexOption,
+  limitOption,
+  temperatureOption,
+} from "./option-values.ts";
 import type { PageOptions } from "./page-options.ts";
 import type { PruneCommandOptions } from "./prune-command.ts";
 import type { AgentOptions } from "./run-arguments.ts";
@@ -18,6 +25,7 @@ export function addThreadCommands(
   exitWith: (code: number) => void,
 ): void {
   addReadingCommands(program, io, exitWith);
+  addContextCommand(program, io, exitWith);
   addRunningCommands(program, io, exitWith);
   addKeepingCommands(program, io, exitWith);
 }
@@ -79,6 +87,37 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
         exitWith(await diffCommand({ thread, a, b, ...options }, io));
       },
     );
+}
+
+function addContextCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  program
+    .command("context")
+    .description(
+      "Show what the model read when a step was made, or would read for the next one. Asks no model.",
+    )
+    .argument("<thread>", "id of the thread")
+    .argument("[message]", "what the next turn would be asked; - reads standard input")
+    .option("--agent <file>", "the agent, as for run (default: what is kept with the thread)")
+    .option("--turn <number>", "a turn, from 0 (default: the last)", indexOption)
+    .option("--step <number>", "a step of the turn, from 0 (default: the next)", indexOption)
+    .addOption(
+      new Option("--goal <goal>", "make it for this goal (default: the step's own)").choices([
+        "planning",
+        "synthesis",
+      ]),
+    )
+    .option("-m, --model <provider:model>", "make it for this model")
+    .option("--budget <tokens>", "make it fit into so many tokens", budgetOption)
+    .option("-i, --input <json>", "what the next turn would be given, instead of MESSAGE")
+    .option("--namespace <namespace>", "an agent inside of a node instead, as for history")
+    .option("--tools <file>", "module whose `tools` the definition may name")
+    .option("--root <folder>", "what the file tools may read (default: this folder)")
+    .option("--accept-changes", "the agent's definition may differ from that of the step")
+    .option("--json", asJson)
+    .action(async (thread: string, message: string | undefined, options: ContextCommandOptions) => {
+      const { contextCommand } = await import("./context-command.ts");
+      exitWith(await contextCommand({ thread, message, ...options }, io));
+    });
 }
 
 function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {

@@ -58,6 +58,17 @@ export class ContextNotKeptError extends StratagraphError {
   }
 }
 
+/** What a thread's agent is was not said, and is not kept with the thread. */
+export class DefinitionNotKeptError extends StratagraphError {
+  readonly code = "definition_not_kept";
+
+  constructor(readonly threadId: string) {
+    super(
+      `The definition of the agent of thread "${threadId}" is not kept with it. Give the agent itself.`,
+    );
+  }
+}
+
 /** No model reads anything there. */
 export class NothingReadError extends StratagraphError {
   readonly code = "nothing_read";

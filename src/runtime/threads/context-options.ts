@@ -1,5 +1,5 @@
 import type { ContextRequest, StepContext } from "../../compile/context-reader.ts";
-import type { Goal } from "../../context/context-metadata.ts";
+import type { Goal, StepShown } from "../../context/context-metadata.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { InvalidRunOptionError } from "../errors.ts";
 
@@ -8,8 +8,11 @@ export type ContextWishes = Pick<ContextRequest, "goal" | "model" | "budget">;
 
 export interface ContextOptions {
   readonly threadId: string;
-  /** The agent that the thread is of. */
-  readonly definition: AgentDefinition;
+  /**
+   * The agent that the thread is of. Default: what is kept of it with the thread, whose schemas have lost their
+   * `default`s and the order of their keys.
+   */
+  readonly definition?: AgentDefinition;
   /** 0-based. Default: the last turn; of a turn that has ended, with neither `turn` nor `step`, the one after it. */
   readonly turn?: number;
   /** `step_index` of a step of the turn. Default: the next one, and of a turn before the last its last one. */
@@ -28,6 +31,11 @@ export interface ContextOptions {
   readonly acceptChanges?: boolean;
 }
 
+export interface StepOfNode extends StepShown {
+  /** Empty where it is not known. */
+  readonly node: string;
+}
+
 /** What a model call of a thread reads: the one of a step itself, where deep mode makes several. */
 export interface ThreadContext extends StepContext {
   readonly threadId: string;
@@ -39,6 +47,10 @@ export interface ThreadContext extends StepContext {
   readonly attempt: number;
   /** `past`: the step was made, and this was read. `next`: the step would read this if the thread went on. */
   readonly tense: "past" | "next";
+  /** The steps that are told, with the nodes that made them. */
+  readonly steps: readonly StepOfNode[];
+  /** Whether it is made from the definition that is kept with the thread. */
+  readonly fromStored: boolean;
   /** Whether it is of a new turn whose request is not known, and left out. */
   readonly withoutRequest: boolean;
 }

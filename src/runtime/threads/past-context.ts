@@ -1,5 +1,6 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { StepContext } from "../../compile/context-reader.ts";
+import type { GraphState } from "../../state/channels.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
 import { branchBack } from "./thread-branch.ts";
 import type { ContextWishes } from "./context-options.ts";
@@ -12,6 +13,7 @@ import { pendingTasks } from "./pending-tasks.ts";
 export interface PastContext {
   readonly tuple: CheckpointTuple;
   readonly context: StepContext;
+  readonly state: GraphState;
 }
 
 /**
@@ -46,11 +48,11 @@ export async function pastContext(
     if (context?.step !== step.step_index) continue;
     const chosen = chosenModel(step);
     if (of.wishes.model !== undefined || context.metadata.model === chosen) {
-      return { tuple, context };
+      return { tuple, context, state };
     }
     // The run asked for another model than the definition's.
     const reread = await agent.reader.read(state, { ...request, model: chosen });
-    return { tuple, context: reread ?? context };
+    return { tuple, context: reread ?? context, state };
   }
   return null;
 }

@@ -1,6 +1,8 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { readerOf, type StepContext } from "../../compile/context-reader.ts";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { GraphState } from "../../state/channels.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
 import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
 import { InvalidRunOptionError } from "../errors.ts";
@@ -9,6 +11,7 @@ import { checkThreadId } from "../thread-id.ts";
 import { archiveIn } from "./archive.ts";
 import {
   ContextNotKeptError,
+  DefinitionNotKeptError,
   NothingReadError,
   UnknownStepError,
   UnknownTurnError,
@@ -20,6 +23,7 @@ import { nextContext } from "./next-context.ts";
 import type { LookedAt } from "./next-turn.ts";
 import { pastContext } from "./past-context.ts";
 import { namespaceOf, pendingTasks } from "./pending-tasks.ts";
+import { storedDefinition } from "./stored-definition.ts";
 import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
 
 /** Runs nothing, writes nothing, and asks no model. */
@@ -31,12 +35,15 @@ export async function readContext(
   const threadId = checkThreadId(options.threadId);
   const source = checkpointerOf(services);
   const { namespace = "", input } = options;
-  const graph = await graphOf(options.definition, services.run);
   await archiveIn(source, ["settled"])?.settled(threadId);
   const lastAt = (checkpoint_ns: string) =>
     source.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
   const last = await lastAt(namespace);
-  if (last === undefined) throw services.noCheckpoint(threadId, null);
+  const rootTuple = namespace === "" ? last : await lastAt("");
+  if (last === undefined || rootTuple === undefined) throw services.noCheckpoint(threadId, null);
+  const definition = options.definition ?? (await definitionKept(source, rootTuple, threadId));
+  const graph = await graphOf(definition, services.run);
+  const fromStored = options.definition === undefined;
   const agent = agentAt(graph, namespace);
 
   const step = stepAskedFor(agent, last, options);
@@ -49,7 +56,7 @@ export async function readContext(
     const isNew = next.state.turn_number !== graphStateAt(graph, tuple).turn_number;
     if (!isNew) await refuse(tuple);
     const { turn_number: turn = 0, attempt_number: attempt = 0 } = next.state;
-    return told(tuple, { context, turn, attempt, tense: "next", ...next });
+    return told(tuple, { ...next, context, turn, attempt, tense: "next", fromStored });
   }
   const found = await pastContext(source, { agent, last, step, wishes });
   const { turn_number: turn, attempt_number: attempt, step_index } = step;
@@ -58,12 +65,13 @@ export async function readContext(
     throw new ContextNotKeptError(threadId, turn, step_index);
   }
   await refuse(found.tuple);
-  return told(found.tuple, { context: found.context, turn, attempt, tense: "past" });
+  const { context, state } = found;
+  return told(found.tuple, { context, state, turn, attempt, tense: "past", fromStored });
 
   async function refuse(tuple: CheckpointTuple): Promise<void> {
     const { acceptChanges } = options;
     // Agents inside are compiled with the one around them, whose definition theirs is part of.
-    const root = namespaceOf(tuple) === "" ? tuple : await lastAt("");
+    const root = namespaceOf(tuple) === "" ? tuple : rootTuple;
     const madeUnder = definitionHashIn(root?.metadata);
     await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer: source });
   }
@@ -76,10 +84,15 @@ function told(
     readonly turn: number;
     readonly attempt: number;
     readonly tense: ThreadContext["tense"];
+    readonly state: GraphState;
+    readonly fromStored: boolean;
     readonly withoutRequest?: boolean;
   },
 ): ThreadContext {
-  const { context, turn, attempt, tense, withoutRequest = false } = of;
+  const { context, turn, attempt, tense, state, fromStored, withoutRequest = false } = of;
+  const nodes = new Map(
+    state.steps.map((step) => [keyOf(step.turn_number, step.step_index), step.node]),
+  );
   return {
     ...context,
     threadId: String(tuple.config.configurable?.["thread_id"]),
@@ -88,8 +101,30 @@ function told(
     turn,
     attempt,
     tense,
+    steps: context.metadata.steps.map((one) => {
+      return { ...one, node: nodes.get(keyOf(one.turn, one.step)) ?? "" };
+    }),
+    fromStored,
     withoutRequest,
   };
+}
+
+function keyOf(turn: number, step: number): string {
+  return `${turn}/${step}`;
+}
+
+/** @throws DefinitionNotKeptError */
+async function definitionKept(
+  checkpointer: object,
+  tuple: CheckpointTuple,
+  threadId: string,
+): Promise<AgentDefinition> {
+  const hash = definitionHashIn(tuple.metadata);
+  const archive = archiveIn(checkpointer, ["definitionOf"]);
+  const stored = hash === null ? undefined : await archive?.definitionOf(hash);
+  const definition = storedDefinition(stored);
+  if (definition !== null) return definition;
+  throw new DefinitionNotKeptError(threadId);
 }
 
 /** The agent that keeps its checkpoints in a namespace: `node:task|node:task`. */

@@ -120,7 +120,7 @@ export interface Threads {
    * call. Nothing is run or written, and no model is asked.
    *
    * @throws NoCheckpointError, CorruptCheckpointError, UnknownTurnError, UnknownStepError, NothingReadError,
-   * ContextNotKeptError, ContextOverflowError, DefinitionChangedError, InvalidRunOptionError, NoCheckpointerError; with
+   * ContextNotKeptError, DefinitionNotKeptError, ContextOverflowError, DefinitionChangedError, InvalidRunOptionError, NoCheckpointerError; with
    * an input UnfinishedTurnError, TurnLimitError, InvalidInputError
    */
   context(of: ContextOptions): Promise<ThreadContext>;

@@ -1,0 +1,75 @@
+import type { Goal } from "../context/context-metadata.ts";
+import { DefinitionNotKeptError } from "../runtime/threads/context-errors.ts";
+import type { CliIo } from "./io.ts";
+import { contextJson } from "./context-json.ts";
+import { withKnownThread } from "./open-threads.ts";
+import { prepareAgent } from "./prepare-run.ts";
+import { printJson, printLines } from "./print.ts";
+import { readInput } from "./read-input.ts";
+import { exitCodes } from "./report-error.ts";
+import type { AgentOptions } from "./run-arguments.ts";
+import { UsageError } from "./usage-error.ts";
+import { contextLines } from "./view/context-lines.ts";
+import { viewOf } from "./view/view-of.ts";
+
+export interface ContextCommandOptions extends Omit<AgentOptions, "temperature"> {
+  /** Default: what is kept of the agent with the thread. */
+  readonly agent?: string;
+  readonly turn?: number;
+  readonly step?: number;
+  readonly goal?: Goal;
+  /** Tokens. */
+  readonly budget?: number;
+  readonly namespace?: string;
+  /** JSON: what the next turn would be given. */
+  readonly input?: string;
+}
+
+/**
+ * `stratagraph context`: what the model read when a step of a thread was made, or would read for the next one. Runs nothing
+ * and asks no model.
+ *
+ * @throws UsageError, UnknownThreadError, and what loading the agent and `context` of threads throw
+ */
+export async function contextCommand(
+  given: ContextCommandOptions & { readonly thread: string; readonly message: string | undefined },
+  io: CliIo,
+): Promise<number> {
+  const { thread: threadId, agent: file, turn, step, goal, model, budget, namespace } = given;
+  const { message, acceptChanges } = given;
+  const isNext = message !== undefined || given.input !== undefined;
+  if (isNext && (turn !== undefined || step !== undefined || namespace !== undefined)) {
+    throw new UsageError(
+      "MESSAGE and --input are of the next turn: leave out --turn, --step and --namespace.",
+    );
+  }
+  const input = isNext
+    ? await readInput({ message, input: given.input, thread: threadId, stdin: io.stdin })
+    : undefined;
+  const prepared = file === undefined ? null : await prepareAgent({ ...given, agent: file }, io);
+  const context = await withKnownThread(
+    threadId,
+    io,
+    (threads) =>
+      threads.context({
+        threadId,
+        ...(prepared !== null && { definition: prepared.definition }),
+        ...(input !== undefined && { input }),
+        ...(turn !== undefined && { turn }),
+        ...(step !== undefined && { step }),
+        ...(goal !== undefined && { goal }),
+        ...(model !== undefined && { model }),
+        ...(budget !== undefined && { budget }),
+        ...(namespace !== undefined && { namespace }),
+        ...(acceptChanges !== undefined && { acceptChanges }),
+      }),
+    prepared?.services,
+  ).catch((thrown: unknown) => {
+    if (!(thrown instanceof DefinitionNotKeptError)) throw thrown;
+    const said = thrown.message.replace("Give the agent itself.", "Give it with --agent FILE.");
+    throw new UsageError(said, thrown.code, { cause: thrown });
+  });
+  if (given.json) printJson(contextJson(context), io);
+  else printLines(contextLines(context, viewOf(io)), io);
+  return exitCodes.done;
+}

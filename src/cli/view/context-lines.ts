@@ -1,0 +1,166 @@
+import type { ThreadContext } from "../../runtime/threads/threads.ts";
+import { plainMessage, type PlainMessage } from "../message-parts.ts";
+import { count } from "./figures.ts";
+import { plainJson } from "./plain-json.ts";
+import { plainLine, plainText } from "./plain-text.ts";
+import type { Style } from "./style.ts";
+import { tableLines, type Cell, type Column } from "./table.ts";
+import { wrapText } from "./text-width.ts";
+
+interface Options {
+  readonly width: number;
+  readonly style: Style;
+}
+
+/** What a model read or would read: its size by section, how each step is told, and every message as it is sent. */
+export function contextLines(context: ThreadContext, options: Options): string[] {
+  return [
+    ...headLines(context, options),
+    "",
+    ...sectionLines(context, options),
+    ...stepLines(context, options),
+    ...messageLines(context, options),
+    ...noteLines(context, options),
+  ];
+}
+
+function headLines(context: ThreadContext, { width, style }: Options): string[] {
+  const { threadId, namespace, turn, attempt, step, node, tense, checkpointId } = context;
+  const { goal, model } = context.metadata;
+  const place = [
+    `thread ${threadId}`,
+    `turn ${turn}`,
+    `step ${step}`,
+    node,
+    ...(attempt > 0 ? [`attempt ${attempt}`] : []),
+  ].join(" · ");
+  const what = tense === "past" ? "Read" : "Would be read";
+  const how = `${what} by ${model}, for ${goal}, from checkpoint ${checkpointId}.`;
+  return [
+    ...wrapText(plainLine(place), width).map(style.bold),
+    ...(namespace === "" ? [] : [style.dim(plainLine(`inside of ${namespace}`))]),
+    ...wrapText(plainLine(how), width).map(style.dim),
+  ];
+}
+
+const sections = ["system", "tools", "memory", "conversation", "steps", "total"] as const;
+
+const sectionColumns: readonly Column[] = [
+  { title: "section" },
+  { title: "tokens", align: "right" },
+  { title: "of budget", align: "right", optional: 1 },
+  { title: "of window", align: "right", optional: 2 },
+];
+
+function sectionLines({ metadata }: ThreadContext, options: Options): string[] {
+  const { style } = options;
+  const { tokens, budget, window, reserved } = metadata;
+  const rows = sections.map((section): Cell[] => {
+    const paint = section === "total" ? { paint: style.bold } : {};
+    return [
+      { text: section, ...paint },
+      { text: figure(tokens[section]), ...paint },
+      { text: share(tokens[section], budget), ...paint },
+      { text: share(tokens[section], window), ...paint },
+    ];
+  });
+  const saved = `${figure(tokens.raw)} raw, ${figure(tokens.saved)} saved (${share(tokens.saved, tokens.raw)})`;
+  const room = `budget ${figure(budget)} · window ${figure(window)} · ${figure(reserved)} kept for the reply`;
+  return [...tableLines(sectionColumns, rows, options), "", style.dim(saved), style.dim(room)];
+}
+
+const stepColumns: readonly Column[] = [
+  { title: "step" },
+  { title: "node", least: 6 },
+  { title: "told as" },
+  { title: "tokens", align: "right" },
+];
+
+/** `turn/step`, by whom, how it is told. */
+function stepLines({ steps }: ThreadContext, options: Options): string[] {
+  if (steps.length === 0) return [];
+  const { style } = options;
+  const rows = steps.map(({ turn, step, node, fidelity, tokens }): Cell[] => [
+    { text: `${turn}/${step}` },
+    { text: plainLine(node) || "–" },
+    { text: fidelity, ...(fidelity !== "whole" && { paint: style.yellow }) },
+    { text: figure(tokens) },
+  ]);
+  return ["", ...tableLines(stepColumns, rows, options)];
+}
+
+function messageLines(context: ThreadContext, options: Options): string[] {
+  const { messages, messageTokens, tools } = context;
+  const { style } = options;
+  const offered =
+    tools.length === 0
+      ? []
+      : ["", style.dim(plainLine(`With the tools ${tools.map(({ name }) => name).join(", ")}.`))];
+  const told = messages.flatMap((message, index) => {
+    const plain = plainMessage(message);
+    const tokens = count(messageTokens[index] ?? 0, "token");
+    return ["", headOf(index + 1, plain, { tokens, style }), ...bodyOf(plain, options)];
+  });
+  return [...offered, ...told];
+}
+
+/** `3  tool · look_up · call_1 · 120 tokens` */
+function headOf(
+  number: number,
+  { role, name, tool_call_id: id }: PlainMessage,
+  { tokens, style }: { readonly tokens: string; readonly style: Style },
+): string {
+  const about = [...(name === undefined ? [] : [name]), ...(id === undefined ? [] : [id]), tokens];
+  const rest = style.dim(`· ${plainLine(about.join(" · "))}`);
+  return `${style.dim(String(number).padStart(2))}  ${style.bold(role)} ${rest}`;
+}
+
+const indent = "    ";
+
+/** Every word of it: only what a terminal would act on is shown as something else. */
+function bodyOf({ content, tool_calls: calls = [] }: PlainMessage, { width, style }: Options) {
+  const room = Math.max(20, width - indent.length);
+  const text = typeof content === "string" ? content : plainJson(content);
+  const lines = text === "" ? [] : wrapText(plainText(text), room);
+  const called = calls.flatMap(({ id, name, args }) => {
+    const line = `→ ${name}${id === undefined ? "" : ` · ${id}`}`;
+    const given = wrapText(plainText(plainJson(args)), room - 2);
+    return [style.bold(plainText(line)), ...given.map((one) => `  ${one}`)];
+  });
+  return [...lines, ...called].map((line) => (line === "" ? line : indent + line));
+}
+
+function noteLines(context: ThreadContext, { width, style }: Options): string[] {
+  const { metadata, asksBefore, withoutRequest, fromStored, tense } = context;
+  const requests = asksBefore === 1 ? "One request comes" : `${asksBefore} requests come`;
+  const notes = [
+    ...metadata.notes,
+    ...(withoutRequest
+      ? [
+          "The last turn has ended: this is the next one, without its request. Give a MESSAGE to put one in.",
+        ]
+      : []),
+    ...(asksBefore > 0
+      ? [
+          `${requests} before the step's own, for its plan or a summary, and are not shown.${tense === "next" ? " What they give is not known, and left out." : ""}`,
+        ]
+      : []),
+    ...(fromStored
+      ? [
+          "Made from the definition that is kept with the thread: keys of schemas may be in another order, without their defaults. --agent FILE is exact.",
+        ]
+      : []),
+  ];
+  if (notes.length === 0) return [];
+  const lines = notes.flatMap((note) => wrapText(plainText(`· ${note}`), width));
+  return ["", ...lines.map(style.dim)];
+}
+
+function figure(tokens: number): string {
+  return tokens.toLocaleString("en");
+}
+
+/** `12.5 %`; nothing to compare with is no share. */
+function share(part: number, whole: number): string {
+  return whole <= 0 ? "–" : `${((100 * part) / whole).toFixed(1)} %`;
+}
