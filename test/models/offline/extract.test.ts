@@ -56,6 +56,12 @@ describe("the offline model, asked to extract from a result", () => {
     );
   });
 
+  it("gives as many as there is room for, each cut where it is long", () => {
+    const rows = extract("Which hits?", `hit ${"a".repeat(400)}\n`.repeat(9)).split("\n");
+    expect(rows.map((row) => row.length)).toEqual([300, 300]);
+    expect(extract("Which hits?", "A hit.\n".repeat(20)).split("\n")).toHaveLength(8);
+  });
+
   it("is bounded, whatever the result, and the same each time", () => {
     fc.assert(
       fc.property(fc.array(fc.lorem({ maxCount: 40 })), fc.lorem(), (lines, question) => {

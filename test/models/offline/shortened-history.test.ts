@@ -32,7 +32,7 @@ describe("a line for a call", () => {
     ['read(path="a.txt") → success', { path: "a.txt" }, "success", false, 1],
     ["sum(a=1, b=2) → success: 3 (×4)", { a: 1, b: 2 }, "3", false, 4],
     ['find(q="x → y") → success; A-1, A-2', { q: "x → y" }, "A-1, A-2", false, 1],
-    ['say(text="f() → success") → success: ok', { text: "f() → success" }, "ok", false, 1],
+    ['say(text="f() → error: 1") → success: ok', { text: "f() → error: 1" }, "ok", false, 1],
     ["now() → failure: no clock", {}, "failure: no clock", true, 1],
     ["wait() → timeout (×2)", {}, "timeout", true, 2],
   ])("%s", (line, args, text, failed, times) => {
