@@ -24,6 +24,7 @@ import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
 import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
+import { resultSummariserOf } from "./loop/result-summaries.ts";
 import type { Subagent } from "./nodes/agent.ts";
 import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
@@ -136,6 +137,9 @@ async function resolve(
   const { workflow_graph: written, execution_config: limits } = spec;
   const thinkers = await createThinkers(definition, services);
   const thinker = await thinkers.make({});
+  const summariser = await resultSummariserOf(spec, (model) => {
+    return thinkers.make({ model, tools: "none", answerSchema: null });
+  });
   const partsWith = (attempts: AttemptShape): LoopParts => ({
     definition,
     clock: services.clock,
@@ -144,6 +148,7 @@ async function resolve(
     journal: services.journal,
     needsApproval: approvalRule(definition, thinkers.tools),
     thinker,
+    summariser,
     initialExecution: (input) => initialExecution(definition, input),
     initialAttempt: (input, execution, attemptNumber) =>
       initialAttempt(definition, { input, execution, attemptNumber }),

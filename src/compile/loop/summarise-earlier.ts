@@ -7,8 +7,9 @@ import { coverage, validSummary } from "../../context/short-term/valid-summary.t
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { RunningSummary } from "../../state/running-summary.ts";
-import type { NodeRun } from "./node-body.ts";
+import { askUntil } from "./ask-until.ts";
 import { contextSettingsOf } from "./context-settings-of.ts";
+import type { NodeRun } from "./node-body.ts";
 import { turnSignal } from "./turn-signal.ts";
 
 /** Seconds that a summary may take; at most half of what the whole turn may. */
@@ -82,12 +83,8 @@ async function askInTime(
     remainingMs: timeoutSeconds * 1000,
     timeoutSeconds,
   });
-  const bounded: AgentModel = {
-    ...model,
-    call: (asked, config) => model.call(asked, { ...config, signal: bounds.signal }),
-  };
   try {
-    return await bounds.race(run.ask(bounded, request, "unseen"));
+    return await bounds.race(askUntil(bounds.signal, run, { model, request }));
   } catch {
     // Whatever came of it, the conversation is there as it was.
     run.signal.throwIfAborted();
