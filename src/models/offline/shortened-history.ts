@@ -1,3 +1,4 @@
+import { callSignature } from "../../state/call-signature.ts";
 import { readNamedArguments } from "../call-arguments.ts";
 import { outcome, type Outcome } from "./outcome.ts";
 
@@ -48,16 +49,20 @@ export function readCallLine(line: string): ShortenedCall | null {
   const name = /^([\w.-]+)\(/.exec(line)?.[1];
   if (name === undefined) return null;
   const ends = [...line.matchAll(result)];
-  const argumentsBefore = ({ index }: RegExpExecArray) => line.slice(name.length + 1, index);
-  // Values may hold the mark that ends the arguments: only before one of the ends they can be read.
-  const readable = ends.find((end) => readArguments(argumentsBefore(end)) !== null);
-  const end = readable ?? ends[0];
+  const argsBefore = ({ index }: RegExpExecArray) =>
+    readArguments(line.slice(name.length + 1, index));
+  // Values may hold the mark that ends the arguments: those before the right one are told by what stands there.
+  const exact = ends.find((one) => {
+    const args = argsBefore(one);
+    return args !== null && callSignature({ name, args }) === line.slice(0, one.index + 1);
+  });
+  const end = exact ?? ends[0];
   if (end === undefined) return null;
   const times = Number(count.exec(line)?.[1] ?? 1);
   const failed = end[1] !== "success";
   const rest = line.slice(end.index + ") → ".length).replace(count, "");
   const text = failed ? rest : rest.replace(/^success[:;] /, "");
-  const args = readArguments(argumentsBefore(end)) ?? {};
+  const args = argsBefore(end) ?? {};
   return {
     signature: line.slice(0, end.index + 1),
     outcome: outcome({ name, args, text, failed }),

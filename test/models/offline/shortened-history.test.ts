@@ -33,6 +33,7 @@ describe("a line for a call", () => {
     ["sum(a=1, b=2) → success: 3 (×4)", { a: 1, b: 2 }, "3", false, 4],
     ['find(q="x → y") → success; A-1, A-2', { q: "x → y" }, "A-1, A-2", false, 1],
     ['say(text="f() → error: 1") → success: ok', { text: "f() → error: 1" }, "ok", false, 1],
+    ["sum(a=1) → success: x(b=2) → error: no", { a: 1 }, "x(b=2) → error: no", false, 1],
     ["now() → failure: no clock", {}, "failure: no clock", true, 1],
     ["wait() → timeout (×2)", {}, "timeout", true, 2],
   ])("%s", (line, args, text, failed, times) => {
@@ -62,8 +63,10 @@ describe("a line for a call", () => {
     fc.assert(
       fc.property(args, (own) => {
         const signature = callSignature({ name: "tool", args: own });
-        const read = readCallLine(`${signature} → success: done`);
-        expect(read?.signature).toBe(signature);
+        expect(readCallLine(`${signature} → success: done`)).toMatchObject({
+          signature,
+          outcome: { text: "done" },
+        });
       }),
     );
   });
