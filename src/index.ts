@@ -78,12 +78,21 @@ export type {
   ThreadSummary,
   ThreadVerification,
 } from "./runtime/threads/archive.ts";
+export {
+  ContextNotKeptError,
+  DefinitionNotKeptError,
+  NothingReadError,
+  UnknownStepError,
+  UnknownTurnError,
+  type KnownStep,
+} from "./runtime/threads/context-errors.ts";
 export { NoArchiveError } from "./runtime/threads/errors.ts";
 export type {
   ChannelDiff,
   CheckpointRef,
   CheckpointTrigger,
   CheckpointView,
+  ContextOptions,
   ForkOptions,
   NodeOutcome,
   RecoverOptions,
@@ -94,19 +103,27 @@ export type {
   SkippedCheckpoint,
   StoredState,
   StoredTask,
+  ThreadContext,
   Threads,
   ValueChange,
 } from "./runtime/threads/threads.ts";
-export { toActionRecord, type ActionRecord } from "./state/action-record.ts";
+export { toActionRecord, toActionRecords, type ActionRecord } from "./state/action-record.ts";
 export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
 export { compressActions } from "./state/compress-actions.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/event.ts";
 export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";
 export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
-export type { StepRecord, ToolOutcome, ToolPrediction, ToolResult } from "./state/step-record.ts";
+export type {
+  Observation,
+  StepRecord,
+  ToolOutcome,
+  ToolPrediction,
+  ToolResult,
+} from "./state/step-record.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
 export type { Usage } from "./state/usage.ts";
+export { withObservations } from "./state/with-observations.ts";
 export { openDatabase, type Database, type DatabaseOptions } from "./storage/database.ts";
 export {
   DatabaseBusyError,

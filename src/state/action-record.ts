@@ -8,6 +8,7 @@ import type {
   ToolOutcome,
   ToolResult,
 } from "./step-record.ts";
+import { withObservations } from "./with-observations.ts";
 
 /** Characters of a tool result that an action record keeps. */
 const shownCharacters = 1000;
@@ -47,7 +48,7 @@ export interface ActionRecord {
   readonly hypothesis: { readonly belief: string; readonly test: string } | null;
 }
 
-/** The cost does not grow with the size of the results. */
+/** Of one step alone: see {@link toActionRecords}. The cost does not grow with the size of the results. */
 export function toActionRecord(step: StepRecord): ActionRecord {
   return {
     iteration: step.step_index,
@@ -62,6 +63,11 @@ export function toActionRecord(step: StepRecord): ActionRecord {
     progress: step.progress,
     hypothesis: step.hypothesis,
   };
+}
+
+/** Of many steps in order, each with what later ones noted on its results. */
+export function toActionRecords(steps: readonly StepRecord[]): ActionRecord[] {
+  return withObservations(steps).map(toActionRecord);
 }
 
 function toActionToolCall(call: ToolResult): ActionToolCall {

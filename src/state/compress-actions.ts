@@ -1,16 +1,12 @@
 import type { ActionRecord, ActionToolCall } from "./action-record.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import { cutMark, headOf } from "./cut-text.ts";
-import { jsonHead } from "./json-head.ts";
+import { callSignature, inOneLine } from "./call-signature.ts";
 import type { Relevance } from "./step-record.ts";
 
 export interface CompressOptions {
   /** Insights of successful calls below this relevance are left out. Default: `medium`. */
   readonly relevance?: Relevance;
 }
-
-/** Characters of one argument's value that a line shows. */
-const shownValue = 80;
 
 const ranks: Readonly<Record<Relevance, number>> = { low: 0, medium: 1, high: 2 };
 
@@ -33,7 +29,7 @@ export function compressActions(
     for (const call of calls) {
       const told = tell(call, least);
       if (told === null) continue;
-      const line = told.isWhole ? told.text : `${signature(call)} → ${told.text}`;
+      const line = told.isWhole ? told.text : `${callSignature(call)} → ${told.text}`;
       const key = canonicalJson([call.name, call.args, call.outcome, told]);
       const known = counts.get(key);
       if (known === undefined) counts.set(key, { line, count: 1 });
@@ -56,26 +52,4 @@ function tell(call: ActionToolCall, leastRank: number): { text: string; isWhole:
   const message = inOneLine(call.result);
   const learned = insight !== "" && passes ? ` [${insight}]` : "";
   return { text: `${call.outcome}${message && `: ${message}`}${learned}`, isWhole: false };
-}
-
-function signature({ name, args }: ActionToolCall): string {
-  const shown = Object.entries(args).map(([key, value]) => `${key}=${shortValue(value)}`);
-  return inOneLine(`${name}(${shown.join(", ")})`);
-}
-
-function shortValue(value: unknown): string {
-  if (typeof value === "string") {
-    const head = headOf(value, shownValue);
-    const quoted = JSON.stringify(head);
-    return head === value ? quoted : quoted + cutMark(value.length - head.length);
-  }
-  const json = jsonHead(value, 20 * shownValue);
-  const head = headOf(json.text, shownValue);
-  if (json.whole && head === json.text) return head;
-  return head + cutMark(json.text.length - head.length, !json.whole);
-}
-
-function inOneLine(text: string): string {
-  const lines = text.split(/[\r\n\u2028\u2029]/).map((line) => line.trim());
-  return lines.filter((line) => line !== "").join(" ");
 }

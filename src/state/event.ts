@@ -22,6 +22,8 @@ export type AgentEventBody =
   | { readonly type: "step"; readonly step: StepRecord }
   /** A node of a workflow has ended: what it gave, and the nodes that are next. */
   | { readonly type: "node"; readonly output: unknown; readonly next: readonly string[] }
+  /** An attempt goes round in circles: its next step is a deep one, or it ends. */
+  | { readonly type: "stuck"; readonly action: "deepen" | "end"; readonly reason: string }
   | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
   /** The final answer's text. Token deltas come through LangGraph's `messages` stream. */
   | { readonly type: "message"; readonly text: string; readonly incomplete: boolean }

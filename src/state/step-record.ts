@@ -41,6 +41,17 @@ export interface ToolResult {
   recovered?: Recovered;
 }
 
+/** What a step noted on the result of an earlier call of its turn; empty where it said nothing. */
+export interface Observation {
+  /** Of the call. */
+  id: string;
+  /** What matters in the result. */
+  insights: string;
+  /** What is to be done otherwise. */
+  learning: string;
+  relevance: Relevance | "";
+}
+
 /** One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from these. */
 export interface StepRecord {
   /** 0-based. */
@@ -65,6 +76,9 @@ export interface StepRecord {
   /** Same order as `tool_predictions`. */
   tool_results: readonly ToolResult[];
   concurrent_execution: boolean;
+  /** Left out where nothing was noted. Read through `withObservations`, which puts them where they belong. */
+  observations?: readonly Observation[];
+  /** How the step advances the goal. */
   synthesis: string;
   progress: Progress | "";
   hypothesis: { belief: string; test: string } | null;

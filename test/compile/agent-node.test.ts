@@ -76,8 +76,8 @@ describe("an agent node", () => {
     ]);
     expect(model.read(0)).toEqual([expect.stringContaining("system: "), 'human: {"topic":"bees"}']);
     expect(model.requests.map(({ tools = [] }) => tools.map(({ name }) => name))).toEqual([
-      ["echo"],
-      ["echo"],
+      ["echo", "note_step"],
+      ["echo", "note_step"],
       [],
     ]);
   });

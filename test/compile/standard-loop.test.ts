@@ -273,7 +273,7 @@ describe("the standard loop", () => {
       "done",
     ]);
     const { steps } = await executeAgent(railed, { message: "go" }, { runtime });
-    expect(model.requests[0]?.tools?.map((t) => t.name)).toEqual(["echo"]);
+    expect(model.requests[0]?.tools?.map((t) => t.name)).toEqual(["echo", "note_step"]);
     expect(steps[0]?.tool_results.map((r) => r.outcome)).toEqual(["error", "success", "error"]);
     expect(steps[0]?.tool_results[2]?.error).toContain("max_calls_per_turn");
   });

@@ -89,6 +89,8 @@ export class RunView {
       }
       case "step":
         return this.#endStep(event, event.step);
+      case "stuck":
+        return this.#stuck(event);
       case "attempt_failed":
         return this.#refusal(event);
       case "node":
@@ -166,6 +168,16 @@ export class RunView {
     const why = outcome === "" ? "" : ` (${cutToWidth(outcome, 100)})`;
     const line = `${placeOf(event)} → ${next}${why}`;
     return this.#indented([this.#style.dim(cutToWidth(line, this.#room))]);
+  }
+
+  /** An attempt that ends says why when it is refused. */
+  #stuck(event: AgentEvent & { type: "stuck" }): string[] {
+    if (event.action === "end") return [];
+    const place = placeOf(event);
+    const whose = place === "" ? "" : `${cutToWidth(plainLine(place), 60)} `;
+    const reason = plainLine(headOf(event.reason, readCharacters));
+    const line = `! ${whose}goes round in circles (${reason}), and thinks deeper`;
+    return this.#indented([this.#style.yellow(cutToWidth(line, this.#room))]);
   }
 
   #refusal({ attempt, within }: AgentEvent & { type: "attempt_failed" }): string[] {

@@ -1,9 +1,11 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { IdSource } from "../../clock.ts";
+import { noteTool } from "../../context/note-tool.ts";
+import { noNote, readStepNote, type StepNote } from "../../context/step-note.ts";
 import type { ToolForm } from "../../context/step-messages.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import { parseTextForm, toToolInput } from "../../models/text-form.ts";
-import type { NextAction, ToolPrediction } from "../../state/step-record.ts";
+import type { NextAction, StepRecord, ToolPrediction } from "../../state/step-record.ts";
 import { isRecord } from "../../state/is-record.ts";
 
 /** A model's reply, read: what it thought, what it wants called, or its answer. */
@@ -14,6 +16,8 @@ export interface ReadReply {
   readonly answer: string | null;
   /** What was wrong with the reply, told back to the model. */
   readonly problem: string;
+  /** What it noted beside. */
+  readonly note: StepNote;
 }
 
 export interface ReadReplyOptions {
@@ -23,6 +27,10 @@ export interface ReadReplyOptions {
   readonly ids: IdSource;
   /** Whether a call id was used before in this turn; such a call gets a new one. */
   isUsed(id: string): boolean;
+  /** Whether the note tool was offered. Calls of it are neither calls of a tool nor faults. */
+  readonly takesNotes: boolean;
+  /** The steps whose results may be noted on, in order. */
+  readonly behind: readonly StepRecord[];
 }
 
 /** Never throws: a reply that cannot be read is a step that goes on, with its problem as feedback. */
@@ -34,11 +42,15 @@ function readNative(options: ReadReplyOptions): ReadReply {
   const { message } = options;
   const text = message.text;
   const predictions: ToolPrediction[] = [];
+  const notes: unknown[] = [];
+  const isNote = (name: string | undefined) => options.takesNotes && name === noteTool.name;
   const idFor = uniqueIds(options);
   for (const call of message.tool_calls ?? []) {
-    predictions.push({ id: idFor(call.id), name: call.name, args: call.args, reason: text });
+    if (isNote(call.name)) notes.push(call.args);
+    else predictions.push({ id: idFor(call.id), name: call.name, args: call.args, reason: text });
   }
   for (const call of message.invalid_tool_calls ?? []) {
+    if (isNote(call.name)) continue;
     predictions.push({
       id: idFor(call.id),
       name: call.name ?? "",
@@ -52,6 +64,7 @@ function readNative(options: ReadReplyOptions): ReadReply {
     predictions,
     answer: text.trim() === "" ? null : text,
     problem: "",
+    note: readStepNote(notes, options.behind),
   });
 }
 
@@ -71,6 +84,7 @@ function readText(options: ReadReplyOptions): ReadReply {
     predictions,
     answer: turn.finalAnswer,
     problem: turn.problems.join(" "),
+    note: noNote,
   });
 }
 

@@ -1,10 +1,12 @@
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
+import type { StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { contextOf } from "./context-of.ts";
 import { readFor } from "./context-reading.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
+import { offeredTools } from "./offered-tools.ts";
 import {
   answered,
   answerFromWhatIsKnown,
@@ -13,8 +15,9 @@ import {
   noAnswer,
   withoutTools,
   type StepMade,
-  type StepToMake,
 } from "./reasoning.ts";
+import { isWorthReflection, reflectOn } from "./reflection.ts";
+import type { StepToMake } from "./step-to-make.ts";
 
 /** One reasoning step: reads the context, calls the model, decides what is next. */
 export const reason: NodeBody = async (state, run) => {
@@ -27,26 +30,32 @@ export const reason: NodeBody = async (state, run) => {
   const isLast =
     turn.attempt.length >= spec.execution_config.max_iterations ||
     run.superstepsLeft < superstepsOfAStep;
+  // The last answer is no step that could be made another way.
+  const raised = stuck.action === "deepen" && !isLast ? stuck.reason : "";
+  if (raised !== "") run.emit({ type: "stuck", action: "deepen", reason: raised });
   const { thinker } = run.parts;
+  const { mode } = spec.execution_config;
   const model = await thinker.model(run.context);
   const stepIndex = turn.steps.length;
   const step: StepToMake = {
     run,
     model,
-    mode: stuck.action === "deepen" ? "deep" : spec.execution_config.mode,
+    mode: raised === "" ? mode : "deep",
     turnNumber,
     attemptNumber,
     stepIndex,
     approach: state.turn?.approach ?? "",
-    reflection: turn.steps.at(-1)?.reflection ?? "",
-    offered: thinker.modelTools,
+    stuck: raised,
+    before: turn.attempt.at(-1),
+    behind: turn.steps,
+    offered: offeredTools(thinker.modelTools, { model, mode, taken: run.parts.tools }),
     isUsed: (id) => turn.callIds.has(id),
-    read: (note, wanted) =>
+    read: (note, wanted, tools = []) =>
       readFor(run, { goal: wanted, step: stepIndex }, (goal) =>
-        contextOf(state, run, { model, goal, note }),
+        contextOf(state, run, { model, goal, note, tools }),
       ),
   };
-  if (!isLast) return next(state, run, await makeStep(step));
+  if (!isLast) return next(state, run, await makeStep(step), step);
   const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
   return {
     update: {
@@ -61,7 +70,12 @@ export const reason: NodeBody = async (state, run) => {
 /** A step with tools and their approval, the final answer, its judgement and the end of the turn. */
 const superstepsOfAStep = 7;
 
-function next(state: GraphState, run: NodeRun, made: StepMade): NodeResult {
+async function next(
+  state: GraphState,
+  run: NodeRun,
+  made: StepMade,
+  { model }: Pick<StepToMake, "model">,
+): Promise<NodeResult> {
   const { current, reply, read } = made;
   const status = state.status ?? "CREATED";
   if (read.nextAction === "use_tools") {
@@ -78,7 +92,13 @@ function next(state: GraphState, run: NodeRun, made: StepMade): NodeResult {
       goto: waits ? "human" : "tools",
     };
   }
-  const record = withoutTools(current);
+  const closed = withoutTools(current);
+  const record = isWorthReflection(closed)
+    ? await reflectOn(closed, run, async (openStep: StepRecord, note: string) => {
+        const context = await contextOf(state, run, { model, goal: "planning", openStep, note });
+        return { model, messages: context.messages };
+      })
+    : closed;
   run.emit({ type: "step", step: record });
   const finished = read.answer !== null;
   return {
@@ -86,12 +106,16 @@ function next(state: GraphState, run: NodeRun, made: StepMade): NodeResult {
       steps: [record],
       status: transition(status, finished ? "REFLECTING" : "EXECUTING"),
     },
-    ...(read.answer !== null && { turn: { draft: answered(read.answer, reply, false) } }),
+    turn: {
+      approach: record.approach,
+      ...(read.answer !== null && { draft: answered(read.answer, reply, false) }),
+    },
     goto: finished ? "reflect" : "reason",
   };
 }
 
 function endAttempt(state: GraphState, run: NodeRun, problem: string): NodeResult {
+  run.emit({ type: "stuck", action: "end", reason: problem });
   run.emit({ type: "status", status: "REFLECTING" });
   return {
     update: { status: transition(state.status ?? "CREATED", "REFLECTING") },

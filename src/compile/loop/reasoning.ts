@@ -1,58 +1,64 @@
 import { AIMessage } from "@langchain/core/messages";
-import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
-import { deepNotes, finalAnswerRequest, planningRequest } from "../../context/prompts.ts";
+import { noteTool } from "../../context/note-tool.ts";
+import { finalAnswerRequest, planningRequest } from "../../context/prompts.ts";
+import { noNote } from "../../context/step-note.ts";
 import type { JsonSchema } from "../../definition/json-schema.ts";
-import type { AgentModel, ModelReply, ModelTool } from "../../models/agent-model.ts";
-import { parseTextForm } from "../../models/text-form.ts";
-import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
+import type { ModelReply } from "../../models/agent-model.ts";
+import { keptText } from "../../state/kept-text.ts";
+import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { blankStep } from "./blank-step.ts";
 import type { NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
-
-/** A reasoning step that is about to be made. */
-export interface StepToMake {
-  readonly run: NodeRun;
-  readonly model: AgentModel;
-  readonly mode: ExecutionMode;
-  readonly turnNumber: number;
-  readonly attemptNumber: number;
-  readonly stepIndex: number;
-  /** Deep mode: the strategy of the attempt. */
-  readonly approach: string;
-  /** Deep mode: what was seen in the step before. */
-  readonly reflection: string;
-  readonly offered: readonly ModelTool[];
-  /** Whether a call id was used before in this turn. */
-  isUsed(id: string): boolean;
-  /** What the model reads, with `note` said last. */
-  read(note: string, goal: Goal): Promise<ReasoningContext>;
-}
+import { noteFor, type StepToMake } from "./step-to-make.ts";
+import { answerContext, answerIn, writeAnswer } from "./write-answer.ts";
 
 export interface StepMade {
   readonly current: CurrentStep;
+  /** Where the answer was written once more, that reply. */
   readonly reply: ModelReply;
   readonly read: ReadReply;
 }
 
-/** Calls the model once, in deep mode after asking it for the plan of the step, and reads what it says. */
+/**
+ * Calls the model once, in deep mode after asking it for the plan of the step, and reads what it says. An answer that
+ * was made from shortened results is written once more from the whole ones.
+ */
 export async function makeStep(step: StepToMake): Promise<StepMade> {
-  const { run, mode } = step;
+  const { run, model, mode, offered } = step;
   run.emit({ type: "status", status: "EXECUTING" });
   const timestamp = run.parts.clock.now().toISOString();
-  const planning = mode === "deep" ? await ask(step, planningRequest, { unseen: "unseen" }) : null;
-  const planned = planning?.message.text ?? "";
-  const reply = await ask(step, null, { planning: planned });
-  const read = readReply({
-    message: reply.message,
-    form: toolFormOf(step.model),
+  const planning = mode === "deep" ? await askForPlan(step) : null;
+  const planned = keptText(planning?.message.text ?? "");
+  const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
+  const forAnswer = await answerContext(step, context, planned);
+  const { messages } = context;
+  const first = await run.ask(
+    model,
+    offered.length > 0 ? { messages, tools: offered } : { messages },
+    // What may be written once more is not to be streamed twice.
+    forAnswer === null ? undefined : "unseen",
+  );
+  const said = readReply({
+    message: first.message,
+    form: toolFormOf(model),
     tools: run.parts.tools,
     ids: run.parts.ids,
     isUsed: (id) => step.isUsed(id),
+    takesNotes: offered.includes(noteTool),
+    behind: step.behind,
   });
-  const usage = addUsage(planning?.usage ?? noUsage, reply.usage);
+  const again =
+    said.answer === null || forAnswer === null ? null : await writeAnswer(step, forAnswer);
+  const isRewritten = again !== null && again.answer !== "";
+  const read = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
+  const reply = isRewritten ? again.reply : first;
+  const usage = [planning, first, again?.reply].reduce(
+    (sum, one) => addUsage(sum, one?.usage ?? noUsage),
+    noUsage,
+  );
   const current = { ...currentStep(step, { timestamp, reply, read, usage }), planning: planned };
   if (read.thought !== "") {
     run.emit({ type: "thought", step_index: current.step_index, text: read.thought });
@@ -60,23 +66,30 @@ export async function makeStep(step: StepToMake): Promise<StepMade> {
   return { current, reply, read };
 }
 
+async function askForPlan(step: StepToMake): Promise<ModelReply> {
+  const { messages } = await step.read(noteFor(step, { request: planningRequest }), "planning");
+  return step.run.ask(step.model, { messages }, "unseen");
+}
+
 /** No steps are left: one more call, without tools, answers from what is known. */
 export async function answerFromWhatIsKnown(
   step: StepToMake,
   answerSchema: JsonSchema,
 ): Promise<{ readonly record: StepRecord; readonly draft: Draft }> {
-  const { run } = step;
+  const { run, model } = step;
   run.emit({ type: "status", status: "EXECUTING" });
   const timestamp = run.parts.clock.now().toISOString();
-  const reply = await ask(step, finalAnswerRequest(answerSchema), { goal: "synthesis" });
-  const said = reply.message.text;
-  const text = step.model.toolCalling ? said : (parseTextForm(said).finalAnswer ?? said);
+  const request = finalAnswerRequest(answerSchema);
+  const { messages } = await step.read(noteFor(step, { request }), "synthesis");
+  const reply = await run.ask(model, { messages });
+  const text = answerIn(reply, model);
   const read: ReadReply = {
     thought: text,
     nextAction: "finish",
     predictions: [],
     answer: text,
     problem: "",
+    note: noNote,
   };
   const record = withoutTools(currentStep(step, { timestamp, reply, read, usage: reply.usage }));
   run.emit({ type: "step", step: record });
@@ -99,13 +112,20 @@ export function withoutTools(current: CurrentStep): StepRecord {
   return { ...current, tool_results: [], concurrent_execution: false };
 }
 
-/** The message that chat clients see: the model's own, so that streamed tokens and the stored message are one. */
+/**
+ * The message that chat clients see: the model's own, so that streamed tokens and the stored message are one. Notes are
+ * left out of it: clients would wait for their results.
+ */
 export function callingMessage({ reply, read }: StepMade, run: NodeRun): AIMessage {
   const { message } = reply;
-  const calls = message.tool_calls ?? [];
+  const { tool_calls: calls = [], invalid_tool_calls: broken = [] } = message;
   const same =
+    broken.length === 0 &&
     calls.length === read.predictions.length &&
-    calls.every((call, i) => call.id === read.predictions[i]?.id);
+    calls.every(({ id, name }, i) => {
+      const shown = read.predictions[i];
+      return id === shown?.id && name === shown?.name;
+    });
   if (same && message.id !== undefined) return message;
   return new AIMessage({
     id: message.id ?? run.parts.ids(),
@@ -114,31 +134,11 @@ export function callingMessage({ reply, read }: StepMade, run: NodeRun): AIMessa
   });
 }
 
-/** `request` asks for something instead of the next step, without tools; null asks for the next step. */
-async function ask(
-  step: StepToMake,
-  request: string | null,
-  options: { planning?: string; unseen?: "unseen"; goal?: Goal } = {},
-): Promise<ModelReply> {
-  const notes =
-    step.mode === "fast"
-      ? ""
-      : deepNotes({
-          approach: step.approach,
-          reflection: step.reflection,
-          planning: options.planning ?? "",
-        });
-  const note = [notes, request].filter(Boolean).join("\n\n");
-  const { messages } = await step.read(note, options.goal ?? "planning");
-  const offersTools = request === null && step.offered.length > 0;
-  const asked = offersTools ? { messages, tools: step.offered } : { messages };
-  return step.run.ask(step.model, asked, options.unseen);
-}
-
 function currentStep(
   step: StepToMake,
   made: { timestamp: string; reply: ModelReply; read: ReadReply; usage: Usage },
 ): CurrentStep {
+  const { observations, ...judgement } = made.read.note;
   return {
     ...blankStep({
       turn_number: step.turnNumber,
@@ -152,6 +152,8 @@ function currentStep(
     thought: made.read.thought,
     next_action: made.read.nextAction,
     tool_predictions: made.read.predictions,
+    ...(observations.length > 0 && { observations }),
+    ...judgement,
     problem: made.read.problem,
     usage: made.usage,
     model: made.reply.model,

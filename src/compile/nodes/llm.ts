@@ -1,7 +1,6 @@
 import { readAnswer } from "../../context/answer-form.ts";
 import { attemptFeedback } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
-import type { Template } from "../../expression/template.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import {
@@ -11,20 +10,17 @@ import {
   noAnswer,
   withoutTools,
   type StepMade,
-  type StepToMake,
 } from "../loop/reasoning.ts";
+import { isWorthReflection, reflectOn } from "../loop/reflection.ts";
+import type { StepToMake } from "../loop/step-to-make.ts";
 import { readFor } from "../loop/context-reading.ts";
-import type { Thinker } from "../loop/parts.ts";
+import { offeredTools } from "../loop/offered-tools.ts";
 import type { LlmNode } from "../plan/plan-node.ts";
+import type { Asker } from "./asker.ts";
+import { lookBack } from "./look-back.ts";
 import { nodeContext, stepsOfBranch, stepsOfTurn } from "./node-context.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
-
-/** What a node asks a model with. */
-export interface Asker {
-  readonly thinker: Thinker;
-  readonly prompt: Template | null;
-}
 
 export interface LlmNodeParts extends Asker {
   readonly plan: LlmNode;
@@ -38,21 +34,29 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: Node
       const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
       const stuck = raiseOrEnd(own);
       if (stuck.action === "end") {
-        return { end: noAnswer(refusedReason(parts, own) ?? stuck.reason) };
+        const reason = refusedReason(parts, own) ?? stuck.reason;
+        at.run.emit({ type: "stuck", action: "end", reason });
+        return { end: noAnswer(reason) };
       }
-      const step = await stepToMake(
-        parts,
-        at,
-        stuck.action === "deepen" ? "deep" : parts.plan.mode,
-      );
+      const raised = stuck.action === "deepen" ? stuck.reason : "";
+      if (raised !== "") at.run.emit({ type: "stuck", action: "deepen", reason: raised });
+      const step = await stepToMake(parts, at, parts.plan.mode, raised);
       return next(parts, at, await makeStep(step));
     },
     lastAnswer: lastAnswerOf(parts, parts.plan.mode),
   };
 }
 
-/** A step of a node, for a thinker of its own or the agent's. */
-async function stepToMake(parts: Asker, at: NodeAt, mode: ExecutionMode): Promise<StepToMake> {
+/**
+ * A step of a node, for a thinker of its own or the agent's.
+ * @param raised why the step is a deep one whatever `mode` says; else empty
+ */
+async function stepToMake(
+  parts: Asker,
+  at: NodeAt,
+  mode: ExecutionMode,
+  raised = "",
+): Promise<StepToMake> {
   const { state, run, branch } = at;
   const model = await parts.thinker.model(run.context);
   const steps = stepsOfBranch(at);
@@ -62,23 +66,25 @@ async function stepToMake(parts: Asker, at: NodeAt, mode: ExecutionMode): Promis
   return {
     run,
     model,
-    mode,
+    mode: raised === "" ? mode : "deep",
     turnNumber: state.turn_number ?? 0,
     attemptNumber: state.attempt_number ?? 0,
     stepIndex: at.stepIndex,
     approach: state.turn?.approach ?? "",
-    reflection: steps.at(-1)?.reflection ?? "",
-    offered: parts.thinker.modelTools,
+    stuck: raised,
+    before: steps.at(-1),
+    behind: steps,
+    offered: offeredTools(parts.thinker.modelTools, { model, mode, taken: run.parts.tools }),
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
-    read: (note, wanted) =>
+    read: (note, wanted, tools = []) =>
       readFor(run, { goal: wanted, step: at.stepIndex }, (goal) =>
-        nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note }),
+        nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note, tools }),
       ),
   };
 }
 
-function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
+async function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): Promise<NodeDone> {
   const { run } = at;
   const { current, read } = made;
   const checked = read.answer === null ? null : checkAnswer(parts, read.answer);
@@ -96,10 +102,13 @@ function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
       update: { messages: [callingMessage(made, run)] },
     };
   }
-  const record: StepRecord = withoutTools({
+  const closed: StepRecord = withoutTools({
     ...current,
     ...(issues.length > 0 && { problem: attemptFeedback(issues), next_action: "continue" }),
   });
+  const record = isWorthReflection(closed)
+    ? await reflectOn(closed, run, (openStep, note) => lookBack(parts, at, { openStep, note }))
+    : closed;
   run.emit({ type: "step", step: record });
   const isAnswer = read.answer !== null && issues.length === 0;
   return {
@@ -107,6 +116,7 @@ function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): NodeDone {
     ...(isAnswer && { value: parts.outputSchema === null ? read.answer : checked?.value }),
     branch,
     update: { steps: [record] },
+    ...(record.approach !== current.approach && { turn: { approach: record.approach } }),
     again: !isAnswer,
   };
 }

@@ -15,10 +15,9 @@ import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
 import type { ToolNode } from "../plan/plan-node.ts";
 import { blankStepAt } from "./blank-step-at.ts";
-import type { Asker } from "./llm.ts";
-import { nodeContext } from "./node-context.ts";
+import type { Asker } from "./asker.ts";
+import { lookBack } from "./look-back.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
-import { promptText } from "./prompt-text.ts";
 
 export interface ToolNodeParts {
   readonly plan: ToolNode;
@@ -42,13 +41,8 @@ function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
     const ran = await runCalls(plan, at, calls);
     const ended = new Map(ran.results.map((result) => [result.id, result]));
     const steps: StepRecord[] = [];
-    const read = async (openStep: StepRecord, note: string) => {
-      const { thinker, prompt } = askedBy(openStep.node);
-      const model = await thinker.model(run.context);
-      const asker = { node: openStep.node, prompt: promptText(prompt, at.values) };
-      const about = { thinker, model, goal: "planning", ...asker, openStep, note } as const;
-      return { model, messages: (await nodeContext(at, about)).messages };
-    };
+    const read = (openStep: StepRecord, note: string) =>
+      lookBack(askedBy(openStep.node), at, { openStep, note });
     for (const open of underWay) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
       const closed = closeStep(open, { results, concurrent: ran.concurrent });
