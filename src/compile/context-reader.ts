@@ -1,15 +1,14 @@
-import { AIMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../context/context-metadata.ts";
-import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import type { ModelTool } from "../models/agent-model.ts";
 import { messageTokens } from "../models/message-tokens.ts";
 import type { GraphState } from "../state/channels.ts";
-import { noUsage } from "../state/usage.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
-import type { NodeResult, NodeRun } from "./loop/node-body.ts";
+import type { NodeResult } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
+import { Asked, lookingRun, type LookedFor } from "./looking-run.ts";
 
-export interface ContextRequest {
+export interface ContextRequest extends LookedFor {
   /** The node whose step it is. */
   readonly node: string;
   /** Default: what the node itself would make it for. */
@@ -33,7 +32,7 @@ export interface StepContext extends ReasoningContext {
   readonly messageTokens: readonly number[];
   /** The tools that are offered natively. */
   readonly tools: readonly ModelTool[];
-  /** Requests that come before it, and are not shown: of deep mode, of short-term memory. */
+  /** Requests that come before it, and are not shown: for the plan of a deep step, for summaries. */
   readonly asksBefore: number;
 }
 
@@ -101,70 +100,6 @@ export function contextReader(agent: {
 /** Whether the steps of a node ask models: only then may it be looked at. */
 export function asksModels({ type }: Pick<GraphNode, "type">): boolean {
   return type === "llm" || type === "router";
-}
-
-/** Ends a node at the call whose context was wanted. */
-class Asked extends Error {
-  constructor(
-    readonly model: AgentModel,
-    readonly tools: readonly ModelTool[] | undefined,
-  ) {
-    super("asked");
-  }
-}
-
-/**
- * A run that the bodies of nodes are given as they are, so that what is looked at is what is sent: up to the call of a
- * step everything is done as in a run, and the call itself is not made.
- */
-function lookingRun(
-  { parts, recursionLimit }: { readonly parts: LoopParts; readonly recursionLimit: number },
-  state: GraphState,
-  of: ContextRequest,
-): { readonly run: NodeRun; readonly asked: () => number } {
-  const first = state.turn?.first_superstep ?? 0;
-  const superstep = of.superstep ?? first;
-  let asked = 0;
-  const ask: NodeRun["ask"] = async (model, request, unseen) => {
-    // Of what deep mode asks beside its steps the answers are known, or there are none yet.
-    if (unseen === undefined || request.answer !== undefined) {
-      throw new Asked(model, request.tools);
-    }
-    asked += 1;
-    return replyOf(model, of.planning ?? "");
-  };
-  const run: NodeRun = {
-    node: of.node,
-    within: [],
-    superstep,
-    parts: withBudget(parts, of.budget),
-    config: {},
-    context: of.model === undefined ? undefined : { model: of.model },
-    signal: new AbortController().signal,
-    ended: [],
-    begun: [],
-    superstepsLeft: recursionLimit - (superstep - first),
-    ask,
-    spend() {},
-    spent: () => noUsage,
-    emit() {},
-    interrupt() {
-      throw new TypeError(`node ${of.node} asks a person, and is only looked at`);
-    },
-  };
-  return { run, asked: () => asked };
-}
-
-function replyOf(model: AgentModel, text: string) {
-  return { message: new AIMessage(text), usage: noUsage, model: model.ref, fallback: null };
-}
-
-function withBudget(parts: LoopParts, budget: number | undefined): LoopParts {
-  if (budget === undefined) return parts;
-  const { definition } = parts;
-  const { spec } = definition;
-  const context_config = { ...spec.context_config, budget };
-  return { ...parts, definition: { ...definition, spec: { ...spec, context_config } } };
 }
 
 const readers = new WeakMap<object, ContextReader>();

@@ -53,7 +53,9 @@ describe("stratagraph context", () => {
       /\n 1 {2}system · \d+ tokens\n {4}You reckon\.\n\n {4}Use the calculator\./,
     );
     expect(out).toMatch(/\n 2 {2}user · \d+ tokens\n {4}What is 6 \* 7\?\n/);
-    expect(out).toMatch(/\n 3 {2}assistant · \d+ tokens\n(.*\n)* {4}→ calculator · \S+\n {6}\{\n/);
+    expect(out).toMatch(
+      /\n 3 {2}assistant · \d+ tokens\n(.*\n)* {4}→ calculator · \S+\n {6}\{"expression":"6 \* 7"\}\n/,
+    );
     expect(out).toMatch(/\n 4 {2}tool · .*\d+ tokens\n/);
     expect(out).toContain("With the tools calculator.");
   });

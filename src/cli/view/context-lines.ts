@@ -116,6 +116,8 @@ function headOf(
 }
 
 const indent = "    ";
+/** Characters of arguments that stand on one line. */
+const shortArguments = 100;
 
 /** Every word of it: only what a terminal would act on is shown as something else. */
 function bodyOf({ content, tool_calls: calls = [] }: PlainMessage, { width, style }: Options) {
@@ -124,7 +126,9 @@ function bodyOf({ content, tool_calls: calls = [] }: PlainMessage, { width, styl
   const lines = text === "" ? [] : wrapText(plainText(text), room);
   const called = calls.flatMap(({ id, name, args }) => {
     const line = `→ ${name}${id === undefined ? "" : ` · ${id}`}`;
-    const given = wrapText(plainText(plainJson(args)), room - 2);
+    const short = plainJson(args, 0);
+    const isShort = short.length <= Math.min(room - 2, shortArguments);
+    const given = wrapText(plainText(isShort ? short : plainJson(args)), room - 2);
     return [style.bold(plainText(line)), ...given.map((one) => `  ${one}`)];
   });
   return [...lines, ...called].map((line) => (line === "" ? line : indent + line));

@@ -1,0 +1,95 @@
+import { AIMessage } from "@langchain/core/messages";
+import { planningRequest } from "../context/prompts.ts";
+import type { ResultSummariser } from "../context/summarise/result-summariser.ts";
+import type { SummaryOutcome } from "../context/summarise/result-summary-cache.ts";
+import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import type { GraphState } from "../state/channels.ts";
+import { noUsage } from "../state/usage.ts";
+import type { NodeRun } from "./loop/node-body.ts";
+import type { LoopParts } from "./loop/parts.ts";
+
+/** What is looked at; see `ContextRequest`. */
+export interface LookedFor {
+  readonly node: string;
+  readonly model?: string | undefined;
+  readonly budget?: number | undefined;
+  readonly superstep?: number | undefined;
+  readonly planning?: string | undefined;
+}
+
+/** Ends a node at the call whose context was wanted. */
+export class Asked extends Error {
+  constructor(
+    readonly model: AgentModel,
+    readonly tools: readonly ModelTool[] | undefined,
+  ) {
+    super("asked");
+  }
+}
+
+/**
+ * A run that the bodies of nodes are given as they are, so that what is looked at is what is sent: up to the call of a
+ * step everything is done as in a run, and the call itself is not made.
+ */
+export function lookingRun(
+  { parts, recursionLimit }: { readonly parts: LoopParts; readonly recursionLimit: number },
+  state: GraphState,
+  of: LookedFor,
+): { readonly run: NodeRun; readonly asked: () => number } {
+  const first = state.turn?.first_superstep ?? 0;
+  const superstep = of.superstep ?? first;
+  let asked = 0;
+  const ask: NodeRun["ask"] = async (model, request, unseen) => {
+    // What is asked beside the step itself is unseen, and of it only the plan of a step that was made is known.
+    if (unseen === undefined || request.answer !== undefined) {
+      throw new Asked(model, request.tools);
+    }
+    asked += 1;
+    const isPlan = request.messages.at(-1)?.text.endsWith(planningRequest) === true;
+    return replyOf(model, isPlan ? (of.planning ?? "") : "");
+  };
+  const run: NodeRun = {
+    node: of.node,
+    within: [],
+    superstep,
+    parts: { ...withBudget(parts, of.budget), summariser: withoutTrace(parts.summariser) },
+    config: {},
+    context: of.model === undefined ? undefined : { model: of.model },
+    signal: new AbortController().signal,
+    ended: [],
+    begun: [],
+    superstepsLeft: recursionLimit - (superstep - first),
+    ask,
+    spend() {},
+    spent: () => noUsage,
+    emit() {},
+    interrupt() {
+      throw new TypeError(`node ${of.node} asks a person, and is only looked at`);
+    },
+  };
+  return { run, asked: () => asked };
+}
+
+function replyOf(model: AgentModel, text: string) {
+  return { message: new AIMessage(text), usage: noUsage, model: model.ref, fallback: null };
+}
+
+function withBudget(parts: LoopParts, budget: number | undefined): LoopParts {
+  if (budget === undefined) return parts;
+  const { definition } = parts;
+  const { spec } = definition;
+  const context_config = { ...spec.context_config, budget };
+  return { ...parts, definition: { ...definition, spec: { ...spec, context_config } } };
+}
+
+/** Knows the summaries that were made, and keeps nothing of those that nobody is asked for now. */
+function withoutTrace(summariser: ResultSummariser | null): ResultSummariser | null {
+  if (summariser === null) return null;
+  const own = new Map<string, SummaryOutcome>();
+  const cache: ResultSummariser["cache"] = {
+    underWay: new Map(),
+    get: (key) => summariser.cache.get(key) ?? own.get(key),
+    set: (key, outcome) => void own.set(key, outcome),
+  };
+  return { ...summariser, cache };
+}
