@@ -242,6 +242,24 @@ export function threadContextContract(kind: Database["kind"]): void {
       expect(planned.metadata.goal).toBe("planning");
     });
 
+    it("can be looked at within another budget, and from what is kept of the agent", async () => {
+      const test = await open([call("a"), call("b"), "Both."]);
+      await run(test, looker, { message: "a and b?" });
+      const whole = await contextOf(test, looker, { step: 2 });
+      const small = await contextOf(test, looker, { step: 2, budget: 300 });
+      expect(small.metadata).toMatchObject({ budget: 300, window: whole.metadata.window });
+      expect(small.metadata.tokens.total).toBeLessThanOrEqual(300);
+      expect(whole.metadata.tokens.total).toBeGreaterThan(300);
+      expect(whole.steps).toMatchObject([
+        { turn: 0, step: 0, node: "reason" },
+        { turn: 0, step: 1, node: "reason" },
+      ]);
+      const kept = await test.runtime.threads.context({ threadId, step: 2 });
+      expect([kept.fromStored, whole.fromStored]).toEqual([true, false]);
+      expect(plain(kept.messages)).toEqual(plain(whole.messages));
+      expect(kept.metadata).toEqual(whole.metadata);
+    });
+
     it("is kept apart on branches, and known in a fork from before it", async () => {
       const test = await open([call("a"), "One.", "Two.", "Three."]);
       await run(test, looker, { message: "a?" });
