@@ -13,7 +13,7 @@ import type { NodeRun } from "./node-body.ts";
 import { turnSignal } from "./turn-signal.ts";
 
 /** Seconds that a summary may take; at most half of what the whole turn may. */
-export const summarySeconds = 30;
+const summarySeconds = 30;
 
 /** Tokens that a model reads for a summary at most; never more than half of its window. */
 const requestTokens = 16_000;

@@ -1,7 +1,7 @@
 import type { ShortTermPolicy } from "../context-settings.ts";
 
 /** What earlier turns may still take of `maxTokens` when they were over it: a large move now is none for a while. */
-export const summarisedDownTo = 0.6;
+const summarisedDownTo = 0.6;
 
 /**
  * How many of the oldest turns a new summary has to cover, or null while none has to be made. What is not covered then

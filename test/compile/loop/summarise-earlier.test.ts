@@ -143,7 +143,7 @@ describe("a thread over its short-term memory", () => {
         return asked === 0 ? ["once more"] : [];
       },
       initialAttemptState: (_input, _execution, asked) => ({ asked }),
-    }) as ReturnType<typeof agentWith>;
+    });
     expect((await summarisedAt(6, { agent })).length).toBeGreaterThan(0);
   });
 });
@@ -160,7 +160,7 @@ describe("the steps of earlier turns", () => {
           handler: () => "hit ".repeat(400),
         },
       },
-    }) as ReturnType<typeof agentWith>;
+    });
 
   async function afterTwoTurns(strategy: Strategy) {
     const call: ScriptedReply = { calls: [{ name: "search", args: {} }] };
@@ -250,7 +250,7 @@ describe("a summary that fails", () => {
         { input: { message: "request 4" } },
         { ...thread, signal: controller.signal },
       ),
-    ).rejects.toThrow();
+    ).rejects.toThrow("stop");
   });
 });
 

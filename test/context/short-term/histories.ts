@@ -15,7 +15,7 @@ export function searchStep(turn: number, result: unknown, index = 0): StepRecord
   });
 }
 
-export function answerStep(turn: number, index = 1): StepRecord {
+function answerStep(turn: number, index = 1): StepRecord {
   return stepRecord({
     turn_number: turn,
     step_index: index,

@@ -84,7 +84,8 @@ describe("the request for a running summary", () => {
           const bare = summaryRequest({ ...material, turns: [] }, { maxTokens, count: counter });
           const fixed = bare.reduce((sum, { text }) => sum + counter(text), 0);
           expect(tokens).toBeLessThanOrEqual(Math.max(maxTokens, fixed + 60));
-          if (tokens > fixed + 60) expect(messages[1]?.text).toContain(`Turn ${turns.length}\n`);
+          const isLastTold = messages[1]?.text.includes(`Turn ${turns.length}\n`);
+          expect(isLastTold || tokens <= fixed + 60).toBe(true);
         },
       ),
     );

@@ -49,22 +49,17 @@ describe("the turns that a summary has to cover", () => {
   it("are none while there is room; else more than before, and all but the last one at most", () => {
     fc.assert(
       fc.property(history, ({ sizes, covered, policy }) => {
+        const { maxTokens } = policy;
+        const low = 0.6 * maxTokens;
         const turns = turnsToSummarise({ sizes, covered, policy });
-        const rest = sum(sizes.slice(covered));
-        if (rest <= policy.maxTokens) expect(turns).toBeNull();
-        if (turns === null) {
-          expect(rest <= policy.maxTokens || covered >= sizes.length - 1).toBe(true);
-          return;
-        }
-        expect(turns).toBeGreaterThan(covered);
-        expect(turns).toBeLessThan(sizes.length);
-        const after = sizes.slice(turns);
-        expect(after.length === 1 || sum(after) <= 0.6 * policy.maxTokens).toBe(true);
-        // No more than that takes.
-        const fewer = sum(sizes.slice(turns - 1));
-        expect(fewer).toBeGreaterThan(0.6 * policy.maxTokens);
-        // Another call has nothing to do.
-        expect(turnsToSummarise({ sizes, covered: turns, policy })).toBeNull();
+        const isOver = sum(sizes.slice(covered)) > maxTokens;
+        expect(turns !== null).toBe(isOver && covered < sizes.length - 1);
+        const told = sizes.slice(turns ?? sizes.length);
+        expect(told.length === 1 || sum(told) <= low).toBe(true);
+        // No more than that takes, and another call has nothing to do.
+        const to = turns ?? covered;
+        expect(turns === null || (to > covered && sum(sizes.slice(to - 1)) > low)).toBe(true);
+        expect(turnsToSummarise({ sizes, covered: to, policy })).toBeNull();
       }),
     );
   });
