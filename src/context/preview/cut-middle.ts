@@ -6,11 +6,12 @@ export const longestMark = 60;
 /**
  * The head and the tail of a text with `maxChars` characters in all, and between them how many are left out. A text that
  * would hardly become shorter is returned as it is. No surrogate pair is parted.
- * @param unread characters that the text had besides, at least: it was not read whole
+ * @param unread characters that the text had after this, or more: it was not read whole
  */
 export function cutMiddle(text: string, maxChars: number, unread = 0): string {
   if (unread === 0 && text.length <= maxChars + longestMark) return text;
-  const head = headOf(text, Math.ceil(maxChars * 0.6));
+  // The tail of what was read is then not the tail of the text.
+  const head = headOf(text, unread > 0 ? maxChars : Math.ceil(maxChars * 0.6));
   const tail = tailOf(text, Math.min(text.length - head.length, maxChars - head.length));
   const missing = text.length - head.length - tail.length + unread;
   const mark = `… [truncated, ${unread > 0 ? "more than " : ""}${figure(missing)} chars]`;

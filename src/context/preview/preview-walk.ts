@@ -71,7 +71,7 @@ export class PreviewWalk {
     if (depth >= this.#limits.maxDepth) return this.#mark(`[list of ${figure(length)}]`);
     const shown: unknown[] = [];
     const count = Math.min(length, this.#limits.maxItems);
-    let isSame = count === length;
+    let isSame = count === length && !Object.hasOwn(items, "toJSON");
     for (let index = 0; index < count && this.fits; index += 1) {
       this.#take(1);
       const item = attempt(() => items[index]);
@@ -113,7 +113,8 @@ export class PreviewWalk {
     let isSame = entries.length === size;
     for (const [key, value] of entries) {
       if (!this.fits) break;
-      // JSON leaves them out.
+      // JSON leaves them out, but for a function that is to give the JSON.
+      if (typeof value === "function" || typeof value === "symbol") isSame = false;
       if (value === undefined || typeof value === "function" || typeof value === "symbol") continue;
       const name = nameFor(key, fields);
       this.#take(JSON.stringify(name).length + 2);

@@ -27,7 +27,7 @@ export function salientWords(text: string): ReadonlySet<string> {
 
 function addWords(text: string, found: Set<string>): void {
   for (const { 0: raw, index } of text.matchAll(token)) {
-    const word = raw.replace(/^[.:!?/]+(?=\w)/, "").replace(/[.:!?]{1,9}$/, "");
+    const word = raw.replace(/^[:!?]+/, "").replace(/[.,:;!?)\]}]{1,9}$/, "");
     if (word.length < shortest || word.length > longestUrl) continue;
     // Keys of JSON that was cut off, and of the like, name what follows them.
     const isKey =
