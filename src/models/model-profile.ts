@@ -32,10 +32,10 @@ export interface ModelProfileOptions {
 }
 
 /** Tokens of a window that is not known; most models that are served today have this much. */
-export const assumedWindow = 32_768;
+const assumedWindow = 32_768;
 
 /** Tokens of an Ollama server's window where nobody says another one; servers with much memory take more. */
-export const ollamaDefaultWindow = 4_096;
+const ollamaDefaultWindow = 4_096;
 
 /** Tokens kept for a reply whose longest form is not known; at most a quarter of the window. */
 const assumedReply = 4_096;

@@ -144,7 +144,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   };
 }
 
-export function callKey(name: string, args: Readonly<Record<string, unknown>>): string {
+function callKey(name: string, args: Readonly<Record<string, unknown>>): string {
   const sorted = Object.entries(args).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([name, sorted]);
 }
