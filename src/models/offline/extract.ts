@@ -10,7 +10,11 @@ const partCharacters = 300;
 
 const phrase = /\bExtract from this tool result\b/i;
 
+/** About so many characters has a word with the space after it. */
+const charactersOfWord = 6;
+
 interface Wanted {
+  readonly limit: number;
   readonly goal: string;
   readonly question: string;
   readonly result: string;
@@ -21,25 +25,37 @@ export function asksForExtract(text: string): boolean {
   return sectionsOf(text) !== null;
 }
 
-/** The sentences or rows of the result that share most words with the question and the goal, in their own order. */
+/** The sentences or rows of the result that share most words with the question, else with the goal, in their own order. */
 export function extractFor(request: string): string {
   const wanted = sectionsOf(request);
   if (wanted === null) return "";
-  const asked = stemsOf(`${wanted.question} ${wanted.goal}`);
-  const scored = rowsOf(wanted.result)
-    .map((row, i) => ({ row: clip(row, partCharacters), i, score: overlap(asked, row) }))
-    .filter(({ score }) => score > 0)
-    .toSorted((a, b) => b.score - a.score || a.i - b.i);
+  const { question, goal, result, limit } = wanted;
+  const rows = rowsOf(result);
+  const asked = sharing(rows, question, limit);
+  const scored = asked.length > 0 ? asked : sharing(rows, goal, limit);
   if (scored.length === 0) {
-    const begins = clip(wanted.result.trim(), partCharacters);
-    return `Nothing in it shares words with the question. It begins: ${begins}`;
+    const nothing = "Nothing in it shares words with the question. It begins: ";
+    return clip(nothing + clip(result.trim(), partCharacters), limit);
   }
-  let room = longestExtract;
-  const kept = scored.slice(0, mostParts).filter(({ row }) => (room -= row.length + 1) >= 0);
+  let room = limit;
+  const kept = scored.slice(0, mostParts).filter(({ row }) => (room -= row.length + 1) >= -1);
   return kept
-    .toSorted((a, b) => a.i - b.i)
+    .toSorted((one, other) => one.i - other.i)
     .map(({ row }) => row)
     .join("\n");
+}
+
+/** The best first. */
+function sharing(rows: readonly string[], words: string, limit: number) {
+  const asked = stemsOf(words);
+  return rows
+    .map((row, i) => ({
+      row: clip(row, Math.min(partCharacters, limit)),
+      i,
+      score: overlap(asked, row),
+    }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score || a.i - b.i);
 }
 
 /** The sections begin with their names at the beginning of a line; the result is the last one, and may hold anything. */
@@ -51,7 +67,14 @@ function sectionsOf(text: string): Wanted | null {
   const question = sectionIn(head, "Question");
   if (!phrase.test(head) || (goal === "" && question === "")) return null;
   const result = text.slice(start.index + start[0].length);
-  return { goal, question, result: result.replace(/^\s*<result>\n?|\n?<\/result>\s*$/g, "") };
+  const words = Number(/\bat most ([\d,]+) words\b/i.exec(head)?.[1]?.replaceAll(",", "") ?? NaN);
+  const limit = Math.min(longestExtract, Number.isNaN(words) ? Infinity : words * charactersOfWord);
+  return {
+    limit,
+    goal,
+    question,
+    result: result.replace(/^\s*<result>\n?|\n?<\/result>\s*$/g, ""),
+  };
 }
 
 function sectionIn(head: string, name: "Goal" | "Question"): string {
@@ -83,5 +106,5 @@ function told(value: unknown): string {
 }
 
 function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${headOf(text, length - 1).trimEnd()}…`;
+  return text.length <= length ? text : `${headOf(text, Math.max(0, length - 1)).trimEnd()}…`;
 }

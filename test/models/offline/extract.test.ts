@@ -1,7 +1,9 @@
 import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { resultSummaryRequest } from "../../../src/context/summarise/result-summary-request.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
+import { toolResult } from "../../helpers/step-record.ts";
 import { toolbox } from "./tools.ts";
 
 const tools = toolbox.map(({ name, description, input_schema }) => ({
@@ -48,6 +50,21 @@ describe("the offline model, asked to extract from a result", () => {
     const request =
       "Extract from this tool result.\nGoal:\nwrite the answer\nQuestion:\nWho owns\nthe house?\nResult:\n<result>\nThe sky is blue.\nThe house is Ada's.\n</result>";
     expect(decide([new HumanMessage(request)], []).text).toBe("The house is Ada's.");
+  });
+
+  it("keeps to the words and the question of a context's own request", () => {
+    const rows = Array.from(
+      { length: 40 },
+      (_, i) => `Service ${i} answers, the next step is open.`,
+    );
+    const result = toolResult({ result: [...rows, "Billing is down since 9:00."].join("\n") });
+    const about = { goal: "planning", maxCharacters: 210 } as const;
+    const room = { maxTokens: 10_000, count: (text: string) => text.length };
+    const text = (question: string) =>
+      decide(resultSummaryRequest(result, { ...about, question }, room), tools).text;
+    expect(text("What of billing?")).toBe("Billing is down since 9:00.");
+    expect(text("Which services?").length).toBeLessThanOrEqual(180);
+    expect(text("Why?").split("\n")[0]).toBe("Service 0 answers, the next step is open.");
   });
 
   it("says so where nothing does, with the beginning", () => {
