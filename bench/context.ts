@@ -7,7 +7,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { printBreakdown } from "./context/breakdown.ts";
-import { profile } from "./context/counting.ts";
+import { rememberingModel } from "./context/counting.ts";
 import {
   budgetsOfRuns,
   budgetsOfThreads,
@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
     misses: { type: "string" },
     csv: { type: "string" },
     /** Long threads whose every call is measured. */
-    threads: { type: "string", default: "8" },
+    threads: { type: "string", default: "4" },
     repeats: { type: "string", default: "3" },
     "preview-chars": { type: "string" },
     whole: { type: "string" },
@@ -48,7 +48,7 @@ const { values: options } = parseArgs({
 
 const parts = new Set(options.only.split(","));
 const asked: Asked = {
-  model: profile(),
+  model: rememberingModel,
   goal: "planning",
   form: options.form as "native" | "text" | "report",
   ...(options["preview-chars"] !== undefined && { previewChars: Number(options["preview-chars"]) }),

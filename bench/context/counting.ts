@@ -32,7 +32,16 @@ export function pieces(message: BaseMessage): readonly string[] {
   return made;
 }
 
-/** @param window tokens; a model that reads so many, and counts as the benchmark does */
-export function profile(window = 128_000): ModelProfile {
-  return { ref: "bench:o200k", window, maxOutput: 4096, count: encode, notes: [] };
+/** A model that counts as the benchmark does: no text twice, so that many budgets can be tried. */
+export const rememberingModel: ModelProfile = {
+  ref: "bench:o200k",
+  window: 128_000,
+  maxOutput: 4096,
+  count: tokensOf,
+  notes: [],
+};
+
+/** The same, but each count costs what it does: for measures of time. */
+export function countingModel(window = rememberingModel.window): ModelProfile {
+  return { ...rememberingModel, window, count: encode };
 }

@@ -15,12 +15,12 @@ export interface Measured {
 
 /** Budgets from the tightest to the widest. */
 export const budgetsOfRuns: readonly Budget[] = [
-  ...[300, 400, 500, 600, 700, 800, 1000, 1300, 1600, 2000, 3000, 4000].map(fixed),
+  ...[300, 400, 500, 600, 700, 800, 900, 1000, 1200, 1400, 1600, 2000, 3000, 4000].map(fixed),
   ...[0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 1].map(relative),
 ];
 export const budgetsOfThreads: readonly Budget[] = [
-  ...[500, 750, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 8000].map(fixed),
-  ...[0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5].map(relative),
+  ...[500, 1000, 1500, 2000, 2500, 3000, 4000, 8000].map(fixed),
+  ...[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5].map(relative),
 ];
 
 /** Everything that is compared on one set of calls: baselines, the newest messages, and contexts of every budget. */

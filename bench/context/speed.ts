@@ -1,5 +1,5 @@
 import { median } from "../helpers/median.ts";
-import { pieces, profile } from "./counting.ts";
+import { countingModel, pieces } from "./counting.ts";
 import type { Asked } from "./curve.ts";
 import { generatedThread, type GeneratedThread } from "./generated-steps.ts";
 import type { BuildContext, ContextOptions } from "./ours.ts";
@@ -16,7 +16,7 @@ interface Case {
 const medium = { name: "window of 128,000, medium", options: {} };
 const all = {
   name: "window that holds all",
-  options: { model: profile(100_000_000), utilization: "full" },
+  options: { model: countingModel(100_000_000), utilization: "full" },
 } as const;
 const fixed = (budget: number) => ({
   name: `${budget.toLocaleString("en")} tokens`,
@@ -36,7 +36,7 @@ export function printSpeed(build: BuildContext, asked: Asked, repeats: number): 
   );
   const rows = cases.map((of) => {
     const runs = Array.from({ length: of.steps > 200 ? 1 : repeats }, () =>
-      timed(of, build, { ...asked, ...of.options }),
+      timed(of, build, { ...asked, model: countingModel(), ...of.options }),
     );
     const figure = (value: (run: Timed) => number) => ms(median(runs.map(value)));
     return [
