@@ -10,8 +10,8 @@ export type SummaryOutcome =
 export interface ResultSummaryCache {
   get(key: string): SummaryOutcome | undefined;
   set(key: string, outcome: SummaryOutcome): void;
-  /** Requests that have not ended; undefined is what they give when they were aborted. */
-  readonly underWay: Map<string, Promise<SummaryOutcome | undefined>>;
+  /** Requests that have not ended; what lasts of them is kept by then. */
+  readonly underWay: Map<string, Promise<unknown>>;
 }
 
 export interface ResultSummaryCacheOptions {

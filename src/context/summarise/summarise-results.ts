@@ -117,10 +117,7 @@ async function summarise(
   }
   let usage = noUsage;
   const asked = askFor(result, options, bound, (spent) => (usage = spent));
-  cache.underWay.set(
-    key,
-    asked.then(({ outcome, isLasting }) => (isLasting ? outcome : undefined)),
-  );
+  cache.underWay.set(key, asked);
   try {
     const { outcome, isLasting } = await asked;
     signal?.throwIfAborted();
@@ -134,7 +131,7 @@ async function summarise(
 /** Never rejects. What does not last may come out otherwise when it is asked for again. */
 async function askFor(
   result: ToolResult,
-  { goal, question, ask, profile, signal }: SummariseOptions,
+  { goal, question, ask, profile }: SummariseOptions,
   bound: TimeBound,
   spend: (usage: Usage) => void,
 ): Promise<{ readonly outcome: SummaryOutcome; readonly isLasting: boolean }> {
@@ -158,7 +155,7 @@ async function askFor(
     return { outcome, isLasting: true };
   } catch {
     return bound.signal.aborted
-      ? { outcome: { outcome: "timeout", model: ref }, isLasting: hasTime && !signal?.aborted }
+      ? { outcome: { outcome: "timeout", model: ref }, isLasting: hasTime }
       : { outcome: { outcome: "failed", model: ref }, isLasting: true };
   }
 }

@@ -134,7 +134,7 @@ describe("a thread over its short-term memory", () => {
     expect(tags).toContain("nostream");
   });
 
-  it("is summarised once for all attempts of a turn", async () => {
+  it("is summarised once for all attempts of a turn, also where that fails", async () => {
     const agent = defineAgent({
       name: "strict",
       memory_config: { short_term: { max_tokens: 200 } },
@@ -144,7 +144,7 @@ describe("a thread over its short-term memory", () => {
       },
       initialAttemptState: (_input, _execution, asked) => ({ asked }),
     });
-    expect((await summarisedAt(6, { agent })).length).toBeGreaterThan(0);
+    expect(await summarisedAt(6, { agent, summary: says("") })).toEqual([4, 5]);
   });
 });
 

@@ -57,15 +57,21 @@ const optionsWith = (over: Partial<SummariseOptions>): SummariseOptions => ({
 describe("large results", () => {
   it("are told in a model's words; small and failed ones are not asked about", async () => {
     const { ask, asked } = asking();
+    const clock = new ManualClock();
     const failed = { ...large("c"), outcome: "failure" as const, error: "no" };
     const { summaries, made } = await summariseResults(
-      optionsWith({ ask, results: [large("a"), toolResult({ id: "b" }), failed, large("d")] }),
+      optionsWith({
+        ask,
+        clock,
+        results: [large("a"), toolResult({ id: "b" }), failed, large("d")],
+      }),
     );
     expect([...summaries]).toEqual([
       ["a", "about a"],
       ["d", "about d"],
     ]);
     expect(asked).toHaveLength(2);
+    expect(clock.pending).toBe(0);
     expect(made).toEqual(
       ["a", "d"].map((callId) => ({
         callId,
