@@ -4,14 +4,18 @@ import { snakeKeys } from "./snake-case.ts";
 
 /** A context as one document of JSON. */
 export function contextJson(context: ThreadContext): Record<string, unknown> {
-  const { metadata, messages, messageTokens, ...place } = context;
-  const { tokens, conversation, summaries, steps: _steps, ...figures } = metadata;
+  const { metadata, messages, messageTokens, tools, threadId, turn, step, ...place } = context;
+  const { tokens, conversation, summaries, steps: _told, notes, ...figures } = metadata;
+  const { steps, ...rest } = place;
   return {
-    ...snakeKeys(place),
-    ...snakeKeys(figures),
-    tokens: snakeKeys(tokens),
+    ...snakeKeys({ threadId, turn, step, ...rest }),
+    ...figures,
+    tokens,
     conversation,
+    steps,
     summaries: summaries.map(snakeKeys),
+    notes,
+    tools,
     messages: messages.map((message, index) => {
       return { ...plainMessage(message), tokens: messageTokens[index] ?? 0 };
     }),

@@ -23,6 +23,7 @@ describe("commands on threads, where there is no database", () => {
   it.each([
     ["history", "t"],
     ["show", "t"],
+    ["context", "t", "--step", "1"],
     ["diff", "t", "latest", "latest~1"],
     ["fork", "t", "latest"],
     ["replay", "a.yaml", "t", "latest"],

@@ -66,7 +66,8 @@ function sectionLines({ metadata }: ThreadContext, options: Options): string[] {
   });
   const saved = `${figure(tokens.raw)} raw, ${figure(tokens.saved)} saved (${share(tokens.saved, tokens.raw)})`;
   const room = `budget ${figure(budget)} · window ${figure(window)} · ${figure(reserved)} kept for the reply`;
-  return [...tableLines(sectionColumns, rows, options), "", style.dim(saved), style.dim(room)];
+  const below = [saved, room].flatMap((line) => wrapText(line, options.width));
+  return [...tableLines(sectionColumns, rows, options), "", ...below.map(style.dim)];
 }
 
 const stepColumns: readonly Column[] = [
@@ -91,11 +92,9 @@ function stepLines({ steps }: ThreadContext, options: Options): string[] {
 
 function messageLines(context: ThreadContext, options: Options): string[] {
   const { messages, messageTokens, tools } = context;
-  const { style } = options;
-  const offered =
-    tools.length === 0
-      ? []
-      : ["", style.dim(plainLine(`With the tools ${tools.map(({ name }) => name).join(", ")}.`))];
+  const { style, width } = options;
+  const names = plainLine(`With the tools ${tools.map(({ name }) => name).join(", ")}.`);
+  const offered = tools.length === 0 ? [] : ["", ...wrapText(names, width).map(style.dim)];
   const told = messages.flatMap((message, index) => {
     const plain = plainMessage(message);
     const tokens = count(messageTokens[index] ?? 0, "token");
