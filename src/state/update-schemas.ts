@@ -36,6 +36,13 @@ const toolResult = z.looseObject({
   execution_time_ms: z.number().nonnegative(),
 });
 
+const observation = z.looseObject({
+  id: text,
+  insights: text,
+  learning: text,
+  relevance: z.enum(["high", "medium", "low", ""]),
+});
+
 const currentStep = z.looseObject({
   turn_number: count,
   attempt_number: count,
@@ -49,6 +56,7 @@ const currentStep = z.looseObject({
   approach: text,
   next_action: z.enum(["continue", "use_tools", "ask_human", "finish"]),
   tool_predictions: z.array(toolPrediction),
+  observations: z.array(observation).optional(),
   synthesis: text,
   progress: z.enum(["advancing", "stuck", "regressing", ""]),
   usage,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toActionRecord } from "../../src/state/action-record.ts";
+import { toActionRecord, toActionRecords } from "../../src/state/action-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 function shown(over: Parameters<typeof toolResult>[0]): string | undefined {
@@ -80,5 +80,15 @@ describe("toActionRecord", () => {
     expect(shown({ ...failed, error: "e".repeat(1200) })).toBe(
       `${"e".repeat(1000)}… [cut: 200 more characters]`,
     );
+  });
+});
+
+describe("toActionRecords", () => {
+  it("shows with each result what later steps noted on it", () => {
+    const search = stepRecord({ tool_results: [toolResult({ id: "a" })] });
+    const note = { id: "a", insights: "12 hits", learning: "", relevance: "high" } as const;
+    const records = toActionRecords([search, stepRecord({ step_index: 1, observations: [note] })]);
+    expect(records[0]?.tool_calls[0]).toMatchObject({ insights: "12 hits", relevance: "high" });
+    expect(records[1]).not.toHaveProperty("observations");
   });
 });

@@ -127,10 +127,12 @@ export function callingMessage({ reply, read }: StepMade, run: NodeRun): AIMessa
       return id === shown?.id && name === shown?.name;
     });
   if (same && message.id !== undefined) return message;
+  const { usage_metadata } = message;
   return new AIMessage({
     id: message.id ?? run.parts.ids(),
     content: read.thought,
     tool_calls: read.predictions.map(({ id, name, args }) => ({ id, name, args })),
+    ...(usage_metadata !== undefined && { usage_metadata }),
   });
 }
 

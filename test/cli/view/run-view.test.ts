@@ -151,6 +151,19 @@ describe("RunView", () => {
     expect(render(viewOf(), refused(2)).at(-1)).toBe("       - no source");
   });
 
+  it("says when an attempt goes round in circles, and leaves its end to the refusal", () => {
+    const reason = "3 steps in a row made no progress";
+    const lines = render(
+      viewOf(200),
+      { type: "stuck", action: "deepen", reason },
+      { type: "stuck", action: "end", reason },
+    );
+    expect(lines).toEqual([`     ! goes round in circles (${reason}), and thinks deeper`]);
+    const event = eventOf({ type: "stuck", action: "deepen", reason });
+    const inside = viewOf(200).event({ ...event, node: "think", within: ["helper"] });
+    expect(inside[0]).toContain("! helper › think goes round in circles");
+  });
+
   it("names the nodes of a workflow, steps that are made beside each other and ways that are chosen", () => {
     const view = viewOf();
     const at = (node: string, step_index: number, body: AgentEventBody, within: string[] = []) =>

@@ -1,0 +1,148 @@
+import { AIMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import { describe, expect, it } from "vitest";
+import { defineAgent, defineTool, executeAgent, ModelCallError } from "../../src/index.ts";
+import { synthesisRequest } from "../../src/context/prompts.ts";
+import { testRuntime } from "../helpers/run-agent.ts";
+import type { ScriptedReply } from "../helpers/scripted-model.ts";
+
+const pages = defineTool({
+  name: "read",
+  description: "Reads a page.",
+  input_schema: z.object({ page: z.number() }),
+  handler: ({ page }) => `page ${page}: ${"lorem ipsum dolor ".repeat(200)}THE SECRET OF ${page}.`,
+});
+const read = (page: number) => ({ calls: [{ name: "read", args: { page } }] });
+const agentWith = (whole_results: "turn" | "last_step") =>
+  defineAgent({
+    name: "reader",
+    tools: [pages],
+    context_config: { whole_results },
+    execution_config: { max_attempts: 1 },
+  });
+const shortens = agentWith("last_step");
+
+async function run(script: readonly ScriptedReply[], agent = shortens, toolCalling = true) {
+  const made = await testRuntime(script, { toolCalling });
+  const { runtime, onEvent } = made;
+  const result = await executeAgent(agent, { message: "go" }, { runtime, onEvent });
+  return { ...made, ...result };
+}
+
+describe("an answer that was made from shortened results", () => {
+  it("is written once more from the whole ones, without tools", async () => {
+    const unseen: boolean[] = [];
+    const seen = (id: string, text: string): ScriptedReply => {
+      return (_request, config) => {
+        unseen.push(config.tags?.includes("nostream") ?? false);
+        return new AIMessage({ id, content: text });
+      };
+    };
+    const { steps, output, model, events } = await run([
+      read(1),
+      read(2),
+      seen("first", "From previews."),
+      seen("second", "From all."),
+    ]);
+    expect(output).toEqual({ message: "From all." });
+    expect(steps).toHaveLength(3);
+    expect(steps[2]).toMatchObject({
+      thought: "From all.",
+      usage: { llm_calls: 2, tokens_in: 20 },
+    });
+    expect(unseen).toEqual([true, false]);
+    expect(model.requests[3]?.tools).toBeUndefined();
+    const whole = `page 1: ${"lorem ipsum dolor ".repeat(200)}THE SECRET OF 1.`;
+    expect(model.read(2).join("\n")).not.toContain(whole);
+    expect(model.read(3).join("\n")).toContain(whole);
+    expect(model.read(3).at(-1)).toBe(`human: ${synthesisRequest}`);
+    expect(events.filter(({ type }) => type === "thought")).toMatchObject([{ text: "From all." }]);
+    expect(events.find(({ type }) => type === "message")).toMatchObject({ text: "From all." });
+  });
+
+  it("stays where nothing was shortened", async () => {
+    const { output, usage } = await run([read(1), read(2), "From all."], agentWith("turn"));
+    expect(output).toEqual({ message: "From all." });
+    expect(usage.llm_calls).toBe(3);
+  });
+
+  it("stays where the second call gives none, and is paid for all the same", async () => {
+    const { output, steps } = await run([read(1), read(2), "From previews.", " "]);
+    expect(output).toEqual({ message: "From previews." });
+    expect(steps[2]).toMatchObject({ thought: "From previews.", usage: { llm_calls: 2 } });
+  });
+
+  it("stays where no model answers the second call", async () => {
+    const fails = () => {
+      throw new ModelCallError({ ref: "test:scripted", reason: "outage", message: "It is down." });
+    };
+    const { output, status } = await run([read(1), read(2), "From previews.", fails]);
+    expect(status).toBe("COMPLETED");
+    expect(output).toEqual({ message: "From previews." });
+  });
+
+  it("is lost with a turn that is cancelled while it is written", async () => {
+    const controller = new AbortController();
+    const { runtime } = await testRuntime([
+      read(1),
+      read(2),
+      "From previews.",
+      () => {
+        controller.abort();
+        throw new ModelCallError({ ref: "test:scripted", reason: "outage", message: "Aborted." });
+      },
+    ]);
+    const options = { runtime, signal: controller.signal };
+    const { status, output } = await executeAgent(shortens, { message: "go" }, options);
+    expect({ status, output }).toEqual({ status: "CANCELLED", output: null });
+  });
+
+  it("is not written where another call comes instead", async () => {
+    const { usage, steps } = await run([read(1), read(2), read(3), "From previews.", "From all."]);
+    expect(usage).toMatchObject({ llm_calls: 5, tool_calls: 3 });
+    expect(steps.map((step) => step.usage.llm_calls)).toEqual([1, 1, 1, 2]);
+  });
+
+  it("keeps what was noted beside it", async () => {
+    const noted = {
+      text: "From previews.",
+      calls: [{ name: "note_step", args: { synthesis: "all is read" } }],
+    };
+    const { steps } = await run([read(1), read(2), noted, "From all."]);
+    expect(steps[2]).toMatchObject({ thought: "From all.", synthesis: "all is read" });
+  });
+
+  it("is written in the text form too, where calls are no answer", async () => {
+    const act = (page: number) => `Thought: on\nAction: read\nAction Input: {"page": ${page}}`;
+    const first = "Thought: done\nFinal Answer: From previews.";
+    const script = [act(1), act(2), first];
+    const text = await run([...script, "Thought: all\nFinal Answer: From all."], shortens, false);
+    expect(text.output).toEqual({ message: "From all." });
+    const calls = await run([...script, act(3)], shortens, false);
+    expect(calls.output).toEqual({ message: "From previews." });
+  });
+
+  it("is written at an llm node", async () => {
+    const flow = defineAgent({
+      name: "flow",
+      tools: [pages],
+      context_config: { whole_results: "last_step" },
+      execution_config: { max_iterations: 5 },
+      workflow_graph: {
+        entry_point: "think",
+        nodes: [
+          { name: "think", type: "llm" },
+          { name: "act", type: "tool" },
+        ],
+        edges: [
+          { from: "think", to: "act", condition: "size(nodes.think.tool_calls) > 0" },
+          { from: "think", to: "END" },
+          { from: "act", to: "think" },
+        ],
+      },
+    });
+    const { output, usage } = await run([read(1), read(2), "From previews.", "From all."], flow);
+    expect(output).toEqual({ message: "From all." });
+    expect(usage.llm_calls).toBe(4);
+  });
+});
