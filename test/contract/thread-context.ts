@@ -342,6 +342,19 @@ export function threadContextContract(kind: Database["kind"]): void {
         expect([resumed.turn, after.turn]).toEqual([1, 1]);
       });
 
+      it("is what a turn sends after one that FAILED, whose beginning is not kept", async () => {
+        const never = defineAgent({
+          name: "never",
+          execution_config: { max_attempts: 1 },
+          validate: ({ message }) => (message === "bad" ? "bad" : []),
+        });
+        const test = await open(["bad", "Good."]);
+        await run(test, never, { message: "a?" });
+        await test.runtime.threads.prune({ threadId, keep: "latest" });
+        const after = await sentNext(test, never, { message: "b?" }, 0);
+        expect([after.turn, after.messages.at(-1)?.text]).toEqual([1, "b?"]);
+      });
+
       it("is not known while people are waited for", async () => {
         const test = await open([{ calls: [{ name: "send", args: { to: "ada" } }] }, "Sent."]);
         await run(test, careful, { message: "go" });

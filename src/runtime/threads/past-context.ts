@@ -35,6 +35,7 @@ export async function pastContext(
     if ((state.turn_number ?? -1) < step.turn_number) return null;
     if (state.turn_number !== step.turn_number) continue;
     if (!pendingTasks(tuple).some(({ node }) => node === step.node)) continue;
+    // Cheaper than a context that is of another step.
     const made = madeSteps(state, step.turn_number);
     if (made.some(({ step_index }) => step_index === step.step_index)) continue;
     const request = {
