@@ -17,6 +17,8 @@ export interface CallLine {
   /** `- search(query="python tutorial") → success` */
   readonly text: string;
   readonly values: readonly string[];
+  /** Whether it says no more than that the call succeeded. */
+  readonly isPlain: boolean;
 }
 
 const known = new WeakMap<StepRecord, readonly CallLine[]>();
@@ -37,13 +39,14 @@ function callLine(result: ToolResult): CallLine {
   const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
   if (result.outcome !== "success") {
     const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
-    return { text: message === "" ? call : `${call}: ${message}`, values: [] };
+    const text = message === "" ? call : `${call}: ${message}`;
+    return { text, values: [], isPlain: false };
   }
   const insight = result.relevance === "low" ? "" : inOneLine(cleanText(result.insights));
   const said = insight === "" ? shortResult(result.result) : cutText(insight, shownCharacters);
   const text = said === "" ? call : `${call}: ${said}`;
   const values = salientValues(result.result, valuesNamed).map(cleanText);
-  return { text, values: values.filter((value) => !text.includes(value)) };
+  return { text, values: values.filter((value) => !text.includes(value)), isPlain: said === "" };
 }
 
 /** Results that are as short as what could be said of them. */
@@ -51,6 +54,11 @@ function shortResult(result: unknown): string {
   if (typeof result === "number" || typeof result === "boolean") return String(result);
   if (typeof result !== "string" || result.length > 80) return "";
   return inOneLine(cleanText(result));
+}
+
+/** Whether a call failed, or gave something that another call may need. */
+export function saysSomething(line: CallLine, isNew: (value: string) => boolean): boolean {
+  return !line.isPlain || line.values.some(isNew);
 }
 
 /** A line with those of its values that are new. */

@@ -21,7 +21,7 @@ const tightPreview = { above: 300, maxChars: 120, maxItems: 3 } as const;
 const defaultPreviewChars = 1000;
 
 /** Tokens that a move leaves free, as a share of the room: moves are large, and rare. */
-const lowShare = 0.65;
+const lowShare = 0.75;
 
 /** A result that may be whole has at most so many characters for each token of the room. */
 const charactersOfToken = 8;
@@ -88,7 +88,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   }
 
   const tools = toolsTokens(options.tools, profile.count);
-  const kept = Math.min(tailTokens, Math.floor(budget * tailShare));
+  const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
   const sizes = tokenSizes(told, open, profile.count);
   boundLast(told, { count: profile.count, tokens: Math.floor(room / 2) });
@@ -147,7 +147,7 @@ function overflow(
     if (told.entry(at).kind !== "step" || as === level.dropped) continue;
     steps +=
       as >= level.line
-        ? count([new HumanMessage(told.lines(at, fitting.from).join("\n"))])
+        ? count([new HumanMessage(told.lines(at, as, fitting.from).join("\n"))])
         : count(told.step(at, as).messages);
   }
   const conversation = Math.max(0, needed - system - memory - tools - steps);

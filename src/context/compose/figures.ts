@@ -97,7 +97,7 @@ function tokensOfStep(told: ToldEntries, { levels, from }: Fit, at: number, coun
   const as = levels[at] as Level;
   if (told.entry(at).kind !== "step" || as === level.dropped) return 0;
   if (as >= level.line) {
-    return told.lines(at, from).reduce((sum, line) => sum + count(line) + 1, 0);
+    return told.lines(at, as, from).reduce((sum, line) => sum + count(line) + 1, 0);
   }
   return told.step(at, as).messages.reduce((sum, one) => sum + messageTokens(one, count), 0);
 }
@@ -134,7 +134,7 @@ function countSpoken({ told, fitting, covered }: Composed): Record<MessageFideli
     if (told.entry(at).kind !== "spoken") continue;
     const as = fitting.levels[at] as Level;
     if (as === level.dropped) counts.dropped += 1;
-    else if (as === level.digest) counts.summarised += 1;
+    else if (as >= level.digest) counts.summarised += 1;
     else counts.whole += 1;
   }
   return counts;

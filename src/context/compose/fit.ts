@@ -2,9 +2,17 @@ import type { ShortTermPolicy } from "../context-settings.ts";
 
 /**
  * How an entry is told, each further on shorter: `whole`; `settled`, as it is told once something follows it; `preview`;
- * `line`; `digest`, within the summary of its turn; `dropped`.
+ * `line`; `digest`, within the summary of its turn; `brief`, in a shorter one that holds more facts than words; `dropped`.
  */
-export const level = { whole: 0, settled: 1, preview: 2, line: 3, digest: 4, dropped: 5 } as const;
+export const level = {
+  whole: 0,
+  settled: 1,
+  preview: 2,
+  line: 3,
+  digest: 4,
+  brief: 5,
+  dropped: 6,
+} as const;
 export type Level = (typeof level)[keyof typeof level];
 
 /** What the fitting has to know of an entry of a transcript. */
@@ -100,9 +108,8 @@ export class Fitting implements Fit {
     this.#lower(level.preview, low, { to: end, when: isStep });
     this.#lower(level.line, low, { to: end, when: isStep });
     this.#lowerTurns(level.digest, low, this.#turnStart);
-    this.#lowerTurns(level.dropped, low, this.#turnStart);
-    const mayGo = (at: number): boolean =>
-      at >= this.#turnStart && isOld(at) && this.#mayDrop(at, end);
+    this.#lowerTurns(level.brief, low, this.#turnStart);
+    const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
     this.#lower(level.dropped, low, { to: end, when: mayGo });
   }
 
@@ -123,8 +130,12 @@ export class Fitting implements Fit {
       this.#lower(level.preview, low, { to: at, when: isStep });
       this.#lower(level.line, low, { to: at, when: isStep });
     }
-    if (shortTerm.strategy !== "fifo") this.#lowerTurns(level.digest, low, at);
-    this.#lowerTurns(level.dropped, low, at);
+    if (shortTerm.strategy !== "fifo") {
+      this.#lowerTurns(level.digest, low, at);
+      this.#lowerTurns(level.brief, low, at);
+    }
+    const mayGo = (place: number): boolean => place !== this.#lastStep && this.#mayDrop(place, at);
+    this.#lower(level.dropped, low, { to: at, when: mayGo });
   }
 
   #settle(at: number): void {
@@ -140,13 +151,12 @@ export class Fitting implements Fit {
     this.#moveFrom();
   }
 
-  /** Whole turns, the oldest first. The last step stays, in whatever form. */
+  /** Whole turns, the oldest first. */
   #lowerTurns(as: Level, low: number, to: number): void {
     for (let start = this.from; start < to && this.tokens > low;) {
       const turn = this.#entries[start]?.turn;
       let end = start;
       for (; end < to && this.#entries[end]?.turn === turn; end += 1) {
-        if (as === level.dropped && (end === this.#lastStep || !this.#mayDrop(end, to))) continue;
         if ((this.levels[end] as Level) < as) this.#set(end, as);
       }
       start = end;

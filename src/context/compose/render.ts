@@ -25,7 +25,7 @@ export function renderEntries(told: ToldEntries, { levels, from }: Fit): BaseMes
     if (as >= level.digest) continue;
     const { kind } = told.entry(at);
     if (kind === "step" && as === level.line) {
-      for (const line of told.lines(at, from)) run.push(line);
+      for (const line of told.lines(at, as, from)) run.push(line);
       continue;
     }
     endRun();
@@ -46,14 +46,15 @@ function digestText(told: ToldEntries, { levels, from }: Pick<Fit, "levels" | "f
     steps = [];
   };
   for (let at = from; at < levels.length; at += 1) {
-    if (levels[at] !== level.digest) continue;
+    const as = levels[at] as Level;
+    if (as < level.digest || as === level.dropped) continue;
     const entry = told.entry(at);
     if (entry.turn !== turn) {
       endSteps();
       lines.push(`Turn ${entry.turn + 1}`);
       ({ turn } = entry);
     }
-    const own = told.lines(at, from);
+    const own = told.lines(at, as, from);
     if (entry.kind === "step") steps.push(...own);
     else {
       endSteps();

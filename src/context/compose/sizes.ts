@@ -50,13 +50,15 @@ function sized(
     const ways: (number | undefined)[] = [];
     const own = (as: Level): number =>
       (ways[as] ??= measure(kind === "step" ? told.step(at, as).messages : told.messages(at)));
-    const inLines = (from: number): number => {
+    const inLines = (as: Level, from: number): number => {
       const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
-      const tokens = told.lines(at, from).reduce((sum, line) => sum + lineTokens(line), 0);
+      const tokens = told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line), 0);
       return tokens === 0 ? 0 : tokens + (startsRun ? headingTokens : 0);
     };
-    let linesFrom = -1;
-    let lines = 0;
+    const lines: { from: number; readonly sizes: Map<Level, number> } = {
+      from: -1,
+      sizes: new Map(),
+    };
     return {
       kind,
       turn,
@@ -65,8 +67,15 @@ function sized(
       size(as, from) {
         if (as === level.dropped) return 0;
         if (as < level.line) return own(as);
-        if (from !== linesFrom) [linesFrom, lines] = [from, inLines(from)];
-        return lines;
+        if (from !== lines.from) {
+          lines.from = from;
+          lines.sizes.clear();
+        }
+        const known = lines.sizes.get(as);
+        if (known !== undefined) return known;
+        const made = inLines(as, from);
+        lines.sizes.set(as, made);
+        return made;
       },
     };
   });

@@ -5,7 +5,7 @@ import type { StepRecord } from "../../state/step-record.ts";
 import { cleanText } from "../clean-text.ts";
 import { salientWords } from "../preview/salient-values.ts";
 import type { Entry } from "../transcript.ts";
-import { callLines, foldLines, lineText } from "./call-line.ts";
+import { callLines, foldLines, lineText, saysSomething } from "./call-line.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { level, type Level } from "./fit.ts";
 import {
@@ -17,8 +17,11 @@ import {
 } from "./step-variant.ts";
 import type { StepForm } from "../step-messages.ts";
 
-/** Characters of what was said that a digest keeps: of a person's words, and of an answer. */
-const digestCharacters = { human: 160, ai: 200 } as const;
+/** Characters of what was said that is kept: of a person's words, and of an answer. */
+const kept = {
+  digest: { human: 160, ai: 200 },
+  brief: { human: 60, ai: 0 },
+} as const;
 
 export interface Telling {
   readonly form: StepForm;
@@ -86,14 +89,16 @@ export class ToldEntries {
   }
 
   /** The entry as lines of a larger message. */
-  lines(at: number, from: number): readonly string[] {
+  lines(at: number, as: Level, from: number): readonly string[] {
     const entry = this.entry(at);
     if (entry.kind === "fixed") return [];
-    if (entry.kind === "spoken") return [digestLine(entry.message)];
+    const isBrief = as === level.brief;
+    if (entry.kind === "spoken") return saidLines(entry.message, isBrief ? "brief" : "digest");
     const named = this.#namedBefore()[at];
     const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
     const step = this.#telling.observed.get(entry.step) ?? entry.step;
-    return foldLines(callLines(step).map((line) => lineText(line, isNew)));
+    const lines = callLines(step).filter((line) => !isBrief || saysSomething(line, isNew));
+    return foldLines(lines.map((line) => lineText(line, isNew)));
   }
 
   #mayBeWhole(step: StepRecord): boolean {
@@ -118,7 +123,9 @@ function namedBefore(
   return entries.map((entry, at) => {
     if (entry.kind === "fixed") return undefined;
     if (entry.kind === "spoken") {
-      for (const word of salientWords(digestLine(entry.message))) last.set(word, at);
+      for (const line of saidLines(entry.message, "brief")) {
+        for (const word of salientWords(line)) last.set(word, at);
+      }
       return undefined;
     }
     const named = new Map<string, number>();
@@ -137,20 +144,24 @@ function namedBefore(
   });
 }
 
-const digestLines = new WeakMap<BaseMessage, string>();
+const saidBefore = {
+  digest: new WeakMap<BaseMessage, readonly string[]>(),
+  brief: new WeakMap<BaseMessage, readonly string[]>(),
+};
 
 /** The first words of what was said. */
-function digestLine(message: BaseMessage): string {
-  const known = digestLines.get(message);
+function saidLines(message: BaseMessage, as: keyof typeof kept): readonly string[] {
+  const known = saidBefore[as].get(message);
   if (known !== undefined) return known;
   const isHuman = message.type === "human";
-  const limit = isHuman ? digestCharacters.human : digestCharacters.ai;
+  const limit = kept[as][isHuman ? "human" : "ai"];
   const text = inOneLine(cleanText(headOf(message.text, 8 * limit)));
   const head = headOf(text, limit);
   const isWhole = head === text && message.text.length <= 8 * limit;
-  const line = `${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`;
-  digestLines.set(message, line);
-  return line;
+  const lines =
+    limit === 0 ? [] : [`${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`];
+  saidBefore[as].set(message, lines);
+  return lines;
 }
 
 /** Steps of which an earlier one has used an id of a call: it is unique in its turn alone. */
