@@ -2,6 +2,8 @@ const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Signs of the notation, white space other than a space, controls, and halves of surrogate pairs. */
 const special = /[,;{}[\]"]|[^\S ]|\p{Cc}|\p{Cs}/u;
+/** Most strings: they need no closer look. */
+const ordinary = /^[\w.:@/+#-](?:[\w .:@/+#-]*[\w.:@/+#-])?$/;
 const specialInKey = /[:=*]/;
 
 /** A string bare where it can be read as nothing else, otherwise as JSON; what is no string as JSON. */
@@ -18,5 +20,6 @@ export function keyText(key: string): string {
 }
 
 function isBare(text: string): boolean {
+  if (ordinary.test(text)) return true;
   return text !== "" && !text.startsWith(" ") && !text.endsWith(" ") && !special.test(text);
 }

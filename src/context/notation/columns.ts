@@ -38,7 +38,7 @@ function columnOf(key: string, rows: readonly Row[], cellText: CellText): Column
   if (group !== null) return group;
   const cells = rows.map((row) => (Object.hasOwn(row, key) ? cellText(row[key]) : ""));
   const [first = ""] = cells;
-  if (first !== "" && cells.length > 1 && cells.every((cell) => cell === first)) {
+  if (cells.length > 1 && cells.every((cell) => cell === first)) {
     return { key, kind: "fixed", text: first };
   }
   return { key, kind: "cells", cells };

@@ -19,7 +19,7 @@ export function cutMiddle(text: string, maxChars: number, unread = 0): string {
 }
 
 /** The last `length` UTF-16 units, or one less where that would split a surrogate pair. */
-export function tailOf(text: string, length: number): string {
+function tailOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const first = text.charCodeAt(text.length - length);
   const splits = first >= 0xdc00 && first <= 0xdfff;
