@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { cleanText } from "../../../src/context/clean-text.ts";
 import { compactNotation } from "../../../src/context/notation/compact-notation.ts";
 import { canonicalJson } from "../../../src/state/canonical-json.ts";
+import { outcome } from "../../../src/models/offline/outcome.ts";
 import { readNotation } from "../../../src/models/offline/read-notation.ts";
 
 const awkward = [
@@ -137,4 +138,19 @@ describe("readNotation", () => {
     expect(readNotation("[a{".repeat(100_000))).toBe("[a{".repeat(100_000));
     expect(readNotation("[".repeat(100_000))).toBe("[".repeat(100_000));
   });
+});
+
+it("gives the offline model the value of a result, without what a preview says besides", () => {
+  const made = { name: "find", args: {}, failed: false };
+  const value = {
+    orders: [
+      { id: "W-1", total: 2 },
+      { id: "W-2", total: 3 },
+    ],
+  };
+  expect(outcome({ ...made, text: "{orders:[id,total; W-1,2; W-2,3]}" }).value).toEqual(value);
+  expect(
+    outcome({ ...made, text: "{orders:[id,total; W-1,2; W-2,3]}\nalso in it: W-3" }).value,
+  ).toEqual(value);
+  expect(outcome({ ...made, text: "[INFO] started" }).value).toBeUndefined();
 });
