@@ -108,6 +108,19 @@ describe("deep mode", () => {
     expect(steps.map(({ approach }) => approach)).toEqual(["Guess.", "Count."]);
   });
 
+  it("keeps twenty reasons against an answer, each of 2,000 characters", async () => {
+    const agent = defineAgent({
+      name: "judge",
+      execution_config: { mode: "deep", max_attempts: 1 },
+    });
+    const reasons = Array.from({ length: 30 }, (_, n) => `${n} `.padEnd(2001, "x"));
+    const refusal = JSON.stringify({ accepted: false, reasons });
+    const { runtime } = await testRuntime(["approach", "plan", "First.", refusal]);
+    const { attempts } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect(attempts[0]?.errors).toHaveLength(20);
+    expect(attempts[0]?.errors[0]).toMatch(/^0 x{1998}… \[cut: 1 more characters\]$/);
+  });
+
   it("looks back at a step that thinks on without a call, and carries its approach on", async () => {
     const agent = defineAgent({ name: "text", execution_config: { mode: "deep" } });
     const { runtime, model } = await testRuntime(

@@ -127,6 +127,20 @@ describe("what a model notes beside its calls", () => {
     ]);
   });
 
+  it("is not shown where it was broken either", async () => {
+    const broken = new AIMessage({
+      id: "m",
+      content: "",
+      tool_calls: [{ id: "c1", name: "look", args: { at: "a" } }],
+      invalid_tool_calls: [{ id: "c2", name: "note_step", args: "{" }],
+    });
+    const { runtime } = await testRuntime([() => broken, "Nowhere."]);
+    const graph = await compileAgent(agent, runtime);
+    const config = { configurable: { thread_id: "t" } };
+    const { messages } = await graph.invoke({ input: { message: "find" } }, config);
+    expect(messages[1]).toMatchObject({ id: "m", invalid_tool_calls: [] });
+  });
+
   it("is a call like any other of an agent that has a tool of that name", async () => {
     const own = defineTool({
       name: "note_step",

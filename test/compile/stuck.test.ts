@@ -106,6 +106,20 @@ describe.each([
   });
 });
 
+describe("a last answer", () => {
+  it("is not made another way when the attempt is stuck", async () => {
+    const agent = defineAgent({
+      name: "short",
+      tools: [look],
+      execution_config: { max_attempts: 1, max_iterations: 3 },
+    });
+    const { steps, stuck, status } = await run(agent, [same, same, same, "Nowhere."]);
+    expect(status).toBe("COMPLETED");
+    expect(steps.at(-1)).toMatchObject({ mode: "fast", thought: "Nowhere." });
+    expect(stuck).toEqual([]);
+  });
+});
+
 describe("the end of a stuck attempt", () => {
   it("leaves the next one to choose its approach anew", async () => {
     const agent = defineAgent({
