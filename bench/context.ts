@@ -19,7 +19,6 @@ import {
   type Asked,
 } from "./context/curve.ts";
 import { printMisses } from "./context/misses.ts";
-import { loadBuild } from "./context/ours.ts";
 import { printPrefix } from "./context/prefix.ts";
 import { fixed, ours, relative, type Budget } from "./context/readers.ts";
 import { outcomes } from "./context/score.ts";
@@ -43,6 +42,8 @@ const { values: options } = parseArgs({
     "preview-chars": { type: "string" },
     whole: { type: "string" },
     form: { type: "string", default: "native" },
+    /** Asks as a run does: with calls in the conversation, and the number of the turn. */
+    "with-calls": { type: "boolean", default: false },
   },
 });
 
@@ -54,8 +55,6 @@ const asked: Asked = {
   ...(options["preview-chars"] !== undefined && { previewChars: Number(options["preview-chars"]) }),
   ...(options.whole !== undefined && { whole: options.whole as "last_step" | "turn" }),
 };
-const build = await loadBuild();
-if (build === null) console.log("No buildReasoningContext yet: the baselines are measured alone.");
 const csv = [csvHead];
 
 if (existsSync(options.data)) onTrajectories();
@@ -64,46 +63,44 @@ else {
     `No ${options.data}: pass a file of trajectories with --data. What reads them was not measured.`,
   );
 }
-if (parts.has("speed") && build !== null) printSpeed(build, asked, Number(options.repeats));
+if (parts.has("speed")) printSpeed(asked, Number(options.repeats));
 
 function onTrajectories(): void {
   const runs = readTrajectories(options.data);
-  const single = runs.map((run) => threadOf([run]));
-  const long = longThreads(runs, { length: 8, count: runs.length });
+  const withCalls = options["with-calls"];
+  const single = runs.map((run) => threadOf([run], { withCalls }));
+  const long = longThreads(runs, { length: 8, count: runs.length, withCalls });
   const some = long.filter((_, at) => at % Math.ceil(long.length / Number(options.threads)) === 0);
   const isLast = (call: Call) => call.place === 7;
   console.log(`${runs.length} runs of ${options.data}`);
 
   if (parts.has("curve")) {
-    const measured = measureCurve(single, { build, asked, budgets: budgetsOfRuns });
+    const measured = measureCurve(single, { asked, budgets: budgetsOfRuns });
     printCurve("Single runs", measured);
     printTarget("Single runs", measured, { answerable: 0.97, tokens: 0.5 });
     csv.push(...csvLines("runs", measured));
     detail("single runs", single, [600, 900, 1500].map(fixed));
   }
   if (parts.has("long")) {
-    const last = measureCurve(long, { build, asked, budgets: budgetsOfThreads, counts: isLast });
+    const last = measureCurve(long, { asked, budgets: budgetsOfThreads, counts: isLast });
     printCurve("Eight runs in a row, calls of the eighth", last);
-    const every = measureCurve(some, { build, asked, budgets: budgetsOfThreads });
+    const every = measureCurve(some, { asked, budgets: budgetsOfThreads });
     printCurve(`Eight runs in a row, every call of ${some.length} threads`, every);
     printTarget("Calls of the eighth run", last, { answerable: 0.97, tokens: 0.15 });
     printTarget("Every call of eight runs", every, { answerable: 0.97, tokens: 0.15 });
     csv.push(...csvLines("eighth", last), ...csvLines("eight", every));
     detail("calls of the eighth run", long, [1000, 2000, 4000].map(fixed), isLast);
   }
-  if (build === null) return;
   if (parts.has("synthesis")) {
-    printSynthesis("single runs", single, { build, asked });
-    printSynthesis("calls of the eighth run", long, { build, asked, counts: isLast });
+    printSynthesis("single runs", single, { asked });
+    printSynthesis("calls of the eighth run", long, { asked, counts: isLast });
   }
   if (parts.has("prefix")) {
     printPrefix("single runs", single, {
-      build,
       asked,
       budgets: [undefined, ...[2000, 1000, 700].map(fixed)],
     });
     printPrefix("eight runs in a row", some, {
-      build,
       asked,
       budgets: [undefined, ...[8000, 4000, 2000, 1000].map(fixed)],
     });
@@ -119,12 +116,12 @@ function detail(
   counts: (call: Call) => boolean = () => true,
 ): void {
   if (options.breakdown) {
-    printBreakdown(title, threads, { build, asked, budgets: [undefined, ...budgets], counts });
+    printBreakdown(title, threads, { asked, budgets: [undefined, ...budgets], counts });
   }
-  if (options.misses === undefined || build === null) return;
+  if (options.misses === undefined) return;
   const amount = Number.parseFloat(options.misses);
   const budget = options.misses.endsWith("%") ? relative(amount / 100) : fixed(amount);
-  const reader = ours(build, asked, budget);
+  const reader = ours(asked, budget);
   const all = outcomes(threads, reader, counts);
-  printMisses(title, all, { build, asked, budget });
+  printMisses(title, all, { asked, budget });
 }

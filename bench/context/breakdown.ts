@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ContextOverflowError } from "../../src/context/errors.ts";
 import type { Asked } from "./curve.ts";
 import { pieces, tokensOf, tokensOfAll } from "./counting.ts";
-import type { BuildContext } from "./ours.ts";
-import { contextAt, isOverflow, type Budget } from "./readers.ts";
+import { contextAt, type Budget } from "./readers.ts";
 import { percent, printTable } from "./table.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
@@ -29,20 +29,19 @@ export function printBreakdown(
   title: string,
   threads: readonly Thread[],
   options: {
-    readonly build: BuildContext | null;
     readonly asked: Asked;
     readonly budgets: readonly (Budget | undefined)[];
     readonly counts?: (call: Call) => boolean;
   },
 ): void {
-  const { build, asked, budgets, counts = () => true } = options;
+  const { asked, budgets, counts = () => true } = options;
   const at = threads.flatMap((thread) =>
     thread.calls.filter(counts).map((call) => ({ thread, call })),
   );
   const raw = at.reduce((sum, { call }) => sum + call.before.tokens, 0);
   const rows = [rowOf("raw history", at.map(rawSections))];
-  for (const budget of build === null ? [] : budgets) {
-    const made = at.map(({ thread, call }) => ours(thread, call, { build: build!, asked, budget }));
+  for (const budget of budgets) {
+    const made = at.map(({ thread, call }) => ours(thread, call, { asked, budget }));
     rows.push(rowOf(budget?.name ?? "no budget", made));
   }
   console.log(`\nWhere the tokens go, ${title}: shares of the raw history's ${raw} tokens\n`);
@@ -69,12 +68,12 @@ function rawSections({ thread, call }: { thread: Thread; call: Call }): Tokens {
 function ours(
   thread: Thread,
   call: Call,
-  options: { build: BuildContext; asked: Asked; budget: Budget | undefined },
+  options: { asked: Asked; budget: Budget | undefined },
 ): Tokens {
-  const { build, asked, budget } = options;
+  const { asked, budget } = options;
   const limit = budget && { budget: budget.tokens(call) };
   try {
-    const { messages, metadata } = contextAt(build, thread, call, { ...asked, ...limit });
+    const { messages, metadata } = contextAt(thread, call, { ...asked, ...limit });
     const fidelity = new Map(
       metadata.steps.map((step) => [`${step.turn}.${step.step}`, step.fidelity]),
     );
@@ -88,7 +87,7 @@ function ours(
     const said = new Set(thread.conversation.map((message) => message.text));
     return sectionsOf(messages, said, (id) => byCall.get(id));
   } catch (error) {
-    if (!isOverflow(error)) throw error;
+    if (!(error instanceof ContextOverflowError)) throw error;
     return { ...none(), overflowed: call.before.tokens };
   }
 }

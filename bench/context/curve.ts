@@ -1,12 +1,12 @@
 import { plot, type Point } from "./plot.ts";
 import { fixed, newest, ours, relative, baselines, type Budget, type Reader } from "./readers.ts";
-import type { BuildContext, ContextOptions } from "./ours.ts";
+import type { BuildReasoningContextOptions } from "../../src/context/build-reasoning-context.ts";
 import { outcomes, score, type Score } from "./score.ts";
 import { percent, printTable } from "./table.ts";
 import type { Call, Thread } from "./threads.ts";
 
 /** How contexts are asked for, apart from the budget. */
-export type Asked = Omit<ContextOptions, "conversation" | "steps" | "budget">;
+export type Asked = Omit<BuildReasoningContextOptions, "conversation" | "steps" | "budget">;
 
 export interface Measured {
   readonly kind: "ours" | "newest" | "baseline";
@@ -27,13 +27,12 @@ export const budgetsOfThreads: readonly Budget[] = [
 export function measureCurve(
   threads: readonly Thread[],
   options: {
-    readonly build: BuildContext | null;
     readonly asked: Asked;
     readonly budgets: readonly Budget[];
     readonly counts?: (call: Call) => boolean;
   },
 ): readonly Measured[] {
-  const { build, asked, budgets } = options;
+  const { asked, budgets } = options;
   const take =
     (kind: Measured["kind"]) =>
     (reader: Reader): Measured => {
@@ -42,11 +41,7 @@ export function measureCurve(
   return [
     ...baselines.map(take("baseline")),
     ...budgets.map(newest).map(take("newest")),
-    ...(build === null
-      ? []
-      : [ours(build, asked), ...budgets.map((budget) => ours(build, asked, budget))].map(
-          take("ours"),
-        )),
+    ...[ours(asked), ...budgets.map((budget) => ours(asked, budget))].map(take("ours")),
   ];
 }
 

@@ -1,12 +1,10 @@
 import type { Asked } from "./curve.ts";
-import type { BuildContext } from "./ours.ts";
 import { contextAt, type Budget } from "./readers.ts";
 import type { Outcome } from "./score.ts";
 import type { Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
 
 interface Made {
-  readonly build: BuildContext;
   readonly asked: Asked;
   readonly budget: Budget;
 }
@@ -35,9 +33,9 @@ export function printMisses(title: string, outcomes: readonly Outcome[], options
 
 function fidelities(
   { thread, call }: Outcome,
-  { build, asked, budget }: Made,
+  { asked, budget }: Made,
 ): ReadonlyMap<string, string> {
-  const { metadata } = contextAt(build, thread, call, { ...asked, budget: budget.tokens(call) });
+  const { metadata } = contextAt(thread, call, { ...asked, budget: budget.tokens(call) });
   return new Map(
     metadata.steps.map(({ turn, step, fidelity }) => [`${turn}.${step}`, fidelity] as const),
   );

@@ -1,9 +1,9 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ContextOverflowError } from "../../src/context/errors.ts";
 import { pieces, tokensOfAll } from "./counting.ts";
 import type { Asked } from "./curve.ts";
 import { median } from "../helpers/median.ts";
-import type { BuildContext } from "./ours.ts";
-import { contextAt, isOverflow, type Budget } from "./readers.ts";
+import { contextAt, type Budget } from "./readers.ts";
 import { percent, printTable } from "./table.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
@@ -33,12 +33,11 @@ export function printPrefix(
   title: string,
   threads: readonly Thread[],
   options: {
-    readonly build: BuildContext;
     readonly asked: Asked;
     readonly budgets: readonly (Budget | undefined)[];
   },
 ): void {
-  const { build, asked, budgets } = options;
+  const { asked, budgets } = options;
   const rawPairs = threads.flatMap((thread) => pairsOf(thread, rawPrompt));
   const rows = [row("raw history", rawPairs, rawPairs)];
   for (const budget of budgets) {
@@ -46,9 +45,9 @@ export function printPrefix(
       pairsOf(thread, (_thread, call) => {
         const limit = budget && { budget: budget.tokens(call) };
         try {
-          return promptOf(contextAt(build, thread, call, { ...asked, ...limit }).messages);
+          return promptOf(contextAt(thread, call, { ...asked, ...limit }).messages);
         } catch (error) {
-          if (isOverflow(error)) return null;
+          if (error instanceof ContextOverflowError) return null;
           throw error;
         }
       }),

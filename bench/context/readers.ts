@@ -1,5 +1,9 @@
+import { ContextOverflowError } from "../../src/context/errors.ts";
 import { pieces, tokensOfAll } from "./counting.ts";
-import type { BuildContext, ContextOptions } from "./ours.ts";
+import {
+  buildReasoningContext,
+  type BuildReasoningContextOptions as ContextOptions,
+} from "../../src/context/build-reasoning-context.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces, type DataMessage } from "./trajectories.ts";
 
@@ -27,25 +31,19 @@ export const relative = (share: number): Budget => ({
 
 /** What was decided at a call, made from the records and messages before it. */
 export function contextAt(
-  build: BuildContext,
   thread: Thread,
   call: Call,
   options: Omit<ContextOptions, "conversation" | "steps">,
 ) {
-  return build({
+  return buildReasoningContext({
     ...options,
+    ...(call.turn !== undefined && { turnNumber: call.turn }),
     conversation: thread.conversation.slice(0, call.before.conversation),
     steps: thread.steps.slice(0, call.before.steps),
   });
 }
 
-/** Whether an error says that not even the least fits. */
-export function isOverflow(error: unknown): boolean {
-  return error instanceof Error && error.name === "ContextOverflowError";
-}
-
 export function ours(
-  build: BuildContext,
   options: Omit<ContextOptions, "conversation" | "steps" | "budget">,
   budget?: Budget,
 ): Reader {
@@ -54,10 +52,10 @@ export function ours(
     read: (thread, call) => {
       const limit = budget && { budget: budget.tokens(call) };
       try {
-        const { messages } = contextAt(build, thread, call, { ...options, ...limit });
+        const { messages } = contextAt(thread, call, { ...options, ...limit });
         return messages.flatMap(pieces);
       } catch (error) {
-        if (isOverflow(error)) return null;
+        if (error instanceof ContextOverflowError) return null;
         throw error;
       }
     },

@@ -2,7 +2,10 @@ import { median } from "../helpers/median.ts";
 import { countingModel, pieces } from "./counting.ts";
 import type { Asked } from "./curve.ts";
 import { generatedThread, type GeneratedThread } from "./generated-steps.ts";
-import type { BuildContext, ContextOptions } from "./ours.ts";
+import {
+  buildReasoningContext,
+  type BuildReasoningContextOptions as ContextOptions,
+} from "../../src/context/build-reasoning-context.ts";
 import { printTable } from "./table.ts";
 
 interface Case {
@@ -30,13 +33,13 @@ const cases: readonly Case[] = [
 ];
 
 /** Prints how long a context takes: the first of a thread, and each one after a step was added. */
-export function printSpeed(build: BuildContext, asked: Asked, repeats: number): void {
+export function printSpeed(asked: Asked, repeats: number): void {
   console.log(
     `\nTime of one context, planning, as steps are added one by one; 200 steps: medians of ${repeats} threads\n`,
   );
   const rows = cases.map((of) => {
     const runs = Array.from({ length: of.steps > 200 ? 1 : repeats }, () =>
-      timed(of, build, { ...asked, model: countingModel(), ...of.options }),
+      timed(of, { ...asked, model: countingModel(), ...of.options }),
     );
     const figure = (value: (run: Timed) => number) => ms(median(runs.map(value)));
     return [
@@ -80,7 +83,7 @@ interface Timed {
   readonly messages: number;
 }
 
-function timed({ steps: count, added }: Case, build: BuildContext, options: Asked): Timed {
+function timed({ steps: count, added }: Case, options: Asked): Timed {
   const whole = generatedThread(count + 2 * added);
   const at = (steps: number): GeneratedThread => ({
     // The request of the turn under way has been said, its answer has not.
@@ -93,7 +96,8 @@ function timed({ steps: count, added }: Case, build: BuildContext, options: Aske
     return [performance.now() - start, value];
   };
   const threads = Array.from({ length: 2 * added + 1 }, (_, more) => at(count + more));
-  const make = (more: number) => build({ ...options, ...(threads[more] as GeneratedThread) });
+  const make = (more: number) =>
+    buildReasoningContext({ ...options, ...(threads[more] as GeneratedThread) });
   const [first, context] = time(() => make(0));
   const next = Array.from({ length: added }, (_, more) => time(() => make(more + 1))[0]);
   const figures = Array.from(

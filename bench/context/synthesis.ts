@@ -1,5 +1,4 @@
 import type { Asked } from "./curve.ts";
-import type { BuildContext } from "./ours.ts";
 import { ours } from "./readers.ts";
 import { outcomes, score } from "./score.ts";
 import { percent } from "./table.ts";
@@ -10,12 +9,11 @@ export function printSynthesis(
   title: string,
   threads: readonly Thread[],
   options: {
-    readonly build: BuildContext;
     readonly asked: Asked;
     readonly counts?: (call: Call) => boolean;
   },
 ): void {
-  const reader = ours(options.build, { ...options.asked, goal: "synthesis" });
+  const reader = ours({ ...options.asked, goal: "synthesis" });
   const of = score(reader.name, outcomes(threads, reader, options.counts));
   const met = of.answerable === of.needing ? "met" : "MISSED";
   console.log(

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { stepMessages } from "../../src/context/step-messages.ts";
 import type { StepRecord, ToolResult } from "../../src/state/step-record.ts";
 import { noUsage } from "../../src/state/usage.ts";
 import { tokensOfAll } from "./counting.ts";
@@ -19,6 +20,8 @@ export interface Call {
   readonly run: string;
   /** Index of the message in its run. */
   readonly at: number;
+  /** The turn's number, where contexts are told of it. */
+  readonly turn: number | undefined;
   /** Which of the thread's runs it is in, 0-based. */
   readonly place: number;
   /** Empty for calls that need nothing of earlier results. */
@@ -33,8 +36,16 @@ export interface Call {
   };
 }
 
+export interface ThreadOptions {
+  /**
+   * Whether contexts are asked for as a run does it: calls and their results stand in the conversation too, and the
+   * number of the turn is given. Default false: the conversation is what was said, and nothing more is known.
+   */
+  readonly withCalls?: boolean;
+}
+
 /** A run as a thread, or several in a row: turn numbers go on, and every message of the person begins a turn. */
-export function threadOf(runs: readonly Trajectory[]): Thread {
+export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {}): Thread {
   const conversation: BaseMessage[] = [];
   const steps: StepRecord[] = [];
   const raw: DataMessage[] = [];
@@ -58,9 +69,12 @@ export function threadOf(runs: readonly Trajectory[]): Thread {
           tokens,
           system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
         };
-        calls.push({ run: id, at, place, needed: values.get(at) ?? [], before });
+        const told = options.withCalls ? turn : undefined;
+        calls.push({ run: id, at, turn: told, place, needed: values.get(at) ?? [], before });
         const results = messages.slice(at + 1, at + 1 + message.tool_calls.length);
-        steps.push(stepOf(message, results, { turn, index, number: steps.length }));
+        const step = stepOf(message, results, { turn, index, number: steps.length });
+        steps.push(step);
+        if (options.withCalls) conversation.push(...stepMessages(step, "native"));
         index += 1;
       } else if (message.role === "assistant") {
         conversation.push(new AIMessage(message.content ?? ""));
@@ -75,7 +89,7 @@ export function threadOf(runs: readonly Trajectory[]): Thread {
 /** Threads of `length` runs in a row, one beginning at each of the runs: each run is the last of one thread. */
 export function longThreads(
   runs: readonly Trajectory[],
-  options: { readonly length: number; readonly count: number },
+  options: ThreadOptions & { readonly length: number; readonly count: number },
 ): readonly Thread[] {
   return Array.from({ length: Math.min(options.count, runs.length) }, (_, first) =>
     threadOf(
@@ -83,6 +97,7 @@ export function longThreads(
         { length: options.length },
         (_none, place) => runs[(first + place) % runs.length] as Trajectory,
       ),
+      options,
     ),
   );
 }
