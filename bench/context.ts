@@ -39,6 +39,8 @@ const { values: options } = parseArgs({
     /** Long threads whose every call is measured. */
     threads: { type: "string", default: "4" },
     repeats: { type: "string", default: "3" },
+    /** Lengths of the threads whose contexts are timed. */
+    steps: { type: "string", default: "200,1000" },
     "preview-chars": { type: "string" },
     whole: { type: "string" },
     form: { type: "string", default: "native" },
@@ -63,7 +65,10 @@ else {
     `No ${options.data}: pass a file of trajectories with --data. What reads them was not measured.`,
   );
 }
-if (parts.has("speed")) printSpeed(asked, Number(options.repeats));
+if (parts.has("speed")) {
+  const steps = options.steps.split(",").map(Number);
+  printSpeed(asked, { repeats: Number(options.repeats), steps });
+}
 
 function onTrajectories(): void {
   const runs = readTrajectories(options.data);
