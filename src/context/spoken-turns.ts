@@ -22,9 +22,9 @@ interface Group {
 }
 
 /**
- * The conversation by turns. A turn begins with what a person says after an answer or a call. Which turn it is tell the
- * calls that stand in the conversation, as far as there are any; from there and from the end, which is the turn under
- * way, the others are counted. So a turn that nothing was said in (a cancelled one) shifts no later one.
+ * The conversation by turns. A turn begins with each message of a person's. Which turn it is tell the calls that stand in
+ * the conversation, as far as there are any; from there and from the end, which is the turn under way, the others are
+ * counted. So several messages that came at once, or a turn without one, shift no later turn.
  *
  * @param present the turn under way; where it is not given, the last one that either list knows of
  */
@@ -50,12 +50,9 @@ export function spokenTurns(
 function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecord[]): Group[] {
   const turnOfCall = callTurns(conversation, steps);
   const groups: Group[] = [];
-  let isAsking = false;
   for (const message of conversation) {
     const isHuman = HumanMessage.isInstance(message);
-    if (groups.length === 0 || (isHuman && !isAsking)) {
-      groups.push({ asked: [], answered: [], turn: null });
-    }
+    if (groups.length === 0 || isHuman) groups.push({ asked: [], answered: [], turn: null });
     const group = groups.at(-1) as Group;
     if (isHuman) group.asked.push(message);
     else if (isSpoken(message)) group.answered.push(message);
@@ -63,7 +60,6 @@ function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecor
       const turn = turnOfCall.get(message.tool_calls?.[0]?.id ?? "");
       if (turn !== undefined) group.turn ??= turn;
     }
-    isAsking = isHuman;
   }
   return groups;
 }

@@ -2,7 +2,7 @@ import { callSignature, inOneLine } from "../../state/call-signature.ts";
 import { cutText } from "../../state/cut-text.ts";
 import type { StepRecord, ToolResult } from "../../state/step-record.ts";
 import { cleanText } from "../clean-text.ts";
-import { salientValues } from "../preview/salient-values.ts";
+import { salientValues, salientWords } from "../preview/salient-values.ts";
 import { errorCharacters } from "../result-text.ts";
 import { pairedCalls } from "../step-messages.ts";
 
@@ -17,6 +17,8 @@ export interface CallLine {
   /** `- search(query="python tutorial") → success` */
   readonly text: string;
   readonly values: readonly string[];
+  /** Values that stand in the text. */
+  readonly words: ReadonlySet<string>;
   /** Whether it says no more than that the call succeeded. */
   readonly isPlain: boolean;
 }
@@ -40,13 +42,18 @@ function callLine(result: ToolResult): CallLine {
   if (result.outcome !== "success") {
     const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
     const text = message === "" ? call : `${call}: ${message}`;
-    return { text, values: [], isPlain: false };
+    return { text, values: [], words: salientWords(text), isPlain: false };
   }
   const insight = result.relevance === "low" ? "" : inOneLine(cleanText(result.insights));
   const said = insight === "" ? shortResult(result.result) : cutText(insight, shownCharacters);
   const text = said === "" ? call : `${call}: ${said}`;
   const values = salientValues(result.result, valuesNamed).map(cleanText);
-  return { text, values: values.filter((value) => !text.includes(value)), isPlain: said === "" };
+  return {
+    text,
+    values: values.filter((value) => !text.includes(value)),
+    words: salientWords(text),
+    isPlain: said === "",
+  };
 }
 
 /** Results that are as short as what could be said of them. */

@@ -82,8 +82,8 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     shortTerm: settings.shortTerm,
   });
   const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.tools(options.tools);
-  const easy = fitted(cheap.entries, roomOf(budget - cheapTokens));
-  if (easy.moves === 0 && easy.tokens + cheapTokens <= budget) {
+  const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
+  if (easy.moves === 0) {
     return done(easy, [...fixed, ...renderEntries(told, easy), ...tail]);
   }
 
@@ -119,7 +119,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
 
 function fitted(entries: ConstructorParameters<typeof Fitting>[0], room: Room): Fitting {
   const fitting = new Fitting(entries, room);
-  while (fitting.grow());
+  while (!(room.onlyAsks === true && fitting.moves > 0) && fitting.grow());
   return fitting;
 }
 

@@ -14,6 +14,7 @@ import { pairedCalls, stepMessages, toldCall, type StepForm } from "../step-mess
 import type { Entry } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Fit, type Level } from "./fit.ts";
+import { lineTokens } from "./sizes.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
 export interface Composed {
@@ -97,7 +98,7 @@ function tokensOfStep(told: ToldEntries, { levels, from }: Fit, at: number, coun
   const as = levels[at] as Level;
   if (told.entry(at).kind !== "step" || as === level.dropped) return 0;
   if (as >= level.line) {
-    return told.lines(at, as, from).reduce((sum, line) => sum + count(line) + 1, 0);
+    return told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
   }
   return told.step(at, as).messages.reduce((sum, one) => sum + messageTokens(one, count), 0);
 }

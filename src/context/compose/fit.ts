@@ -38,6 +38,8 @@ export interface Room {
   /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
   readonly keepsTurn: boolean;
   readonly shortTerm: ShortTermPolicy | undefined;
+  /** Only counts the times that something would have to be shortened. */
+  readonly onlyAsks?: boolean;
 }
 
 export interface Fit {
@@ -59,12 +61,6 @@ const lowShare = 0.6;
  *
  * The same entries and the same room give the same fit. Time is linear in the entries for each move.
  */
-export function fit(entries: readonly Sized[], room: Room): Fitting {
-  const fitting = new Fitting(entries, room);
-  while (fitting.grow());
-  return fitting;
-}
-
 export class Fitting implements Fit {
   readonly levels: Level[] = [];
   tokens = 0;
@@ -103,6 +99,7 @@ export class Fitting implements Fit {
   /** Brings the entries before `end` down to so many tokens, or as far as it goes. */
   shorten(low: number, end: number): void {
     this.moves += 1;
+    if (this.#room.onlyAsks === true) return;
     const isOld = (at: number): boolean => at !== this.#lastStep || at < this.#turnStart;
     const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
     this.#lower(level.preview, low, { to: end, when: isStep });
@@ -124,6 +121,7 @@ export class Fitting implements Fit {
     const { shortTerm } = this.#room;
     if (shortTerm === undefined || this.tokens <= shortTerm.maxTokens) return;
     this.moves += 1;
+    if (this.#room.onlyAsks === true) return;
     const low = Math.floor(shortTerm.maxTokens * lowShare);
     const isStep = (place: number): boolean => this.#entries[place]?.kind === "step";
     if (shortTerm.strategy === "hybrid") {

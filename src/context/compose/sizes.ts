@@ -24,15 +24,30 @@ export function tokenSizes(
 ): readonly Sized[] {
   const measure: Measure = (messages) =>
     messages.reduce((sum, message) => sum + messageTokens(message, count), 0);
-  return sized(told, open, measure, (line) => count(line) + 1);
+  return sized(told, open, measure, (line) => lineTokens(line, count));
+}
+
+/** So many lines are remembered with their tokens; more are forgotten together. */
+const linesRemembered = 20_000;
+const countedLines = new WeakMap<TokenCounter, Map<string, number>>();
+
+/** With the break after it. A line is counted once, not for every context that it is in. */
+export function lineTokens(line: string, count: TokenCounter): number {
+  let counted = countedLines.get(count);
+  if (counted === undefined) countedLines.set(count, (counted = new Map()));
+  const known = counted.get(line);
+  if (known !== undefined) return known;
+  if (counted.size >= linesRemembered) counted.clear();
+  const tokens = count(line) + 1;
+  counted.set(line, tokens);
+  return tokens;
 }
 
 /** The entries with sizes that are no smaller than their tokens, and need no tokenizer. */
 export function cheapSizes(told: ToldEntries, open: readonly number[]) {
   const messages: Measure = (list) => list.reduce((sum, one) => sum + mostTokens(one), 0);
-  const lineTokens = (line: string): number => bytesOfUnit * line.length + 1;
   return {
-    entries: sized(told, open, messages, lineTokens),
+    entries: sized(told, open, messages, (line) => bytesOfUnit * line.length + 1),
     messages,
     tools: (tools: readonly ModelTool[] | undefined): number => mostToolTokens(tools),
   };
@@ -42,7 +57,7 @@ function sized(
   told: ToldEntries,
   open: readonly number[],
   measure: Measure,
-  lineTokens: (line: string) => number,
+  tokensOfLine: (line: string) => number,
 ): readonly Sized[] {
   return Array.from({ length: told.length }, (_, at): Sized => {
     const entry = told.entry(at);
@@ -52,7 +67,7 @@ function sized(
       (ways[as] ??= measure(kind === "step" ? told.step(at, as).messages : told.messages(at)));
     const inLines = (as: Level, from: number): number => {
       const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
-      const tokens = told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line), 0);
+      const tokens = told.lines(at, as, from).reduce((sum, line) => sum + tokensOfLine(line), 0);
       return tokens === 0 ? 0 : tokens + (startsRun ? headingTokens : 0);
     };
     const lines: { from: number; readonly sizes: Map<Level, number> } = {

@@ -102,6 +102,24 @@ function shortArgs(args: ToolResult["args"], how: Shortening): ToolResult["args"
   return isRecord(short) ? short : { shortened: cutText(String(short), maxChars) };
 }
 
+/** For each step the characters that its longest result or argument is known to have, and whether that is all. */
+const lengths = new WeakMap<StepRecord, { readonly atLeast: number; readonly atMost: number }>();
+
+/** Whether a result or the arguments of a call have more characters than that; remembered. */
+export function hasLonger(step: StepRecord, characters: number): boolean {
+  const known = lengths.get(step) ?? { atLeast: 0, atMost: Infinity };
+  if (known.atMost <= characters) return false;
+  if (known.atLeast > characters) return true;
+  const longer = step.tool_results.some(
+    ({ result, args }) => isLonger(result, characters) || isLonger(args, characters),
+  );
+  lengths.set(
+    step,
+    longer ? { ...known, atLeast: characters + 1 } : { ...known, atMost: characters },
+  );
+  return longer;
+}
+
 /** Whether a value's JSON, or a text, has more characters; at a cost bounded by that figure. */
 export function isLonger(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length > characters;

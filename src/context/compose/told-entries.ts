@@ -9,7 +9,7 @@ import { callLines, foldLines, lineText, saysSomething } from "./call-line.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { level, type Level } from "./fit.ts";
 import {
-  isLonger,
+  hasLonger,
   nothingShortened,
   tellStep,
   type Shortening,
@@ -67,7 +67,10 @@ export class ToldEntries {
     if (bounded !== undefined) return bounded;
     const { settled, preview } = this.#telling;
     const how = as === level.whole ? nothingShortened : as === level.settled ? settled : preview;
-    return this.tell(step, this.#mayBeWhole(step) || how.above < Infinity ? how : preview);
+    return this.tell(
+      step,
+      how.above === Infinity && hasLonger(step, this.#telling.largest) ? preview : how,
+    );
   }
 
   tell(step: StepRecord, how: Shortening): ToldStep {
@@ -101,13 +104,6 @@ export class ToldEntries {
     return foldLines(lines.map((line) => lineText(line, isNew)));
   }
 
-  #mayBeWhole(step: StepRecord): boolean {
-    const { largest } = this.#telling;
-    return step.tool_results.every(
-      ({ result, args }) => !isLonger(result, largest) && !isLonger(args, largest),
-    );
-  }
-
   #namedBefore() {
     return (this.#named ??= namedBefore(this.#entries, this.#telling.observed));
   }
@@ -123,9 +119,7 @@ function namedBefore(
   return entries.map((entry, at) => {
     if (entry.kind === "fixed") return undefined;
     if (entry.kind === "spoken") {
-      for (const line of saidLines(entry.message, "brief")) {
-        for (const word of salientWords(line)) last.set(word, at);
-      }
+      for (const word of wordsSaid(entry.message)) last.set(word, at);
       return undefined;
     }
     const named = new Map<string, number>();
@@ -136,9 +130,9 @@ function namedBefore(
         if (before !== undefined) named.set(value, before);
       }
     }
-    for (const { text, values } of lines) {
+    for (const { values, words } of lines) {
       for (const value of values) last.set(value, at);
-      for (const word of salientWords(text)) last.set(word, at);
+      for (const word of words) last.set(word, at);
     }
     return named;
   });
@@ -162,6 +156,17 @@ function saidLines(message: BaseMessage, as: keyof typeof kept): readonly string
     limit === 0 ? [] : [`${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`];
   saidBefore[as].set(message, lines);
   return lines;
+}
+
+const said = new WeakMap<BaseMessage, ReadonlySet<string>>();
+
+/** Identifiers in what is kept of a message the longest. */
+function wordsSaid(message: BaseMessage): ReadonlySet<string> {
+  const known = said.get(message);
+  if (known !== undefined) return known;
+  const words = salientWords(saidLines(message, "brief").join("\n"));
+  said.set(message, words);
+  return words;
 }
 
 /** Steps of which an earlier one has used an id of a call: it is unique in its turn alone. */
