@@ -48,7 +48,7 @@ const withCalls: Readonly<
 };
 
 /** Calls with their whole results. */
-export function wholeCalls(step: StepRecord): readonly ToldCall[] {
+function wholeCalls(step: StepRecord): readonly ToldCall[] {
   return pairedCalls(step).map((result) => toldCall(result, resultText(result)));
 }
 

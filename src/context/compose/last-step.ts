@@ -36,6 +36,6 @@ export function boundLast(
   }
 }
 
-export function tokensOf({ messages }: ToldStep, count: TokenCounter): number {
+function tokensOf({ messages }: ToldStep, count: TokenCounter): number {
   return messages.reduce((sum, one) => sum + messageTokens(one, count), 0);
 }

@@ -1,7 +1,7 @@
 import type { StepRecord } from "../../state/step-record.ts";
 
 /** No error at all. */
-export const noError = -1;
+const noError = -1;
 
 /**
  * For each step until when an error of it is open: the place of the step from which on every tool that failed in it has

@@ -78,9 +78,9 @@ describe.skipIf(!database.available)("removing while others write", () => {
     let put: Promise<void> | undefined;
     const connect = async (): Promise<DatabaseClient> => {
       const client = await pool.connect();
-      const query: DatabaseClient["query"] = async (...args) => {
-        const result = await client.query(...(args as Parameters<DatabaseClient["query"]>));
-        const text = String(args[0]);
+      const query: DatabaseClient["query"] = async (statement, values) => {
+        const result = await client.query(statement, values);
+        const text = typeof statement === "string" ? statement : statement.text;
         if (text.includes("delete from") && text.includes("checkpoints where")) {
           await (put ??= putOnce());
         }
