@@ -36,6 +36,29 @@ export {
   InactiveSubagentError,
   UnknownAgentError,
 } from "./compile/subagent-errors.ts";
+export {
+  buildReasoningContext,
+  type BuildReasoningContextOptions,
+  type SummarizeOptions,
+} from "./context/build-reasoning-context.ts";
+export type {
+  ContextMetadata,
+  ContextTokens,
+  Goal,
+  MessageFidelity,
+  ReasoningContext,
+  ResultSummaryMade,
+  StepFidelity,
+  StepShown,
+  Utilization,
+} from "./context/context-metadata.ts";
+export type { ContextSettings, ShortTermPolicy } from "./context/context-settings.ts";
+export { ContextOverflowError, InvalidContextOptionError } from "./context/errors.ts";
+export { preview, type PreviewOptions } from "./context/preview/preview.ts";
+export {
+  createResultSummaryCache,
+  type ResultSummaryCache,
+} from "./context/summarise/result-summary-cache.ts";
 export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
 export type { DefinitionChange } from "./definition/definition-drift.ts";
 export type { DefinitionDocument } from "./definition/definition-hash.ts";
@@ -57,6 +80,8 @@ export {
   ModelOptionError,
   UnknownModelError,
 } from "./models/errors.ts";
+export { fromChatModel, type FromChatModelOptions } from "./models/from-chat-model.ts";
+export { modelProfile, type ModelProfile } from "./models/model-profile.ts";
 export { DefinitionChangedError } from "./runtime/definition-changed.ts";
 export {
   InvalidRunOptionError,
@@ -122,6 +147,7 @@ export type {
   ToolResult,
 } from "./state/step-record.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
+export type { RunningSummary } from "./state/running-summary.ts";
 export type { Usage } from "./state/usage.ts";
 export { withObservations } from "./state/with-observations.ts";
 export { openDatabase, type Database, type DatabaseOptions } from "./storage/database.ts";

@@ -1,15 +1,24 @@
 import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
-import type { ModelTool } from "../models/agent-model.ts";
+import { systemClock } from "../clock.ts";
+import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
 import type { RunningSummary } from "../state/running-summary.ts";
 import type { StepRecord } from "../state/step-record.ts";
+import { composeSummarised } from "./compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
+import type { ComposeOptions } from "./compose/compose-options.ts";
 import type { Goal, ReasoningContext } from "./context-metadata.ts";
 import type { ContextSettings } from "./context-settings.ts";
 import { InvalidContextOptionError } from "./errors.ts";
 import { loopTranscript } from "./loop-transcript.ts";
 import { observedSteps } from "./observed-steps.ts";
 import type { StepForm } from "./step-messages.ts";
+import { askModel } from "./summarise/ask-model.ts";
+import {
+  createResultSummaryCache,
+  type ResultSummaryCache,
+} from "./summarise/result-summary-cache.ts";
+import { summariseResults } from "./summarise/summarise-results.ts";
 
 export interface BuildReasoningContextOptions extends ContextSettings {
   /** The target model: its `provider:model`, or its profile. */
@@ -36,6 +45,19 @@ export interface BuildReasoningContextOptions extends ContextSettings {
   readonly summary?: RunningSummary | null;
 }
 
+export interface SummarizeOptions {
+  /** Asked for the summaries. */
+  readonly model: AgentModel;
+  /** Successful results with more tokens are summarised. Default 2,000. */
+  readonly thresholdTokens?: number;
+  /** Milliseconds that all summaries of one context may take together. Default 15,000. */
+  readonly timeoutMs?: number;
+  /** Summaries made before. Default: one for the model, shared by all contexts of the process. */
+  readonly cache?: ResultSummaryCache;
+  /** Ends the summaries, and the context with them. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * What a model call gets to read, made from records: the system prompt, what is remembered, and for each turn what was
  * asked, the steps and what was answered. A `planning` context has what chooses the next step, with large results as
@@ -44,12 +66,53 @@ export interface BuildReasoningContextOptions extends ContextSettings {
  *
  * The same options give the same bytes. Records and messages are not changed; each is told and counted once.
  *
+ * With `summarize` a model's words stand for results that would be previewed, and the context is a promise. A summary that
+ * fails or takes too long leaves the preview; what it cost is in the metadata.
+ *
  * @throws ContextOverflowError when what always stays does not fit
  * @throws InvalidContextOptionError
  * @example
  * const { messages, metadata } = buildReasoningContext({ model: "openai:gpt-4o", conversation, steps, goal: "planning" });
  */
-export function buildReasoningContext(options: BuildReasoningContextOptions): ReasoningContext {
+export function buildReasoningContext(
+  options: BuildReasoningContextOptions & { readonly summarize: SummarizeOptions },
+): Promise<ReasoningContext>;
+export function buildReasoningContext(
+  options: BuildReasoningContextOptions & { readonly summarize?: undefined },
+): ReasoningContext;
+export function buildReasoningContext(
+  options: BuildReasoningContextOptions & { readonly summarize?: SummarizeOptions | undefined },
+): ReasoningContext | Promise<ReasoningContext> {
+  const composed = composeOptions(options);
+  const { summarize } = options;
+  if (summarize === undefined) return composeContext(composed);
+  const { model, thresholdTokens = 2000, timeoutMs = 15_000, signal } = summarize;
+  return composeSummarised(composed, (wish) =>
+    summariseResults({
+      ...wish,
+      goal: options.goal,
+      ask: askModel(model),
+      profile: model.profile,
+      thresholdTokens,
+      timeoutMs,
+      clock: systemClock,
+      cache: summarize.cache ?? cacheOf(model),
+      signal,
+    }),
+  );
+}
+
+const caches = new WeakMap<AgentModel, ResultSummaryCache>();
+
+function cacheOf(model: AgentModel): ResultSummaryCache {
+  const known = caches.get(model);
+  if (known !== undefined) return known;
+  const made = createResultSummaryCache();
+  caches.set(model, made);
+  return made;
+}
+
+function composeOptions(options: BuildReasoningContextOptions): ComposeOptions {
   const { model, goal, systemPrompt = "", memories = [], executionView = "", turnNumber } = options;
   if (goal !== "planning" && goal !== "synthesis") {
     throw new InvalidContextOptionError("goal", goal, '"planning" or "synthesis"');
@@ -60,7 +123,7 @@ export function buildReasoningContext(options: BuildReasoningContextOptions): Re
     note: executionView,
     ...(turnNumber !== undefined && { turnNumber }),
   });
-  return composeContext({
+  return {
     profile: typeof model === "string" ? modelProfile(model) : model,
     goal,
     settings: options,
@@ -71,7 +134,7 @@ export function buildReasoningContext(options: BuildReasoningContextOptions): Re
     summary: options.summary ?? null,
     observed: observedSteps(options.steps),
     ...(options.tools !== undefined && { tools: options.tools }),
-  });
+  };
 }
 
 function memoryMessages(memories: readonly string[]): readonly BaseMessage[] {

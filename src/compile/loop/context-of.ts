@@ -1,4 +1,6 @@
+import { composeSummarised } from "../../context/compose-summarised.ts";
 import { composeContext } from "../../context/compose/compose-context.ts";
+import type { ComposeOptions } from "../../context/compose/compose-options.ts";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { loopTranscript, type LoopHistory } from "../../context/loop-transcript.ts";
 import { observedSteps } from "../../context/observed-steps.ts";
@@ -8,6 +10,7 @@ import type { GraphState } from "../../state/channels.ts";
 import { contextSettingsOf } from "./context-settings-of.ts";
 import type { NodeRun } from "./node-body.ts";
 import { stepFormOf, toolFormOf } from "./parts.ts";
+import { resultSummaries } from "./result-summaries.ts";
 
 /** What a model call of this run gets to read, with what is said last. */
 export async function contextOf(
@@ -22,7 +25,7 @@ export async function contextOf(
 ): Promise<ReasoningContext> {
   const { model, goal, tools = [], ...rest } = last;
   const { thinker, definition } = run.parts;
-  return composeContext({
+  return composeFor(run, model, {
     profile: model.profile,
     goal,
     settings: contextSettingsOf(definition.spec),
@@ -39,4 +42,18 @@ export async function contextOf(
     summary: validSummary(state.summary, state),
     observed: observedSteps(state.steps),
   });
+}
+
+/** A context within a run: where the definition asks for it, large results are summarised for it. */
+export async function composeFor(
+  run: NodeRun,
+  reader: AgentModel,
+  options: ComposeOptions,
+): Promise<ReasoningContext> {
+  const { summariser } = run.parts;
+  if (summariser === null) return composeContext(options);
+  const { goal } = options;
+  return composeSummarised(options, (wish) =>
+    resultSummaries(run, { summariser, reader }, { ...wish, goal }),
+  );
 }

@@ -1,4 +1,3 @@
-import { composeContext } from "../../context/compose/compose-context.ts";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { observedSteps } from "../../context/observed-steps.ts";
 import { validSummary } from "../../context/short-term/valid-summary.ts";
@@ -6,6 +5,7 @@ import { workflowTranscript } from "../../context/workflow-transcript.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { turnSteps, type TurnSteps } from "../../state/turn.ts";
+import { composeFor } from "../loop/context-of.ts";
 import { contextSettingsOf } from "../loop/context-settings-of.ts";
 import { stepFormOf, toolFormOf, type Thinker } from "../loop/parts.ts";
 import type { NodeAt } from "./node-work.ts";
@@ -41,7 +41,7 @@ export async function nodeContext(
   const attempt = state.attempt_number ?? 0;
   const { steps } = stepsOfTurn(at);
   const behind = stepsOfBranch(at);
-  return composeContext({
+  return composeFor(run, model, {
     profile: model.profile,
     goal: call.goal,
     settings: contextSettingsOf(run.parts.definition.spec),

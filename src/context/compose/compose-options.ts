@@ -22,7 +22,7 @@ export interface ComposeOptions {
   readonly transcript: Transcript;
   /** What a model has written about the first turns. */
   readonly summary?: RunningSummary | null;
-  /** What a model has made of large results, by call id. */
+  /** What a model has made of large results, by `summaryKey`. */
   readonly summaries?: ReadonlyMap<string, string>;
   readonly summariesMade?: readonly ResultSummaryMade[];
   /** Steps with what later steps noted on their results. */

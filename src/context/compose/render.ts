@@ -49,12 +49,14 @@ function digestText(told: ToldEntries, { levels, from }: Pick<Fit, "levels" | "f
     const as = levels[at] as Level;
     if (as < level.digest || as === level.dropped) continue;
     const entry = told.entry(at);
+    const own = told.lines(at, as, from);
+    // A turn of which nothing is left to say has no heading.
+    if (own.length === 0) continue;
     if (entry.turn !== turn) {
       endSteps();
       lines.push(`Turn ${entry.turn + 1}`);
       ({ turn } = entry);
     }
-    const own = told.lines(at, as, from);
     if (entry.kind === "step") steps.push(...own);
     else {
       endSteps();

@@ -27,10 +27,15 @@ export interface Shortening {
 
 export interface StepTelling extends Shortening {
   readonly form: StepForm;
-  /** What a model made of a result, by call id. */
+  /** What a model made of a result, by {@link summaryKey}. */
   readonly summaries: ReadonlyMap<string, string>;
   /** Whether ids of calls have to differ from those of another step. */
   readonly ownIds: boolean;
+}
+
+/** Ids of calls are unique in their turn alone. */
+export function summaryKey({ turn_number }: StepRecord, callId: string): string {
+  return `${turn_number}:${callId}`;
 }
 
 /** A step as messages, in one way. */
@@ -60,14 +65,14 @@ function keyOf(step: StepRecord, telling: StepTelling): string {
   const said =
     telling.summaries.size === 0
       ? []
-      : step.tool_results.map(({ id }) => telling.summaries.get(id) ?? null);
+      : step.tool_results.map(({ id }) => telling.summaries.get(summaryKey(step, id)) ?? null);
   return JSON.stringify([form, above === Infinity ? -1 : above, maxChars, maxItems, ownIds, said]);
 }
 
 function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
   let fidelity: StepFidelity = "whole";
   const told = pairedCalls(step).map((result): ToldCall => {
-    const summary = telling.summaries.get(result.id);
+    const summary = telling.summaries.get(summaryKey(step, result.id));
     const args = shortArgs(result.args, telling);
     const text = summary !== undefined ? marked(summary) : shortResult(result, telling);
     if (summary !== undefined) fidelity = "summarised";

@@ -1,0 +1,66 @@
+import type { ToolResult } from "../state/step-record.ts";
+import { composeContext } from "./compose/compose-context.ts";
+import type { ComposeOptions } from "./compose/compose-options.ts";
+import { summaryKey } from "./compose/step-variant.ts";
+import type { ReasoningContext, ResultSummaryMade } from "./context-metadata.ts";
+import type { ResultSummaries } from "./summarise/summarise-results.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** Results of one turn, and the request that they were for. */
+export interface SummaryWish {
+  readonly results: readonly ToolResult[];
+  readonly question: string;
+}
+
+/**
+ * A context in which a model's words stand for results that would be previewed. A result is summarised for the request of
+ * the turn that it was made in, so that it is told in the same way from then on. Contexts with the goal `synthesis` are
+ * for whole results, and are made as they are.
+ *
+ * @throws ContextOverflowError, InvalidContextOptionError, and what `summarise` throws
+ */
+export async function composeSummarised(
+  options: ComposeOptions,
+  summarise: (wish: SummaryWish) => Promise<ResultSummaries>,
+): Promise<ReasoningContext> {
+  const context = composeContext(options);
+  if (options.goal === "synthesis") return context;
+  const wishes = wishesOf(context, options.transcript);
+  if (wishes.size === 0) return context;
+  const all = await Promise.all([...wishes.values()].map(summarise));
+  const summaries = new Map(all.flatMap((one) => [...one.summaries]));
+  const made = all.flatMap((one) => one.made.map(withOwnId));
+  if (made.length === 0) return context;
+  return composeContext({ ...options, summaries, summariesMade: made });
+}
+
+/** By turn. The ids of calls are made unique in the thread, which they are in their turn alone. */
+function wishesOf(
+  { metadata }: ReasoningContext,
+  { entries }: Transcript,
+): ReadonlyMap<number, SummaryWish> {
+  const previewed = new Set(
+    metadata.steps
+      .filter(({ fidelity }) => fidelity === "preview")
+      .map(({ turn, step }) => `${turn}:${step}`),
+  );
+  const wishes = new Map<number, { results: ToolResult[]; question: string }>();
+  if (previewed.size === 0) return wishes;
+  let question = "";
+  for (const entry of entries) {
+    if (entry.kind === "spoken" && entry.message.type === "human") question = entry.message.text;
+    if (entry.kind !== "step") continue;
+    const { step, turn } = entry;
+    if (!previewed.has(`${turn}:${step.step_index}`)) continue;
+    const wish = wishes.get(turn) ?? { results: [], question };
+    wishes.set(turn, wish);
+    for (const result of step.tool_results) {
+      wish.results.push({ ...result, id: summaryKey(step, result.id) });
+    }
+  }
+  return wishes;
+}
+
+function withOwnId(made: ResultSummaryMade): ResultSummaryMade {
+  return { ...made, callId: made.callId.slice(made.callId.indexOf(":") + 1) };
+}
