@@ -112,15 +112,15 @@ const lengths = new WeakMap<StepRecord, { readonly atLeast: number; readonly atM
 
 /** Whether a result or the arguments of a call have more characters than that; remembered. */
 export function hasLonger(step: StepRecord, characters: number): boolean {
-  const known = lengths.get(step) ?? { atLeast: 0, atMost: Infinity };
-  if (known.atMost <= characters) return false;
-  if (known.atLeast > characters) return true;
+  const length = lengths.get(step) ?? { atLeast: 0, atMost: Infinity };
+  if (length.atMost <= characters) return false;
+  if (length.atLeast > characters) return true;
   const longer = step.tool_results.some(
     ({ result, args }) => isLonger(result, characters) || isLonger(args, characters),
   );
   lengths.set(
     step,
-    longer ? { ...known, atLeast: characters + 1 } : { ...known, atMost: characters },
+    longer ? { ...length, atLeast: characters + 1 } : { ...length, atMost: characters },
   );
   return longer;
 }
