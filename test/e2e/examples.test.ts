@@ -11,6 +11,7 @@ import { tempFolder } from "../helpers/temp-folder.ts";
 const described = [
   "agent-of-agents",
   "approval-flow",
+  "context-budget",
   "invoice-extraction",
   "research",
   "support-triage",
