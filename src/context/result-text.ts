@@ -3,6 +3,7 @@ import type { ToolResult } from "../state/step-record.ts";
 import { cleanText } from "./clean-text.ts";
 import { compactNotation } from "./notation/compact-notation.ts";
 import { jsonText } from "./json-text.ts";
+import { previewText } from "./preview/preview-text.ts";
 
 /** Characters of an error's message that a model reads. */
 export const errorCharacters = 4000;
@@ -20,7 +21,12 @@ export function resultText(result: ToolResult): string {
 }
 
 function wholeText(value: unknown): string {
-  return compactNotation(typeof value === "string" ? (jsonText(value) ?? value) : value);
+  try {
+    return compactNotation(typeof value === "string" ? (jsonText(value) ?? value) : value);
+  } catch {
+    // What JSON cannot say: circles, big integers, a `toJSON` that throws.
+    return previewText(value, { maxChars: errorCharacters, maxItems: 100 });
+  }
 }
 
 /** A result with its value told by `tell`. */

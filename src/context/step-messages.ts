@@ -54,7 +54,15 @@ function wholeCalls(step: StepRecord): readonly ToldCall[] {
 
 export function toldCall(result: ToolResult, text: string): ToldCall {
   const { id, name, args, outcome } = result;
-  return { id, name, args, text, isError: outcome !== "success" };
+  return { id, name: callName(name), args, text, isError: outcome !== "success" };
+}
+
+const everyProviders = /^[\w.:-]{1,128}$/;
+
+/** A tool that a model has made up may have a name that providers refuse. */
+function callName(name: string): string {
+  if (everyProviders.test(name)) return name;
+  return name.replace(/[^\w-]+/g, "_").slice(0, 64) || "unnamed";
 }
 
 /** The results of a step in the order of its calls; a call that a record holds no result of has failed. */

@@ -83,7 +83,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   });
   const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.tools(options.tools);
   const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
-  if (easy.moves === 0) {
+  if (easy.moves === 0 && !hasLarge(told)) {
     return done(easy, [...fixed, ...renderEntries(told, easy), ...tail]);
   }
 
@@ -115,6 +115,11 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
       });
     fitting.shortenLast(next);
   }
+}
+
+function hasLarge(told: ToldEntries): boolean {
+  for (let at = 0; at < told.length; at += 1) if (told.isTooLarge(at)) return true;
+  return false;
 }
 
 function fitted(entries: ConstructorParameters<typeof Fitting>[0], room: Room): Fitting {

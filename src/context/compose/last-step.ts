@@ -22,8 +22,8 @@ export function boundLast(
   for (let at = 0; at < told.length; at += 1) {
     const entry = told.entry(at);
     if (entry.kind !== "step") continue;
-    const whole = told.step(at, level.whole);
-    if (tokensOf(whole, part.count) <= part.tokens) continue;
+    const isLarge = told.isTooLarge(at);
+    if (!isLarge && tokensOf(told.step(at, level.whole), part.count) <= part.tokens) continue;
     const isSmall = (one: ToldStep): boolean => tokensOf(one, part.count) <= part.tokens;
     let bounded = told.step(at, level.preview);
     for (const how of previews) {

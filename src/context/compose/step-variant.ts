@@ -4,6 +4,7 @@ import { isRecord } from "../../state/is-record.ts";
 import { jsonHead } from "../../state/json-head.ts";
 import type { StepRecord, ToolResult } from "../../state/step-record.ts";
 import { cleanText } from "../clean-text.ts";
+import { cleanValue } from "../clean-value.ts";
 import type { StepFidelity } from "../context-metadata.ts";
 import { preview } from "../preview/preview.ts";
 import { previewText } from "../preview/preview-text.ts";
@@ -73,10 +74,12 @@ function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
   let fidelity: StepFidelity = "whole";
   const told = pairedCalls(step).map((result): ToldCall => {
     const summary = telling.summaries.get(summaryKey(step, result.id));
-    const args = shortArgs(result.args, telling);
+    const args = cleanValue(shortArgs(result.args, telling));
     const text = summary !== undefined ? marked(summary) : shortResult(result, telling);
     if (summary !== undefined) fidelity = "summarised";
-    else if ((text !== null || args !== result.args) && fidelity === "whole") fidelity = "preview";
+    else if ((text !== null || isShortArgs(result.args, telling)) && fidelity === "whole") {
+      fidelity = "preview";
+    }
     const call = toldCall(result, text ?? resultText(result));
     const id = telling.ownIds ? `${result.id}-${step.turn_number}-${step.step_index}` : result.id;
     return { ...call, id, args };
@@ -100,8 +103,12 @@ function shortResult(result: ToolResult, how: Shortening): string | null {
   return whole !== null && (whole.length <= how.above || whole.length <= text.length) ? null : text;
 }
 
+function isShortArgs(args: ToolResult["args"], how: Shortening): boolean {
+  return how.above < Infinity && isLonger(args, how.above);
+}
+
 function shortArgs(args: ToolResult["args"], how: Shortening): ToolResult["args"] {
-  if (how.above === Infinity || !isLonger(args, how.above)) return args;
+  if (!isShortArgs(args, how)) return args;
   const { maxChars, maxItems } = how;
   const short = preview(args, { maxChars, maxItems: Math.max(10, maxItems) });
   return isRecord(short) ? short : { shortened: cutText(String(short), maxChars) };

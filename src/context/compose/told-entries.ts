@@ -73,6 +73,12 @@ export class ToldEntries {
     );
   }
 
+  /** Whether a step is too large to be told whole. */
+  isTooLarge(at: number): boolean {
+    const entry = this.entry(at);
+    return entry.kind === "step" && hasLonger(entry.step, this.#telling.largest);
+  }
+
   tell(step: StepRecord, how: Shortening): ToldStep {
     const { form, summaries } = this.#telling;
     // A model's words stand in for a preview, not for what is whole.
