@@ -101,17 +101,22 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       () => noUsage,
       addUsage,
     ),
-    summary: z
-      .object({
-        text: z.string(),
-        covers: z.object({ turns: count, steps: count, messages: count }),
-        model: z.string(),
-        at: z.string(),
-      })
-      .nullable()
-      .describe(
-        "What a model wrote about the oldest turns of the thread, read instead of them; else null.",
-      ),
+    summary: reduced(
+      z
+        .object({
+          text: z.string(),
+          covers: z.object({ turns: count, steps: count, messages: count }),
+          model: z.string(),
+          at: z.string(),
+        })
+        .nullable()
+        .describe(
+          "What a model wrote about the oldest turns of the thread, read instead of them; else null.",
+        ),
+      // Few threads have one: a default is not missed where nothing is stored of it.
+      (): RunningSummary | null => null,
+      (_, next: RunningSummary | null) => next,
+    ),
     output: shown(schemas.output, "The turn's validated output; null until there is one."),
     turn: written(
       z.any().describe("Bookkeeping of the turn: times, failed attempts, why it failed."),
