@@ -27,6 +27,14 @@ function read(over: Partial<ToolResult>, options: { budget?: number } = {}) {
   });
 }
 
+function thrownBy(make: () => unknown): unknown {
+  try {
+    return make();
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
 const said = (context: ReturnType<typeof read>) => context.messages.at(-1)?.text ?? "";
 
 describe("a result of 50 MB", () => {
@@ -36,7 +44,10 @@ describe("a result of 50 MB", () => {
     ["as text", () => "word ".repeat(megabytes / 5)],
     ["as one word", () => "a".repeat(megabytes)],
     ["as a list", () => Array.from({ length: 500_000 }, (_, id) => ({ id: `doc_${id}`, n: id }))],
-    ["as JSON in a text", () => JSON.stringify(Array(2_000_000).fill({ a: "some value" }))],
+    [
+      "as JSON in a text",
+      () => JSON.stringify(Array.from({ length: 2_000_000 }, () => ({ a: "some value" }))),
+    ],
     ["under one key", () => ({ body: "line\n".repeat(megabytes / 5), status: 200 })],
   ])("%s is bounded by the budget", (_, result) => {
     const { messages, metadata } = read({ result: result() }, { budget: 4000 });
@@ -145,19 +156,15 @@ describe("what cannot be", () => {
         budget: 100,
       });
     expect(make).toThrow(ContextOverflowError);
-    try {
-      make();
-    } catch (thrown) {
-      expect(thrown).toMatchObject({
-        code: "context_overflow",
-        kind: "run",
-        model,
-        window: 128_000,
-        budget: 100,
-        needed: 512,
-        sections: { system: 7, tools: 0, memory: 0, conversation: 505, steps: 0 },
-      });
-    }
+    expect(thrownBy(make)).toMatchObject({
+      code: "context_overflow",
+      kind: "run",
+      model,
+      window: 128_000,
+      budget: 100,
+      needed: 512,
+      sections: { system: 7, tools: 0, memory: 0, conversation: 505, steps: 0 },
+    });
   });
 
   it.each<[string, object]>([

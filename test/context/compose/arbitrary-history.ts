@@ -42,13 +42,13 @@ const step = fc.record({
   calls: fc.array(call, { maxLength: 3 }),
 });
 
-const turn = fc.record({
+const oneTurn = fc.record({
   request: fc.lorem({ maxCount: 30 }),
   steps: fc.array(step, { maxLength: 5 }),
   answer: fc.lorem({ maxCount: 120 }),
 });
 
-export const histories = fc.array(turn, { minLength: 1, maxLength: 6 }).map((turns): History => {
+export const histories = fc.array(oneTurn, { minLength: 1, maxLength: 6 }).map((turns): History => {
   const conversation: BaseMessage[] = [];
   const steps: StepRecord[] = [];
   turns.forEach(({ request, steps: own, answer }, number) => {
