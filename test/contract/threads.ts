@@ -53,7 +53,13 @@ export function threadsContract(kind: Database["kind"]): void {
         [1, 0],
         [1, 1],
       ]);
-      expect(second.model.read(0)).toEqual(["human: note", "ai: Noted.", "human: and b"]);
+      expect(second.model.read(0)).toEqual([
+        "human: note",
+        "ai: ",
+        "tool: noted ä\u{1f600}",
+        "ai: Noted.",
+        "human: and b",
+      ]);
     });
 
     it("store what a run returned, also on a fork of an old checkpoint", async () => {
