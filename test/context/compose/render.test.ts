@@ -12,7 +12,7 @@ it("gives no heading to a turn of which nothing is left to say", () => {
     const { id, name, args } = result;
     return stepRecord({
       turn_number,
-      tool_predictions: [{ id, name, args }],
+      tool_predictions: [{ id, name, args, reason: "" }],
       tool_results: [result],
     });
   });
