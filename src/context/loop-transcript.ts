@@ -49,7 +49,7 @@ export function loopTranscript(history: LoopHistory): Transcript {
   turns.forEach(({ turn: number, asked, answered }, at) => {
     push(takeSteps(number - 1));
     const isPresent = number === turn;
-    push(asked.map((message) => ({ kind: "spoken", turn: number, message, isRequest: isPresent })));
+    push(asked.map((message) => ({ kind: "spoken", turn: number, message, isRequest: true })));
     if (turns[at + 1]?.turn !== number) {
       const taken = takeSteps(number);
       push(isPresent ? betweenAttempts(taken, history.failedAttempts ?? [], turn) : taken);

@@ -3,6 +3,7 @@ import type { StepRecord } from "../state/step-record.ts";
 
 /** What people and the agent said to each other from one request to the next. */
 export interface SpokenTurn {
+  /** Negative for what was said before the first turn. */
   readonly turn: number;
   readonly asked: readonly BaseMessage[];
   readonly answered: readonly BaseMessage[];
@@ -24,7 +25,8 @@ interface Group {
 /**
  * The conversation by turns. A turn begins with each message of a person's. Which turn it is tell the calls that stand in
  * the conversation, as far as there are any; from there and from the end, which is the turn under way, the others are
- * counted. So several messages that came at once, or a turn without one, shift no later turn.
+ * counted. So several messages that came at once, or a turn without one, shift no later turn. What was said before turn 0,
+ * where a thread began with a conversation from elsewhere, has numbers below it.
  *
  * @param present the turn under way; where it is not given, the last one that either list knows of
  */
@@ -39,9 +41,7 @@ export function spokenTurns(
   let following = last + 1;
   for (let at = groups.length - 1; at >= 0; at -= 1) {
     const { asked, answered, turn } = groups[at] as Group;
-    // More groups than turns stay in the first one.
-    following = Math.max(0, Math.min(turn ?? following - 1, following));
-    if (turn === null && following === turns[0]?.turn && following > 0) following -= 1;
+    following = turn === null ? following - 1 : Math.min(turn, following);
     turns.unshift({ turn: following, asked, answered });
   }
   return turns;

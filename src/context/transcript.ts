@@ -17,7 +17,7 @@ export interface SpokenEntry {
   readonly kind: "spoken";
   readonly turn: number;
   readonly message: BaseMessage;
-  /** The request of the turn under way always stays. */
+  /** What its turn is about: it stays while the turn is under way. */
   readonly isRequest: boolean;
 }
 

@@ -4,7 +4,7 @@ import { canonicalJson } from "../state/canonical-json.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { feedbackEntries } from "./loop-transcript.ts";
-import { spokenTurns } from "./spoken-turns.ts";
+import { spokenTurns, type SpokenTurn } from "./spoken-turns.ts";
 import type { Entry, Transcript } from "./transcript.ts";
 
 export interface WorkflowHistory {
@@ -44,7 +44,7 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
     steps.slice(from, to).map((step) => ({ kind: "step", turn, step }));
   const request: Entry = { kind: "fixed", turn, messages: [new HumanMessage(prompt)] };
   const entries = [
-    ...spokenTurns(history.conversation, steps, turn).flatMap(spokenEntries(turn)),
+    ...spokenTurns(history.conversation, steps, turn).flatMap(spokenEntries),
     ...history.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
     ...told(0, asked),
     ...(prompt === "" ? [] : [request]),
@@ -55,11 +55,9 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
   return { entries, tail, turn };
 }
 
-function spokenEntries(present: number) {
-  return ({ turn, asked, answered }: ReturnType<typeof spokenTurns>[number]): readonly Entry[] => [
-    ...asked.map(
-      (message) => ({ kind: "spoken", turn, message, isRequest: turn === present }) as const,
-    ),
+function spokenEntries({ turn, asked, answered }: SpokenTurn): readonly Entry[] {
+  return [
+    ...asked.map((message) => ({ kind: "spoken", turn, message, isRequest: true }) as const),
     ...answered.map((message) => ({ kind: "spoken", turn, message, isRequest: false }) as const),
   ];
 }

@@ -19,7 +19,7 @@ export type Level = (typeof level)[keyof typeof level];
 export interface Sized {
   readonly kind: "spoken" | "step" | "fixed";
   readonly turn: number;
-  /** Always told as it is. */
+  /** Told as it is while its turn is the last one. */
   readonly isRequest: boolean;
   /** Place of the entry from which on the errors of this one are mended; -1 where it has none. */
   readonly openUntil: number;
@@ -164,7 +164,8 @@ export class Fitting implements Fit {
 
   #mayDrop(at: number, end: number): boolean {
     const entry = this.#entries[at] as Sized;
-    if (entry.isRequest || (entry.kind === "fixed" && at >= this.#turnStart)) return false;
+    const stays = entry.isRequest || entry.kind === "fixed";
+    if (stays && at >= this.#turnStart) return false;
     return entry.openUntil < end;
   }
 

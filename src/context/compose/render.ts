@@ -54,7 +54,7 @@ function digestText(told: ToldEntries, { levels, from }: Pick<Fit, "levels" | "f
     if (own.length === 0) continue;
     if (entry.turn !== turn) {
       endSteps();
-      lines.push(`Turn ${entry.turn + 1}`);
+      lines.push(entry.turn < 0 ? "Before" : `Turn ${entry.turn + 1}`);
       ({ turn } = entry);
     }
     if (entry.kind === "step") steps.push(...own);

@@ -16,15 +16,16 @@ export interface ThreadHistory {
   readonly turn_number: number | undefined;
 }
 
-/** The turns before the one under way, from turn 0 on; one that left nothing is empty. */
+/** The turns before the one under way, from turn 0 on, with what was said before it; one that left nothing is empty. */
 export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {
   const present = history.turn_number ?? 0;
   const turns = Array.from({ length: present }, () => {
     return { asked: [] as BaseMessage[], steps: [] as StepRecord[], answered: [] as BaseMessage[] };
   });
   for (const { turn, asked, answered } of spokenTurns(history.messages, history.steps, present)) {
-    turns[turn]?.asked.push(...asked);
-    turns[turn]?.answered.push(...answered);
+    const own = turns[Math.max(0, turn)];
+    own?.asked.push(...asked);
+    own?.answered.push(...answered);
   }
   for (const step of history.steps) turns[step.turn_number]?.steps.push(step);
   return turns;

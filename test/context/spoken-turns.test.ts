@@ -1,0 +1,79 @@
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { spokenTurns } from "../../src/context/spoken-turns.ts";
+import { stepRecord } from "../helpers/step-record.ts";
+
+const ask = (text: string) => new HumanMessage(text);
+const answer = (text: string) => new AIMessage(text);
+const call = (id: string) =>
+  new AIMessage({ content: "", tool_calls: [{ id, name: "search", args: {} }] });
+const result = (id: string) => new ToolMessage({ tool_call_id: id, content: "x" });
+const stepOf = (turn: number, id: string) =>
+  stepRecord({
+    turn_number: turn,
+    tool_predictions: [{ id, name: "search", args: {}, reason: "" }],
+  });
+
+const shape = (...args: Parameters<typeof spokenTurns>) =>
+  spokenTurns(...args).map(({ turn, asked, answered }) => [
+    turn,
+    asked.map(({ text }) => text).join(),
+    answered.map(({ text }) => text).join(),
+  ]);
+
+describe("spokenTurns", () => {
+  it("begins a turn with each message of a person's", () => {
+    expect(shape([ask("a"), answer("A"), ask("b"), answer("B"), ask("c")], [])).toEqual([
+      [0, "a", "A"],
+      [1, "b", "B"],
+      [2, "c", ""],
+    ]);
+  });
+
+  it("gives a turn that was never answered no answer of another", () => {
+    expect(shape([ask("a"), ask("b"), answer("B"), ask("c")], [stepOf(2, "x")])).toEqual([
+      [0, "a", ""],
+      [1, "b", "B"],
+      [2, "c", ""],
+    ]);
+  });
+
+  it("leaves calls and their results out, and knows by them which turn it is", () => {
+    const conversation = [ask("c"), call("x"), result("x"), answer("C"), ask("d")];
+    expect(shape(conversation, [stepOf(4, "x")], 7)).toEqual([
+      [4, "c", "C"],
+      [7, "d", ""],
+    ]);
+  });
+
+  it("counts from the turn under way where nothing else tells", () => {
+    expect(shape([ask("a"), answer("A"), ask("b")], [], 5)).toEqual([
+      [4, "a", "A"],
+      [5, "b", ""],
+    ]);
+  });
+
+  it("tells several messages that came at once before the one that the turn is about", () => {
+    const conversation = [ask("a"), ask("b"), call("x"), result("x"), answer("B"), ask("c")];
+    expect(shape(conversation, [stepOf(0, "x")], 1)).toEqual([
+      [-1, "a", ""],
+      [0, "b", "B"],
+      [1, "c", ""],
+    ]);
+  });
+
+  it("takes no turn from a call whose id two turns have", () => {
+    const conversation = [ask("a"), call("x"), answer("A"), ask("b"), call("x"), answer("B")];
+    expect(shape(conversation, [stepOf(0, "x"), stepOf(1, "x")], 1)).toEqual([
+      [0, "a", "A"],
+      [1, "b", "B"],
+    ]);
+  });
+
+  it("puts what was said before any person spoke before the first turn", () => {
+    expect(shape([answer("Hello."), ask("a")], [], 0)).toEqual([
+      [-1, "", "Hello."],
+      [0, "a", ""],
+    ]);
+  });
+});
