@@ -133,7 +133,7 @@ export function hasLonger(step: StepRecord, characters: number): boolean {
 }
 
 /** Whether a value's JSON, or a text, has more characters; at a cost bounded by that figure. */
-export function isLonger(value: unknown, characters: number): boolean {
+function isLonger(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length > characters;
   if (typeof value !== "object" || value === null) return false;
   return !jsonHead(value, characters + 1).whole;
