@@ -69,9 +69,15 @@ export function saysSomething(line: CallLine, isNew: (value: string) => boolean)
 }
 
 /** A line with those of its values that are new. */
-export function lineText(line: CallLine, isNew: (value: string) => boolean): string {
+export function lineText(
+  line: CallLine,
+  isNew: (value: string) => boolean,
+  most = valuesNamed,
+): string {
   const values = line.values.filter(isNew);
-  return values.length === 0 ? line.text : `${line.text}; ${values.join(", ")}`;
+  if (values.length === 0) return line.text;
+  const more = values.length > most ? `, … ${values.length - most} more` : "";
+  return `${line.text}; ${values.slice(0, most).join(", ")}${more}`;
 }
 
 /** Lines that are the same become one, where the first of them stood, with their count. */

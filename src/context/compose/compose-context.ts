@@ -93,7 +93,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   const sizes = tokenSizes(told, open, profile.count);
   boundLast(told, { count: profile.count, tokens: Math.floor(room / 2) });
   const fitting = fitted(sizes, roomOf(room));
-  const lastForms: Level[] = [level.settled, level.preview, level.line];
+  const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
   for (;;) {
     const messages = [...fixed, ...renderEntries(told, fitting), ...tail];
     const needed = count(messages) + tools;

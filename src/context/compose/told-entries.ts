@@ -23,6 +23,9 @@ const kept = {
   brief: { human: 60, ai: 0 },
 } as const;
 
+/** Values of one result that a brief line names. */
+const briefValues = 20;
+
 export interface Telling {
   readonly form: StepForm;
   /** How a result is told once it need not be whole. */
@@ -107,7 +110,8 @@ export class ToldEntries {
     const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
     const step = this.#telling.observed.get(entry.step) ?? entry.step;
     const lines = callLines(step).filter((line) => !isBrief || saysSomething(line, isNew));
-    return foldLines(lines.map((line) => lineText(line, isNew)));
+    const most = isBrief ? briefValues : undefined;
+    return foldLines(lines.map((line) => lineText(line, isNew, most)));
   }
 
   #namedBefore() {
