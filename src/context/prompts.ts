@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../definition/json-schema.ts";
+import { cutText } from "../state/cut-text.ts";
 import { answersInText } from "./answer-form.ts";
 
 /** The fixed texts that a model reads beside the definition's own prompt and the history. */
@@ -16,9 +17,15 @@ export function answerInstructions(outputSchema: unknown): string {
 export const emptyReplyFeedback =
   "Your last reply held neither a tool call nor an answer. Call a tool, or give the final answer.";
 
+/** Reasons why an attempt was refused that the next one reads, and characters of each. */
+const mostErrors = 20;
+const errorCharacters = 4000;
+
 export function attemptFeedback(errors: readonly string[]): string {
-  const listed = errors.map((error) => `- ${error}`).join("\n");
-  return `That answer was not accepted:\n${listed}\nMend these points and answer the request again.`;
+  const listed = errors.slice(0, mostErrors).map((error) => `- ${cutText(error, errorCharacters)}`);
+  const more = errors.length - listed.length;
+  if (more > 0) listed.push(`… and ${more.toLocaleString("en")} more`);
+  return `That answer was not accepted:\n${listed.join("\n")}\nMend these points and answer the request again.`;
 }
 
 export function finalAnswerRequest(outputSchema: JsonSchema): string {
