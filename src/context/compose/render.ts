@@ -1,6 +1,7 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { foldLines } from "./call-line.ts";
 import { level, type Fit, type Level } from "./fit.ts";
+import { TextCache } from "./text-cache.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
 /** How the messages begin that tell in lines what was in messages of its own. */
@@ -69,19 +70,8 @@ function digestText(told: ToldEntries, { levels, from }: Pick<Fit, "levels" | "f
 }
 
 /** The last texts, so that one that is sent again is not counted again. */
-const remembered = 64;
-const textMessages = new Map<string, HumanMessage>();
+const textMessages = new TextCache<HumanMessage>({ texts: 64, characters: 2_000_000 });
 
 function textMessage(text: string): HumanMessage {
-  const known = textMessages.get(text);
-  if (known !== undefined) return known;
-  const made = new HumanMessage(text);
-  textMessages.set(text, made);
-  if (textMessages.size > remembered) {
-    for (const oldest of textMessages.keys()) {
-      textMessages.delete(oldest);
-      break;
-    }
-  }
-  return made;
+  return textMessages.get(text, () => new HumanMessage(text));
 }

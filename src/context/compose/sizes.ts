@@ -3,6 +3,7 @@ import type { ModelTool } from "../../models/agent-model.ts";
 import { messageTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import { level, type Level, type Sized } from "./fit.ts";
+import { TextCache } from "./text-cache.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
 /** Tokens of the message around a run of lines, and of its heading. */
@@ -27,20 +28,16 @@ export function tokenSizes(
   return sized(told, open, measure, (line) => lineTokens(line, count));
 }
 
-/** So many lines are remembered with their tokens; more are forgotten together. */
-const linesRemembered = 20_000;
-const countedLines = new WeakMap<TokenCounter, Map<string, number>>();
+const linesRemembered = { texts: 20_000, characters: 4_000_000 };
+const countedLines = new WeakMap<TokenCounter, TextCache<number>>();
 
 /** With the break after it. A line is counted once, not for every context that it is in. */
 export function lineTokens(line: string, count: TokenCounter): number {
   let counted = countedLines.get(count);
-  if (counted === undefined) countedLines.set(count, (counted = new Map()));
-  const known = counted.get(line);
-  if (known !== undefined) return known;
-  if (counted.size >= linesRemembered) counted.clear();
-  const tokens = count(line) + 1;
-  counted.set(line, tokens);
-  return tokens;
+  if (counted === undefined) {
+    countedLines.set(count, (counted = new TextCache(linesRemembered)));
+  }
+  return counted.get(line, () => count(line) + 1);
 }
 
 /** The entries with sizes that are no smaller than their tokens, and need no tokenizer. */

@@ -1,6 +1,9 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
+import { level } from "../../../src/context/compose/fit.ts";
+import { renderEntries } from "../../../src/context/compose/render.ts";
+import type { ToldEntries } from "../../../src/context/compose/told-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 it("gives no heading to a turn of which nothing is left to say", () => {
@@ -32,4 +35,23 @@ it("gives no heading to a turn of which nothing is left to say", () => {
   });
   expect(digests).not.toEqual([]);
   expect(digests.filter((text) => /^Turn \d+(\nTurn|$(?!\n))/m.test(text))).toEqual([]);
+});
+
+/** What tells of a step in one line. */
+function lineMessage(line: string) {
+  const told: Pick<ToldEntries, "entry" | "lines"> = {
+    entry: () => ({ kind: "step", turn: 0, step: stepRecord({}) }),
+    lines: () => [line],
+  };
+  return renderEntries(told as ToldEntries, { levels: [level.line], from: 0 })[0];
+}
+
+it("makes a message that tells of steps once, until longer ones than are remembered came between", () => {
+  const first = lineMessage("first");
+  lineMessage("a".repeat(1_500_000));
+  expect(lineMessage("first")).toBe(first);
+  lineMessage("b".repeat(1_500_000));
+  const again = lineMessage("first");
+  expect(again).not.toBe(first);
+  expect(again?.text).toBe(first?.text);
 });
