@@ -88,7 +88,7 @@ describe("a thread over its short-term memory", () => {
   it("keeps its records and messages, and says what the summary covers", async () => {
     const { say, state } = await conversation();
     for (let turn = 0; turn < 4; turn += 1) {
-      expect((await say(`request ${turn}`)).summary).toBeUndefined();
+      expect((await say(`request ${turn}`)).summary).toBeNull();
     }
     const { summary, asked } = await say("request 4");
     expect(summary).toEqual({
@@ -219,7 +219,7 @@ describe("a summary that fails", () => {
     const { say } = await conversation({ clock, summary: hang });
     for (let turn = 0; turn < 4; turn += 1) await say(`request ${turn}`);
     const { result, summary } = await say("request 4");
-    expect([result.status, summary]).toEqual(["COMPLETED", undefined]);
+    expect([result.status, summary]).toEqual(["COMPLETED", null]);
     expect(signals[0]?.aborted).toBe(true);
 
     const short = agentWith("hybrid", { execution_config: { timeout_seconds: 20 } });
@@ -259,11 +259,11 @@ describe("a summary and time travel", () => {
     const { say, graph, state } = await conversation();
     for (let turn = 0; turn < 4; turn += 1) await say(`request ${turn}`);
     const before = (await graph.getState(thread)).config;
-    expect((await say("request 4")).summary).not.toBeUndefined();
-    expect(((await graph.getState(before)).values as GraphState).summary).toBeUndefined();
+    expect((await say("request 4")).summary).not.toBeNull();
+    expect(((await graph.getState(before)).values as GraphState).summary).toBeNull();
 
     await graph.updateState(before, { nodes: { note: "forked" } }, "finalize");
-    expect((await state()).summary).toBeUndefined();
+    expect((await state()).summary).toBeNull();
     const { asked, summary } = await say("another request");
     expect(asked.filter(isSummary)).toHaveLength(1);
     expect(summary).toMatchObject({ covers: { turns: 2, messages: 4 } });
