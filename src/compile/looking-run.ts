@@ -1,10 +1,9 @@
 import { AIMessage } from "@langchain/core/messages";
 import { planningRequest } from "../context/prompts.ts";
-import type { ResultSummariser } from "../context/summarise/result-summariser.ts";
-import type { SummaryOutcome } from "../context/summarise/result-summary-cache.ts";
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import type { GraphState } from "../state/channels.ts";
 import { noUsage } from "../state/usage.ts";
+import { keptSummaries } from "./loop/kept-summaries.ts";
 import type { NodeRun } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
 
@@ -52,12 +51,14 @@ export function lookingRun(
     node: of.node,
     within: [],
     superstep,
-    parts: { ...withBudget(parts, of.budget), summariser: withoutTrace(parts.summariser) },
+    parts: withBudget(parts, of.budget),
     config: {},
     context: of.model === undefined ? undefined : { model: of.model },
     signal: new AbortController().signal,
     ended: [],
     begun: [],
+    // What nobody is asked for now is not known; what was made was kept.
+    summaries: keptSummaries(state.result_summaries, true),
     superstepsLeft: recursionLimit - (superstep - first),
     ask,
     spend() {},
@@ -80,16 +81,4 @@ function withBudget(parts: LoopParts, budget: number | undefined): LoopParts {
   const { spec } = definition;
   const context_config = { ...spec.context_config, budget };
   return { ...parts, definition: { ...definition, spec: { ...spec, context_config } } };
-}
-
-/** Knows the summaries that were made, and keeps nothing of those that nobody is asked for now. */
-function withoutTrace(summariser: ResultSummariser | null): ResultSummariser | null {
-  if (summariser === null) return null;
-  const own = new Map<string, SummaryOutcome>();
-  const cache: ResultSummariser["cache"] = {
-    underWay: new Map(),
-    get: (key) => summariser.cache.get(key) ?? own.get(key),
-    set: (key, outcome) => void own.set(key, outcome),
-  };
-  return { ...summariser, cache };
 }

@@ -30,8 +30,19 @@ export async function composeSummarised(
   const all = await Promise.all([...wishes.values()].map(summarise));
   const summaries = new Map(all.flatMap((one) => [...one.summaries]));
   const made = all.flatMap((one) => one.made.map(withOwnId));
-  if (made.length === 0) return context;
-  return composeContext({ ...options, summaries, summariesMade: made });
+  const unknown = all.flatMap((one) => one.unknown.map(ownId));
+  const told =
+    made.length === 0 ? context : composeContext({ ...options, summaries, summariesMade: made });
+  if (unknown.length === 0) return told;
+  const { metadata } = told;
+  const notes = [...metadata.notes, notKept(unknown)];
+  return { ...told, metadata: { ...metadata, notes } };
+}
+
+function notKept(calls: readonly string[]): string {
+  return calls.length === 1
+    ? `A summary of the result of ${calls[0]} is not kept: it is shown as a preview.`
+    : `Summaries of the results of ${calls.join(", ")} are not kept: they are shown as previews.`;
 }
 
 /** By turn. The ids of calls are made unique in the thread, which they are in their turn alone. */
@@ -62,5 +73,9 @@ function wishesOf(
 }
 
 function withOwnId(made: ResultSummaryMade): ResultSummaryMade {
-  return { ...made, callId: made.callId.slice(made.callId.indexOf(":") + 1) };
+  return { ...made, callId: ownId(made.callId) };
+}
+
+function ownId(key: string): string {
+  return key.slice(key.indexOf(":") + 1);
 }

@@ -15,6 +15,7 @@ const channels: Readonly<Record<keyof GraphState, true>> = {
   status: true,
   usage: true,
   summary: true,
+  result_summaries: true,
   output: true,
   turn: true,
 };

@@ -5,6 +5,7 @@ import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
+import { reduceResultSummaries, type ResultSummaries } from "./result-summary.ts";
 import type { RunningSummary } from "./running-summary.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
 import { reduceTier } from "./tier-patch.ts";
@@ -31,13 +32,15 @@ export interface GraphState {
   readonly usage: Usage;
   /** What a model wrote about the beginning of the thread; null where it is told as it was. */
   readonly summary: RunningSummary | null | undefined;
+  /** What models said of tool results in place of their previews. */
+  readonly result_summaries: ResultSummaries;
   readonly output: unknown;
   readonly turn: TurnState | undefined;
 }
 
 /**
- * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes` and `turn` are merged
- * by key (`nodes: null` empties them), a tier is replaced, or changed by a `TierPatch`.
+ * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn` and
+ * `result_summaries` are merged by key (`nodes: null` empties them), a tier is replaced, or changed by a `TierPatch`.
  */
 export type GraphUpdate = Partial<Omit<GraphState, "usage" | "nodes" | "turn" | "branches">> & {
   readonly usage?: Partial<Usage>;
@@ -116,6 +119,13 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       // Few threads have one: a default is not missed where nothing is stored of it.
       (): RunningSummary | null => null,
       (_, next: RunningSummary | null) => next,
+    ),
+    result_summaries: reduced(
+      z
+        .record(z.string(), z.object({ text: z.string(), model: z.string() }))
+        .describe("What models said of large tool results, read instead of their previews."),
+      (): ResultSummaries => ({}),
+      reduceResultSummaries,
     ),
     output: shown(schemas.output, "The turn's validated output; null until there is one."),
     turn: written(

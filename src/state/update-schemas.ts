@@ -88,6 +88,8 @@ const summary = z.looseObject({
   at: when,
 });
 
+const resultSummary = z.looseObject({ text: text.min(1), model: text });
+
 const turn = z.looseObject({
   run: text.min(1),
   started_at: when,
@@ -124,6 +126,7 @@ export const updateSchemas = {
   status: z.enum(statuses),
   usage: usage.partial().strict(),
   summary: summary.nullable(),
+  result_summaries: z.record(z.string(), resultSummary),
   output: z.unknown(),
   // A turn that says when it began replaces the whole of the one before; anything else is merged into it.
   turn: turn.partial().superRefine((value, context) => {

@@ -3,6 +3,7 @@ import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.t
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { cancelSignal } from "../cancellation.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
+import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { turnSignal } from "./turn-signal.ts";
@@ -42,6 +43,7 @@ export function loopNode(
     const within = agentsAround(config);
     let isOver = false;
     let spent = noUsage;
+    const summaries = keptSummaries(state.result_summaries);
     const run: NodeRun = {
       node: name,
       within,
@@ -52,6 +54,7 @@ export function loopNode(
       signal,
       ended: [],
       begun: [],
+      summaries,
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
       async ask(model, request, unseen) {
@@ -94,8 +97,10 @@ export function loopNode(
       bounds.release();
     }
     const elapsed = elapsedBefore + (parts.clock.monotonic() - startedAt);
+    const made = summaries.added();
     const update: GraphUpdate = {
       ...result.update,
+      ...(made !== null && { result_summaries: made }),
       usage: addUsage(spent, result.update.usage ?? {}),
       turn: {
         ...result.turn,

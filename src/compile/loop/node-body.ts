@@ -7,11 +7,12 @@ import type { CurrentStep, ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
 import type { Usage } from "../../state/usage.ts";
 import type { ContextReading } from "./context-reading.ts";
+import type { KeptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 
 /** What a node decides: what to write, and which nodes are next. */
 export interface NodeResult {
-  /** What was spent through the run is added to its usage. */
+  /** What was spent through the run is added to its usage, and summaries that it had made to those of the thread. */
   readonly update: Omit<GraphUpdate, "turn">;
   readonly turn?: Partial<TurnState>;
   /** An empty list where this branch of the run goes no further. */
@@ -38,6 +39,8 @@ export interface NodeRun {
   readonly begun: CurrentStep[];
   /** Supersteps that LangGraph's recursion limit leaves to this turn, the present one included. */
   readonly superstepsLeft: number;
+  /** Summaries of results that the thread keeps. */
+  readonly summaries: KeptSummaries;
   /** Left out, the run is under way; else somebody looks at what its node reads. */
   readonly reading?: ContextReading | undefined;
   /**

@@ -1,6 +1,11 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { Goal } from "../../context/context-metadata.ts";
 import type { ResultSummariser } from "../../context/summarise/result-summariser.ts";
-import { createResultSummaryCache } from "../../context/summarise/result-summary-cache.ts";
+import {
+  createResultSummaryCache,
+  type ResultSummaryCache,
+  type SummaryOutcome,
+} from "../../context/summarise/result-summary-cache.ts";
 import {
   summariseResults,
   type ResultSummaries,
@@ -9,6 +14,7 @@ import type { AgentSpec } from "../../definition/schema.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { askUntil } from "./ask-until.ts";
+import type { KeptSummaries } from "./kept-summaries.ts";
 import type { NodeRun } from "./node-body.ts";
 import type { Thinker } from "./parts.ts";
 
@@ -34,6 +40,7 @@ export async function resultSummariserOf(
 
 /**
  * What a model says of the large ones among `results`, within a run: its cost is counted there, and it ends with the run.
+ * What the thread keeps is not asked for. Who looks at a run is told of that alone.
  *
  * @param reader the model that reads the context
  * @throws the reason of the run's signal when that aborts
@@ -55,12 +62,48 @@ export function resultSummaries(
     profile: model.profile,
     thresholdTokens,
     timeoutMs,
-    cache,
+    cache: run.summaries.only ? justKept(run.summaries) : keptWithThread(cache, run.summaries),
     clock: run.parts.clock,
     signal: run.signal,
-    async ask(messages, signal) {
-      const reply = await askUntil(signal, run, { model, request: { messages } });
-      return { text: reply.message.text, usage: reply.usage, model: reply.model };
-    },
+    ask: run.summaries.only ? null : ask,
   });
+
+  async function ask(messages: readonly BaseMessage[], signal: AbortSignal) {
+    const reply = await askUntil(signal, run, { model, request: { messages } });
+    return { text: reply.message.text, usage: reply.usage, model: reply.model };
+  }
+}
+
+/** A cache behind what a thread keeps, which keeps every summary that is read. Failures stay where they are. */
+function keptWithThread(cache: ResultSummaryCache, kept: KeptSummaries): ResultSummaryCache {
+  const keep = (key: string, outcome: SummaryOutcome | undefined) => {
+    if (outcome?.outcome === "made") kept.keep(key, { text: outcome.text, model: outcome.model });
+  };
+  const own = justKept(kept);
+  return {
+    underWay: cache.underWay,
+    get(key) {
+      const stored = own.get(key);
+      if (stored !== undefined) return stored;
+      // Another thread may have had it made.
+      const known = cache.get(key);
+      keep(key, known);
+      return known;
+    },
+    set(key, outcome) {
+      cache.set(key, outcome);
+      keep(key, outcome);
+    },
+  };
+}
+
+function justKept(kept: KeptSummaries): ResultSummaryCache {
+  return {
+    underWay: new Map(),
+    get(key) {
+      const summary = kept.get(key);
+      return summary && { outcome: "made", text: summary.text, model: summary.model };
+    },
+    set() {},
+  };
 }

@@ -30,7 +30,8 @@ export interface SummariseOptions {
   readonly goal: Goal;
   /** The request that the results are for. */
   readonly question: string;
-  readonly ask: AskForSummary;
+  /** Null where nobody is to be asked, and only what is known is told. */
+  readonly ask: AskForSummary | null;
   /** Of the model that is asked. */
   readonly profile: Pick<ModelProfile, "ref" | "window" | "count">;
   /** Successful results with more tokens are summarised. */
@@ -45,8 +46,10 @@ export interface SummariseOptions {
 export interface ResultSummaries {
   /** By call id; none where there is nothing to say instead of the result. */
   readonly summaries: ReadonlyMap<string, string>;
-  /** One for each large result, in order. */
+  /** One for each large result, in order; none for those that are not known. */
   readonly made: readonly ResultSummaryMade[];
+  /** Call ids of large results that were not known, where nobody was to be asked. */
+  readonly unknown: readonly string[];
 }
 
 /** Calls of the model that are under way at the same time. */
@@ -64,15 +67,17 @@ const maxTokensRead = 64_000;
 export async function summariseResults(options: SummariseOptions): Promise<ResultSummaries> {
   const { results, profile, thresholdTokens, clock, signal } = options;
   const large = results.filter((one) => isLargeResult(one, thresholdTokens, profile.count));
-  if (large.length === 0) return { summaries: new Map(), made: [] };
+  if (large.length === 0) return { summaries: new Map(), made: [], unknown: [] };
   signal?.throwIfAborted();
   const bound = timeBound(clock, options.timeoutMs, signal);
   try {
-    const all = await inOrder(large, mostAtOnce, (result) => summarise(result, options, bound));
+    const found = await inOrder(large, mostAtOnce, (result) => summarise(result, options, bound));
+    const all = found.filter((one) => one !== null);
+    const unknown = large.filter((_, at) => found[at] === null).map(({ id }) => id);
     const told = all.flatMap(({ made, text }) =>
       text === null ? [] : [[made.callId, text] as const],
     );
-    return { summaries: new Map(told), made: all.map(({ made }) => made) };
+    return { summaries: new Map(told), made: all.map(({ made }) => made), unknown };
   } finally {
     bound.release();
   }
@@ -83,12 +88,13 @@ interface Summarised {
   readonly text: string | null;
 }
 
+/** Null where it is not known, and nobody is to be asked. */
 async function summarise(
   result: ToolResult,
   options: SummariseOptions,
   bound: TimeBound,
-): Promise<Summarised> {
-  const { cache, clock, profile, signal } = options;
+): Promise<Summarised | null> {
+  const { ask, cache, clock, profile, signal } = options;
   const key = keyOf(result, options);
   const begun = clock.monotonic();
   const give = (outcome: SummaryOutcome, usage: Usage, isKnown: boolean): Summarised => ({
@@ -106,6 +112,7 @@ async function summarise(
   for (;;) {
     const known = cache.get(key);
     if (known !== undefined) return give(known, noUsage, true);
+    if (ask === null) return null;
     if (bound.signal.aborted) {
       signal?.throwIfAborted();
       return give({ outcome: "timeout", model: profile.ref }, noUsage, false);
@@ -116,7 +123,7 @@ async function summarise(
     await bound.race(underWay).catch(() => {});
   }
   let usage = noUsage;
-  const asked = askFor(result, options, bound, (spent) => (usage = spent));
+  const asked = askFor(result, { ...options, ask }, bound, (spent) => (usage = spent));
   cache.underWay.set(key, asked);
   try {
     const { outcome, isLasting } = await asked;
@@ -131,7 +138,7 @@ async function summarise(
 /** Never rejects. What does not last may come out otherwise when it is asked for again. */
 async function askFor(
   result: ToolResult,
-  { goal, question, ask, profile }: SummariseOptions,
+  { goal, question, ask, profile }: SummariseOptions & { readonly ask: AskForSummary },
   bound: TimeBound,
   spend: (usage: Usage) => void,
 ): Promise<{ readonly outcome: SummaryOutcome; readonly isLasting: boolean }> {

@@ -30,8 +30,13 @@ export async function pastContext(
   },
 ): Promise<PastContext | null> {
   const { agent, step } = of;
+  let after: GraphState | undefined;
   for await (const tuple of branchBack(source, of.last)) {
-    const state = graphStateAt(agent.graph, tuple);
+    const own = graphStateAt(agent.graph, tuple);
+    // Summaries that were made for the step are written with it.
+    const { result_summaries } = after ?? own;
+    const state = { ...own, result_summaries };
+    after = own;
     if ((state.turn_number ?? -1) < step.turn_number) return null;
     if (state.turn_number !== step.turn_number) continue;
     if (!pendingTasks(tuple).some(({ node }) => node === step.node)) continue;

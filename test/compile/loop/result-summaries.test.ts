@@ -1,6 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { askUntil } from "../../../src/compile/loop/ask-until.ts";
+import { keptSummaries } from "../../../src/compile/loop/kept-summaries.ts";
 import type { NodeRun } from "../../../src/compile/loop/node-body.ts";
 import { resultSummaries, resultSummariserOf } from "../../../src/compile/loop/result-summaries.ts";
 import { defineAgent } from "../../../src/index.ts";
@@ -21,7 +22,9 @@ function runWith(): { run: NodeRun; asked: unknown[] } {
     asked.push(unseen);
     return model.call(request, { signal, tags: ["run"] });
   };
-  return { run: { ask, signal, parts: { clock: new ManualClock() } } as unknown as NodeRun, asked };
+  const parts = { clock: new ManualClock() };
+  const summaries = keptSummaries();
+  return { run: { ask, signal, parts, summaries } as unknown as NodeRun, asked };
 }
 
 describe("a definition's summariser", () => {
