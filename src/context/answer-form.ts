@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../definition/json-schema.ts";
+import type { Checked, JsonSchema, SchemaCheck } from "../definition/json-schema.ts";
 import { parseJsonAnswer } from "../models/json-answer.ts";
 
 /** Whether an output schema is `{ message: string }`, so that an answer is plain text instead of JSON. */
@@ -11,7 +11,7 @@ export function answersInText(outputSchema: JsonSchema): boolean {
 }
 
 /** An answer's text as the value that the output schema describes; not yet checked against it. */
-export function readAnswer(
+function readAnswer(
   text: string,
   outputSchema: JsonSchema,
 ): { readonly value: unknown } | { readonly problem: string } {
@@ -20,7 +20,13 @@ export function readAnswer(
   return parsed.ok ? { value: parsed.value } : { problem: parsed.problem };
 }
 
-/** A value as the text of an answer, so that {@link readAnswer} gives the value back. */
+/** The value of an answer's text that fits the schema, or what is wrong with it. */
+export function checkAnswer<T>(text: string, schema: SchemaCheck<T>): Checked<T> {
+  const read = readAnswer(text, schema.jsonSchema);
+  return "problem" in read ? { ok: false, issues: [read.problem] } : schema.check(read.value);
+}
+
+/** A value as the text of an answer, so that {@link checkAnswer} gives the value back. */
 export function toAnswerText(value: unknown, outputSchema: JsonSchema): string {
   if (typeof value === "string") return value;
   if (answersInText(outputSchema) && typeof value === "object" && value !== null) {

@@ -1,7 +1,14 @@
 import { AIMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { defineAgent, defineTool, executeAgent, ModelCallError } from "../../src/index.ts";
+import {
+  ModelCallError,
+  compileAgent,
+  defineAgent,
+  defineTool,
+  executeAgent,
+  type AgentDefinition,
+} from "../../src/index.ts";
 import { synthesisRequest } from "../../src/context/prompts.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -21,8 +28,36 @@ const agentWith = (whole_results: "turn" | "last_step") =>
     execution_config: { max_attempts: 1 },
   });
 const shortens = agentWith("last_step");
+const verdict = z.object({ verdict: z.string() });
 
-async function run(script: readonly ScriptedReply[], agent = shortens, toolCalling = true) {
+/** A loop of an llm node and its tools. */
+function flow(own: { readonly node?: object; readonly agent?: object } = {}) {
+  return defineAgent({
+    name: "flow",
+    tools: [pages],
+    context_config: { whole_results: "last_step" },
+    execution_config: { max_iterations: 5, max_attempts: 1 },
+    workflow_graph: {
+      entry_point: "think",
+      nodes: [
+        { name: "think", type: "llm", ...own.node },
+        { name: "act", type: "tool" },
+      ],
+      edges: [
+        { from: "think", to: "act", condition: "size(nodes.think.tool_calls) > 0" },
+        { from: "think", to: "END" },
+        { from: "act", to: "think" },
+      ],
+    },
+    ...own.agent,
+  });
+}
+
+async function run(
+  script: readonly ScriptedReply[],
+  agent: AgentDefinition<{ message: string }, object> = shortens,
+  toolCalling = true,
+) {
   const made = await testRuntime(script, { toolCalling });
   const { runtime, onEvent } = made;
   const result = await executeAgent(agent, { message: "go" }, { runtime, onEvent });
@@ -123,26 +158,65 @@ describe("an answer that was made from shortened results", () => {
   });
 
   it("is written at an llm node", async () => {
-    const flow = defineAgent({
-      name: "flow",
-      tools: [pages],
-      context_config: { whole_results: "last_step" },
-      execution_config: { max_iterations: 5 },
-      workflow_graph: {
-        entry_point: "think",
-        nodes: [
-          { name: "think", type: "llm" },
-          { name: "act", type: "tool" },
-        ],
-        edges: [
-          { from: "think", to: "act", condition: "size(nodes.think.tool_calls) > 0" },
-          { from: "think", to: "END" },
-          { from: "act", to: "think" },
-        ],
-      },
-    });
-    const { output, usage } = await run([read(1), read(2), "From previews.", "From all."], flow);
+    const { output, usage } = await run([read(1), read(2), "From previews.", "From all."], flow());
     expect(output).toEqual({ message: "From all." });
     expect(usage.llm_calls).toBe(4);
+  });
+});
+
+describe("an answer that has to fit a schema", () => {
+  const first = '{"verdict": "guilty"}';
+  const inLoop = defineAgent({
+    name: "judge",
+    tools: [pages],
+    output_schema: verdict,
+    context_config: { whole_results: "last_step" },
+    execution_config: { max_attempts: 1 },
+  });
+  const ofNode = { config: { output_schema: z.toJSONSchema(verdict) } };
+
+  it.each([
+    ["the agent's, in the standard loop", inLoop],
+    ["an llm node's own", flow({ node: ofNode, agent: { output_schema: verdict } })],
+    [
+      "the agent's, at an llm node that answers for the turn",
+      flow({ agent: { output_schema: verdict } }),
+    ],
+  ])("stays where what was written instead does not fit it: %s", async (_, agent) => {
+    for (const second of ["Sorry, I cannot.", '{"verdict": 7}']) {
+      const { output, status, steps } = await run([read(1), read(2), first, second], agent);
+      expect({ output, status }).toEqual({ output: { verdict: "guilty" }, status: "COMPLETED" });
+      expect(steps[2]).toMatchObject({ thought: first, usage: { llm_calls: 2 } });
+    }
+  });
+
+  it.each([
+    ["in the standard loop", inLoop],
+    ["at an llm node", flow({ node: ofNode, agent: { output_schema: verdict } })],
+  ])("is replaced by another that fits, and where it did not fit itself, %s", async (_, agent) => {
+    const second = '{"verdict": "free"}';
+    for (const before of [first, "Guilty."]) {
+      const { output } = await run([read(1), read(2), before, second], agent);
+      expect(output).toEqual({ verdict: "free" });
+    }
+  });
+
+  it("is replaced where neither fits", async () => {
+    const { steps, status } = await run([read(1), read(2), "Guilty.", "Free."], inLoop);
+    expect(status).toBe("FAILED");
+    expect(steps[2]?.thought).toBe("Free.");
+  });
+
+  it("keeps the message that said it", async () => {
+    const { runtime } = await testRuntime([
+      read(1),
+      read(2),
+      () => new AIMessage({ id: "first", content: first }),
+      () => new AIMessage({ id: "second", content: "Sorry, I cannot." }),
+    ]);
+    const graph = await compileAgent(inLoop, runtime);
+    const config = { configurable: { thread_id: "t" } };
+    const { messages } = await graph.invoke({ input: { message: "go" } }, config);
+    expect(messages.at(-1)).toMatchObject({ id: "first", content: first });
   });
 });

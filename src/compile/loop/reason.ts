@@ -49,6 +49,7 @@ export const reason: NodeBody = async (state, run) => {
     before: turn.attempt.at(-1),
     behind: turn.steps,
     offered: offeredTools(thinker.modelTools, { model, mode, taken: run.parts.tools }),
+    answerSchema: run.parts.definition.output,
     isUsed: (id) => turn.callIds.has(id),
     read: (note, wanted, tools = []) =>
       readFor(run, { goal: wanted, step: stepIndex }, (goal) =>

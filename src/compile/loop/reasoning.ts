@@ -13,7 +13,7 @@ import type { NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
 import { noteFor, type StepToMake } from "./step-to-make.ts";
-import { answerContext, answerIn, writeAnswer } from "./write-answer.ts";
+import { answerContext, answerIn, replaces, writeAnswer } from "./write-answer.ts";
 
 export interface StepMade {
   readonly current: CurrentStep;
@@ -52,7 +52,7 @@ export async function makeStep(step: StepToMake): Promise<StepMade> {
   });
   const again =
     said.answer === null || forAnswer === null ? null : await writeAnswer(step, forAnswer);
-  const isRewritten = again !== null && again.answer !== "";
+  const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
   const read = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
   const reply = isRewritten ? again.reply : first;
   const usage = [planning, first, again?.reply].reduce(

@@ -1,4 +1,4 @@
-import { readAnswer } from "../../context/answer-form.ts";
+import { checkAnswer } from "../../context/answer-form.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -84,9 +84,7 @@ async function checkDraft(
   { definition }: LoopParts,
 ): Promise<{ readonly output: unknown; readonly errors: readonly string[] }> {
   if (draft.problem !== null) return { output: null, errors: [draft.problem] };
-  const read = readAnswer(draft.answer, definition.spec.output_schema);
-  if ("problem" in read) return { output: null, errors: [read.problem] };
-  const checked = definition.output.check(read.value);
+  const checked = checkAnswer(draft.answer, definition.output);
   if (!checked.ok) return { output: null, errors: checked.issues };
   const errors = await validationErrors(definition.behaviour, checked.value, {
     execution: state.execution,

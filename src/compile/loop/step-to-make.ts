@@ -1,5 +1,6 @@
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { deepNotes, stuckNote } from "../../context/prompts.ts";
+import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import type { NodeRun } from "./node-body.ts";
@@ -22,6 +23,8 @@ export interface StepToMake {
   readonly behind: readonly StepRecord[];
   /** The same array for every step: see `offeredTools`. */
   readonly offered: readonly ModelTool[];
+  /** What an answer has to fit; null where any text is one. */
+  readonly answerSchema: SchemaCheck | null;
   /** Whether a call id was used before in this turn. */
   isUsed(id: string): boolean;
   /** What the model reads, with `note` said last; `tools` are what the request offers, none where they are left out. */

@@ -1,3 +1,4 @@
+import { checkAnswer } from "../../context/answer-form.ts";
 import type { ReasoningContext } from "../../context/context-metadata.ts";
 import { isShortened, needsSynthesis } from "../../context/needs-synthesis.ts";
 import { synthesisRequest } from "../../context/prompts.ts";
@@ -28,7 +29,7 @@ export async function answerContext(
 
 /**
  * Asks for the answer once more, from the whole results and without tools. The answer that is there stays where no
- * model answers (null), and where what comes is none (an empty text).
+ * model answers (null), and where what comes is none (an empty text); see also {@link replaces}.
  */
 export async function writeAnswer(
   { run, model }: StepToMake,
@@ -42,6 +43,17 @@ export async function writeAnswer(
   const isCall = !model.toolCalling && parseTextForm(reply.message.text).actions.length > 0;
   const answer = answerIn(reply, model);
   return { reply, answer: isCall || answer.trim() === "" ? "" : answer };
+}
+
+/** Whether what was written from the whole results is to be the answer: not where only the first can be accepted. */
+export function replaces(
+  written: string,
+  first: string,
+  { answerSchema }: Pick<StepToMake, "answerSchema">,
+): boolean {
+  if (written === "") return false;
+  if (answerSchema === null) return true;
+  return checkAnswer(written, answerSchema).ok || !checkAnswer(first, answerSchema).ok;
 }
 
 /** The answer in a reply to a request without tools; what was thought before it, in the text form, is no part of it. */

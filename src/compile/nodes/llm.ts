@@ -1,4 +1,4 @@
-import { readAnswer } from "../../context/answer-form.ts";
+import { checkAnswer } from "../../context/answer-form.ts";
 import { attemptFeedback } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
@@ -40,23 +40,31 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: Node
       }
       const raised = stuck.action === "deepen" ? stuck.reason : "";
       if (raised !== "") at.run.emit({ type: "stuck", action: "deepen", reason: raised });
-      const step = await stepToMake(parts, at, parts.plan.mode, raised);
+      const { mode } = parts.plan;
+      const step = await stepToMake(parts, at, { mode, raised, answerSchema: schemaOf(parts, at) });
       return next(parts, at, await makeStep(step));
     },
     lastAnswer: lastAnswerOf(parts, parts.plan.mode),
   };
 }
 
-/**
- * A step of a node, for a thinker of its own or the agent's.
- * @param raised why the step is a deep one whatever `mode` says; else empty
- */
+/** What the answers of a node have to fit: its own schema, or the agent's where they are the turn's output. */
+function schemaOf({ plan, outputSchema }: LlmNodeParts, { run }: NodeAt): SchemaCheck | null {
+  return outputSchema ?? (plan.answerSchema === null ? null : run.parts.definition.output);
+}
+
+/** A step of a node, for a thinker of its own or the agent's. */
 async function stepToMake(
   parts: Asker,
   at: NodeAt,
-  mode: ExecutionMode,
-  raised = "",
+  how: {
+    readonly mode: ExecutionMode;
+    /** Why the step is a deep one whatever `mode` says; else empty. */
+    readonly raised: string;
+    readonly answerSchema: SchemaCheck | null;
+  },
 ): Promise<StepToMake> {
+  const { mode, raised, answerSchema } = how;
   const { state, run, branch } = at;
   const model = await parts.thinker.model(run.context);
   const steps = stepsOfBranch(at);
@@ -75,6 +83,7 @@ async function stepToMake(
     before: steps.at(-1),
     behind: steps,
     offered: offeredTools(parts.thinker.modelTools, { model, mode, taken: run.parts.tools }),
+    answerSchema,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
     read: (note, wanted, tools = []) =>
@@ -87,9 +96,12 @@ async function stepToMake(
 async function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): Promise<NodeDone> {
   const { run } = at;
   const { current, read } = made;
-  const checked = read.answer === null ? null : checkAnswer(parts, read.answer);
-  const issues = checked?.issues ?? [];
-  const said = { text: read.thought, tool_calls: calls(current), output: checked?.value ?? null };
+  const { outputSchema } = parts;
+  const checked =
+    read.answer === null || outputSchema === null ? null : checkAnswer(read.answer, outputSchema);
+  const issues = checked?.ok === false ? checked.issues : [];
+  const value = checked?.ok === true ? checked.value : null;
+  const said = { text: read.thought, tool_calls: calls(current), output: value };
   const steps = [...at.branch.steps, current.step_index];
   const branch = { last: run.node, steps };
   if (read.nextAction === "use_tools") {
@@ -113,7 +125,7 @@ async function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): Promise<No
   const isAnswer = read.answer !== null && issues.length === 0;
   return {
     output: { ...said, message_id: made.reply.message.id ?? null },
-    ...(isAnswer && { value: parts.outputSchema === null ? read.answer : checked?.value }),
+    ...(isAnswer && { value: outputSchema === null ? read.answer : value }),
     branch,
     update: { steps: [record] },
     ...(record.approach !== current.approach && { turn: { approach: record.approach } }),
@@ -125,34 +137,20 @@ function calls(current: CurrentStep) {
   return current.tool_predictions.map(({ id, name, args }) => ({ id, name, args }));
 }
 
-/** The value of an answer that has to fit the node's schema, or what is wrong with it. */
-function checkAnswer(
-  { plan, outputSchema }: LlmNodeParts,
-  answer: string,
-): { readonly value: unknown; readonly issues: readonly string[] } {
-  if (outputSchema === null || plan.outputSchema === null) return { value: null, issues: [] };
-  const read = readAnswer(answer, plan.outputSchema);
-  if ("problem" in read) return { value: null, issues: [read.problem] };
-  const checked = outputSchema.check(read.value);
-  return checked.ok
-    ? { value: checked.value, issues: [] }
-    : { value: null, issues: checked.issues };
-}
-
 /** Why a node that answered in vain is given up: what its schema refuses of the last answer. */
 function refusedReason(parts: LlmNodeParts, own: readonly StepRecord[]): string | null {
   const last = own.at(-1);
   if (last?.next_action !== "continue" || last.thought === "") return null;
-  const { issues } = checkAnswer(parts, last.thought);
-  if (issues.length === 0) return null;
-  return `the output_schema of node "${parts.plan.name}" refused its answers, the last for: ${issues.join("; ")}`;
+  const checked = parts.outputSchema && checkAnswer(last.thought, parts.outputSchema);
+  if (checked?.ok !== false) return null;
+  return `the output_schema of node "${parts.plan.name}" refused its answers, the last for: ${checked.issues.join("; ")}`;
 }
 
 /** What a node does that has run as often as it may: the best answer from what is known. */
 export function lastAnswerOf(asker: Asker, mode: ExecutionMode): NodeWork {
   return async (at) => {
-    const step = await stepToMake(asker, at, mode);
-    const { spec } = at.run.parts.definition;
+    const { output, spec } = at.run.parts.definition;
+    const step = await stepToMake(asker, at, { mode, raised: "", answerSchema: output });
     const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
     return { end: draft, update: { steps: [record] } };
   };

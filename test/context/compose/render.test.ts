@@ -43,7 +43,7 @@ function lineMessage(line: string) {
     entry: () => ({ kind: "step", turn: 0, step: stepRecord({}) }),
     lines: () => [line],
   };
-  return renderEntries(told as ToldEntries, { levels: [level.line], from: 0 })[0];
+  return renderEntries(told as ToldEntries, { levels: [level.line], tokens: 0, from: 0 })[0];
 }
 
 it("makes a message that tells of steps once, until longer ones than are remembered came between", () => {
