@@ -22,6 +22,8 @@ export interface WorkflowHistory {
   readonly failedAttempts: readonly FailedAttempt[];
   /** Said last, as the user. */
   readonly note?: string;
+  /** Said after the note: what came of it, where it is asked again. */
+  readonly after?: readonly BaseMessage[];
 }
 
 /**
@@ -30,7 +32,7 @@ export interface WorkflowHistory {
  * of the node that gave the answer; other nodes read it before theirs.
  */
 export function workflowTranscript(history: WorkflowHistory): Transcript {
-  const { node, prompt, steps, note, turnNumber: turn } = history;
+  const { node, prompt, steps, note, after = [], turnNumber: turn } = history;
   const asked = firstOfVisit(steps, node);
   const isOwn = ({ attempt_number, answer }: FailedAttempt) =>
     history.earlier.some(
@@ -51,8 +53,8 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
     ...history.failedAttempts.filter(isOwn).flatMap(feedback),
     ...told(asked),
   ];
-  const tail = note === undefined || note === "" ? [] : [new HumanMessage(note)];
-  return { entries, tail, turn };
+  const noted = note === undefined || note === "" ? [] : [new HumanMessage(note)];
+  return { entries, tail: [...noted, ...after], turn };
 }
 
 function spokenEntries({ turn, asked, answered }: SpokenTurn): readonly Entry[] {

@@ -6,6 +6,7 @@ import { RouterChoiceError } from "../../src/compile/errors.ts";
 import { readChoice } from "../../src/compile/nodes/read-choice.ts";
 import { routerAnswer } from "../../src/context/router-prompt.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import { boundTokens, messageTokens } from "../../src/models/message-tokens.ts";
 import { openAIServer } from "../helpers/openai-server.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -304,6 +305,54 @@ describe("a router among other nodes", () => {
     expect(result).toMatchObject({ status: "COMPLETED", output: { message: "billing" } });
     expect(result.steps.map(({ step_index }) => step_index)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     expect(model.read(3).filter((text) => text.includes("worked"))).toHaveLength(3);
+  });
+});
+
+describe("a router whose context is full", () => {
+  const budget = 2000;
+  const choosing = (shownWords: number) =>
+    defineAgent({
+      name: "desk",
+      workflow_graph: {
+        entry_point: "look",
+        nodes: [
+          {
+            name: "look",
+            type: "tool",
+            config: { tool: "echo", args: { text: "word ".repeat(shownWords) } },
+          },
+          { name: "triage", type: "router", config: { choices: desk } },
+        ],
+        edges: [
+          { from: "look", to: "triage" },
+          { from: "triage", to: "END" },
+        ],
+        output: "${nodes.triage.choice}",
+      },
+      tools: [echo],
+      context_config: { budget },
+    });
+
+  it("keeps both of its requests within the budget, with the schema that is bound to them", async () => {
+    const sizes: number[] = [];
+    const message = "Charged twice. ".repeat(200);
+    for (let words = 0; words <= 1000; words += 40) {
+      const { runtime, model } = await testRuntime(["no ".repeat(5000), chose("billing", "")]);
+      const agent = choosing(words);
+      const { output } = await executeAgent(agent, { message }, { runtime });
+      expect(output).toEqual({ message: "billing" });
+      expect(model.read(1).at(-3)).toBe(model.read(0).at(-1));
+      expect(model.read(1).at(-2)).toBe(
+        `ai: ${"no ".repeat(667).slice(0, 2000)}… [cut: 13,000 more characters]`,
+      );
+      const { count } = model.profile;
+      for (const { messages, answer } of model.requests) {
+        const bound = answer === undefined ? 0 : boundTokens(answer, count);
+        sizes.push(messages.reduce((sum, one) => sum + messageTokens(one, count), bound));
+      }
+    }
+    expect(sizes.filter((size) => size > budget)).toEqual([]);
+    expect(Math.max(...sizes)).toBeGreaterThan(budget - 100);
   });
 });
 

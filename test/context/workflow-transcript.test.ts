@@ -1,4 +1,4 @@
-import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../src/context/compose/compose-context.ts";
 import type { StepForm } from "../../src/context/step-messages.ts";
@@ -56,6 +56,15 @@ const texts = (over: Partial<Options> = {}) =>
   buildWorkflowContext({ ...options, ...over }).map(({ type, text }) => `${type}: ${text}`);
 
 describe("workflowTranscript", () => {
+  it("says what comes after the note last of all", () => {
+    const after = [new AIMessage("Hm."), new HumanMessage("Choose.")];
+    expect(texts({ note: "Pick one.", after }).slice(-3)).toEqual([
+      "human: Pick one.",
+      "ai: Hm.",
+      "human: Choose.",
+    ]);
+  });
+
   it("tells a node that offers no tools in words what they gave", () => {
     const messages = buildWorkflowContext(options);
     expect(messages.map(({ type, text }) => `${type}: ${text}`)).toEqual([

@@ -1,8 +1,9 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { observedSteps } from "../../context/observed-steps.ts";
 import { validSummary } from "../../context/short-term/valid-summary.ts";
 import { workflowTranscript } from "../../context/workflow-transcript.ts";
-import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
+import type { AgentModel, ModelTool, StructuredAnswer } from "../../models/agent-model.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { turnSteps, type TurnSteps } from "../../state/turn.ts";
 import { composeFor } from "../loop/context-of.ts";
@@ -28,12 +29,16 @@ export async function nodeContext(
     readonly goal: Goal;
     /** What the request offers; without them, calls are told in words. */
     readonly tools?: readonly ModelTool[];
+    /** What the reply has to be, instead of tools. */
+    readonly answer?: StructuredAnswer;
     readonly prompt: string;
     /** Whose context it is, where that is another node's. */
     readonly node?: string;
     /** A step that is not in the state yet. */
     readonly openStep?: StepRecord;
     readonly note: string;
+    /** Said after the note. */
+    readonly after?: readonly BaseMessage[];
   },
 ): Promise<ReasoningContext> {
   const { state, run } = at;
@@ -48,6 +53,7 @@ export async function nodeContext(
     form: stepFormOf(model, tools),
     opening: thinker.opening(toolFormOf(model)),
     tools: model.toolCalling ? tools : [],
+    ...(model.toolCalling && call.answer !== undefined && { answer: call.answer }),
     transcript: workflowTranscript({
       conversation: state.messages,
       turnNumber: state.turn_number ?? 0,
@@ -57,6 +63,7 @@ export async function nodeContext(
       earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
       failedAttempts: state.turn?.failed_attempts ?? [],
       note: call.note,
+      ...(call.after !== undefined && { after: call.after }),
     }),
     summary: validSummary(state.summary, state),
     observed: observedSteps(state.steps),

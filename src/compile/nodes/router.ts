@@ -58,9 +58,8 @@ function modelRouter(parts: RouterNodeParts, thinker: Thinker): (at: NodeAt) => 
     const model = await thinker.model(run.context);
     const prompt = promptText(parts.prompt, at.values);
     const about = { goal: "planning", step: at.stepIndex } as const;
-    const { messages } = await readFor(run, about, (goal) =>
-      nodeContext(at, { thinker, model, goal, prompt, note }),
-    );
+    const call = { thinker, model, prompt, note, answer };
+    const { messages } = await readFor(run, about, (goal) => nodeContext(at, { ...call, goal }));
     const ask = async (asked: readonly BaseMessage[]): Promise<Asked> => {
       const reply = await run.ask(model, { messages: asked, answer }, "unseen");
       return { reply, read: readChoice(reply.message, answer, names) };
@@ -70,7 +69,10 @@ function modelRouter(parts: RouterNodeParts, thinker: Thinker): (at: NodeAt) => 
 
     // What was asked so far is kept when the second call, or the turn, fails.
     const place = run.begun.push(stepOf(at, timestamp, [first])) - 1;
-    const second = await ask([...messages, ...routerRetry(plan.choices, first.read)]);
+    // Composed anew, since there may be no room for more.
+    const after = routerRetry(plan.choices, first.read);
+    const again = await nodeContext(at, { ...call, goal: about.goal, after });
+    const second = await ask(again.messages);
     const step = stepOf(at, timestamp, [first, second]);
     if (second.read.ok) return decided(at, step, second.read);
     run.begun[place] = step;

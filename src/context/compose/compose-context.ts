@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { messageTokens, toolsTokens } from "../../models/message-tokens.ts";
+import { messageTokens } from "../../models/message-tokens.ts";
 import type { ReasoningContext } from "../context-metadata.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { cleanMessage } from "./clean-message.ts";
@@ -10,7 +10,7 @@ import { Fitting, level, type Level, type Room } from "./fit.ts";
 import { boundLast } from "./last-step.ts";
 import { openErrors } from "./open-errors.ts";
 import { renderEntries } from "./render.ts";
-import { cheapSizes, tokenSizes } from "./sizes.ts";
+import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
 import { splitCovered } from "./summary-message.ts";
 import { ToldEntries } from "./told-entries.ts";
@@ -81,13 +81,13 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     keepsTurn: goal === "synthesis" || settings.whole === "turn",
     shortTerm: settings.shortTerm,
   });
-  const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.tools(options.tools);
+  const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.bound(options);
   const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
   if (easy.moves === 0 && !hasLarge(told)) {
     return done(easy, [...fixed, ...renderEntries(told, easy), ...tail]);
   }
 
-  const tools = toolsTokens(options.tools, profile.count);
+  const tools = tokensBound(options, profile.count);
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
   const sizes = tokenSizes(told, open, profile.count);

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { ModelTool } from "../../models/agent-model.ts";
+import type { ModelTool, StructuredAnswer } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
 import type { RunningSummary } from "../../state/running-summary.ts";
 import type { StepRecord } from "../../state/step-record.ts";
@@ -19,6 +19,8 @@ export interface ComposeOptions {
   readonly memory?: readonly BaseMessage[];
   /** What the model is offered beside the messages. */
   readonly tools?: readonly ModelTool[];
+  /** The schema of the reply, where one is bound beside the messages. */
+  readonly answer?: StructuredAnswer;
   readonly transcript: Transcript;
   /** What a model has written about the first turns. */
   readonly summary?: RunningSummary | null;

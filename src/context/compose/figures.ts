@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { messageTokens, toolsTokens } from "../../models/message-tokens.ts";
+import { messageTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import type {
@@ -14,7 +14,7 @@ import { pairedCalls, stepMessages, toldCall, type StepForm } from "../step-mess
 import type { Entry } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Fit, type Level } from "./fit.ts";
-import { lineTokens } from "./sizes.ts";
+import { lineTokens, tokensBound } from "./sizes.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
 export interface Composed {
@@ -66,7 +66,7 @@ function countSections(composed: Composed): ContextTokens {
   const sum = (messages: readonly BaseMessage[]): number =>
     messages.reduce((all, one) => all + messageTokens(one, count), 0);
   const system = sum(sections.opening);
-  const tools = toolsTokens(options.tools, count);
+  const tools = tokensBound(options, count);
   const memory = sum(sections.memory);
   const messages = sum(sections.messages);
   const steps = stepTokens(told, fitting, count);

@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import type { ModelTool } from "../../models/agent-model.ts";
-import { messageTokens } from "../../models/message-tokens.ts";
+import { boundTokens, messageTokens, toolsTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
+import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
 import { TextCache } from "./text-cache.ts";
 import type { ToldEntries } from "./told-entries.ts";
@@ -14,6 +14,14 @@ const aroundMessage = 16;
 
 /** Of UTF-8, which encodings work on: a token has at least one byte, and a unit of a string at most three. */
 const bytesOfUnit = 3;
+
+/** What goes with the messages. */
+type Bound = Pick<ComposeOptions, "tools" | "answer">;
+
+/** Tokens of what goes with the messages. */
+export function tokensBound({ tools, answer }: Bound, count: TokenCounter): number {
+  return toolsTokens(tools, count) + (answer === undefined ? 0 : boundTokens(answer, count));
+}
 
 type Measure = (messages: readonly BaseMessage[]) => number;
 
@@ -46,7 +54,9 @@ export function cheapSizes(told: ToldEntries, open: readonly number[]) {
   return {
     entries: sized(told, open, messages, (line) => bytesOfUnit * line.length + 1),
     messages,
-    tools: (tools: readonly ModelTool[] | undefined): number => mostToolTokens(tools),
+    bound: ({ tools = [], answer }: Bound): number =>
+      (tools.length === 0 ? 0 : mostBoundTokens(tools)) +
+      (answer === undefined ? 0 : mostBoundTokens(answer)),
   };
 }
 
@@ -109,13 +119,12 @@ function mostTokens(message: BaseMessage): number {
   return bound;
 }
 
-const toolBounds = new WeakMap<object, number>();
-
-function mostToolTokens(tools: readonly ModelTool[] | undefined): number {
-  if (tools === undefined || tools.length === 0) return 0;
-  const known = toolBounds.get(tools);
+function mostBoundTokens(bound: object): number {
+  const known = mostBound.get(bound);
   if (known !== undefined) return known;
-  const bound = bytesOfUnit * JSON.stringify(tools).length;
-  toolBounds.set(tools, bound);
-  return bound;
+  const most = bytesOfUnit * JSON.stringify(bound).length;
+  mostBound.set(bound, most);
+  return most;
 }
+
+const mostBound = new WeakMap<object, number>();
