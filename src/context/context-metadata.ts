@@ -47,7 +47,7 @@ export interface ContextTokens {
   readonly total: number;
   /** System prompt and examples. */
   readonly system: number;
-  /** What the model is told of the tools that it is offered. */
+  /** What the model is told of the tools that it is offered, and the schema of its reply where one is bound. */
   readonly tools: number;
   readonly memory: number;
   /** What people said and were answered, what an answer was refused for, and what is asked last. */
