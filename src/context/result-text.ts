@@ -2,7 +2,6 @@ import { cutText } from "../state/cut-text.ts";
 import type { ToolResult } from "../state/step-record.ts";
 import { cleanText } from "./clean-text.ts";
 import { compactNotation } from "./notation/compact-notation.ts";
-import { jsonText } from "./json-text.ts";
 import { previewText } from "./preview/preview-text.ts";
 
 /** Characters of an error's message that a model reads. */
@@ -15,14 +14,14 @@ export function plainResultText(result: ToolResult): string {
   );
 }
 
-/** A tool result whole, as a model reads it: nothing is left out, and little is said twice. */
+/** A tool result whole, as a model reads it: a text as it is, a value with little said twice. */
 export function resultText(result: ToolResult): string {
   return cleanText(outcomeText(result, wholeText));
 }
 
 function wholeText(value: unknown): string {
   try {
-    return compactNotation(typeof value === "string" ? (jsonText(value) ?? value) : value);
+    return compactNotation(value);
   } catch {
     // What JSON cannot say: circles, big integers, a `toJSON` that throws.
     return previewText(value, { maxChars: errorCharacters, maxItems: 100 });

@@ -35,7 +35,10 @@ export function spokenTurns(
   steps: readonly StepRecord[],
   present?: number,
 ): readonly SpokenTurn[] {
-  const groups = grouped(conversation, steps);
+  const all = grouped(conversation, steps);
+  // Of several messages without an answer between them the number of turns tells whether they came at once.
+  const merged = present === undefined || all.length === present + 1 ? all : mergeAsked(all);
+  const groups = merged.length === (present ?? 0) + 1 ? merged : all;
   const last = present ?? Math.max(steps.at(-1)?.turn_number ?? 0, groups.length - 1);
   const turns: SpokenTurn[] = [];
   let following = last + 1;
@@ -62,6 +65,22 @@ function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecor
     }
   }
   return groups;
+}
+
+/** With what was asked without an answer as one with what was asked next. */
+function mergeAsked(groups: readonly Group[]): readonly Group[] {
+  const merged: Group[] = [];
+  for (const group of groups) {
+    const before = merged.at(-1);
+    const isOpen = before !== undefined && before.answered.length === 0 && before.turn === null;
+    if (!isOpen || before.asked.length === 0) merged.push({ ...group, asked: [...group.asked] });
+    else {
+      before.asked.push(...group.asked);
+      before.answered = group.answered;
+      before.turn = group.turn;
+    }
+  }
+  return merged;
 }
 
 /** Empty where the conversation holds no calls. An id may come again in a later turn: then it tells nothing. */

@@ -32,11 +32,16 @@ export function stepMessages(
   form: StepForm,
   tell: TellCalls = wholeCalls,
 ): readonly BaseMessage[] {
-  const thought = cleanText(step.thought);
+  const thought = thoughtText(step.thought);
   if (step.next_action === "finish") return thought === "" ? [] : [new AIMessage(thought)];
   const calls = tell(step);
   if (calls.length === 0) return unansweredMessages(step, thought);
   return withCalls[form](thought, calls);
+}
+
+/** Providers refuse texts of white space alone. */
+function thoughtText(thought: string): string {
+  return thought.trim() === "" ? "" : cleanText(thought);
 }
 
 const withCalls: Readonly<

@@ -95,16 +95,16 @@ describe("buildReasoningContext, for any history", () => {
     });
   });
 
-  it("always has the current request, the last step and every open error", () => {
+  it("always has the current request, the last step and every error that is open in the turn", () => {
     holds(({ messages }, { conversation, steps }) => {
       const said = everything(messages);
       const request = conversation.at(-1) as BaseMessage;
       expect(messages.some(({ text }) => text === request.text)).toBe(true);
-      for (const { error } of openFailures(steps)) {
+      const turns = conversation.filter(({ type }) => type === "human").length;
+      for (const { error } of openFailures(steps, turns - 1)) {
         expect(inOneLine(said)).toContain(inOneLine(cleanText(error ?? "")));
       }
       const last = steps.at(-1);
-      const turns = conversation.filter(({ type }) => type === "human").length;
       if (last === undefined || last.turn_number < turns - 1) return;
       const calls = messages.flatMap((one) => (one as Partial<AIMessage>).tool_calls ?? []);
       for (const { name } of last.tool_results) {

@@ -53,11 +53,10 @@ describe("spokenTurns", () => {
     ]);
   });
 
-  it("tells several messages that came at once before the one that the turn is about", () => {
+  it("takes several messages as of one turn where that gives as many turns as there are", () => {
     const conversation = [ask("a"), ask("b"), call("x"), result("x"), answer("B"), ask("c")];
     expect(shape(conversation, [stepOf(0, "x")], 1)).toEqual([
-      [-1, "a", ""],
-      [0, "b", "B"],
+      [0, "a,b", "B"],
       [1, "c", ""],
     ]);
   });

@@ -32,27 +32,39 @@ const known = new WeakMap<StepRecord, readonly CallLine[]>();
 export function callLines(step: StepRecord): readonly CallLine[] {
   const lines = known.get(step);
   if (lines !== undefined) return lines;
-  const made = pairedCalls(step).map(callLine);
+  const calls = pairedCalls(step);
+  const made = calls.length > 0 ? calls.map(callLine) : problemLines(step);
   known.set(step, made);
   return made;
+}
+
+/** What was wrong with a reply without calls. */
+function problemLines({ problem }: StepRecord): readonly CallLine[] {
+  if (problem === "") return [];
+  const text = `- no call: ${cutText(inOneLine(cleanText(problem)), shownCharacters)}`;
+  return [{ text, values: [], words: new Set(), isPlain: true }];
 }
 
 function callLine(result: ToolResult): CallLine {
   const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
   if (result.outcome !== "success") {
     const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
-    const text = message === "" ? call : `${call}: ${message}`;
+    const learned = inOneLine(cleanText(cutText(result.learning, shownCharacters)));
+    const said = message === "" ? call : `${call}: ${message}`;
+    const text = learned === "" ? said : `${said} [${learned}]`;
     return { text, values: [], words: salientWords(text), isPlain: false };
   }
-  const insight = result.relevance === "low" ? "" : inOneLine(cleanText(result.insights));
+  const insight = inOneLine(cleanText(result.insights));
+  // What was noted to be of little use is told as long as there is room for everything.
+  const isUseless = result.relevance === "low";
   const said = insight === "" ? shortResult(result.result) : cutText(insight, shownCharacters);
-  const text = said === "" ? call : `${call}: ${said}`;
-  const values = salientValues(result.result, valuesNamed).map(cleanText);
+  const text = said === "" || isUseless ? call : `${call}: ${said}`;
+  const values = isUseless ? [] : salientValues(result.result, valuesNamed).map(cleanText);
   return {
     text,
     values: values.filter((value) => !text.includes(value)),
     words: salientWords(text),
-    isPlain: said === "",
+    isPlain: said === "" || isUseless,
   };
 }
 

@@ -9,7 +9,7 @@ import { contextMetadata } from "./figures.ts";
 import { Fitting, level, type Level, type Room } from "./fit.ts";
 import { boundLast } from "./last-step.ts";
 import { openErrors } from "./open-errors.ts";
-import { renderEntries } from "./render.ts";
+import { renderEntries, shortenedConversation } from "./render.ts";
 import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
 import { splitCovered } from "./summary-message.ts";
@@ -22,6 +22,9 @@ const defaultPreviewChars = 1000;
 
 /** Tokens that a move leaves free, as a share of the room: moves are large, and rare. */
 const lowShare = 0.75;
+
+/** Of the room a step may have so much: beside the rest of its turn, and no other step that is as large. */
+const largestShare = { planning: 0.75, synthesis: 0.95 } as const;
 
 /** A result that may be whole has at most so many characters for each token of the room. */
 const charactersOfToken = 8;
@@ -60,7 +63,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     summaries: options.summaries ?? new Map(),
     observed: options.observed ?? new Map(),
   });
-  const open = openErrors(entries.map((entry) => (entry.kind === "step" ? entry.step : null)));
+  const open = openErrors(entries);
   const done = (fitting: Fitting, messages: readonly BaseMessage[]): ReasoningContext => ({
     messages,
     metadata: contextMetadata({
@@ -74,6 +77,10 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     }),
   });
 
+  const composed = (fitting: Fitting): readonly BaseMessage[] => {
+    const body = [...memory, ...before, ...renderEntries(told, fitting), ...tail];
+    return [...opening, ...beginning(body), ...body];
+  };
   const cheap = cheapSizes(told, open);
   const roomOf = (tokens: number): Room => ({
     tokens,
@@ -84,18 +91,18 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.bound(options);
   const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
   if (easy.moves === 0 && !hasLarge(told)) {
-    return done(easy, [...fixed, ...renderEntries(told, easy), ...tail]);
+    return done(easy, composed(easy));
   }
 
   const tools = tokensBound(options, profile.count);
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
   const sizes = tokenSizes(told, open, profile.count);
-  boundLast(told, { count: profile.count, tokens: Math.floor(room / 2) });
+  boundLast(told, { count: profile.count, tokens: Math.floor(room * largestShare[goal]) });
   const fitting = fitted(sizes, roomOf(room));
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
   for (;;) {
-    const messages = [...fixed, ...renderEntries(told, fitting), ...tail];
+    const messages = composed(fitting);
     const needed = count(messages) + tools;
     if (needed <= budget) return done(fitting, messages);
     const target = Math.max(0, fitting.tokens - (needed - budget));
@@ -115,6 +122,13 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
       });
     fitting.shortenLast(next);
   }
+}
+
+const leftOut = new HumanMessage(`${shortenedConversation} What was before is left out.`);
+
+/** Providers want a person to speak first: not so where what was said before is no longer there. */
+function beginning([first]: readonly BaseMessage[]): readonly BaseMessage[] {
+  return first === undefined || first.type === "human" ? [] : [leftOut];
 }
 
 function hasLarge(told: ToldEntries): boolean {

@@ -9,8 +9,8 @@ const shares: Readonly<Record<Utilization, number>> = { low: 0.33, medium: 0.66,
 const largestReserve = 0.25;
 
 /**
- * Tokens that messages and tools may have: the given budget, else the utilization's share of the window less what is kept
- * for the reply.
+ * Tokens that messages and tools may have: the given budget, as far as the window has room for it beside the reply, else
+ * the utilization's share of the window less what is kept for the reply.
  *
  * @throws InvalidContextOptionError
  */
@@ -26,7 +26,8 @@ export function contextBudget(
     throw new InvalidContextOptionError("utilization", utilization, '"low", "medium" or "full"');
   }
   const reserved = Math.min(maxOutput, Math.floor(window * largestReserve));
-  if (budget !== undefined) return { budget: Math.floor(budget), reserved };
+  if (budget !== undefined)
+    return { budget: Math.min(Math.floor(budget), window - reserved), reserved };
   return { budget: Math.max(1, Math.floor(window * share) - reserved), reserved };
 }
 

@@ -128,10 +128,9 @@ export class Fitting implements Fit {
       this.#lower(level.preview, low, { to: at, when: isStep });
       this.#lower(level.line, low, { to: at, when: isStep });
     }
-    if (shortTerm.strategy !== "fifo") {
-      this.#lowerTurns(level.digest, low, at);
-      this.#lowerTurns(level.brief, low, at);
-    }
+    if (shortTerm.strategy === "fifo") return this.#lowerTurns(level.dropped, low, at);
+    this.#lowerTurns(level.digest, low, at);
+    this.#lowerTurns(level.brief, low, at);
     const mayGo = (place: number): boolean => place !== this.#lastStep && this.#mayDrop(place, at);
     this.#lower(level.dropped, low, { to: at, when: mayGo });
   }
@@ -155,7 +154,8 @@ export class Fitting implements Fit {
       const turn = this.#entries[start]?.turn;
       let end = start;
       for (; end < to && this.#entries[end]?.turn === turn; end += 1) {
-        if ((this.levels[end] as Level) < as) this.#set(end, as);
+        const own = as === level.dropped && end === this.#lastStep ? level.brief : as;
+        if ((this.levels[end] as Level) < own) this.#set(end, own);
       }
       start = end;
     }

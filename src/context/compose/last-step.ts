@@ -1,15 +1,27 @@
 import { messageTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import { level } from "./fit.ts";
-import type { ToldStep } from "./step-variant.ts";
+import type { Shortening, ToldStep } from "./step-variant.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
-/** Each preview shows four times what the next one does. */
-const previews = [5, 4, 3, 2, 1, 0].map((power) => ({
-  above: 300 * 4 ** power,
-  maxChars: 300 * 4 ** power,
-  maxItems: 3 * 4 ** power,
-}));
+/** Characters of texts and items of lists that the largest preview shows for a token of its part. */
+const charactersOfToken = 6;
+const itemsOfToken = 0.1;
+
+/** Each preview shows two thirds of what the one before does, until it is as short as others are. */
+const step = 2 / 3;
+const shortest = { above: 300, maxChars: 300, maxItems: 3 } as const;
+
+/** The previews to try for a part of so many tokens, the largest first. */
+function previewsFor(tokens: number): readonly Shortening[] {
+  const previews: Shortening[] = [];
+  for (let share = 1; share * charactersOfToken * tokens > shortest.maxChars; share *= step) {
+    const maxChars = Math.ceil(share * charactersOfToken * tokens);
+    const maxItems = Math.max(shortest.maxItems, Math.ceil(share * itemsOfToken * tokens));
+    previews.push({ above: maxChars, maxChars, maxItems });
+  }
+  return [...previews, shortest];
+}
 
 /**
  * A step that is larger than its part of the room must not push out all that was before it: it is told by the largest
@@ -26,7 +38,7 @@ export function boundLast(
     if (!isLarge && tokensOf(told.step(at, level.whole), part.count) <= part.tokens) continue;
     const isSmall = (one: ToldStep): boolean => tokensOf(one, part.count) <= part.tokens;
     let bounded = told.step(at, level.preview);
-    for (const how of previews) {
+    for (const how of previewsFor(part.tokens)) {
       const one = told.tell(entry.step, how);
       if (!isSmall(one)) continue;
       bounded = one;

@@ -45,6 +45,9 @@ export interface ToldStep {
   readonly fidelity: StepFidelity;
 }
 
+/** Characters of texts in arguments that are not JSON. */
+const longestOddText = 4000;
+
 export const nothingShortened: Shortening = { above: Infinity, maxChars: 0, maxItems: 0 };
 
 /** A record never changes, so that its messages are made once, and counted once, however often they are read. */
@@ -84,7 +87,16 @@ function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
     const id = telling.ownIds ? `${result.id}-${step.turn_number}-${step.step_index}` : result.id;
     return { ...call, id, args };
   });
-  return { messages: stepMessages(step, telling.form, () => told), fidelity };
+  const { thought } = step;
+  const isLong = telling.above < Infinity && thought.length > longestThought(telling);
+  const short = isLong ? { ...step, thought: cutText(thought, longestThought(telling)) } : step;
+  if (isLong && fidelity === "whole") fidelity = "preview";
+  return { messages: stepMessages(short, telling.form, () => told), fidelity };
+}
+
+/** Thoughts are for planning: they are cut later than results. */
+function longestThought({ above, maxChars }: Shortening): number {
+  return 2 * Math.max(above, maxChars);
 }
 
 function marked(summary: string): string {
@@ -108,23 +120,35 @@ function isShortArgs(args: ToolResult["args"], how: Shortening): boolean {
 }
 
 function shortArgs(args: ToolResult["args"], how: Shortening): ToolResult["args"] {
-  if (!isShortArgs(args, how)) return args;
-  const { maxChars, maxItems } = how;
-  const short = preview(args, { maxChars, maxItems: Math.max(10, maxItems) });
+  const isShort = isShortArgs(args, how);
+  if (!isShort && isJson(args)) return args;
+  const maxChars = isShort ? how.maxChars : longestOddText;
+  const short = preview(args, { maxChars, maxItems: Math.max(10, how.maxItems) });
   return isRecord(short) ? short : { shortened: cutText(String(short), maxChars) };
 }
 
-/** For each step the characters that its longest result or argument is known to have, and whether that is all. */
+/** Whether arguments can be written as JSON: records that were made by hand may hold circles and big integers. */
+function isJson(args: ToolResult["args"]): boolean {
+  try {
+    return JSON.stringify(args) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** For each step the characters that its longest part is known to have at least, and at most. */
 const lengths = new WeakMap<StepRecord, { readonly atLeast: number; readonly atMost: number }>();
 
-/** Whether a result or the arguments of a call have more characters than that; remembered. */
+/** Whether the thought, a result or the arguments of a call have more characters than that; remembered. */
 export function hasLonger(step: StepRecord, characters: number): boolean {
   const length = lengths.get(step) ?? { atLeast: 0, atMost: Infinity };
   if (length.atMost <= characters) return false;
   if (length.atLeast > characters) return true;
-  const longer = step.tool_results.some(
-    ({ result, args }) => isLonger(result, characters) || isLonger(args, characters),
-  );
+  const longer =
+    step.thought.length > characters ||
+    step.tool_results.some(
+      ({ result, args }) => isLonger(result, characters) || isLonger(args, characters),
+    );
   lengths.set(
     step,
     longer ? { ...length, atLeast: characters + 1 } : { ...length, atMost: characters },

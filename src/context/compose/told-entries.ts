@@ -66,10 +66,10 @@ export class ToldEntries {
   /** A step as messages of its own, in one of the levels before `line`. */
   step(at: number, as: Level): ToldStep {
     const { step } = this.entry(at) as Extract<Entry, { kind: "step" }>;
-    const bounded = as === level.whole ? this.#bounded.get(at) : undefined;
-    if (bounded !== undefined) return bounded;
     const { settled, preview } = this.#telling;
     const how = as === level.whole ? nothingShortened : as === level.settled ? settled : preview;
+    const bounded = how.above === Infinity ? this.#bounded.get(at) : undefined;
+    if (bounded !== undefined) return bounded;
     return this.tell(
       step,
       how.above === Infinity && hasLonger(step, this.#telling.largest) ? preview : how,

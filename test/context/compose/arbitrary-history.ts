@@ -88,8 +88,9 @@ export function grown({ conversation, steps }: History): readonly History[] {
   }));
 }
 
-/** Failed calls of tools that have not succeeded in a later step. */
-export function openFailures(steps: readonly StepRecord[]): readonly ToolResult[] {
+/** Failed calls of a turn, of tools that have not succeeded in a later step. */
+export function openFailures(all: readonly StepRecord[], turn: number): readonly ToolResult[] {
+  const steps = all.filter(({ turn_number }) => turn_number === turn);
   return steps.flatMap(({ tool_results: results }, at) =>
     results.filter(
       ({ name, outcome }) =>

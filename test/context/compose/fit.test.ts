@@ -20,7 +20,7 @@ function entry(kind: Sized["kind"], turn: number, over: Partial<Sized> = {}): Si
     turn,
     isRequest: false,
     openUntil: -1,
-    size: (as) => sizes[kind][as] as number,
+    size: (as) => sizes[kind][as],
     ...over,
   };
 }
