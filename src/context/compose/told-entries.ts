@@ -44,6 +44,8 @@ export class ToldEntries {
   readonly #entries: readonly Entry[];
   readonly #telling: Telling;
   readonly #ownIds: ReadonlySet<StepRecord>;
+  /** It always has its lines. */
+  readonly #lastStep: number;
   /** For each entry and each value of its lines the last entry before that names it. */
   #named: readonly (ReadonlyMap<string, number> | undefined)[] | undefined;
   /** What a whole step is instead, where it is too large. */
@@ -53,6 +55,7 @@ export class ToldEntries {
     this.#entries = entries;
     this.#telling = telling;
     this.#ownIds = stepsWithUsedIds(entries);
+    this.#lastStep = entries.findLastIndex(({ kind }) => kind === "step");
   }
 
   get length(): number {
@@ -109,7 +112,9 @@ export class ToldEntries {
     const named = this.#namedBefore()[at];
     const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
     const step = this.#telling.observed.get(entry.step) ?? entry.step;
-    const lines = callLines(step).filter((line) => !isBrief || saysSomething(line, isNew));
+    const lines = callLines(step).filter(
+      (line) => !isBrief || at === this.#lastStep || saysSomething(line, isNew),
+    );
     const most = isBrief ? briefValues : undefined;
     return foldLines(lines.map((line) => lineText(line, isNew, most)));
   }
