@@ -32,7 +32,13 @@ export interface StepContext extends ReasoningContext {
   readonly messageTokens: readonly number[];
   /** The tools that are offered natively. */
   readonly tools: readonly ModelTool[];
-  /** Requests that come before it, and are not shown: for the plan of a deep step, for summaries. */
+  /**
+   * What the step makes its requests for, in order: `planning`, then `synthesis` where an answer is written once more from
+   * whole results; of an answer for which no steps are left `synthesis` alone. This is the one for `metadata.goal`, which
+   * is another than all of these where that was asked for.
+   */
+  readonly goals: readonly Goal[];
+  /** Further requests that come before, and are never shown: for the plan of a deep step, for a summary of earlier turns. */
   readonly asksBefore: number;
 }
 
@@ -63,26 +69,31 @@ export function contextReader(agent: {
     async read(state, request) {
       const node = nodes.get(request.node);
       if (node === undefined || !asksModels(node)) return null;
-      let made: { readonly context: ReasoningContext; readonly step: number } | undefined;
+      const made: { readonly context: ReasoningContext; readonly step: number }[] = [];
+      let goals: readonly Goal[] = ["planning"];
       const read = lookingRun(agent, state, request);
       const { goal } = request;
       const reading = {
         goal,
-        made: (context: ReasoningContext, step: number) => void (made = { context, step }),
+        made: (context: ReasoningContext, step: number) => void made.push({ context, step }),
+        makes: (own: readonly Goal[]) => void (goals = own),
       };
       try {
         await node.body(state, { ...read.run, reading });
         return null;
       } catch (thrown) {
-        if (!(thrown instanceof Asked) || made === undefined) throw thrown;
-        const { context, step } = made;
-        const { model, tools = [] } = thrown;
+        const last = made.at(-1);
+        if (!(thrown instanceof Asked) || last === undefined) throw thrown;
+        const { model, request: sent } = thrown;
+        const { messages, tools = [] } = sent;
+        const { context, step } = made.find((one) => one.context.messages === messages) ?? last;
         return {
           ...context,
           node: node.name,
           step,
           messageTokens: context.messages.map((one) => messageTokens(one, model.profile.count)),
           tools: model.toolCalling ? tools : [],
+          goals,
           asksBefore: read.asked(),
         };
       }

@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { planningRequest } from "../context/prompts.ts";
-import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import type { AgentModel, ModelRequest } from "../models/agent-model.ts";
 import type { GraphState } from "../state/channels.ts";
 import { noUsage } from "../state/usage.ts";
 import { keptSummaries } from "./loop/kept-summaries.ts";
@@ -20,7 +20,7 @@ export interface LookedFor {
 export class Asked extends Error {
   constructor(
     readonly model: AgentModel,
-    readonly tools: readonly ModelTool[] | undefined,
+    readonly request: ModelRequest,
   ) {
     super("asked");
   }
@@ -41,7 +41,7 @@ export function lookingRun(
   const ask: NodeRun["ask"] = async (model, request, unseen) => {
     // What is asked beside the step itself is unseen, and of it only the plan of a step that was made is known.
     if (unseen === undefined || request.answer !== undefined) {
-      throw new Asked(model, request.tools);
+      throw new Asked(model, request);
     }
     asked += 1;
     const isPlan = request.messages.at(-1)?.text.endsWith(planningRequest) === true;

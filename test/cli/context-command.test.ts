@@ -75,6 +75,7 @@ describe("stratagraph context", () => {
       tokens: { total: expect.any(Number), saved: expect.any(Number) },
       from_stored: false,
       without_request: false,
+      goals: ["planning"],
       asks_before: 0,
     });
     expect(document.messages).toMatchObject([

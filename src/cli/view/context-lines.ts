@@ -1,5 +1,6 @@
 import type { ThreadContext } from "../../runtime/threads/threads.ts";
 import { plainMessage, type PlainMessage } from "../message-parts.ts";
+import { contextNotes } from "./context-notes.ts";
 import { count } from "./figures.ts";
 import { plainJson } from "./plain-json.ts";
 import { plainLine, plainText } from "./plain-text.ts";
@@ -27,6 +28,7 @@ export function contextLines(context: ThreadContext, options: Options): string[]
 function headLines(context: ThreadContext, { width, style }: Options): string[] {
   const { threadId, namespace, turn, attempt, step, node, tense, checkpointId } = context;
   const { goal, model } = context.metadata;
+  const isMade = context.goals.includes(goal);
   const place = [
     `thread ${threadId}`,
     `turn ${turn}`,
@@ -34,7 +36,8 @@ function headLines(context: ThreadContext, { width, style }: Options): string[] 
     node,
     ...(attempt > 0 ? [`attempt ${attempt}`] : []),
   ].join(" · ");
-  const what = tense === "past" ? "Read" : "Would be read";
+  const supposed = tense === "past" ? "Would have been read" : "Would be read";
+  const what = tense === "past" && isMade ? "Read" : supposed;
   const how = `${what} by ${model}, for ${goal}, from checkpoint ${checkpointId}.`;
   return [
     ...wrapText(plainLine(place), width).map(style.bold),
@@ -134,26 +137,7 @@ function bodyOf({ content, tool_calls: calls = [] }: PlainMessage, { width, styl
 }
 
 function noteLines(context: ThreadContext, { width, style }: Options): string[] {
-  const { metadata, asksBefore, withoutRequest, fromStored, tense } = context;
-  const requests = asksBefore === 1 ? "One request comes" : `${asksBefore} requests come`;
-  const notes = [
-    ...metadata.notes,
-    ...(withoutRequest
-      ? [
-          "The last turn has ended: this is the next one, without its request. Give a MESSAGE to put one in.",
-        ]
-      : []),
-    ...(asksBefore > 0
-      ? [
-          `${requests} before the step's own, for its plan or a summary, and are not shown.${tense === "next" ? " What they give is not known, and left out." : ""}`,
-        ]
-      : []),
-    ...(fromStored
-      ? [
-          "Made from the definition that is kept with the thread: keys of schemas may be in another order, without their defaults. --agent FILE is exact.",
-        ]
-      : []),
-  ];
+  const notes = contextNotes(context);
   if (notes.length === 0) return [];
   const lines = notes.flatMap((note) => wrapText(plainText(`· ${note}`), width));
   return ["", ...lines.map(style.dim)];

@@ -4,7 +4,7 @@ import type { StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { contextOf } from "./context-of.ts";
-import { readFor } from "./context-reading.ts";
+import { readExactly } from "./context-reading.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { offeredTools } from "./offered-tools.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "./reasoning.ts";
 import { isWorthReflection, reflectOn } from "./reflection.ts";
 import type { StepToMake } from "./step-to-make.ts";
+import { asLastAnswer } from "./write-answer.ts";
 
 /** One reasoning step: reads the context, calls the model, decides what is next. */
 export const reason: NodeBody = async (state, run) => {
@@ -51,13 +52,11 @@ export const reason: NodeBody = async (state, run) => {
     offered: offeredTools(thinker.modelTools, { model, mode, taken: run.parts.tools }),
     answerSchema: run.parts.definition.output,
     isUsed: (id) => turn.callIds.has(id),
-    read: (note, wanted, tools = []) =>
-      readFor(run, { goal: wanted, step: stepIndex }, (goal) =>
-        contextOf(state, run, { model, goal, note, tools }),
-      ),
+    read: (note, goal, tools = []) =>
+      readExactly(run, stepIndex, contextOf(state, run, { model, goal, note, tools })),
   };
   if (!isLast) return next(state, run, await makeStep(step), step);
-  const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
+  const { record, draft } = await answerFromWhatIsKnown(asLastAnswer(step), spec.output_schema);
   return {
     update: {
       steps: [record],

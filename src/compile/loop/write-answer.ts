@@ -17,14 +17,28 @@ export async function answerContext(
   planned: string,
 ): Promise<ReasoningContext | null> {
   const turn = step.turnNumber;
-  // Who looks at the run wants to see what the step itself reads.
-  if (step.run.reading !== undefined || !isShortened(planning.metadata, turn)) return null;
+  const { reading } = step.run;
+  const isWanted = reading?.goal === "synthesis";
+  if (!isWanted && !isShortened(planning.metadata, turn)) return null;
   const synthesis = await step.read(
     noteFor(step, { planning: planned, request: synthesisRequest }),
     "synthesis",
   );
   const made = { turn, planning: planning.metadata, synthesis: synthesis.metadata };
-  return needsSynthesis(made) ? synthesis : null;
+  const isNeeded = needsSynthesis(made);
+  if (reading === undefined) return isNeeded ? synthesis : null;
+  if (isNeeded) reading.makes(["planning", "synthesis"]);
+  // Who looks at the run sees the first request, or this one instead of it.
+  if (isWanted) await step.run.ask(step.model, { messages: synthesis.messages });
+  return null;
+}
+
+/** A step that is nothing but an answer; who looks at the run may want it as one that is planned. */
+export function asLastAnswer(step: StepToMake): StepToMake {
+  const { reading } = step.run;
+  if (reading === undefined) return step;
+  reading.makes(["synthesis"]);
+  return { ...step, read: (note, goal, tools) => step.read(note, reading.goal ?? goal, tools) };
 }
 
 /**

@@ -13,7 +13,8 @@ import {
 } from "../loop/reasoning.ts";
 import { isWorthReflection, reflectOn } from "../loop/reflection.ts";
 import type { StepToMake } from "../loop/step-to-make.ts";
-import { readFor } from "../loop/context-reading.ts";
+import { readExactly } from "../loop/context-reading.ts";
+import { asLastAnswer } from "../loop/write-answer.ts";
 import { offeredTools } from "../loop/offered-tools.ts";
 import type { LlmNode } from "../plan/plan-node.ts";
 import type { Asker } from "./asker.ts";
@@ -86,8 +87,10 @@ async function stepToMake(
     answerSchema,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
-    read: (note, wanted, tools = []) =>
-      readFor(run, { goal: wanted, step: at.stepIndex }, (goal) =>
+    read: (note, goal, tools = []) =>
+      readExactly(
+        run,
+        at.stepIndex,
         nodeContext(at, { thinker: parts.thinker, model, goal, prompt, note, tools }),
       ),
   };
@@ -151,7 +154,7 @@ export function lastAnswerOf(asker: Asker, mode: ExecutionMode): NodeWork {
   return async (at) => {
     const { output, spec } = at.run.parts.definition;
     const step = await stepToMake(asker, at, { mode, raised: "", answerSchema: output });
-    const { record, draft } = await answerFromWhatIsKnown(step, spec.output_schema);
+    const { record, draft } = await answerFromWhatIsKnown(asLastAnswer(step), spec.output_schema);
     return { end: draft, update: { steps: [record] } };
   };
 }

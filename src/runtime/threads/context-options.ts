@@ -17,7 +17,10 @@ export interface ContextOptions {
   readonly turn?: number;
   /** `step_index` of a step of the turn. Default: the next one, and of a turn before the last its last one. */
   readonly step?: number;
-  /** Default: what the node makes its context for: `planning`, and `synthesis` where no steps are left. */
+  /**
+   * Default: what the node makes its context for: `planning`, and `synthesis` where no steps are left. With `synthesis` it
+   * is the request by which the step writes an answer from whole results: calls are told in words, and no tools offered.
+   */
   readonly goal?: Goal;
   /** `provider:model`. Default: the model that the step was made by, else the definition's. */
   readonly model?: string;
@@ -36,7 +39,7 @@ export interface StepOfNode extends StepShown {
   readonly node: string;
 }
 
-/** What a model call of a thread reads: the one of a step itself, where deep mode makes several. */
+/** What a model call of a thread reads: of a step that makes several, the one for its goal. */
 export interface ThreadContext extends StepContext {
   readonly threadId: string;
   /** Empty for the thread itself. */

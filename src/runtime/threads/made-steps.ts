@@ -25,3 +25,10 @@ export function isOfModel({ model }: Pick<CurrentStep, "model">): boolean {
 export function chosenModel({ model, fallback }: CurrentStep): string {
   return fallback?.from ?? model;
 }
+
+/** Whether the answer that a step gave was asked for once more: beside its plan and what looks back at it. */
+export function isWrittenTwice(step: CurrentStep): boolean {
+  const { mode, reflection, tool_predictions, usage } = step;
+  const others = (mode === "deep" ? 1 : 0) + (reflection === "" ? 0 : 1);
+  return tool_predictions.length === 0 && usage.llm_calls > 1 + others;
+}

@@ -5,7 +5,7 @@ import type { CurrentStep } from "../../state/step-record.ts";
 import { branchBack } from "./thread-branch.ts";
 import type { ContextWishes } from "./context-options.ts";
 import { graphStateAt } from "./graph-state.ts";
-import { chosenModel, madeSteps } from "./made-steps.ts";
+import { chosenModel, isWrittenTwice, madeSteps } from "./made-steps.ts";
 import type { LookedAt } from "./next-turn.ts";
 import { pendingTasks } from "./pending-tasks.ts";
 
@@ -54,11 +54,18 @@ export async function pastContext(
     if (context?.step !== step.step_index) continue;
     const chosen = chosenModel(step);
     if (of.wishes.model !== undefined || context.metadata.model === chosen) {
-      return { tuple, context, state };
+      return { tuple, context: asMade(context, step), state };
     }
     // The run asked for another model than the definition's.
     const reread = await agent.reader.read(state, { ...request, model: chosen });
-    return { tuple, context: reread ?? context, state };
+    return { tuple, context: asMade(reread ?? context, step), state };
   }
   return null;
+}
+
+/** With the requests that were made: the second one only comes after an answer. */
+function asMade(context: StepContext, step: CurrentStep): StepContext {
+  const [first, ...more] = context.goals;
+  if (first === undefined || more.length === 0 || isWrittenTwice(step)) return context;
+  return { ...context, goals: [first] };
 }

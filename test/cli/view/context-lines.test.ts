@@ -18,6 +18,7 @@ function contextWith(of: Partial<ThreadContext> = {}): ThreadContext {
     tense: "past",
     withoutRequest: false,
     fromStored: false,
+    goals: ["planning"],
     asksBefore: 0,
     tools: [],
     steps: [
@@ -126,6 +127,33 @@ describe("a context for people", () => {
     expect(notes).toContain("2 requests come before the step's own");
     expect(notes).toContain("What they give is not known, and left out.");
     expect(notes).toContain("--agent FILE is exact.");
+  });
+
+  it("says which other request the step makes, and which it does not make", () => {
+    const synthesis = { ...contextWith().metadata, goal: "synthesis", notes: [] } as const;
+    const planning = { ...synthesis, goal: "planning" } as const;
+    const goals = ["planning", "synthesis"] as const;
+    const notes = (of: Partial<ThreadContext>) =>
+      lines(of, 200).filter((one) => one.startsWith("· "));
+    expect(notes({ goals, metadata: planning })).toEqual([
+      "· The step made two requests: this one, and one for synthesis after it, since its answer was written once more from whole results. --goal synthesis shows that.",
+    ]);
+    expect(notes({ goals, metadata: synthesis })).toEqual([
+      "· The step made two requests: one for planning, and this one after it, since its answer was written once more from whole results. --goal planning shows that.",
+    ]);
+    expect(notes({ goals, metadata: planning, tense: "next" })).toEqual([
+      "· An answer is asked for once more, from whole results, by a request for synthesis after this one. --goal synthesis shows that.",
+    ]);
+    expect(notes({ goals, metadata: synthesis, tense: "next" })).toEqual([
+      "· The step makes this request only after one for planning that was answered. --goal planning shows that.",
+    ]);
+    expect(notes({ metadata: synthesis })).toEqual([
+      "· The step makes no request for synthesis, but one for planning: this is what one would read.",
+    ]);
+    expect(lines({ metadata: synthesis })[1]).toBe(
+      "Would have been read by openai:gpt-4o, for synthesis, from checkpoint c1.",
+    );
+    expect(notes({ metadata: planning })).toEqual([]);
   });
 
   it("shows what a terminal would act on, and keeps to its width", () => {
