@@ -117,8 +117,8 @@ describe("a step whose answer was written once more, looked at", () => {
     const said = [act(1), act(2), answer("From previews."), answer("From all.")];
     const { expectSent } = await ran(loop, said, false);
     await expectSent({ step: 2 }, 2, both);
-    const answer = await expectSent({ step: 2, goal: "synthesis" }, 3, both);
-    expect(answer.messages.at(-1)?.text).toContain(synthesisRequest);
+    const written = await expectSent({ step: 2, goal: "synthesis" }, 3, both);
+    expect(written.messages.at(-1)?.text).toContain(synthesisRequest);
   });
 });
 

@@ -14,7 +14,7 @@ export function contextNotes(context: ThreadContext): readonly string[] {
       : []),
     ...(asksBefore > 0
       ? [
-          `${requests} before the step's own, for its plan or a summary, and are not shown.${tense === "next" ? " What they give is not known, and left out." : ""}`,
+          `${requests} before the step's own, for its plan or a summary, and ${asksBefore === 1 ? "is" : "are"} not shown.${tense === "next" ? " What they give is not known, and left out." : ""}`,
         ]
       : []),
     ...(fromStored
