@@ -13,6 +13,7 @@ import type { NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
 import { noteFor, type StepToMake } from "./step-to-make.ts";
+import { withUnshownNotes } from "./unshown-notes.ts";
 import { answerContext, answerIn, replaces, writeAnswer } from "./write-answer.ts";
 
 export interface StepMade {
@@ -35,8 +36,9 @@ export async function makeStep(step: StepToMake): Promise<StepMade> {
   const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
   const forAnswer = await answerContext(step, context, planned);
   const { messages } = context;
+  const takesNotes = offered.includes(noteTool);
   const first = await run.ask(
-    model,
+    takesNotes ? withUnshownNotes(model) : model,
     offered.length > 0 ? { messages, tools: offered } : { messages },
     // What may be written once more is not to be streamed twice.
     forAnswer === null ? undefined : "unseen",
@@ -47,7 +49,7 @@ export async function makeStep(step: StepToMake): Promise<StepMade> {
     tools: run.parts.tools,
     ids: run.parts.ids,
     isUsed: (id) => step.isUsed(id),
-    takesNotes: offered.includes(noteTool),
+    takesNotes,
     behind: step.behind,
   });
   const again =
