@@ -101,6 +101,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   boundLast(told, { count: profile.count, tokens: Math.floor(room * largestShare[goal]) });
   const fitting = fitted(sizes, roomOf(room));
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
+  if (fitting.isLastOver) lastForms.push(level.dropped);
   for (;;) {
     const messages = composed(fitting);
     const needed = count(messages) + tools;

@@ -110,7 +110,12 @@ export class Fitting implements Fit {
     this.#lower(level.dropped, low, { to: end, when: mayGo });
   }
 
-  /** The last step at its shortest. */
+  /** Whether the turn of the last step is over. */
+  get isLastOver(): boolean {
+    return this.#lastStep < this.#turnStart;
+  }
+
+  /** Tells the last step so. */
   shortenLast(as: Level): void {
     if (this.#lastStep >= 0) this.#set(this.#lastStep, as);
   }
