@@ -32,7 +32,7 @@ function cleanContent({ content, type }: BaseMessage): MessageContent {
     const text = cleanText(part.text);
     return text === part.text ? part : { ...part, text };
   });
-  return parts.some((part, at) => part !== content[at]) ? (parts as MessageContent) : content;
+  return parts.some((part, at) => part !== content[at]) ? parts : content;
 }
 
 /** Only such messages are told as they are: calls and results are made from records. */
