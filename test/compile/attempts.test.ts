@@ -4,6 +4,17 @@ import { defineAgent, executeAgent } from "../../src/index.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 
 describe("attempts", () => {
+  it("goes on after a reason that is longer than what the model can read", async () => {
+    const agent = defineAgent({
+      name: "checked",
+      validate: ({ message }) => (message === "good" ? [] : ["why not ".repeat(100_000)]),
+    });
+    const { runtime, model } = await testRuntime(["bad", "good"]);
+    const { status, output } = await executeAgent(agent, { message: "go" }, { runtime });
+    expect({ status, output }).toEqual({ status: "COMPLETED", output: { message: "good" } });
+    expect(model.read(1).at(-1)).toContain("… [cut: 796,000 more characters]");
+  });
+
   it("keeps execution state and starts attempt state anew when an attempt fails", async () => {
     const seen: unknown[] = [];
     const agent = defineAgent({
