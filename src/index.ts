@@ -20,7 +20,7 @@ export {
   NothingToAnswerError,
   UnknownInterruptError,
 } from "./compile/answer-errors.ts";
-export { InvalidStateUpdateError, type UpdateProblem } from "./compile/check-update.ts";
+export { InvalidStateUpdateError, type UpdateProblem } from "./compile/update-errors.ts";
 export type { Durability } from "./compile/durability.ts";
 export {
   InactiveAgentError,

@@ -2,33 +2,13 @@ import { isCommand } from "@langchain/langgraph";
 import type { z } from "zod";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { SchemaCheck } from "../definition/json-schema.ts";
-import { errorMessage, StratagraphError } from "../errors.ts";
+import { errorMessage } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isRecord } from "../state/is-record.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { updateSchemas } from "../state/update-schemas.ts";
-
-/** What is wrong with what was to be written to one channel. */
-export interface UpdateProblem {
-  readonly channel: string;
-  readonly message: string;
-  /** The nearest channel, where there is none of this name. */
-  readonly suggestion?: string | undefined;
-}
-
-/** The state was to be changed to what it cannot be. Nothing was written. */
-export class InvalidStateUpdateError extends StratagraphError {
-  readonly code = "invalid_state_update";
-
-  constructor(readonly problems: readonly UpdateProblem[]) {
-    const list = problems.map(({ channel, message, suggestion }) => {
-      const meant = suggestion === undefined ? "" : ` (did you mean "${suggestion}"?)`;
-      return `${channel}: ${message}${meant}`;
-    });
-    super(`The state cannot be updated like this: ${list.join("; ")}. Nothing was written.`);
-  }
-}
+import { InvalidStateUpdateError, type UpdateProblem } from "./update-errors.ts";
 
 /** The part of a LangGraph channel that trying an update needs. */
 export interface TriedChannel {
