@@ -20,7 +20,7 @@ const settledPreview = { maxChars: 300, maxItems: 3 } as const;
 const tightPreview = { above: 300, maxChars: 120, maxItems: 3 } as const;
 const defaultPreviewChars = 1000;
 
-/** Tokens that a move leaves free, as a share of the room: moves are large, and rare. */
+/** What a move brings the entries down to, as a share of the room: moves are large, and rare. */
 const lowShare = 0.75;
 
 /** Of the room a step may have so much: beside the rest of its turn, and no other step that is as large. */
@@ -88,7 +88,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     keepsTurn: goal === "synthesis" || settings.whole === "turn",
     shortTerm: settings.shortTerm,
   });
-  const cheapTokens = cheap.messages([...fixed, ...tail]) + cheap.bound(options);
+  const cheapTokens = cheap.messages([...fixed, leftOut, ...tail]) + cheap.bound(options);
   const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
   if (easy.moves === 0 && !hasLarge(told)) {
     return done(easy, composed(easy));
