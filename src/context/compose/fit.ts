@@ -92,7 +92,7 @@ export class Fitting implements Fit {
     }
     this.levels.push(level.whole);
     this.tokens += entry.size(level.whole, this.from);
-    if (this.tokens > this.#room.tokens) this.shorten(this.#room.low, this.levels.length);
+    if (this.tokens > this.#room.tokens) this.shorten(this.#low(), this.levels.length);
     return true;
   }
 
@@ -118,6 +118,16 @@ export class Fitting implements Fit {
   /** Tells the last step so. */
   shortenLast(as: Level): void {
     if (this.#lastStep >= 0) this.#set(this.#lastStep, as);
+  }
+
+  /** The last step of a turn that goes on is soon told shorter: a large one is to push out little of what was before. */
+  #low(): number {
+    const { tokens, low } = this.#room;
+    if (tokens <= low) return low;
+    const isOld = this.#lastStep < this.#turnStart;
+    const last = isOld ? 0 : (this.#entries[this.#lastStep]?.size(level.whole, this.from) ?? 0);
+    const rest = Math.max(0, tokens - last);
+    return Math.floor(tokens - rest * (1 - low / tokens));
   }
 
   #endTurn(at: number): void {

@@ -164,7 +164,7 @@ describe("results", () => {
         { ...step(0, 1), observations: [noted(relevance, "doc_1 has the answer")] },
         step(0, 2, { result: "text ".repeat(150) }),
       ];
-      return shown(built({ steps, budget: 330 }).messages).join("\n");
+      return shown(built({ steps, budget: 270 }).messages).join("\n");
     };
     expect(told("high")).toContain(
       'search(query="python tutorial") → success: doc_1 has the answer',
