@@ -7,7 +7,7 @@ import type { ComposeOptions } from "./compose-options.ts";
 import { contextBudget } from "./context-budget.ts";
 import { contextMetadata } from "./figures.ts";
 import { Fitting, level, type Level, type Room } from "./fit.ts";
-import { boundLast } from "./last-step.ts";
+import { boundStep, boundSteps } from "./last-step.ts";
 import { openErrors } from "./open-errors.ts";
 import { renderEntries, shortenedConversation } from "./render.ts";
 import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
@@ -23,8 +23,11 @@ const defaultPreviewChars = 1000;
 /** What a move brings the entries down to, as a share of the room: moves are large, and rare. */
 const lowShare = 0.75;
 
-/** Of the room a step may have so much: beside the rest of its turn, and no other step that is as large. */
-const largestShare = { planning: 0.75, synthesis: 0.95 } as const;
+/** Of the room a step may have so much at most. */
+const largestShare = 0.95;
+
+/** A last step is told shorter, down to so much of the room, before anything is left out for it. */
+const lastShare = 0.5;
 
 /** A result that may be whole has at most so many characters for each token of the room. */
 const charactersOfToken = 8;
@@ -98,7 +101,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
   const sizes = tokenSizes(told, open, profile.count);
-  boundLast(told, { count: profile.count, tokens: Math.floor(room * largestShare[goal]) });
+  boundSteps(told, { count: profile.count, tokens: Math.floor(room * largestShare) });
   const fitting = fitted(sizes, roomOf(room));
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
   if (fitting.isLastOver) lastForms.push(level.dropped);
@@ -108,8 +111,14 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     if (needed <= budget) return done(fitting, messages);
     const target = Math.max(0, fitting.tokens - (needed - budget));
     const had = fitting.tokens;
-    fitting.shorten(target, entries.length);
+    fitting.shorten(target, entries.length, !fitting.isLastLarge);
     if (fitting.tokens < had) continue;
+    if (fitting.isLastLarge) {
+      const left = Math.max(fitting.lastTokens - (needed - budget), Math.floor(room * lastShare));
+      const part = { count: profile.count, tokens: left };
+      fitting.retell((lastStep) => boundStep(told, lastStep, part));
+      if (fitting.tokens < had) continue;
+    }
     const next = lastForms.shift();
     if (next === undefined)
       throw overflow(options, {

@@ -92,12 +92,14 @@ export class Fitting implements Fit {
     }
     this.levels.push(level.whole);
     this.tokens += entry.size(level.whole, this.from);
-    if (this.tokens > this.#room.tokens) this.shorten(this.#low(), this.levels.length);
+    if (this.tokens > this.#room.tokens) {
+      this.shorten(this.#low(), this.levels.length, !this.isLastLarge);
+    }
     return true;
   }
 
-  /** Brings the entries before `end` down to so many tokens, or as far as it goes. */
-  shorten(low: number, end: number): void {
+  /** Brings the entries before `end` down to so many tokens, or as far as it goes, if need be by leaving some out. */
+  shorten(low: number, end: number, drops = true): void {
     this.moves += 1;
     if (this.#room.onlyAsks === true) return;
     const isOld = (at: number): boolean => at !== this.#lastStep || at < this.#turnStart;
@@ -106,6 +108,7 @@ export class Fitting implements Fit {
     this.#lower(level.line, low, { to: end, when: isStep });
     this.#lowerTurns(level.digest, low, this.#turnStart);
     this.#lowerTurns(level.brief, low, this.#turnStart);
+    if (!drops) return;
     const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
     this.#lower(level.dropped, low, { to: end, when: mayGo });
   }
@@ -113,6 +116,27 @@ export class Fitting implements Fit {
   /** Whether the turn of the last step is over. */
   get isLastOver(): boolean {
     return this.#lastStep < this.#turnStart;
+  }
+
+  /**
+   * Whether the last step has more than half of the room. It is told shorter as soon as another follows, so that nothing
+   * is left out for it for good: before that it is told shorter itself.
+   */
+  get isLastLarge(): boolean {
+    return !this.isLastOver && this.lastTokens > this.#room.tokens / 2;
+  }
+
+  /** Tokens of the last step as it is told; 0 where there is none. */
+  get lastTokens(): number {
+    const as = this.levels[this.#lastStep];
+    return as === undefined ? 0 : (this.#entries[this.#lastStep] as Sized).size(as, this.from);
+  }
+
+  /** Takes it into account that the last step is told otherwise from now on. */
+  retell(tell: (lastStep: number) => void): void {
+    const before = this.lastTokens;
+    tell(this.#lastStep);
+    this.tokens += this.lastTokens - before;
   }
 
   /** Tells the last step so. */
@@ -124,8 +148,7 @@ export class Fitting implements Fit {
   #low(): number {
     const { tokens, low } = this.#room;
     if (tokens <= low) return low;
-    const isOld = this.#lastStep < this.#turnStart;
-    const last = isOld ? 0 : (this.#entries[this.#lastStep]?.size(level.whole, this.from) ?? 0);
+    const last = this.isLastOver ? 0 : this.lastTokens;
     const rest = Math.max(0, tokens - last);
     return Math.floor(tokens - rest * (1 - low / tokens));
   }

@@ -23,29 +23,28 @@ function previewsFor(tokens: number): readonly Shortening[] {
   return [...previews, shortest];
 }
 
-/**
- * A step that is larger than its part of the room must not push out all that was before it: it is told by the largest
- * preview that fits into that part.
- */
-export function boundLast(
-  told: ToldEntries,
-  part: { readonly count: TokenCounter; readonly tokens: number },
-): void {
-  for (let at = 0; at < told.length; at += 1) {
-    const entry = told.entry(at);
-    if (entry.kind !== "step") continue;
-    const isLarge = told.isTooLarge(at);
-    if (!isLarge && tokensOf(told.step(at, level.whole), part.count) <= part.tokens) continue;
-    const isSmall = (one: ToldStep): boolean => tokensOf(one, part.count) <= part.tokens;
-    let bounded = told.step(at, level.preview);
-    for (const how of previewsFor(part.tokens)) {
-      const one = told.tell(entry.step, how);
-      if (!isSmall(one)) continue;
-      bounded = one;
-      break;
-    }
-    told.bound(at, bounded);
+/** A part of the room. */
+interface Part {
+  readonly count: TokenCounter;
+  readonly tokens: number;
+}
+
+/** From now on each step that is larger than its part of the room is told by the largest preview that fits into it. */
+export function boundSteps(told: ToldEntries, part: Part): void {
+  for (let at = 0; at < told.length; at += 1) boundStep(told, at, part);
+}
+
+/** {@link boundSteps} for one of them. */
+export function boundStep(told: ToldEntries, at: number, part: Part): void {
+  const entry = told.entry(at);
+  if (entry.kind !== "step") return;
+  const fits = (one: ToldStep): boolean => tokensOf(one, part.count) <= part.tokens;
+  if (!told.isTooLarge(at) && fits(told.step(at, level.whole))) return;
+  for (const how of previewsFor(part.tokens)) {
+    const one = told.tell(entry.step, how);
+    if (fits(one)) return told.bound(at, one);
   }
+  told.bound(at, told.step(at, level.preview));
 }
 
 function tokensOf({ messages }: ToldStep, count: TokenCounter): number {

@@ -70,8 +70,13 @@ function sized(
     const entry = told.entry(at);
     const { kind, turn } = entry;
     const ways: (number | undefined)[] = [];
-    const own = (as: Level): number =>
-      (ways[as] ??= measure(kind === "step" ? told.step(at, as).messages : told.messages(at)));
+    const own = (as: Level): number => {
+      // How a large step is told depends on the room that there is.
+      if (kind === "step" && as <= level.settled) return measure(told.step(at, as).messages);
+      return (ways[as] ??= measure(
+        kind === "step" ? told.step(at, as).messages : told.messages(at),
+      ));
+    };
     const inLines = (as: Level, from: number): number => {
       const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
       const tokens = told.lines(at, as, from).reduce((sum, line) => sum + tokensOfLine(line), 0);

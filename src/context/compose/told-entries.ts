@@ -24,7 +24,7 @@ const kept = {
 } as const;
 
 /** Values of one result that a brief line names. */
-const briefValues = 20;
+const briefValues = 30;
 
 export interface Telling {
   readonly form: StepForm;

@@ -40,6 +40,13 @@ const names = Object.fromEntries(Object.entries(level).map(([name, as]) => [as, 
 const levelsOf = (entries: readonly Sized[], over: Partial<Room> = {}) =>
   fitted(entries, over).levels.map((as: Level) => names[as]);
 
+/** As a history that has come to its end before anything had to be shortened. */
+function shortened(entries: readonly Sized[], tokens: number) {
+  const fitting = fitted(entries);
+  fitting.shorten(tokens, entries.length);
+  return fitting.levels.map((as) => names[as]);
+}
+
 describe("Fitting", () => {
   it("settles a step when the next one comes", () => {
     const entries = [said(0), step(0), step(0)];
@@ -70,11 +77,7 @@ describe("Fitting", () => {
 
   it("has lines before it takes words from old turns, and words before facts", () => {
     const entries = [ask(0), step(0), said(0), ask(1), step(1), step(1)];
-    const at = (tokens: number) => {
-      const fitting = fitted(entries);
-      fitting.shorten(tokens, entries.length);
-      return fitting.levels.map((as) => names[as]);
-    };
+    const at = (tokens: number) => shortened(entries, tokens);
     expect(at(340)).toEqual(["whole", "preview", "whole", "whole", "preview", "whole"]);
     expect(at(300)).toEqual(["whole", "line", "whole", "whole", "line", "whole"]);
     expect(at(220)).toEqual(["digest", "digest", "digest", "whole", "line", "whole"]);
@@ -85,7 +88,7 @@ describe("Fitting", () => {
 
   it("never drops the request, the last step or a step whose error is open", () => {
     const entries = [step(0, { openUntil: Infinity }), step(0), said(0), ask(1), step(1), step(1)];
-    expect(levelsOf(entries, { tokens: 1, low: 1 })).toEqual([
+    expect(shortened(entries, 1)).toEqual([
       "brief",
       "dropped",
       "dropped",
@@ -97,7 +100,19 @@ describe("Fitting", () => {
 
   it("drops a step once its error is mended", () => {
     const entries = [step(0, { openUntil: 1 }), step(0), step(0)];
-    expect(levelsOf(entries, { tokens: 110, low: 100 })[0]).toBe("dropped");
+    expect(shortened(entries, 100)[0]).toBe("dropped");
+  });
+
+  it("leaves nothing out for a last step that has more than half of the room", () => {
+    const entries = [ask(0), step(0), said(0), ask(1), step(1)];
+    expect(levelsOf(entries, { tokens: 190, low: 100 })).toEqual([
+      "brief",
+      "brief",
+      "brief",
+      "whole",
+      "whole",
+    ]);
+    expect(fitted(entries, { tokens: 190, low: 100 }).isLastLarge).toBe(true);
   });
 
   it("is the same however far the history had grown before", () => {
