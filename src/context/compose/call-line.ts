@@ -94,6 +94,7 @@ export function lineText(
 
 /** Lines that are the same become one, where the first of them stood, with their count. */
 export function foldLines(lines: readonly string[]): readonly string[] {
+  if (lines.length < 2) return lines;
   const counts = new Map<string, number>();
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
   return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (×${count})`));

@@ -69,13 +69,17 @@ function sized(
   return Array.from({ length: told.length }, (_, at): Sized => {
     const entry = told.entry(at);
     const { kind, turn } = entry;
-    const ways: (number | undefined)[] = [];
+    const ways: { readonly messages: readonly BaseMessage[]; readonly tokens: number }[] = [];
     const own = (as: Level): number => {
+      const messages = kind === "step" ? told.step(at, as).messages : told.messages(at);
+      const known = ways[as];
       // How a large step is told depends on the room that there is.
-      if (kind === "step" && as <= level.settled) return measure(told.step(at, as).messages);
-      return (ways[as] ??= measure(
-        kind === "step" ? told.step(at, as).messages : told.messages(at),
-      ));
+      if (known !== undefined && (kind !== "step" || known.messages === messages)) {
+        return known.tokens;
+      }
+      const tokens = measure(messages);
+      ways[as] = { messages, tokens };
+      return tokens;
     };
     const inLines = (as: Level, from: number): number => {
       const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";

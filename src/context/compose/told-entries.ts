@@ -4,7 +4,7 @@ import { inOneLine } from "../../state/call-signature.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { cleanText } from "../clean-text.ts";
 import { salientWords } from "../preview/salient-values.ts";
-import type { Entry } from "../transcript.ts";
+import type { Entry, StepEntry } from "../transcript.ts";
 import { callLines, foldLines, lineText, saysSomething } from "./call-line.ts";
 import { cleanMessage } from "./clean-message.ts";
 import { level, type Level } from "./fit.ts";
@@ -48,6 +48,8 @@ export class ToldEntries {
   readonly #lastStep: number;
   /** For each entry and each value of its lines the last entry before that names it. */
   #named: readonly (ReadonlyMap<string, number> | undefined)[] | undefined;
+  /** Steps by level and place, each told when it is first asked for. */
+  readonly #told: ToldStep[][] = [];
   /** What a whole step is instead, where it is too large. */
   readonly #bounded = new Map<number, ToldStep>();
 
@@ -68,15 +70,18 @@ export class ToldEntries {
 
   /** A step as messages of its own, in one of the levels before `line`. */
   step(at: number, as: Level): ToldStep {
-    const { step } = this.entry(at) as Extract<Entry, { kind: "step" }>;
     const { settled, preview } = this.#telling;
     const how = as === level.whole ? nothingShortened : as === level.settled ? settled : preview;
     const bounded = how.above === Infinity ? this.#bounded.get(at) : undefined;
     if (bounded !== undefined) return bounded;
-    return this.tell(
-      step,
-      how.above === Infinity && hasLonger(step, this.#telling.largest) ? preview : how,
-    );
+    const told = (this.#told[as] ??= []);
+    return (told[at] ??= this.#tellAs(at, how));
+  }
+
+  #tellAs(at: number, how: Shortening): ToldStep {
+    const { step } = this.entry(at) as StepEntry;
+    const { preview, largest } = this.#telling;
+    return this.tell(step, how.above === Infinity && hasLonger(step, largest) ? preview : how);
   }
 
   /** Whether a step is too large to be told whole. */
