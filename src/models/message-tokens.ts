@@ -28,6 +28,11 @@ export function messageTokens(message: BaseMessage, count: TokenCounter): number
   });
 }
 
+/** {@link messageTokens} of all of them. */
+export function messagesTokens(messages: readonly BaseMessage[], count: TokenCounter): number {
+  return messages.reduce((sum, message) => sum + messageTokens(message, count), 0);
+}
+
 /** Tokens of what a model is told of its tools, about: providers word it in ways of their own. Remembered by the list. */
 export function toolsTokens(tools: readonly ModelTool[] | undefined, count: TokenCounter): number {
   return tools === undefined || tools.length === 0 ? 0 : boundTokens(tools, count);

@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { messageTokens } from "../../models/message-tokens.ts";
+import { messagesTokens } from "../../models/message-tokens.ts";
 import type { ReasoningContext } from "../context-metadata.ts";
 import { ContextOverflowError } from "../errors.ts";
 import { cleanMessage } from "./clean-message.ts";
@@ -52,7 +52,7 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   const tail = transcript.tail.map(cleanMessage);
   const before = message === null ? [] : [message];
   const count = (messages: readonly BaseMessage[]): number =>
-    messages.reduce((sum, one) => sum + messageTokens(one, profile.count), 0);
+    messagesTokens(messages, profile.count);
   const fixed = [...opening, ...memory, ...before];
 
   const told = new ToldEntries(entries, {

@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { messageTokens } from "../../models/message-tokens.ts";
+import { messagesTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import type {
@@ -63,8 +63,7 @@ export function contextMetadata(composed: Composed): ContextMetadata {
 function countSections(composed: Composed): ContextTokens {
   const { options, sections, told, fitting } = composed;
   const { count } = options.profile;
-  const sum = (messages: readonly BaseMessage[]): number =>
-    messages.reduce((all, one) => all + messageTokens(one, count), 0);
+  const sum = (messages: readonly BaseMessage[]): number => messagesTokens(messages, count);
   const system = sum(sections.opening);
   const tools = tokensBound(options, count);
   const memory = sum(sections.memory);
@@ -100,7 +99,7 @@ function tokensOfStep(told: ToldEntries, { levels, from }: Fit, at: number, coun
   if (as >= level.line) {
     return told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
   }
-  return told.step(at, as).messages.reduce((sum, one) => sum + messageTokens(one, count), 0);
+  return messagesTokens(told.step(at, as).messages, count);
 }
 
 function stepsShown({ options, told, fitting, covered }: Composed): readonly StepShown[] {
@@ -149,7 +148,7 @@ function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounte
     if (entry.kind === "step") sum += rawStepTokens(entry.step, form, count);
     else {
       const messages = entry.kind === "spoken" ? [entry.message] : entry.messages;
-      for (const message of messages) sum += messageTokens(message, count);
+      sum += messagesTokens(messages, count);
     }
   }
   return sum;
@@ -161,10 +160,7 @@ function rawStepTokens(step: StepRecord, form: StepForm, count: TokenCounter): n
   const tokens = known.get(count);
   if (tokens !== undefined) return tokens;
   const plain = () => pairedCalls(step).map((result) => toldCall(result, plainResultText(result)));
-  const made = stepMessages(step, form, plain).reduce(
-    (sum, one) => sum + messageTokens(one, count),
-    0,
-  );
+  const made = messagesTokens(stepMessages(step, form, plain), count);
   known.set(count, made);
   return made;
 }

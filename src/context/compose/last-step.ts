@@ -1,4 +1,4 @@
-import { messageTokens } from "../../models/message-tokens.ts";
+import { messagesTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import { level } from "./fit.ts";
 import type { Shortening, ToldStep } from "./step-variant.ts";
@@ -38,15 +38,12 @@ export function boundSteps(told: ToldEntries, part: Part): void {
 export function boundStep(told: ToldEntries, at: number, part: Part): void {
   const entry = told.entry(at);
   if (entry.kind !== "step") return;
-  const fits = (one: ToldStep): boolean => tokensOf(one, part.count) <= part.tokens;
+  const fits = ({ messages }: ToldStep): boolean =>
+    messagesTokens(messages, part.count) <= part.tokens;
   if (!told.isTooLarge(at) && fits(told.step(at, level.whole))) return;
   for (const how of previewsFor(part.tokens)) {
     const one = told.tell(entry.step, how);
     if (fits(one)) return told.bound(at, one);
   }
   told.bound(at, told.step(at, level.preview));
-}
-
-function tokensOf({ messages }: ToldStep, count: TokenCounter): number {
-  return messages.reduce((sum, one) => sum + messageTokens(one, count), 0);
 }

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { boundTokens, messageTokens, toolsTokens } from "../../models/message-tokens.ts";
+import { boundTokens, messagesTokens, toolsTokens } from "../../models/message-tokens.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
@@ -31,8 +31,7 @@ export function tokenSizes(
   open: readonly number[],
   count: TokenCounter,
 ): readonly Sized[] {
-  const measure: Measure = (messages) =>
-    messages.reduce((sum, message) => sum + messageTokens(message, count), 0);
+  const measure: Measure = (messages) => messagesTokens(messages, count);
   return sized(told, open, measure, (line) => lineTokens(line, count));
 }
 
