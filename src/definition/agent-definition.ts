@@ -2,6 +2,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { AgentSpec } from "./schema.ts";
 import type { SchemaCheck } from "./json-schema.ts";
 import type { AgentTool } from "./tool.ts";
+import type { CodeWorker } from "./worker.ts";
 
 /**
  * A checked agent: the definition as data, and the code that a TypeScript definition brings along. Made by
@@ -25,6 +26,8 @@ export interface AgentDefinition<
   readonly tools: readonly AgentTool[];
   /** The agents that came with it, by the name or path under which its agent nodes name them. */
   readonly agents: ReadonlyMap<string, AgentDefinition>;
+  /** Workers of code that its planner nodes may name. */
+  readonly workers: readonly CodeWorker[];
   readonly behaviour: AgentBehaviour<Input, Output, Exec, Attempt>;
 }
 

@@ -6,6 +6,7 @@ import { hashedSpec } from "./hashed-spec.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./json-schema.ts";
 import type { AgentSpec } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";
+import type { CodeWorker } from "./worker.ts";
 
 /** Puts a checked spec and the code beside it together, frozen. */
 export function buildDefinition(parts: {
@@ -15,9 +16,10 @@ export function buildDefinition(parts: {
   output?: SchemaCheck;
   tools?: readonly AgentTool[];
   agents?: ReadonlyMap<string, AgentDefinition>;
+  workers?: readonly CodeWorker[];
   behaviour?: AgentBehaviour<unknown, unknown, unknown, unknown>;
 }): AgentDefinition {
-  const { spec, source, tools = [], agents = new Map(), behaviour = {} } = parts;
+  const { spec, source, tools = [], agents = new Map(), workers = [], behaviour = {} } = parts;
   const inline = tools.map((tool) => tool.definition);
   const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
   const hashed = { spec: hashedSpec(spec), inline, ...(agents.size > 0 && { agents: hashes }) };
@@ -29,6 +31,7 @@ export function buildDefinition(parts: {
     output: parts.output ?? checkFromJsonSchema(spec.output_schema),
     tools: Object.freeze([...tools]),
     agents: new Map(agents),
+    workers: Object.freeze([...workers]),
     behaviour: Object.freeze(behaviour),
   });
 }

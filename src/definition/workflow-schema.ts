@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { modelRef } from "./model-ref-schema.ts";
 
+/** More subtasks than that are no plan that anyone can follow. */
+export const maxSubtasks = 5_000;
+
 const nodeName = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, "expected a letter, then letters, digits, _ and -")
@@ -114,10 +117,59 @@ const plannerNode = z.strictObject({
   type: z.literal("planner"),
   config: z
     .strictObject({
-      workers: z.array(z.string()).optional(),
-      max_parallel: z.int().min(1).optional(),
-      max_depth: z.int().min(0).optional(),
-      success_criteria: z.string().optional(),
+      workers: z
+        .array(z.string())
+        .min(1)
+        .optional()
+        .describe("Agents, by name or path, and code workers. Default: all that the agent has."),
+      task: template.optional().describe("What is to be done. Default: the turn's own input."),
+      plan: z
+        .unknown()
+        .optional()
+        .describe("A plan to run, with templates, instead of one that the model makes."),
+      success_criteria: template.optional().describe("What the result is judged by."),
+      max_subtasks: z
+        .int()
+        .min(1)
+        .max(maxSubtasks)
+        .default(100)
+        .describe("Of all plans for a task. Default 100."),
+      max_parallel: z
+        .int()
+        .min(1)
+        .max(256)
+        .default(8)
+        .describe("Subtasks at once, of planners within it too. Default 8."),
+      max_depth: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(2)
+        .describe("Plans for gaps, after the first plan. Default 2."),
+      timeout_seconds: z
+        .number()
+        .positive()
+        .max(86_400)
+        .default(300)
+        .describe("One attempt of a subtask. Default 300."),
+      retries: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(2)
+        .describe("Further attempts after timeouts, rate limits and outages. Default 2."),
+      max_result_bytes: z
+        .int()
+        .min(1)
+        .max(16_777_216)
+        .default(1_048_576)
+        .describe("Of one result as JSON. Default 1 MiB."),
+      on_failure: z
+        .enum(["replan", "partial", "fail"])
+        .default("replan")
+        .describe("What follows when a subtask has failed for good. Default replan."),
+      model: modelRef.optional().describe("Plans, joins and judges. Default: the agent's own."),
+      writes,
     })
     .prefault({}),
 });

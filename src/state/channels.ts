@@ -7,6 +7,8 @@ import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
 import { reduceResultSummaries, type ResultSummaries } from "./result-summary.ts";
 import type { RunningSummary } from "./running-summary.ts";
+import { reduceSubtasks, type SubtaskStates } from "./subtask-state.ts";
+import type { TaskPlan } from "./task-plan.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
 import { reduceTier } from "./tier-patch.ts";
 import { reduceTurn, type TurnState } from "./turn.ts";
@@ -14,6 +16,19 @@ import { addUsage, noUsage, type Usage } from "./usage.ts";
 
 /** A JSON Schema document, for display only. */
 type DisplaySchema = Readonly<Record<string, unknown>>;
+
+/** The channels that the graph of a planner has beside those of every agent. */
+export interface PlanningState {
+  /** All that was planned so far, plans for gaps included; null before there is one. */
+  readonly plan: TaskPlan | null;
+  readonly subtasks: SubtaskStates;
+  /** How many plans for gaps were made. */
+  readonly depth: number;
+  /** What was missing when the results were last judged. */
+  readonly gaps: readonly string[];
+  /** Whether the last judgement found no gap; null before there is one. */
+  readonly criteria_met: boolean | null;
+}
 
 /** The value of every channel of an agent's graph, as nodes read it. Channels that were never written are undefined. */
 export interface GraphState {
@@ -42,7 +57,9 @@ export interface GraphState {
  * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn` and
  * `result_summaries` are merged by key (`nodes: null` empties them), a tier is replaced, or changed by a `TierPatch`.
  */
-export type GraphUpdate = Partial<Omit<GraphState, "usage" | "nodes" | "turn" | "branches">> & {
+export type GraphUpdate = Partial<
+  Omit<GraphState, "usage" | "nodes" | "turn" | "branches"> & PlanningState
+> & {
   readonly usage?: Partial<Usage>;
   readonly nodes?: Readonly<Record<string, unknown>> | null;
   readonly turn?: Partial<TurnState>;
@@ -136,6 +153,38 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
   return checkedByWriter(z.object(shape));
 }
 
+/** The channels of an agent's graph and those of a planner. */
+export function planningStateSchema(schemas: ChannelSchemas): z.ZodObject {
+  const shape = {
+    plan: reduced(
+      z.any().describe("All that was planned so far: subtasks, and what they are judged by."),
+      (): TaskPlan | null => null,
+      (_, next: TaskPlan | null) => next,
+    ),
+    subtasks: reduced(
+      z.record(z.string(), z.any()).describe("Where each subtask is, and what came of it, by id."),
+      (): SubtaskStates => ({}),
+      reduceSubtasks,
+    ),
+    depth: reduced(
+      count.describe("How many plans for gaps were made."),
+      () => 0,
+      (_, next: number) => next,
+    ),
+    gaps: reduced(
+      z.array(z.string()).describe("What was missing when the results were last judged."),
+      (): readonly string[] => [],
+      (_, next: readonly string[]) => next,
+    ),
+    criteria_met: reduced(
+      z.boolean().nullable().describe("Whether the last judgement found no gap."),
+      (): boolean | null => null,
+      (_, next: boolean | null) => next,
+    ),
+  } satisfies Record<keyof PlanningState, z.ZodType>;
+  return checkedByWriter(z.object({ ...stateSchema(schemas).shape, ...shape }));
+}
+
 /**
  * What a graph takes: `{ input }`, or `{ messages }` whose last human message becomes `input.message`. `input` becomes
  * null when it is left out, so that a node can tell a new input from the last turn's.
@@ -155,9 +204,18 @@ export function inputSchema(
   });
 }
 
+const planningMask = {
+  plan: true,
+  subtasks: true,
+  depth: true,
+  gaps: true,
+  criteria_met: true,
+} as const;
+
 /** What a graph returns: its public channels. */
 export function outputSchema(state: z.ZodObject): z.ZodObject {
   return state.pick({
+    ...("plan" in state.shape ? planningMask : {}),
     output: true,
     status: true,
     messages: true,

@@ -1,5 +1,7 @@
 import type { Status } from "./lifecycle.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
+import type { SubtaskState } from "./subtask-state.ts";
+import type { TaskPlan } from "./task-plan.ts";
 import type { FailedAttempt, TurnFailure } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
@@ -25,6 +27,37 @@ export type AgentEventBody =
   /** An attempt goes round in circles: its next step is a deep one, or it ends. */
   | { readonly type: "stuck"; readonly action: "deepen" | "end"; readonly reason: string }
   | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
+  /**
+   * A planner has a plan: all of it, with what is done already when it closes gaps or goes on after a wait or a crash.
+   * `levels` are ids for display: what depends on nothing first.
+   */
+  | {
+      readonly type: "plan";
+      readonly plan: TaskPlan;
+      readonly levels: readonly (readonly string[])[];
+      readonly subtasks: Readonly<Record<string, SubtaskState>>;
+      readonly depth: number;
+    }
+  /** An attempt of a subtask begins, from 1. */
+  | {
+      readonly type: "subtask_start";
+      readonly id: string;
+      readonly worker: string;
+      readonly attempt: number;
+    }
+  /** A subtask waits for a person, or for its next attempt after one that failed. The others go on. */
+  | {
+      readonly type: "subtask_wait";
+      readonly id: string;
+      readonly waits_for: "person" | "retry";
+      readonly reason: string;
+    }
+  /** A subtask is done, failed or skipped, and that is durable. */
+  | { readonly type: "subtask_end"; readonly id: string; readonly subtask: SubtaskState }
+  /** The results were joined. */
+  | { readonly type: "synthesis"; readonly text: string }
+  /** What a planner's judge misses, and whether a plan for just that follows. */
+  | { readonly type: "gap"; readonly gaps: readonly string[]; readonly replans: boolean }
   /** The final answer's text. Token deltas come through LangGraph's `messages` stream. */
   | { readonly type: "message"; readonly text: string; readonly incomplete: boolean }
   | {

@@ -99,6 +99,12 @@ export class RunView {
         this.#forget(event);
         return [];
       case "message":
+      case "plan":
+      case "subtask_start":
+      case "subtask_wait":
+      case "subtask_end":
+      case "synthesis":
+      case "gap":
         return [];
     }
   }

@@ -1,0 +1,37 @@
+import { StratagraphError } from "../errors.ts";
+import type { SubtaskError } from "../state/subtask-state.ts";
+import type { PlanProblem } from "./check-plan.ts";
+
+/** A plan that cannot be run: two subtasks of one id, a cycle, a worker that there is not. */
+export class InvalidPlanError extends StratagraphError {
+  readonly code = "invalid_plan";
+  override readonly kind = "run";
+
+  constructor(
+    readonly problems: readonly PlanProblem[],
+    /** Whose plan it is. */
+    readonly from: "caller" | "model",
+  ) {
+    const most = 20;
+    const listed = problems.slice(0, most).map(({ message }) => `  - ${message}`);
+    const more = problems.length - listed.length;
+    const rest = more > 0 ? [`  … and ${more.toLocaleString("en")} more`] : [];
+    const whose = from === "caller" ? "The plan" : "The model's plan, asked for twice,";
+    super([`${whose} cannot be run:`, ...listed, ...rest].join("\n"));
+  }
+}
+
+/** A subtask failed for good, and `on_failure` is `fail`, or nothing was done at all. */
+export class SubtaskFailedError extends StratagraphError {
+  readonly code = "subtask_failed";
+  override readonly kind = "run";
+
+  constructor(
+    /** The subtask's id. */
+    readonly subtask: string,
+    readonly worker: string,
+    readonly reason: SubtaskError,
+  ) {
+    super(`Subtask "${subtask}" of worker "${worker}" failed (${reason.code}): ${reason.message}`);
+  }
+}

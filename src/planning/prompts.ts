@@ -1,0 +1,138 @@
+import { attemptFeedback } from "../context/prompts.ts";
+import type { StructuredAnswer } from "../models/agent-model.ts";
+import { cutText } from "../state/cut-text.ts";
+import type { PlanProblem } from "./check-plan.ts";
+import type { WorkerProfile } from "./match-worker.ts";
+
+/** What a planner asks of its model. The form of each reply is in the request too, for models that no schema reaches. */
+
+export interface PlanRequest {
+  readonly workers: readonly WorkerProfile[];
+  /** Subtasks that may still be planned. */
+  readonly most: number;
+  /** Empty where the model is to say what the result is judged by. */
+  readonly criteria: string;
+  /** What is missing, when the plan is to close gaps; else empty. */
+  readonly gaps: readonly string[];
+  /** Ids of what is done already. */
+  readonly done: readonly string[];
+}
+
+const planForm =
+  'Reply with one JSON object: {"subtasks": [{"id": string (short, letters, digits, _ and -), "description": string (all that the worker is told), ' +
+  '"dependencies": [string (ids whose results it needs)], "worker": string (one of the names above), ' +
+  '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by)}';
+
+/** Asks for a plan, said last. */
+export function planRequest({ workers, most, criteria, gaps, done }: PlanRequest): string {
+  const listed = workers.map(({ name, description, tools }) => {
+    const names = tools.map((tool) => tool.name).join(", ");
+    return `- ${name}: ${oneLine(description)}${names === "" ? "" : ` (tools: ${names})`}`;
+  });
+  const parts = [
+    gaps.length === 0
+      ? "Break the task down into subtasks for these workers:"
+      : "The results so far leave gaps. Plan subtasks for these gaps only, for these workers:",
+    ...listed,
+    ...(gaps.length === 0 ? [] : ["Gaps:", ...gaps.map((gap) => `- ${gap}`)]),
+    ...(done.length === 0
+      ? []
+      : [
+          `Done already; give their ids as dependencies where their results are needed: ${done.join(", ")}`,
+        ]),
+    `At most ${most.toLocaleString("en")} subtasks. A worker sees the description of its subtask and the results of its dependencies, nothing else. ` +
+      "Subtasks that do not depend on each other run at the same time: depend only on what is needed.",
+    ...(criteria === "" ? [] : [`The result is judged by: ${criteria}`]),
+    planForm,
+  ];
+  return parts.join("\n");
+}
+
+/** The same as a schema. */
+export function planAnswer(workers: readonly WorkerProfile[]): StructuredAnswer {
+  return {
+    name: "plan",
+    description: "Gives the plan: subtasks, and what the joined result is judged by.",
+    schema: {
+      type: "object",
+      properties: {
+        subtasks: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: {
+              id: { type: "string", description: "Short: letters, digits, _ and -." },
+              description: { type: "string", description: "All that the worker is told." },
+              dependencies: {
+                type: "array",
+                items: { type: "string" },
+                description: "Ids of the subtasks whose results it needs.",
+              },
+              worker: { type: "string", enum: workers.map(({ name }) => name) },
+              expected_output: { type: "string" },
+            },
+            required: ["id", "description", "dependencies"],
+          },
+        },
+        success_criteria: { type: "string" },
+      },
+      required: ["subtasks"],
+    },
+  };
+}
+
+/** Asks once more, after a plan that cannot be run. */
+export function planRetry(problems: readonly Pick<PlanProblem, "message">[]): string {
+  return `${attemptFeedback(problems.map(({ message }) => message))}\n${planForm}`;
+}
+
+/** Asks for the result, said last. */
+export function synthesisRequest(
+  criteria: string,
+  missing: readonly string[],
+  form: string,
+): string {
+  return [
+    "Give the result of the whole task from the results of the subtasks.",
+    ...(criteria === "" ? [] : [`It is judged by: ${criteria}`]),
+    ...(missing.length === 0
+      ? []
+      : [
+          "These subtasks gave nothing; say what is missing for it:",
+          ...missing.map((one) => `- ${one}`),
+        ]),
+    form,
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+const gapForm =
+  'Reply with one JSON object: {"gaps": [string (what is missing or wrong, one thing each; none when the result is good enough)]}';
+
+/** Asks what a result lacks, said after it. */
+export function gapRequest(criteria: string): string {
+  const by = criteria === "" ? "the task" : `the task and these criteria: ${criteria}`;
+  return `Judge the result above against ${by}\n${gapForm}`;
+}
+
+/** The same as a schema. */
+export const gapAnswer: StructuredAnswer = {
+  name: "judge",
+  description: "Lists what the result lacks; nothing when it is good enough.",
+  schema: {
+    type: "object",
+    properties: {
+      gaps: {
+        type: "array",
+        items: { type: "string" },
+        description: "What is missing or wrong, one thing each.",
+      },
+    },
+    required: ["gaps"],
+  },
+};
+
+function oneLine(text: string): string {
+  return cutText(text.replace(/\s+/g, " ").trim(), 500);
+}
