@@ -3,7 +3,7 @@ import type { Clock, IdSource } from "../clock.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { agentReferences } from "../definition/agent-references.ts";
+import { agentReferences, subagentKey } from "../definition/agent-references.ts";
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { JsonSchema } from "../definition/json-schema.ts";
 import type { LlmConfig } from "../definition/schema.ts";
@@ -114,10 +114,10 @@ function stampOfAgent(
   subagents: ReadonlyMap<string, Subagent>,
 ): DefinitionStamp {
   const agents = new Map<string, DefinitionStamp>();
-  for (const { node, agent } of agentReferences(definition.spec)) {
-    const graph = subagents.get(node)?.graph;
+  for (const reference of agentReferences(definition.spec, definition.agents.keys())) {
+    const graph = subagents.get(subagentKey(reference))?.graph;
     const stamp = graph && stampOf(graph);
-    if (stamp !== undefined) agents.set(agent, stamp);
+    if (stamp !== undefined) agents.set(reference.agent, stamp);
   }
   return stampDefinition(definition, { tools: tools.values(), agents });
 }

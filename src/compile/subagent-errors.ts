@@ -1,4 +1,4 @@
-import { isAgentPath, maxAgentDepth } from "../definition/agent-references.ts";
+import { isAgentPath, maxAgentDepth, type AgentReference } from "../definition/agent-references.ts";
 import { StratagraphError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
 
@@ -11,37 +11,57 @@ export class AgentClashError extends StratagraphError {
   }
 }
 
-/** An agent node names an agent that neither its definition nor the runtime has. */
+interface UnknownAgent {
+  readonly agent: string;
+  readonly node: string;
+  /** Whether an agent node names it, or a planner node as a worker. */
+  readonly role: AgentReference["role"];
+  /** The agent that the node belongs to. */
+  readonly within: string;
+  /** The names that the node could have used. */
+  readonly known: readonly string[];
+}
+
+/** A node names an agent that neither its definition nor the runtime has. */
 export class UnknownAgentError extends StratagraphError {
   readonly code = "unknown_agent";
+  readonly agent: string;
+  readonly node: string;
+  readonly role: AgentReference["role"];
+  readonly within: string;
+  readonly known: readonly string[];
   readonly suggestion: string | undefined;
 
-  /** `within` is the agent that the node belongs to; `known` are the names that it could have used. */
-  constructor(
-    readonly agent: string,
-    readonly node: string,
-    readonly within: string,
-    readonly known: readonly string[],
-  ) {
+  constructor(unknown: UnknownAgent) {
+    const { agent, node, role, within, known } = unknown;
     const suggestion = nearestName(agent, known);
+    const [by, named] = role === "worker" ? ["Planner node", "worker"] : ["Node", "agent"];
     super(
-      `Node "${node}" of agent "${within}" names agent "${agent}", which there is not.${advice(agent, known, suggestion)}`,
+      `${by} "${node}" of agent "${within}" names ${named} "${agent}", which there is not.${advice(unknown, suggestion)}`,
     );
+    this.agent = agent;
+    this.node = node;
+    this.role = role;
+    this.within = within;
+    this.known = known;
     this.suggestion = suggestion;
   }
 }
 
-function advice(agent: string, known: readonly string[], suggestion: string | undefined): string {
+function advice({ agent, role, known }: UnknownAgent, suggestion: string | undefined): string {
   if (isAgentPath(agent)) {
     return " A path is read with the file that names it: load that with loadAgent.";
   }
   const meant = suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
-  const there =
-    known.length === 0
-      ? "There are no agents: pass some to defineAgent or createRuntime in agents."
-      : `Agents: ${known.join(", ")}.`;
-  return `${meant} ${there}`;
+  return `${meant} ${known.length === 0 ? noneThere[role] : `${listed[role]}: ${known.join(", ")}.`}`;
 }
+
+const listed = { node: "Agents", worker: "Agents and code workers" } as const;
+const noneThere = {
+  node: "There are no agents: pass some to defineAgent or createRuntime in agents.",
+  worker:
+    "There are no agents and no code workers: pass some to defineAgent in agents or workers, or to createRuntime in agents.",
+} as const;
 
 /** An agent contains itself by the names of its nodes. */
 export class AgentRecursionError extends StratagraphError {
@@ -50,7 +70,7 @@ export class AgentRecursionError extends StratagraphError {
   /** `chain` names the agents in order; the first and the last are the same. */
   constructor(readonly chain: readonly string[]) {
     super(
-      `Agents do not contain themselves: ${chain.join(" → ")}. Leave out one of the agent nodes in between.`,
+      `Agents do not contain themselves: ${chain.join(" → ")}. Leave out one of the nodes or workers in between.`,
     );
   }
 }
@@ -67,7 +87,7 @@ export class AgentDepthError extends StratagraphError {
   }
 }
 
-/** An agent node names an agent whose definition says `is_active: false`. */
+/** A node names an agent whose definition says `is_active: false`. */
 export class InactiveSubagentError extends StratagraphError {
   readonly code = "inactive_subagent";
 

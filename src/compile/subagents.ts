@@ -3,6 +3,7 @@ import {
   agentInputProblems,
   agentReferences,
   maxAgentDepth,
+  subagentKey,
   type AgentReference,
 } from "../definition/agent-references.ts";
 import { InvalidDefinitionError } from "../definition/problems.ts";
@@ -17,12 +18,12 @@ import {
 } from "./subagent-errors.ts";
 
 /**
- * Compiles the agents that the nodes of a definition name, after those that they name themselves; each once, however
- * many nodes name it.
+ * Compiles the agents that the nodes of a definition name, those of planner nodes as workers, after those that they name
+ * themselves; each once, however many nodes name it.
  *
- * @returns them by node
+ * @returns them by {@link subagentKey}
  * @throws UnknownAgentError, InactiveSubagentError, AgentRecursionError, AgentDepthError, InvalidDefinitionError for
- * the input of a node that its agent cannot take, and what `compile` throws
+ * the input of a node or worker that its agent cannot take, and what `compile` throws
  */
 export async function compileSubagents(
   definition: AgentDefinition,
@@ -41,11 +42,11 @@ export async function compileSubagents(
     return graph;
   };
   const subagentsOf = async (agent: AgentDefinition) => {
-    const nodes = [...(resolved.get(agent) ?? [])];
+    const keyed = [...(resolved.get(agent) ?? [])];
     return new Map(
       await Promise.all(
-        nodes.map(async ([node, sub]) => {
-          return [node, { definition: sub, graph: await graphOf(sub) }] as const;
+        keyed.map(async ([key, sub]) => {
+          return [key, { definition: sub, graph: await graphOf(sub) }] as const;
         }),
       ),
     );
@@ -53,7 +54,7 @@ export async function compileSubagents(
   return subagentsOf(definition);
 }
 
-/** Which agent each agent node names, for a definition and for every agent in it. */
+/** Which agents the nodes name, by their keys, for a definition and for every agent in it. */
 function resolveSubagents(
   root: AgentDefinition,
   registry: AgentRegistry,
@@ -72,9 +73,10 @@ function resolveSubagents(
     if (known !== undefined) return;
     const agents = new Map<string, AgentDefinition>();
     let below: readonly AgentDefinition[] = [];
-    for (const reference of agentReferences(definition.spec)) {
+    for (const reference of agentReferences(definition.spec, definition.agents.keys())) {
+      if (isCodeWorker(reference, definition)) continue;
       const agent = named(reference, definition, registry);
-      agents.set(reference.node, agent);
+      agents.set(subagentKey(reference), agent);
       visit(agent, chain);
       const down = longest.get(agent) ?? [];
       if (down.length > below.length) below = down;
@@ -86,17 +88,28 @@ function resolveSubagents(
   return resolved;
 }
 
+function isCodeWorker({ role, agent }: AgentReference, { workers }: AgentDefinition): boolean {
+  return role === "worker" && workers.some(({ name }) => name === agent);
+}
+
 function named(
   reference: AgentReference,
   by: AgentDefinition,
   registry: AgentRegistry,
 ): AgentDefinition {
-  const { agent: name, node } = reference;
+  const { agent: name, node, role } = reference;
   const own = by.agents.get(name);
   const agent = own ?? registry.get(name);
   if (agent === undefined) {
-    const known = new Set([...by.agents.keys(), ...registry.keys()]);
-    throw new UnknownAgentError(name, node, by.spec.name, [...known]);
+    const workers = role === "worker" ? by.workers.map((worker) => worker.name) : [];
+    const known = new Set([...by.agents.keys(), ...registry.keys(), ...workers]);
+    throw new UnknownAgentError({
+      agent: name,
+      node,
+      role,
+      within: by.spec.name,
+      known: [...known],
+    });
   }
   if (!agent.spec.is_active) throw new InactiveSubagentError(name, node, by.spec.name);
   // Those that came with the definition were checked with it.

@@ -149,6 +149,8 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
       if (agent === undefined) throw new TypeError(`no graph for agent node "${plan.name}"`);
       return { work: agentNode({ plan, input, agent }) };
     }
+    case "planner":
+      throw new TypeError("planner nodes are made elsewhere");
   }
 }
 
@@ -243,6 +245,7 @@ function mainValue(node: PlanNode | undefined, output: unknown): unknown {
     case "human":
       return output["value"];
     case "agent":
+    case "planner":
       return output["output"];
     case undefined:
       return null;

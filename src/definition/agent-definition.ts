@@ -16,7 +16,7 @@ export interface AgentDefinition<
 > {
   /** The whole definition with its defaults filled in: plain JSON. */
   readonly spec: AgentSpec;
-  /** SHA-256 (hex) of the spec's canonical JSON, and of the hashes of `agents`. */
+  /** SHA-256 (hex) of the spec's canonical JSON, of the hashes of `agents`, and of what `workers` are said to be good at. */
   readonly hash: string;
   /** Absolute path of the file it was loaded from. */
   readonly source?: string;
@@ -24,7 +24,7 @@ export interface AgentDefinition<
   readonly output: SchemaCheck<Output>;
   /** Tools defined inline; names in `spec.tools` that are not here come from the runtime's registry. */
   readonly tools: readonly AgentTool[];
-  /** The agents that came with it, by the name or path under which its agent nodes name them. */
+  /** The agents that came with it, by the name or path under which its nodes name them. */
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   /** Workers of code that its planner nodes may name. */
   readonly workers: readonly CodeWorker[];

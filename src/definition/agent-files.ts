@@ -78,11 +78,11 @@ export class AgentFiles {
     const agents = new Map<string, LoadedFile & { ok: true }>();
     const problems: DefinitionProblem[] = [];
     const within: DefinitionProblem[] = [];
-    for (const { agent, path } of references) {
+    for (const { agent, at } of references) {
       if (!isAgentPath(agent) || agents.has(agent)) continue;
       const file = namedFile(agent, chain.at(-1));
       const refuse = (message: string) =>
-        problems.push({ path: [...path, "agent"], message, found: JSON.stringify(agent) });
+        problems.push({ path: at, message, found: JSON.stringify(agent) });
       const begins = chain.findIndex(({ source }) => source === file.source);
       if (begins >= 0) {
         refuse(`agents do not contain themselves: ${listChain([...chain.slice(begins), file])}`);

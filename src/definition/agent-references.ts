@@ -7,34 +7,65 @@ import { valueAt } from "./value-at.ts";
 /** Agents within agents, the outermost one included. */
 export const maxAgentDepth = 16;
 
-/** An agent node and the agent that it names. */
+/** A node and the agent that it names: what an agent node runs, or a worker of a planner node. */
 export interface AgentReference {
+  readonly role: "node" | "worker";
   /** The node's name; empty where it has none. */
   readonly node: string;
-  /** Name or path, as written. */
+  /** Name or path, as written. That of a worker may be one of code. */
   readonly agent: string;
-  /** As written; undefined for the turn's own input. */
+  /** As written; undefined for the turn's own input. Workers are given theirs by the planner. */
   readonly input: unknown;
   /** Of the node's `config`. */
   readonly path: DefinitionPath;
+  /** Where the name stands: in `config.agent`, or an entry of `config.workers`. */
+  readonly at: DefinitionPath;
 }
 
-/** The agent nodes of a definition as it was written, whatever else is wrong with it. */
-export function agentReferences(written: unknown): readonly AgentReference[] {
+/**
+ * The agents that the nodes of a definition name as it was written, whatever else is wrong with it.
+ *
+ * @param all what a planner node that lists no workers has: the agents that came with the definition
+ */
+export function agentReferences(
+  written: unknown,
+  all: Iterable<string> = [],
+): readonly AgentReference[] {
   const nodes = valueAt(written, ["workflow_graph", "nodes"]);
-  return (Array.isArray(nodes) ? nodes : []).flatMap((node: unknown, index) => {
-    const agent = valueAt(node, ["config", "agent"]);
-    if (valueAt(node, ["type"]) !== "agent" || typeof agent !== "string") return [];
+  const everyAgent = [...all];
+  return (Array.isArray(nodes) ? nodes : []).flatMap((node: unknown, index): AgentReference[] => {
     const name = valueAt(node, ["name"]);
-    return [
-      {
-        node: typeof name === "string" ? name : "",
-        agent,
-        input: valueAt(node, ["config", "input"]),
-        path: ["workflow_graph", "nodes", index, "config"],
-      },
-    ];
+    const path = ["workflow_graph", "nodes", index, "config"];
+    const of = { node: typeof name === "string" ? name : "", path };
+    switch (valueAt(node, ["type"])) {
+      case "agent": {
+        const agent = valueAt(node, ["config", "agent"]);
+        if (typeof agent !== "string") return [];
+        const input = valueAt(node, ["config", "input"]);
+        return [{ role: "node", agent, input, at: [...path, "agent"], ...of }];
+      }
+      case "planner": {
+        const workers = valueAt(node, ["config", "workers"]);
+        const named = workers === undefined ? everyAgent : workers;
+        return (Array.isArray(named) ? named : []).flatMap((agent: unknown, place) => {
+          if (typeof agent !== "string") return [];
+          const at = workers === undefined ? path : [...path, "workers", place];
+          return [{ role: "worker", agent, input: undefined, at, ...of }];
+        });
+      }
+      default:
+        return [];
+    }
   });
+}
+
+/** What the graph of an agent is kept under: a node has one agent, a planner node as many as it has workers. */
+export function subagentKey({
+  role,
+  node,
+  agent,
+}: Pick<AgentReference, "role" | "node" | "agent">): string {
+  return role === "node" ? node : `${node}/${agent}`;
 }
 
 /** Whether an agent is named by the path of its file rather than by its name. */
@@ -42,13 +73,14 @@ export function isAgentPath(agent: string): boolean {
   return /\.(ya?ml|json)$/i.test(agent) || /^(\.{0,2}\/|\.\.?$)/.test(agent);
 }
 
-/** What is known about the input of an agent node before it is run, and would be refused by the agent it names. */
+/** What is known of an agent's input before it is run, and would be refused by the agent. */
 export function agentInputProblems(
   reference: AgentReference,
   spec: Pick<AgentSpec, "input_schema">,
   named: { readonly spec: Pick<AgentSpec, "name" | "input_schema"> },
 ): readonly DefinitionProblem[] {
   const { name, input_schema: schema } = named.spec;
+  if (reference.role === "worker") return workerInputProblems(reference, named);
   if (reference.input === undefined) return ownInputProblems(reference, spec, named);
   if (!isRecord(reference.input)) return [];
   const { input } = reference;
@@ -86,6 +118,28 @@ function ownInputProblems(
     path: reference.path,
     message: `agent "${name}" requires "${key}", which the turn's own input never has; write an input`,
   }));
+}
+
+const givenToWorkers =
+  "a planner gives its workers only message, and results where the schema has it";
+
+/** A planner tells its workers what to do in `message`, and gives `results` to those that take them. */
+function workerInputProblems(
+  { at }: AgentReference,
+  named: { readonly spec: Pick<AgentSpec, "name" | "input_schema"> },
+): readonly DefinitionProblem[] {
+  const { name, input_schema: schema } = named.spec;
+  const other = requiredKeys(schema).filter((key) => key !== "message" && key !== "results");
+  const refuses = closedKeys(schema)?.includes("message") === false;
+  return [
+    ...other.map((key) => ({
+      path: at,
+      message: `agent "${name}" requires "${key}"; ${givenToWorkers}`,
+    })),
+    ...(refuses
+      ? [{ path: at, message: `agent "${name}" takes no "message"; ${givenToWorkers}` }]
+      : []),
+  ];
 }
 
 /** Keys that a value has to have; those with a default are filled in. */

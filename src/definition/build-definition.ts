@@ -6,7 +6,7 @@ import { hashedSpec } from "./hashed-spec.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./json-schema.ts";
 import type { AgentSpec } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";
-import type { CodeWorker } from "./worker.ts";
+import { describedWorkers, type CodeWorker } from "./worker.ts";
 
 /** Puts a checked spec and the code beside it together, frozen. */
 export function buildDefinition(parts: {
@@ -22,7 +22,12 @@ export function buildDefinition(parts: {
   const { spec, source, tools = [], agents = new Map(), workers = [], behaviour = {} } = parts;
   const inline = tools.map((tool) => tool.definition);
   const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
-  const hashed = { spec: hashedSpec(spec), inline, ...(agents.size > 0 && { agents: hashes }) };
+  const hashed = {
+    spec: hashedSpec(spec),
+    inline,
+    ...(agents.size > 0 && { agents: hashes }),
+    ...(workers.length > 0 && { workers: describedWorkers(workers) }),
+  };
   return Object.freeze({
     spec: deepFreeze(spec),
     hash: createHash("sha256").update(canonicalJson(hashed)).digest("hex"),

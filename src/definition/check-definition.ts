@@ -17,8 +17,17 @@ export type CheckedDefinition =
   | { readonly ok: true; readonly spec: AgentSpec }
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
+/** What a definition may have beside what is written. */
+export interface BesideDefinition {
+  /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
+  readonly hasWorkers?: boolean;
+}
+
 /** Everything that can be said of a definition as it was written, without knowing what tools and models there are. */
-export function checkDefinition(written: unknown): CheckedDefinition {
+export function checkDefinition(
+  written: unknown,
+  beside: BesideDefinition = {},
+): CheckedDefinition {
   if (isDeeperThan(written, maxDepth)) {
     return {
       ok: false,
@@ -29,7 +38,7 @@ export function checkDefinition(written: unknown): CheckedDefinition {
   const problems = [
     ...schemaProblems(written),
     ...unsupportedProblems(written),
-    ...ruleProblems(written),
+    ...ruleProblems(written, beside),
   ];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
   // A copy, so that freezing the spec leaves the caller's objects as they are; it is plain JSON by now.
@@ -37,7 +46,10 @@ export function checkDefinition(written: unknown): CheckedDefinition {
 }
 
 /** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
-function ruleProblems(written: unknown): readonly DefinitionProblem[] {
+function ruleProblems(
+  written: unknown,
+  { hasWorkers = false }: BesideDefinition,
+): readonly DefinitionProblem[] {
   const input = schemaRule("input_schema", valueAt(written, ["input_schema"]));
   const tools = writtenTools(written);
   const graph = valueAt(written, ["workflow_graph"]);
@@ -53,6 +65,7 @@ function ruleProblems(written: unknown): readonly DefinitionProblem[] {
           tools,
           inputSchema: input.length === 0 ? inputSchemaOf(written) : {},
           maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
+          hasWorkers,
         })),
   ];
 }

@@ -3,6 +3,7 @@ import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
 import { inlineAgentProblems, namedAgents } from "./inline-agents.ts";
+import { inlineWorkerProblems } from "./inline-workers.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
 import {
@@ -18,6 +19,7 @@ import { nearestName } from "../nearest-name.ts";
 import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./problems.ts";
 import type { AgentSpecInput } from "./schema.ts";
 import type { AgentTool } from "./tool.ts";
+import type { CodeWorker } from "./worker.ts";
 
 /** The default input and output. */
 interface Message {
@@ -62,8 +64,10 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
       };
   /** Tools and names beside a map in `tools`. */
   readonly otherTools?: readonly ToolReference[];
-  /** Agents that agent nodes of the workflow name; looked for before those of the runtime. */
+  /** Agents that nodes of the workflow name; looked for before those of the runtime. */
   readonly agents?: readonly AgentDefinition[];
+  /** Workers of code that planner nodes name, as those of `defineWorker`. */
+  readonly workers?: readonly CodeWorker[];
   /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
   readonly validate?: (
     output: Output,
@@ -106,6 +110,7 @@ export function defineAgent<
     tools: ownTools,
     otherTools = [],
     agents: ownAgents = [],
+    workers: ownWorkers = [],
     ...written
   } = options;
   const own = readTools(ownTools);
@@ -114,12 +119,15 @@ export function defineAgent<
   const tools = [...own.tools, ...other.tools];
   const input = readSchema("input_schema", input_schema);
   const output = readSchema("output_schema", output_schema);
-  const checked = checkDefinition({
-    ...written,
-    ...(input.written !== undefined && { input_schema: input.written }),
-    ...(output.written !== undefined && { output_schema: output.written }),
-    tools: names,
-  });
+  const checked = checkDefinition(
+    {
+      ...written,
+      ...(input.written !== undefined && { input_schema: input.written }),
+      ...(output.written !== undefined && { output_schema: output.written }),
+      tools: names,
+    },
+    { hasWorkers: [ownAgents, ownWorkers].flat().length > 0 },
+  );
   const problems = [
     ...(checked.ok ? [] : checked.problems.map(withCodeOptions)),
     ...input.problems,
@@ -129,6 +137,7 @@ export function defineAgent<
       spec: checked.ok ? checked.spec : null,
       agents: ownAgents,
     }),
+    ...inlineWorkerProblems(ownWorkers, ownAgents),
   ];
   if (!checked.ok || problems.length > 0) throw new InvalidDefinitionError(problems);
   const behaviour = {
@@ -144,6 +153,7 @@ export function defineAgent<
     ...(output.check && { output: output.check }),
     tools,
     agents: namedAgents(ownAgents),
+    workers: ownWorkers,
     behaviour,
   });
   return definition as AgentDefinition<Input, Output, Exec, Attempt>;
@@ -227,7 +237,7 @@ function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
 
 const functionOptions = ["initialExecutionState", "initialAttemptState", "validate"] as const;
 const stateSchemaOptions = ["execution_schema", "attempt_schema"] as const;
-const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools", "agents"];
+const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools", "agents", "workers"];
 
 /** What TypeScript refuses, for callers in JavaScript. */
 function codeProblems(options: {

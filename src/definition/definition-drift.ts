@@ -22,7 +22,7 @@ export function definitionChanges(before: unknown, after: unknown): readonly Def
 /** The spec's keys stand beside `agents` and `state`; the tools' definitions take the place of their names. */
 function flat(document: unknown): unknown {
   if (!isRecord(document) || !isRecord(document["spec"])) return document;
-  const { spec, tools, state, agents } = document;
+  const { spec, tools, state, agents, workers } = document;
   const { tools: listed, ...rest } = spec;
   const servers = (Array.isArray(listed) ? listed : []).filter((tool) => typeof tool !== "string");
   return {
@@ -33,5 +33,6 @@ function flat(document: unknown): unknown {
     agents: isRecord(agents)
       ? Object.fromEntries(Object.entries(agents).map(([name, inner]) => [name, flat(inner)]))
       : agents,
+    ...(workers !== undefined && { workers }),
   };
 }

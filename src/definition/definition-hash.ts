@@ -7,6 +7,7 @@ import type { JsonSchema } from "./json-schema.ts";
 import { withoutDefaults } from "./schema-shape.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool.ts";
+import { describedWorkers } from "./worker.ts";
 
 /**
  * All of an agent that is data, with what its names stand for: what a run was made under. JSON Schemas in it have no
@@ -19,8 +20,10 @@ export interface DefinitionDocument {
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** The schemas of the tiers, where there are any. */
   readonly state: { readonly execution?: JsonSchema; readonly attempt?: JsonSchema };
-  /** The agents of agent nodes, by the name or path that the nodes give. */
+  /** The agents of nodes, by the name or path that the nodes give. */
   readonly agents: Readonly<Record<string, DefinitionDocument>>;
+  /** What its workers of code are good at, by name; absent where there are none. */
+  readonly workers?: Readonly<Record<string, string>>;
 }
 
 /** A definition as it was compiled. */
@@ -32,7 +35,7 @@ export interface DefinitionStamp {
 
 /** @param resolved what the definition's names were found to stand for */
 export function stampDefinition(
-  { spec, behaviour }: AgentDefinition,
+  { spec, behaviour, workers }: AgentDefinition,
   resolved: {
     readonly tools: Iterable<AgentTool>;
     readonly agents: ReadonlyMap<string, DefinitionStamp>;
@@ -49,6 +52,7 @@ export function stampDefinition(
       ...(attemptSchema && { attempt: withoutDefaults(attemptSchema.jsonSchema) }),
     },
     agents: Object.fromEntries([...resolved.agents].map(([name, stamp]) => [name, stamp.document])),
+    ...(workers.length > 0 && { workers: describedWorkers(workers) }),
   };
   return { document, hash: hashOf(document) };
 }

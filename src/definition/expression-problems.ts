@@ -98,6 +98,10 @@ function ofNode(
     case "agent":
       return check.value(node.config.input, [...path, "input"]);
     case "planner":
-      return [];
+      return [
+        ...check.template(node.config.task, [...path, "task"]),
+        ...check.value(node.config.plan, [...path, "plan"]),
+        ...check.template(node.config.success_criteria, [...path, "success_criteria"]),
+      ];
   }
 }

@@ -68,6 +68,16 @@ function outputOf(node: WorkflowNode | UnknownNode): ValueType {
     case "agent":
       return closed({ status: string, output: any, failure: any });
     case "planner":
+      return closed({
+        status: string,
+        output: any,
+        failure: any,
+        criteria_met: any,
+        gaps: list(string),
+        depth: int,
+        plan: any,
+        subtasks: any,
+      });
     case "unknown":
       return any;
   }

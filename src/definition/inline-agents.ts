@@ -25,7 +25,8 @@ export function inlineAgentProblems(
   }
   const given: readonly unknown[] = agents;
   const known = namedAgents(given.filter(isAgentDefinition));
-  const inputs = (spec === null ? [] : agentReferences(spec)).flatMap((reference) => {
+  const references = spec === null ? [] : agentReferences(spec, known.keys());
+  const inputs = references.flatMap((reference) => {
     const named = known.get(reference.agent);
     return spec === null || named === undefined ? [] : agentInputProblems(reference, spec, named);
   });
@@ -61,8 +62,8 @@ function listProblems(own: unknown, agents: readonly unknown[]): readonly Defini
 function pathProblems(written: unknown): readonly DefinitionProblem[] {
   return agentReferences(written)
     .filter(({ agent }) => isAgentPath(agent))
-    .map(({ agent, path }) => ({
-      path: [...path, "agent"],
+    .map(({ agent, at }) => ({
+      path: at,
       message:
         "a path is read from files only; load the agent with loadAgent, pass it in agents and name it here",
       found: JSON.stringify(agent),

@@ -1,4 +1,5 @@
 import { nearestName } from "../nearest-name.ts";
+import { isRecord } from "../state/is-record.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
@@ -6,7 +7,10 @@ import type { ReadWorkflow } from "./read-workflow.ts";
 import type { NodeOfType } from "./workflow-schema.ts";
 
 /** What is wrong within single nodes of a workflow, beside their shape. */
-export function nodeProblems({ nodes }: ReadWorkflow): readonly DefinitionProblem[] {
+export function nodeProblems(
+  { nodes }: ReadWorkflow,
+  { hasWorkers }: { readonly hasWorkers: boolean },
+): readonly DefinitionProblem[] {
   return nodes.flatMap(({ node, index }) => {
     const path = ["workflow_graph", "nodes", index, "config"];
     switch (node?.type) {
@@ -18,12 +22,46 @@ export function nodeProblems({ nodes }: ReadWorkflow): readonly DefinitionProble
         return routerRules(node, path);
       case "human":
         return humanRules(node, path);
-      case "agent":
       case "planner":
+        return plannerRules(node, path, hasWorkers);
+      case "agent":
       case undefined:
         return [];
     }
   });
+}
+
+function plannerRules(
+  { config }: NodeOfType<"planner">,
+  path: DefinitionPath,
+  hasWorkers: boolean,
+): DefinitionProblem[] {
+  const { workers, plan } = config;
+  const lists = workers !== undefined || hasWorkers;
+  return [
+    ...(lists
+      ? []
+      : [{ path, message: "a planner needs workers: name agents or code workers in workers" }]),
+    ...(workers ?? []).flatMap((name, index, all) => {
+      const earlier = all.indexOf(name);
+      if (earlier === index) return [];
+      const message = `${showFound(name)} is already named by workers[${earlier}]`;
+      return [{ path: [...path, "workers", index], message }];
+    }),
+    ...(plan === undefined || isRecord(plan) || isTemplate(plan)
+      ? []
+      : [
+          {
+            path: [...path, "plan"],
+            message: "expected a map with subtasks, or a template that gives one",
+            found: showFound(plan),
+          },
+        ]),
+  ];
+}
+
+function isTemplate(value: unknown): boolean {
+  return typeof value === "string" && value.includes("${");
 }
 
 function schemaRule(

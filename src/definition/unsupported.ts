@@ -43,17 +43,5 @@ export function unsupportedProblems(written: unknown): readonly DefinitionProble
           },
         ],
   );
-  const nodes = valueAt(written, ["workflow_graph", "nodes"]);
-  const planners = (Array.isArray(nodes) ? nodes : []).flatMap((node: unknown, index) =>
-    valueAt(node, ["type"]) !== "planner"
-      ? []
-      : [
-          {
-            path: ["workflow_graph", "nodes", index, "type"],
-            message:
-              "planner nodes are not run by this version; use agent nodes with edges between them",
-          },
-        ],
-  );
-  return [...problems, ...servers, ...planners];
+  return [...problems, ...servers];
 }

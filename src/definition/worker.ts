@@ -21,3 +21,8 @@ export interface CodeWorker {
   readonly description: string;
   run(task: WorkerTask): unknown;
 }
+
+/** All of workers that is data: descriptions by name. */
+export function describedWorkers(workers: readonly CodeWorker[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(workers.map(({ name, description }) => [name, description]));
+}

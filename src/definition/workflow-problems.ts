@@ -19,6 +19,8 @@ export interface AroundWorkflow {
   readonly inputSchema: JsonSchema;
   /** `execution_config.max_iterations` as written. */
   readonly maxIterations: unknown;
+  /** Whether a planner that lists no workers has any. */
+  readonly hasWorkers: boolean;
 }
 
 /**
@@ -29,11 +31,15 @@ export interface AroundWorkflow {
  */
 export function workflowProblems(
   written: unknown,
-  { tools, inputSchema, maxIterations }: AroundWorkflow,
+  { tools, inputSchema, maxIterations, hasWorkers }: AroundWorkflow,
 ): readonly DefinitionProblem[] {
   const graph = readWorkflow(written);
   const { problems, isSound } = graphProblems(graph);
-  const single = [...problems, ...nodeProblems(graph), ...toolNameProblems(graph, tools)];
+  const single = [
+    ...problems,
+    ...nodeProblems(graph, { hasWorkers }),
+    ...toolNameProblems(graph, tools),
+  ];
   const named = graph.isNamed ? [...expressions(graph, inputSchema), ...choiceProblems(graph)] : [];
   if (!isSound) return [...single, ...named];
   const flow = workflowFlow({ entry_point: graph.entry ?? "", edges: [...graph.edges] });

@@ -118,16 +118,22 @@ const plannerNode = z.strictObject({
   config: z
     .strictObject({
       workers: z
-        .array(z.string())
+        .array(z.string().min(1))
         .min(1)
         .optional()
-        .describe("Agents, by name or path, and code workers. Default: all that the agent has."),
+        .describe(
+          "Agents, by name or path, and code workers. Default: all that came with the definition; files name them.",
+        ),
       task: template.optional().describe("What is to be done. Default: the turn's own input."),
       plan: z
         .unknown()
         .optional()
-        .describe("A plan to run, with templates, instead of one that the model makes."),
-      success_criteria: template.optional().describe("What the result is judged by."),
+        .describe(
+          "A plan to run instead of one that the model makes: a map with subtasks, or a template that gives one.",
+        ),
+      success_criteria: template
+        .optional()
+        .describe("What the result is judged by. Default: what the plan says."),
       max_subtasks: z
         .int()
         .min(1)
@@ -157,17 +163,21 @@ const plannerNode = z.strictObject({
         .min(0)
         .max(10)
         .default(2)
-        .describe("Further attempts after timeouts, rate limits and outages. Default 2."),
+        .describe(
+          "Further attempts of a subtask after timeouts, rate limits and outages. Default 2.",
+        ),
       max_result_bytes: z
         .int()
         .min(1)
         .max(16_777_216)
         .default(1_048_576)
-        .describe("Of one result as JSON. Default 1 MiB."),
+        .describe("Of one subtask's result as JSON. Default 1 MiB."),
       on_failure: z
         .enum(["replan", "partial", "fail"])
         .default("replan")
-        .describe("What follows when a subtask has failed for good. Default replan."),
+        .describe(
+          "What follows when a subtask has failed for good: a new plan for what is missing, a result of what there is, or the node's failure. Default replan.",
+        ),
       model: modelRef.optional().describe("Plans, joins and judges. Default: the agent's own."),
       writes,
     })

@@ -79,7 +79,7 @@ describe("an agent node's agent", () => {
       kind: "usage",
       chain: ["b", "c", "b"],
       message:
-        "Agents do not contain themselves: b → c → b. Leave out one of the agent nodes in between.",
+        "Agents do not contain themselves: b → c → b. Leave out one of the nodes or workers in between.",
     });
     const self = runs("self", ["self"]);
     await expect(compile(self, [self])).rejects.toMatchObject({ chain: ["self", "self"] });

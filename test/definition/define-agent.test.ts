@@ -136,7 +136,7 @@ describe("defineAgent", () => {
 
   it("suggests options that hold code", () => {
     expect(refusalOf({ name: "a", initialExecutionstate: () => ({}) })).toEqual([
-      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents; did you mean "initialExecutionState"?)',
+      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents, workers; did you mean "initialExecutionState"?)',
     ]);
   });
 

@@ -7,10 +7,6 @@ const problemsOf = (written: unknown) => unsupportedProblems(written).map(descri
 describe("unsupportedProblems", () => {
   it.each([
     [
-      { workflow_graph: { nodes: [{ type: "llm" }, { type: "planner" }] } },
-      "workflow_graph.nodes[1].type: planner nodes are not run by this version; use agent nodes with edges between them",
-    ],
-    [
       { memory_config: { long_term: { enabled: true } } },
       "memory_config.long_term.enabled: not run by this version; set it to false",
     ],
@@ -45,7 +41,7 @@ describe("unsupportedProblems", () => {
         guardrail_config: { input_rails: [], output_rails: [], tool_rails: { allowed_tools: [] } },
         execution_config: { checkpoint_frequency: "manual" },
         tools: ["a"],
-        workflow_graph: { nodes: [{ type: "agent" }] },
+        workflow_graph: { nodes: [{ type: "agent" }, { type: "planner" }] },
       }),
     ).toEqual([]);
   });

@@ -14,7 +14,7 @@ export interface WorkflowPlan {
   readonly maxVisits: number;
 }
 
-export type PlanNode = LlmNode | ToolNode | RouterNode | HumanNode | AgentNode;
+export type PlanNode = LlmNode | ToolNode | RouterNode | HumanNode | AgentNode | PlannerNode;
 
 interface PlanNodeBase {
   readonly name: string;
@@ -89,4 +89,33 @@ export interface AgentNode extends PlanNodeBase {
   /** With templates; null for the turn's own input. */
   readonly input: Readonly<Record<string, unknown>> | null;
   readonly conversation: "own" | "shared";
+}
+
+export interface PlannerNode extends PlanNodeBase {
+  readonly type: "planner";
+  /** Template; null for the turn's own input. */
+  readonly task: string | null;
+  /** With templates; null where a model makes it. */
+  readonly plan: unknown;
+  /** Template; null where the plan says it. */
+  readonly criteria: string | null;
+  /** Agents and workers of code, as written; null for all that came with the definition. */
+  readonly workers: readonly string[] | null;
+  /** Of all plans for a task. */
+  readonly maxSubtasks: number;
+  /** Subtasks at once. */
+  readonly maxParallel: number;
+  /** Plans for gaps, after the first plan. */
+  readonly maxDepth: number;
+  /** Of one attempt of a subtask. */
+  readonly timeoutSeconds: number;
+  /** Attempts of a subtask after the first. */
+  readonly retries: number;
+  /** Of one result as JSON. */
+  readonly maxResultBytes: number;
+  readonly onFailure: "replan" | "partial" | "fail";
+  /** `provider:model`; null for the agent's own. */
+  readonly model: string | null;
+  /** The agent's, where what this node gives is the turn's output; null for free text. */
+  readonly answerSchema: JsonSchema | null;
 }

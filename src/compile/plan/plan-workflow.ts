@@ -88,7 +88,7 @@ function planNode(
       return { ...base, type: "agent", agent, input: input ?? null, conversation };
     }
     case "planner":
-      throw new TypeError("planner nodes are refused when a definition is checked");
+      return { ...base, type: "planner", ...planner(node, { spec, graph, flow }) };
   }
 }
 
@@ -108,6 +108,24 @@ function llm(node: NodeOfType<"llm">, planning: Planning) {
     outputSchema: schema ?? null,
     answerSchema: schema ?? answerForTurn(spec, graph, flow.targets(node.name)),
     mode: mode ?? spec.execution_config.mode,
+  };
+}
+
+function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }: Planning) {
+  return {
+    task: config.task ?? null,
+    plan: config.plan ?? null,
+    criteria: config.success_criteria ?? null,
+    workers: config.workers ?? null,
+    maxSubtasks: config.max_subtasks,
+    maxParallel: config.max_parallel,
+    maxDepth: config.max_depth,
+    timeoutSeconds: config.timeout_seconds,
+    retries: config.retries,
+    maxResultBytes: config.max_result_bytes,
+    onFailure: config.on_failure,
+    model: config.model ?? null,
+    answerSchema: answerForTurn(spec, graph, flow.targets(name)),
   };
 }
 
