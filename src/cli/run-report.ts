@@ -108,7 +108,7 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
     event(event) {
       open();
       printSteps(view.event(event));
-      if (!stopping) writer.setActivity(view.activity);
+      if (!stopping) writer.setActivity(view.activity, view.subtasks);
     },
     async ask(request, openPrompt, signal) {
       open();

@@ -6,6 +6,9 @@ import { cutToWidth } from "./text-width.ts";
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 120;
 const eraseLine = "\r\u001B[2K";
+const lineUp = "\u001B[1A";
+/** Lines below the one that says what is going on: a terminal has more. */
+const mostTasks = 8;
 
 export interface LiveWriterOptions {
   readonly sink: Sink;
@@ -14,15 +17,18 @@ export interface LiveWriterOptions {
 }
 
 /**
- * Prints lines, and on a terminal keeps a line below them that says what is going on. That line is erased before
- * anything else is printed, and at the end. Elsewhere only the lines come out.
+ * Prints lines, and on a terminal keeps a line below them that says what is going on, and one for each task of it that is
+ * told. These are erased before anything else is printed, and at the end. Elsewhere only the lines come out.
  */
 export class LiveWriter {
   readonly #options: LiveWriterOptions;
   #activity: string | null = null;
   #since = 0;
+  /** When each task was first told. */
+  #tasks: ReadonlyMap<string, number> = new Map();
   #frame = 0;
-  #shown = false;
+  /** Lines on the terminal that are to be erased. */
+  #shown = 0;
   #cancel: () => void = () => {};
 
   constructor(options: LiveWriterOptions) {
@@ -36,14 +42,18 @@ export class LiveWriter {
     this.#draw();
   }
 
-  /** Null takes the line away. */
-  setActivity(activity: string | null): void {
-    if (activity === this.#activity) return;
+  /** Null takes the lines away. `tasks` are what runs at the same time, each in a few words. */
+  setActivity(activity: string | null, tasks: readonly string[] = []): void {
+    const { clock, sink } = this.#options;
+    const isSame = tasks.length === this.#tasks.size && tasks.every((one) => this.#tasks.has(one));
+    if (activity === this.#activity && isSame) return;
+    const now = clock.monotonic();
+    if (activity !== this.#activity) this.#since = now;
+    this.#tasks = new Map(tasks.map((task) => [task, this.#tasks.get(task) ?? now]));
     this.#activity = activity;
-    this.#since = this.#options.clock.monotonic();
     this.#cancel();
     this.#erase();
-    if (activity !== null && this.#options.sink.isTerminal) this.#tick();
+    if (activity !== null && sink.isTerminal) this.#tick();
   }
 
   #tick(): void {
@@ -53,18 +63,38 @@ export class LiveWriter {
   }
 
   #draw(): void {
-    const { sink, style, clock } = this.#options;
+    const { sink, style } = this.#options;
     if (this.#activity === null || !sink.isTerminal) return;
-    const elapsed = clock.monotonic() - this.#since;
-    const time = elapsed < 1000 ? "" : ` ${Math.floor(elapsed / 1000)} s`;
     const mark = frames[this.#frame % frames.length] ?? "";
-    const text = cutToWidth(`${this.#activity}…${time}`, Math.max(1, (sink.columns ?? 80) - 5));
-    sink.write(`${eraseLine} ${mark}  ${style.dim(text)}`);
-    this.#shown = true;
+    const width = Math.max(1, (sink.columns ?? 80) - 5);
+    // How long the whole has taken is no news where its tasks say it of themselves.
+    const time = this.#tasks.size === 0 ? this.#timeSince(this.#since) : "";
+    const told = [...this.#tasks].slice(0, mostTasks).map(([task, since]) => {
+      const ran = this.#timeSince(since);
+      return `     ${style.dim(cutToWidth(task, Math.max(1, width - ran.length - 1)) + ran)}`;
+    });
+    const more = this.#tasks.size - told.length;
+    const lines = [
+      ` ${mark}  ${style.dim(cutToWidth(`${this.#activity}…${time}`, width))}`,
+      ...told,
+      ...(more === 0 ? [] : [`     ${style.dim(cutToWidth(`and ${more} more`, width))}`]),
+    ];
+    sink.write(`${this.#erasing()}${eraseLine}${lines.join("\n")}`);
+    this.#shown = lines.length;
+  }
+
+  #timeSince(since: number): string {
+    const elapsed = this.#options.clock.monotonic() - since;
+    return elapsed < 1000 ? "" : ` ${Math.floor(elapsed / 1000)} s`;
   }
 
   #erase(): void {
-    if (this.#shown) this.#options.sink.write(eraseLine);
-    this.#shown = false;
+    if (this.#shown > 0) this.#options.sink.write(`${this.#erasing()}${eraseLine}`);
+    this.#shown = 0;
+  }
+
+  /** All lines but the first one. */
+  #erasing(): string {
+    return `${eraseLine}${lineUp}`.repeat(Math.max(0, this.#shown - 1));
   }
 }

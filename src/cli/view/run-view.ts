@@ -4,8 +4,10 @@ import { isRecord } from "../../state/is-record.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { plainLine } from "./plain-text.ts";
+import { PlanView } from "./plan-view.ts";
+import { shortLines } from "./short-lines.ts";
 import type { Style } from "./style.ts";
-import { cutToWidth, wrapText } from "./text-width.ts";
+import { cutToWidth, textWidth } from "./text-width.ts";
 import { toolLines } from "./tool-line.ts";
 
 export interface RunViewOptions {
@@ -45,6 +47,7 @@ export class RunView {
   readonly #style: Style;
   readonly #width: number;
   readonly #maxAttempts: number;
+  readonly #plans: PlanView;
   /** The number to put before the next line of its step. */
   #number: number | null = null;
   /** Which step the lines are of: they may come by turns where steps are made beside each other. */
@@ -60,15 +63,68 @@ export class RunView {
     this.#style = options.style;
     this.#width = Math.min(options.width, unboundedWidth);
     this.#maxAttempts = options.maxAttempts;
+    this.#plans = new PlanView({ style: this.#style, width: this.#room });
   }
 
   /** What is going on, in a few words; changes with the events. */
   get activity(): string {
+    const { activity } = this.#plans;
+    if (activity !== null) return activity;
     const names = this.#running.map(({ name }) => plainLine(headOf(name, 100)));
     return names.length > 0 ? `running ${names.join(", ")}` : this.#activity;
   }
 
+  /** The subtasks of plans that run, each on a line. */
+  get subtasks(): readonly string[] {
+    return this.#plans.running;
+  }
+
   event(event: AgentEvent): string[] {
+    const planned = this.#plans.event(event);
+    if (planned !== null) return this.#beside(planned);
+    if (this.#plans.isWorker(event.within)) return this.#ofWorker(event);
+    return this.#ofAgent(event);
+  }
+
+  /** Workers run beside each other: of what they do, lines that stand alone are shown, and say whose they are. */
+  #ofWorker(event: AgentEvent): string[] {
+    switch (event.type) {
+      case "tool_call":
+        this.#running = [...this.#running, event.call];
+        return [];
+      case "tool_result": {
+        const { result } = event;
+        this.#running = this.#running.filter(({ id }) => id !== result.id);
+        const place = this.#whose(event);
+        const room = Math.max(20, this.#room - textWidth(place) - 5);
+        const [head = "", ...others] = toolLines(result, room, this.#style);
+        const problem = result.outcome === "success" ? [] : others.map((line) => `    ${line}`);
+        return this.#beside([`  ${this.#style.dim(`${place} ›`)} ${head}`, ...problem]);
+      }
+      case "step": {
+        const { tool_predictions: calls, problem, fallback, model } = event.step;
+        const ids = new Set(calls.map(({ id }) => id));
+        this.#running = this.#running.filter(({ id }) => !ids.has(id));
+        const whose = this.#whose(event);
+        return this.#beside([
+          ...(fallback === null
+            ? []
+            : this.#warned(
+                `${whose}: ${model} answered instead of ${fallback.from}: ${fallback.reason}`,
+              )),
+          ...(problem === "" ? [] : this.#warned(`${whose}: ${problem}`)),
+        ]);
+      }
+      case "thought":
+        return [];
+      default: {
+        this.#number = null;
+        return this.#ofAgent(event);
+      }
+    }
+  }
+
+  #ofAgent(event: AgentEvent): string[] {
     switch (event.type) {
       case "status":
         this.#activity = activities[event.status];
@@ -97,7 +153,7 @@ export class RunView {
         return this.#outcome(event);
       case "done":
         this.#forget(event);
-        return [];
+        return this.#beside(this.#plans.end(event.within));
       case "message":
       case "plan":
       case "subtask_start":
@@ -116,7 +172,7 @@ export class RunView {
       return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("cut off")}`;
     });
     this.#running = [];
-    return this.#indented(cut);
+    return [...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
   }
 
   get #room(): number {
@@ -132,7 +188,7 @@ export class RunView {
     this.#number = index + 1;
     const thought = this.#thoughts.get(key) ?? "";
     this.#thoughts.delete(key);
-    const place = placeOf(origin);
+    const place = this.#shownPlace(origin);
     const heading = place === "" ? [] : [this.#style.bold(cutToWidth(place, this.#room))];
     return this.#indented([...heading, ...this.#shortened(thought, thoughtLines)]);
   }
@@ -172,14 +228,14 @@ export class RunView {
     if (outcome === null) return [];
     const next = event.next.map(plainLine).join(", ");
     const why = outcome === "" ? "" : ` (${cutToWidth(outcome, 100)})`;
-    const line = `${placeOf(event)} → ${next}${why}`;
+    const line = `${this.#shownPlace(event)} → ${next}${why}`;
     return this.#indented([this.#style.dim(cutToWidth(line, this.#room))]);
   }
 
   /** An attempt that ends says why when it is refused. */
   #stuck(event: AgentEvent & { type: "stuck" }): string[] {
     if (event.action === "end") return [];
-    const place = placeOf(event);
+    const place = this.#shownPlace(event);
     const whose = place === "" ? "" : `${cutToWidth(plainLine(place), 60)} `;
     const reason = plainLine(headOf(event.reason, readCharacters));
     const line = `! ${whose}goes round in circles (${reason}), and thinks deeper`;
@@ -191,7 +247,9 @@ export class RunView {
     const isOwn = within.length === 0;
     // How many attempts an agent inside of this one may take is not known here.
     const which = isOwn ? `attempt ${number} of ${this.#maxAttempts}` : `attempt ${number}`;
-    const whose = isOwn ? "" : `${cutToWidth(within.map(plainLine).join(" › "), 60)}: `;
+    const whose = isOwn
+      ? ""
+      : `${cutToWidth(this.#plans.place(within).map(plainLine).join(" › "), 60)}: `;
     const answer = attempt.answer === null ? [] : this.#shortened(attempt.answer, 1);
     const goesOn = isOwn && number < this.#maxAttempts;
     return this.#indented([
@@ -207,10 +265,30 @@ export class RunView {
   }
 
   #warning(text: string): string[] {
+    return this.#indented(this.#warned(text));
+  }
+
+  #warned(text: string): string[] {
     const lines = this.#shortened(text, thoughtLines);
-    return this.#indented(
-      lines.map((line, i) => this.#style.yellow(`${i === 0 ? "! " : "  "}${line}`)),
-    );
+    return lines.map((line, i) => this.#style.yellow(`${i === 0 ? "! " : "  "}${line}`));
+  }
+
+  /** {@link placeOf}, as short as plans make it. */
+  #shownPlace({ node, within, ...origin }: EventOrigin): string {
+    return plainLine(placeOf({ ...origin, node, within: this.#plans.place(within) }));
+  }
+
+  #whose(origin: EventOrigin): string {
+    return cutToWidth(this.#shownPlace(origin), Math.min(40, Math.floor(this.#room / 3)));
+  }
+
+  /** Lines that are of no step. The step that they come between is named again. */
+  #beside(lines: readonly string[]): string[] {
+    if (lines.length > 0) {
+      this.#begun = "";
+      this.#number = null;
+    }
+    return lines.map((line) => `${" ".repeat(gutter)}${line}`);
   }
 
   #indented(lines: readonly string[]): string[] {
@@ -223,13 +301,7 @@ export class RunView {
 
   /** A text on at most so many lines, its white space collapsed. */
   #shortened(text: string, most: number): string[] {
-    const line = plainLine(headOf(text, readCharacters));
-    if (line === "") return [];
-    const width = this.#room - 4;
-    const lines = wrapText(line, width);
-    if (lines.length <= most) return lines;
-    const rest = lines.slice(most - 1).join(" ");
-    return [...lines.slice(0, most - 1), cutToWidth(rest, width)];
+    return shortLines(text, this.#room - 4, most);
   }
 }
 

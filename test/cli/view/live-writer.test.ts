@@ -39,6 +39,33 @@ it("moves, and counts the seconds of what takes long", () => {
   expect(clock.pending).toBe(0);
 });
 
+it("tells below it what runs at the same time, and for how long", () => {
+  const { sink, clock, writer } = writerOn(true);
+  const up = `${erase}\u001B[1A`;
+  writer.setActivity("0 of 3 done, 1 running", ["split  reader"]);
+  expect(sink.take()).toBe(`${erase} ⠋  0 of 3 done, 1 running…\n     split  reader`);
+  clock.advance(2040);
+  sink.take();
+  writer.setActivity("0 of 3 done, 2 running", ["split  reader", "count  counter"]);
+  expect(sink.take()).toBe(
+    `${up}${erase}${erase} ⠇  0 of 3 done, 2 running…\n     split  reader 2 s\n     count  counter`,
+  );
+  writer.print(["one"]);
+  expect(sink.take()).toMatch(`${up}${up}${erase}one\n${erase} ⠏`);
+  writer.setActivity(null);
+  expect(sink.take()).toBe(`${up}${up}${erase}`);
+  expect(clock.pending).toBe(0);
+});
+
+it("tells no more than a terminal shows", () => {
+  const { sink, writer } = writerOn(true, 20);
+  const tasks = Array.from({ length: 20 }, (_, index) => `a subtask with a name ${index}`);
+  writer.setActivity("running", tasks);
+  const lines = sink.take().split("\n");
+  expect(lines).toHaveLength(10);
+  expect(lines.slice(-2)).toEqual(["     a subtask wit…", "     and 12 more"]);
+});
+
 it("never fills the line, which would break it", () => {
   const { sink, writer } = writerOn(true, 20);
   writer.setActivity("running a_tool_with_a_long_name");
