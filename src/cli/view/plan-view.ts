@@ -64,13 +64,13 @@ export class PlanView {
     const planner = this.#planners.get(keyOf(event.within));
     switch (event.type) {
       case "subtask_start":
-        return this.#start(event, planner);
+        return this.#start(event, planner ?? this.#unknown(event.within));
       case "subtask_wait":
         return this.#wait(event, planner);
       case "subtask_end":
         return this.#end(event, planner);
       case "synthesis":
-        return this.#summary(planner);
+        return [...this.#summary(planner), ...this.#joined(event)];
       case "gap":
         return this.#gap(event, planner);
       default:
@@ -91,6 +91,11 @@ export class PlanView {
       this.#planners.delete(key);
     }
     return lines;
+  }
+
+  /** Whether a planner itself runs within these nodes, and none of its workers. */
+  isPlanner(within: readonly string[]): boolean {
+    return this.#planners.has(keyOf(within));
   }
 
   /** Whether what runs within these nodes runs for a subtask. */
@@ -124,6 +129,7 @@ export class PlanView {
     const waiting = sum(outermost.map((planner) => planner.waiting.size));
     const states = outermost.flatMap(({ subtasks }) => Object.values(subtasks));
     const number = (status: string) => states.filter((state) => state.status === status).length;
+    if (all === 0) return `${count(running, "subtask")} running`;
     const parts = [
       `${number("done").toLocaleString("en")} of ${count(all, "subtask")} done`,
       ...(number("failed") > 0 ? [`${number("failed").toLocaleString("en")} failed`] : []),
@@ -146,19 +152,7 @@ export class PlanView {
   #plan(event: AgentEvent & { type: "plan" }): string[] {
     const { plan, levels, subtasks, depth, within } = event;
     const before = this.#planners.get(keyOf(within));
-    const widths = plan.subtasks.map(({ id }) => textWidth(this.#subtask(id)));
-    const planner: Planner = {
-      path: within,
-      plan,
-      levels,
-      subtasks: { ...subtasks },
-      depth,
-      running: new Map(),
-      waiting: new Set(),
-      idWidth: widths.reduce((most, one) => Math.max(most, one), 0),
-      hasBegun: false,
-      hasNews: false,
-    };
+    const planner = this.#planner({ path: within, plan, levels, subtasks: { ...subtasks }, depth });
     this.#planners.set(keyOf(within), planner);
     const place = this.#nameOf(within);
     const name = place === "" ? "" : `${this.#style.bold(place)}  `;
@@ -174,15 +168,33 @@ export class PlanView {
     return [title(planTitle(planner, depth)), ...rows.map((row) => `  ${row}`)];
   }
 
+  /** A planner that goes on where nothing was kept of what it began: its plan was told by another run. */
+  #unknown(path: readonly string[]): Planner {
+    const plan = { subtasks: [], success_criteria: "" };
+    const planner = this.#planner({ path, plan, levels: [], subtasks: {}, depth: 0 });
+    this.#planners.set(keyOf(path), planner);
+    return planner;
+  }
+
+  #planner(given: Pick<Planner, "path" | "plan" | "levels" | "subtasks" | "depth">): Planner {
+    const widths = given.plan.subtasks.map(({ id }) => textWidth(this.#subtask(id)));
+    return {
+      ...given,
+      running: new Map(),
+      waiting: new Set(),
+      idWidth: widths.reduce((most, one) => Math.max(most, one), 0),
+      hasBegun: false,
+      hasNews: false,
+    };
+  }
+
   #start(
     { id, worker, attempt }: AgentEvent & { type: "subtask_start" },
-    planner: Planner | undefined,
+    planner: Planner,
   ): string[] {
-    if (planner !== undefined) {
-      planner.hasBegun = true;
-      planner.running.set(id, worker);
-      planner.waiting.delete(id);
-    }
+    planner.hasBegun = true;
+    planner.running.set(id, worker);
+    planner.waiting.delete(id);
     const again = attempt > 1 ? [this.#style.dim(`attempt ${attempt}`)] : [];
     const place = this.#placeOf(planner, id, worker);
     return [subtaskLine(subtaskMarks.running, place, again, this.#style)];
@@ -218,7 +230,7 @@ export class PlanView {
   }
 
   #summary(planner: Planner | undefined): string[] {
-    if (planner === undefined) return [];
+    if (planner === undefined || planner.plan.subtasks.length === 0) return [];
     planner.hasNews = false;
     const place = this.#nameOf(planner.path);
     const name = place === "" ? "" : `${this.#style.bold(place)}  `;
@@ -227,6 +239,13 @@ export class PlanView {
     return lines.map((line, index) =>
       index === 0 ? name + this.#style.dim(line) : `  ${this.#style.dim(line)}`,
     );
+  }
+
+  /** What the results were joined to; the end of the run says it of a planner that is the graph itself. */
+  #joined({ text, within }: AgentEvent & { type: "synthesis" }): string[] {
+    if (within.length === 0) return [];
+    const lines = shortLines(text, this.#width - 2, messageLines);
+    return lines.map((line) => `  ${line}`);
   }
 
   #gap({ gaps, replans }: AgentEvent & { type: "gap" }, planner: Planner | undefined): string[] {

@@ -28,6 +28,9 @@ const unboundedWidth = 160;
 /** The nodes of every turn, and of the standard loop. */
 const lifecycle = new Set(["initialize", "plan", "reason", "tools", "reflect", "finalize"]);
 
+/** The node that makes plans. */
+const plannersNode = "decompose";
+
 /** The node of a workflow that an event is of, within those of the agents around it; empty in the standard loop. */
 function placeOf({ node, within }: EventOrigin): string {
   return [...within, ...(lifecycle.has(node) ? [] : [node])].join(" › ");
@@ -56,6 +59,8 @@ export class RunView {
   readonly #shown = new Set<string>();
   /** What was thought in steps of which nothing was shown yet. */
   readonly #thoughts = new Map<string, string>();
+  /** A step of a node that may be a planner's. */
+  #held: (AgentEvent & { type: "step" }) | null = null;
   #running: readonly { readonly id: string; readonly name: string }[] = [];
   #activity = "starting";
 
@@ -80,13 +85,34 @@ export class RunView {
   }
 
   event(event: AgentEvent): string[] {
+    const held = this.#heldUntil(event);
     const planned = this.#plans.event(event);
-    if (planned !== null) return this.#beside(planned);
-    if (this.#plans.isWorker(event.within)) return this.#ofWorker(event);
-    return this.#ofAgent(event);
+    if (planned !== null) return [...held, ...this.#beside(planned)];
+    if (event.type === "step" && event.node === plannersNode && !this.#isPlanned(event)) {
+      this.#held = event;
+      return held;
+    }
+    return [...held, ...(this.#isPlanned(event) ? this.#ofWorker(event) : this.#ofAgent(event))];
   }
 
-  /** Workers run beside each other: of what they do, lines that stand alone are shown, and say whose they are. */
+  #isPlanned({ within }: EventOrigin): boolean {
+    return this.#plans.isWorker(within) || this.#plans.isPlanner(within);
+  }
+
+  /** A step that was held back is no news where it is followed by the plan that it made. */
+  #heldUntil(event: AgentEvent | null): string[] {
+    const held = this.#held;
+    if (held === null) return [];
+    this.#held = null;
+    const isTold =
+      event?.type === "plan" && JSON.stringify(event.within) === JSON.stringify(held.within);
+    return isTold ? this.#ofWorker(held) : this.#ofAgent(held);
+  }
+
+  /**
+   * Workers run beside each other: of what they do, lines that stand alone are shown, and say whose they are. Steps of a
+   * planner itself have events that tell more.
+   */
   #ofWorker(event: AgentEvent): string[] {
     switch (event.type) {
       case "tool_call":
@@ -117,10 +143,9 @@ export class RunView {
       }
       case "thought":
         return [];
-      default: {
+      default:
         this.#number = null;
         return this.#ofAgent(event);
-      }
     }
   }
 
@@ -167,12 +192,13 @@ export class RunView {
 
   /** The run is over: what was still running is shown as cut off. */
   end(): string[] {
+    const held = this.#heldUntil(null);
     const cut = this.#running.map(({ name }) => {
       const shown = cutToWidth(plainLine(headOf(name, 100)), this.#room - 20);
       return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("cut off")}`;
     });
     this.#running = [];
-    return [...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
+    return [...held, ...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
   }
 
   get #room(): number {

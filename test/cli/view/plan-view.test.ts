@@ -93,6 +93,7 @@ describe("a plan, as a run tells of it", () => {
       "     ✗ count-lines  w  2.5 s  failed (timeout): It took more than 2 s.",
       "     – report       w  skipped: needs count-lines",
       "     team  3 subtasks: 1 done, 1 failed, 1 skipped · 3.5 s · critical path 3.5 s",
+      "       All in all.",
     ]);
   });
 
@@ -278,6 +279,46 @@ describe("a plan, as a run tells of it", () => {
       "     ■ count-lines  w  cut off",
       "     team  3 subtasks: 1 done · 1.0 s",
     ]);
+    expect(view.end()).toEqual([]);
+  });
+
+  it("tells of the planner's own steps what its events do not", () => {
+    const { at } = viewOf();
+    const asked = stepOf({
+      next_action: "continue",
+      thought: "split: Do split.",
+      problem: "a cycle",
+    });
+    const ran = stepOf({ step_index: 1, tool_results: [resultOf({})] });
+    expect([
+      ...at(["team"], "decompose")({ type: "step", step: asked }),
+      ...at(["team"], "decompose")(three).slice(0, 2),
+      ...at(["team"])({ type: "step", step: ran }),
+      ...at(["team"], "synthesise")({ type: "step", step: stepOf({ thought: "All in all." }) }),
+    ]).toEqual(["     ! team › decompose: a cycle", "     team  plan of 3 subtasks on 3 levels"]);
+  });
+
+  it("shows a step of another node that is called as the planner's is", () => {
+    const { at, view } = viewOf();
+    const decompose = at([], "decompose");
+    const step = stepOf({ thought: "I take it apart." });
+    expect(decompose({ type: "step", step })).toEqual([]);
+    expect(decompose({ type: "status", status: "REFLECTING" })).toEqual([
+      "  1  decompose",
+      "     I take it apart.",
+    ]);
+    decompose({ type: "step", step: { ...step, step_index: 1 } });
+    expect(view.end()).toEqual(["  2  decompose", "     I take it apart."]);
+  });
+
+  it("knows workers of a plan that another run has told", () => {
+    const { at, team, view } = viewOf();
+    expect([
+      ...team(start("split")),
+      ...at(["team", "execute", "split"], "reason")(result("call_1")),
+    ]).toEqual(["     ▸ split  w", '       split › ✓ search(query: "tides")  12 ms']);
+    expect(view.activity).toBe("1 subtask running");
+    expect(team(end("split", subtaskState(0, 1)))).toEqual(["     ✓ split  w  1.0 s"]);
     expect(view.end()).toEqual([]);
   });
 
