@@ -1,5 +1,13 @@
+import { deepFreeze } from "../state/freeze.ts";
 import type { SubtaskStates } from "../state/subtask-state.ts";
-import type { TaskPlan } from "../state/task-plan.ts";
+import type { Subtask, TaskPlan } from "../state/task-plan.ts";
+import { KnownNames } from "./known-names.ts";
+import { planGraphProblems } from "./plan-graph-problems.ts";
+import type { PlanProblem } from "./plan-problem.ts";
+import { quoteValue } from "./quote-value.ts";
+import { readPlan } from "./read-plan.ts";
+
+export type { PlanProblem } from "./plan-problem.ts";
 
 /** What a plan may hold. */
 export interface PlanLimits {
@@ -11,31 +19,32 @@ export interface PlanLimits {
   readonly given?: SubtaskStates;
 }
 
-export type PlanProblemKind =
-  | "shape"
-  | "empty"
-  | "too_many"
-  | "duplicate_id"
-  | "unknown_dependency"
-  | "self_dependency"
-  | "unfinished_dependency"
-  | "cycle"
-  | "unknown_worker";
-
-/** One thing that is wrong with a plan. */
-export interface PlanProblem {
-  readonly kind: PlanProblemKind;
-  /** The subtasks concerned; of a cycle in order, the first one again at the end. */
-  readonly ids: readonly string[];
-  /** For people and models: what was expected, what came, what to do. */
-  readonly message: string;
-}
-
 export type CheckedPlan =
   | { readonly ok: true; readonly plan: TaskPlan }
   | { readonly ok: false; readonly problems: readonly PlanProblem[] };
 
-/** Checks a plan of whatever came: every problem at once. */
-export function checkPlan(_value: unknown, _limits: PlanLimits): CheckedPlan {
-  throw new TypeError("stub");
+/**
+ * Checks a plan of whatever came: every problem at once. A sound one is copied, without what a plan has no place for,
+ * and frozen. Never throws; in linear time.
+ */
+export function checkPlan(value: unknown, limits: PlanLimits): CheckedPlan {
+  const { maxSubtasks, workers, given = {} } = limits;
+  const reading = readPlan(value, { maxSubtasks, before: Object.keys(given).length });
+  const { plan } = reading;
+  const problems = [
+    ...reading.problems,
+    ...planGraphProblems(plan.subtasks, given),
+    ...workerProblems(plan.subtasks, workers),
+  ];
+  return problems.length === 0 ? { ok: true, plan: deepFreeze(plan) } : { ok: false, problems };
+}
+
+function workerProblems(subtasks: readonly Subtask[], workers: readonly string[]): PlanProblem[] {
+  const names = new Set(workers);
+  const known = new KnownNames(names);
+  return subtasks.flatMap(({ id, worker }) => {
+    if (worker === undefined || names.has(worker)) return [];
+    const message = `Subtask ${quoteValue(id)} names the worker ${quoteValue(worker)}, which there is not.${known.hint(worker)}`;
+    return [{ kind: "unknown_worker" as const, ids: [id], message }];
+  });
 }

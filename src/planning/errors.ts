@@ -1,6 +1,6 @@
 import { StratagraphError } from "../errors.ts";
 import type { SubtaskError } from "../state/subtask-state.ts";
-import type { PlanProblem } from "./check-plan.ts";
+import type { PlanProblem } from "./plan-problem.ts";
 
 /** A plan that cannot be run: two subtasks of one id, a cycle, a worker that there is not. */
 export class InvalidPlanError extends StratagraphError {
@@ -33,5 +33,19 @@ export class SubtaskFailedError extends StratagraphError {
     readonly reason: SubtaskError,
   ) {
     super(`Subtask "${subtask}" of worker "${worker}" failed (${reason.code}): ${reason.message}`);
+  }
+}
+
+/** An option of `schedulePlan` is out of range. */
+export class InvalidScheduleOptionError extends StratagraphError {
+  readonly code = "invalid_schedule_option";
+
+  constructor(
+    readonly option: string,
+    expected: string,
+    /** What came, in a few words. */
+    readonly given: string,
+  ) {
+    super(`The option ${option} of a schedule has to be ${expected}; got ${given}.`);
   }
 }

@@ -1,3 +1,4 @@
+import { isStopWord, stem, wordsOf } from "../models/offline/words.ts";
 import type { Subtask } from "../state/task-plan.ts";
 
 /** What is known of a worker when one is chosen. */
@@ -7,6 +8,11 @@ export interface WorkerProfile {
   readonly tools: readonly { readonly name: string; readonly description: string }[];
 }
 
+/** What a word of a tool counts, against one of the worker's own name and description. */
+const toolWeight = 0.5;
+
+type MatchedSubtask = Pick<Subtask, "description" | "expected_output">;
+
 /**
  * The worker that fits a subtask which names none: the one whose name, description and tools share most with its
  * description and expected output, rare words counting more; where none shares anything, the first. The same
@@ -14,9 +20,51 @@ export interface WorkerProfile {
  *
  * @param workers at least one
  */
-export function matchWorker(
-  _subtask: Pick<Subtask, "description" | "expected_output">,
-  _workers: readonly WorkerProfile[],
-): string {
-  throw new TypeError("stub");
+export function matchWorker(subtask: MatchedSubtask, workers: readonly WorkerProfile[]): string {
+  return workerMatcher(workers)(subtask);
+}
+
+/** {@link matchWorker} for many subtasks: the workers are read once. */
+export function workerMatcher(
+  workers: readonly WorkerProfile[],
+): (subtask: MatchedSubtask) => string {
+  const weights = workers.map(weightsOf);
+  return ({ description, expected_output: output = "" }) => {
+    const scores = workers.map(() => 0);
+    for (const root of rootsOf(`${description} ${output}`)) {
+      const having = weights.filter((known) => known.has(root)).length;
+      if (having === 0) continue;
+      // Inverse document frequency (Spärck Jones 1972), never 0.
+      const rarity = Math.log(1 + workers.length / having);
+      for (const [at, known] of weights.entries()) {
+        scores[at] = (scores[at] ?? 0) + rarity * (known.get(root) ?? 0);
+      }
+    }
+    const best = scores.reduce((most, score) => Math.max(most, score), 0);
+    return workers[scores.indexOf(best)]?.name ?? "";
+  };
+}
+
+function weightsOf({ name, description, tools }: WorkerProfile): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>();
+  for (const tool of tools) {
+    for (const root of rootsOf(`${tool.name} ${tool.description}`)) weights.set(root, toolWeight);
+  }
+  for (const root of rootsOf(`${name} ${description}`)) weights.set(root, 1);
+  return weights;
+}
+
+function rootsOf(text: string): Set<string> {
+  return new Set(
+    wordsOf(text)
+      .filter((word) => !isStopWord(word))
+      .map(rootOf),
+  );
+}
+
+/** One for `write`, `writer` and `writing`, for `translate`, `translator` and `translation`, for `analyse` and `analyst`. */
+function rootOf(word: string): string {
+  const stemmed = stem(word).replace(/([iy])z$/, "$1s");
+  const root = stemmed.replace(/(?:e|er|or|ion|ing|(?<=ys)(?:is|t))$/, "");
+  return root.length < 3 ? stemmed : stem(root);
 }
