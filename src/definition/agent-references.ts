@@ -125,21 +125,34 @@ const givenToWorkers =
 
 /** A planner tells its workers what to do in `message`, and gives `results` to those that take them. */
 function workerInputProblems(
-  { at }: AgentReference,
+  { at: path }: AgentReference,
   named: { readonly spec: Pick<AgentSpec, "name" | "input_schema"> },
 ): readonly DefinitionProblem[] {
   const { name, input_schema: schema } = named.spec;
-  const other = requiredKeys(schema).filter((key) => key !== "message" && key !== "results");
-  const refuses = closedKeys(schema)?.includes("message") === false;
+  const given = takesResults(schema) ? ["message", "results"] : ["message"];
+  const problem = (what: string) => ({
+    path,
+    message: `agent "${name}" ${what}; ${givenToWorkers}`,
+  });
   return [
-    ...other.map((key) => ({
-      path: at,
-      message: `agent "${name}" requires "${key}"; ${givenToWorkers}`,
-    })),
-    ...(refuses
-      ? [{ path: at, message: `agent "${name}" takes no "message"; ${givenToWorkers}` }]
-      : []),
+    ...requiredKeys(schema)
+      .filter((key) => !given.includes(key))
+      .map((key) => problem(`requires "${key}"`)),
+    ...(closedKeys(schema)?.includes("message") === false ? [problem('takes no "message"')] : []),
+    ...(allowsText(valueAt(schema, ["properties", "message", "type"]))
+      ? []
+      : [problem('takes no text as "message"')]),
   ];
+}
+
+/** @param type what a JSON Schema says in `type`: one, several, or nothing */
+function allowsText(type: unknown): boolean {
+  return type === undefined || [type].flat().includes("string");
+}
+
+/** Whether an agent that is a worker is given the results that its subtask depends on as they are, by id. */
+function takesResults(schema: unknown): boolean {
+  return valueAt(schema, ["properties", "results"]) !== undefined;
 }
 
 /** Keys that a value has to have; those with a default are filled in. */

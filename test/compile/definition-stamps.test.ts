@@ -34,6 +34,26 @@ describe("the hash of a compiled definition", () => {
     expect(Object.keys(document.agents)).toEqual(["asker"]);
   });
 
+  it("covers the agents that are workers of a planner, listed or not", async () => {
+    const { runtime } = await testRuntime([]);
+    const documentWith = async (config: { workers?: string[] }) => {
+      const agent = defineAgent({
+        name: "lead",
+        agents: [defineAgent({ name: "leaf", description: "One." })],
+        workflow_graph: {
+          entry_point: "work",
+          nodes: [{ name: "work", type: "planner", config }],
+          edges: [{ from: "work", to: "END" }],
+        },
+      });
+      return stampOf(await compileAgent(agent, runtime))!.document;
+    };
+    for (const config of [{}, { workers: ["leaf"] }]) {
+      const { agents } = await documentWith(config);
+      expect(agents).toMatchObject({ leaf: { spec: { name: "leaf", description: "One." } } });
+    }
+  });
+
   it("is the same for the same definition, and another when a tool of the registry is", async () => {
     const hashWith = async (version: string) => {
       const send = defineTool({

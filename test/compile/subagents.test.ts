@@ -2,8 +2,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { compileAgent, createRuntime } from "../../src/app.ts";
+import type { AgentGraph } from "../../src/compile/agent-graph.ts";
+import { createAgentRegistry } from "../../src/compile/agent-registry.ts";
+import { compileSubagents } from "../../src/compile/subagents.ts";
 import type { AgentDefinition } from "../../src/definition/agent-definition.ts";
 import { defineAgent } from "../../src/definition/define-agent.ts";
+import { defineWorker } from "../../src/definition/define-worker.ts";
 import { loadAgent } from "../../src/definition/load-agent.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
@@ -143,6 +147,188 @@ describe("an agent node's agent", () => {
     const models = { resolve: () => ((resolved += 1), model.resolve()) };
     await compileAgent(wide, await createRuntime({ models, checkpointer: false }));
     expect(resolved).toBe(16);
+  });
+});
+
+/** An agent whose workflow is one planner; without `workers` it has all that comes with it. */
+function leads(
+  name: string,
+  workers: readonly string[] | null,
+  more: { readonly agents?: readonly AgentDefinition[]; readonly code?: readonly string[] } = {},
+) {
+  return defineAgent({
+    name,
+    agents: more.agents ?? [],
+    workers: (more.code ?? []).map((code) =>
+      defineWorker({ name: code, description: `Does ${code}.`, run: () => code }),
+    ),
+    workflow_graph: {
+      entry_point: "work",
+      nodes: [
+        {
+          name: "work",
+          type: "planner",
+          config: workers === null ? {} : { workers: [...workers] },
+        },
+      ],
+      edges: [{ from: "work", to: "END" }],
+    },
+  });
+}
+
+/** The agents of a definition by key, each with how often it was compiled and what it was compiled with. */
+async function subagentsOf(agent: AgentDefinition, registry: readonly AgentDefinition[] = []) {
+  const compiled: string[] = [];
+  const subagents = await compileSubagents(agent, createAgentRegistry(registry), (one, own) => {
+    compiled.push([one.spec.name, ...own.keys()].join(" "));
+    return Promise.resolve({} as AgentGraph);
+  });
+  const names = [...subagents].map(([key, { definition }]) => [key, definition.spec.name]);
+  return { names, definitions: [...subagents.values()].map((one) => one.definition), compiled };
+}
+
+describe("a planner node's worker", () => {
+  it("is one of the definition's own, then one of the runtime's, by node and name", async () => {
+    const other = defineAgent({ name: "other" });
+    const stranger = defineAgent({ name: "leaf", description: "Another one." });
+    const agent = leads("a", ["other", "leaf"], { agents: [leaf] });
+    const { names, definitions } = await subagentsOf(agent, [stranger, other]);
+    expect(names).toEqual([
+      ["work/other", "other"],
+      ["work/leaf", "leaf"],
+    ]);
+    expect(definitions).toEqual([other, leaf]);
+    expect(definitions[1]).toBe(leaf);
+  });
+
+  it("may be code, which is nothing to compile and comes before an agent of the runtime", async () => {
+    const counter = defineAgent({ name: "counter" });
+    const agent = leads("a", ["counter", "leaf"], { agents: [leaf], code: ["counter"] });
+    expect((await subagentsOf(agent, [counter])).names).toEqual([["work/leaf", "leaf"]]);
+  });
+
+  it("is any of the definition's own where none are listed, none of the runtime's", async () => {
+    const second = defineAgent({ name: "second" });
+    const agent = leads("a", null, { agents: [leaf, second], code: ["counter"] });
+    expect((await subagentsOf(agent, [defineAgent({ name: "third" })])).names).toEqual([
+      ["work/leaf", "leaf"],
+      ["work/second", "second"],
+    ]);
+    expect((await subagentsOf(leads("b", null, { code: ["counter"] }), [leaf])).names).toEqual([]);
+  });
+
+  it("is compiled once with its own workers, beside agent nodes too", async () => {
+    const inner = leads("inner", ["leaf"], { agents: [leaf] });
+    const graph = {
+      entry_point: "ask",
+      nodes: [
+        { name: "ask", type: "agent" as const, config: { agent: "leaf" } },
+        { name: "work", type: "planner" as const, config: { workers: ["inner", "leaf"] } },
+        { name: "again", type: "planner" as const },
+      ],
+      edges: [
+        { from: "ask", to: "work" },
+        { from: "work", to: "again" },
+        { from: "again", to: "END" },
+      ],
+    };
+    const outer = defineAgent({ name: "outer", agents: [inner, leaf], workflow_graph: graph });
+    const { names, compiled } = await subagentsOf(outer);
+    expect(names.map(([key]) => key)).toEqual([
+      "ask",
+      "work/inner",
+      "work/leaf",
+      "again/inner",
+      "again/leaf",
+    ]);
+    expect(compiled.toSorted()).toEqual(["inner work/leaf", "leaf"]);
+  });
+
+  it("is refused when there is none of the name", async () => {
+    const agent = leads("a", ["leav"], { agents: [leaf], code: ["counter"] });
+    await expect(subagentsOf(agent, [defineAgent({ name: "other" })])).rejects.toMatchObject({
+      code: "unknown_agent",
+      role: "worker",
+      agent: "leav",
+      node: "work",
+      within: "a",
+      known: ["leaf", "other", "counter"],
+      suggestion: "leaf",
+      message:
+        'Planner node "work" of agent "a" names worker "leav", which there is not. Did you mean "leaf"? Agents and code workers: leaf, other, counter.',
+    });
+    await expect(subagentsOf(leads("a", ["leaf"]))).rejects.toThrow(
+      'Planner node "work" of agent "a" names worker "leaf", which there is not. There are no agents and no code workers: pass some to defineAgent in agents or workers, or to createRuntime in agents.',
+    );
+  });
+
+  it("is no code where an agent node names it", async () => {
+    const { spec, ...rest } = leads("a", ["counter"], { code: ["counter"] });
+    const nodes = [
+      {
+        name: "n",
+        type: "agent" as const,
+        config: { agent: "counter", conversation: "own" as const },
+      },
+    ];
+    const edges = [{ from: "n", to: "END" }];
+    const agent = {
+      ...rest,
+      spec: { ...spec, workflow_graph: { entry_point: "n", nodes, edges } },
+    };
+    await expect(subagentsOf(agent)).rejects.toThrow(
+      'Node "n" of agent "a" names agent "counter", which there is not. There are no agents: pass some to defineAgent or createRuntime in agents.',
+    );
+  });
+
+  it("is refused when it is not active", async () => {
+    const off = defineAgent({ name: "off", is_active: false });
+    await expect(subagentsOf(leads("a", null, { agents: [off] }))).rejects.toMatchObject({
+      code: "inactive_subagent",
+      node: "work",
+      within: "a",
+    });
+  });
+
+  it("is refused when it has the planner for a worker itself", async () => {
+    const [a, b] = [leads("a", ["leaf", "b"]), leads("b", ["a"])];
+    await expect(subagentsOf(a, [leaf, a, b])).rejects.toMatchObject({
+      code: "agent_recursion",
+      chain: ["a", "b", "a"],
+    });
+    await expect(subagentsOf(a, [leaf, a, runs("b", ["a"])])).rejects.toMatchObject({
+      chain: ["a", "b", "a"],
+    });
+  });
+
+  it("is refused more than 16 deep, agent nodes on the way counted", async () => {
+    const chain: AgentDefinition[] = [leaf];
+    for (let depth = 1; depth < 16; depth += 1) {
+      const below = depth === 1 ? "leaf" : `d${depth - 1}`;
+      chain.push(depth % 2 === 0 ? runs(`d${depth}`, [below]) : leads(`d${depth}`, [below]));
+    }
+    const top = chain[15] as AgentDefinition;
+    expect((await subagentsOf(top, chain)).compiled).toHaveLength(15);
+    await expect(subagentsOf(leads("top", ["d15"]), chain)).rejects.toMatchObject({
+      code: "agent_depth",
+      chain: ["top", ...Array.from({ length: 15 }, (_, index) => `d${15 - index}`), "leaf"],
+    });
+  });
+
+  it("is refused when it cannot take what a planner gives", async () => {
+    const topical = defineAgent({ name: "topical", input_schema: z.object({ topic: z.string() }) });
+    await expect(
+      subagentsOf(leads("a", ["leaf", "topical"]), [leaf, topical]),
+    ).rejects.toMatchObject({
+      code: "invalid_definition",
+      problems: [
+        {
+          path: ["workflow_graph", "nodes", 0, "config", "workers", 1],
+          message:
+            'agent "topical" requires "topic"; a planner gives its workers only message, and results where the schema has it',
+        },
+      ],
+    });
   });
 });
 

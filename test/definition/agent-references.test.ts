@@ -1,6 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isAgentPath } from "../../src/definition/agent-references.ts";
+import {
+  agentReferences,
+  isAgentPath,
+  subagentKey,
+} from "../../src/definition/agent-references.ts";
 import { defineAgent } from "../../src/definition/define-agent.ts";
 import { loadAgent } from "../../src/definition/load-agent.ts";
 import { describeProblem, InvalidDefinitionError } from "../../src/definition/problems.ts";
@@ -234,6 +238,177 @@ describe("defineAgent", () => {
       defineAgent({ name: "desk", workflow_graph: graph("writer", {}), agents: [writer] });
     expect(await problemsOf(define)).toEqual([
       'workflow_graph.nodes[0].config.input: agent "writer" requires "message"',
+    ]);
+  });
+});
+
+/** A definition whose planner has these workers. */
+function planned(name: string, ...workers: readonly string[]): string {
+  const lines = [
+    `name: ${name}`,
+    "workflow_graph:",
+    "  entry_point: work",
+    "  nodes:",
+    "    - name: work",
+    "      type: planner",
+    "      config:",
+    "        workers:",
+    ...workers.map((worker) => `          - ${worker}`),
+    "  edges: [{ from: work, to: END }]",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+describe("agentReferences", () => {
+  const nodes = [
+    { name: "ask", type: "agent", config: { agent: "a", input: { x: 1 } } },
+    { name: "work", type: "planner", config: { workers: ["b", 3, "./c.yaml"] } },
+    { type: "planner" },
+    { name: "odd", type: "planner", config: { workers: "b" } },
+    { name: "llm", type: "llm", config: { agent: "a", workers: ["b"] } },
+  ];
+
+  it("are agents of agent nodes and workers of planner nodes, with where they are named", () => {
+    const config = (index: number) => ["workflow_graph", "nodes", index, "config"];
+    const worker = { role: "worker", input: undefined };
+    const work = { ...worker, node: "work", path: config(1) };
+    const references = agentReferences({ workflow_graph: { nodes } }, new Set(["x"]));
+    expect(references).toEqual([
+      {
+        role: "node",
+        node: "ask",
+        agent: "a",
+        input: { x: 1 },
+        path: config(0),
+        at: [...config(0), "agent"],
+      },
+      { ...work, agent: "b", at: [...config(1), "workers", 0] },
+      { ...work, agent: "./c.yaml", at: [...config(1), "workers", 2] },
+      { ...worker, node: "", agent: "x", path: config(2), at: config(2) },
+    ]);
+    expect(references.map(subagentKey)).toEqual(["ask", "work/b", "work/./c.yaml", "/x"]);
+  });
+
+  it("are none in what is no workflow", () => {
+    expect(
+      [undefined, { workflow_graph: { nodes: 3 } }].flatMap((one) => agentReferences(one)),
+    ).toEqual([]);
+  });
+});
+
+describe("a worker", () => {
+  const schema = (properties: object, required: readonly string[], more: object = {}) => ({
+    type: "object",
+    properties,
+    required,
+    ...more,
+  });
+  const text = { type: "string" };
+  const closed = { additionalProperties: false };
+  const planner = (workers?: readonly string[]) => ({
+    entry_point: "work",
+    nodes: [
+      {
+        name: "work",
+        type: "planner" as const,
+        config: { ...(workers && { workers: [...workers] }) },
+      },
+    ],
+    edges: [{ from: "work", to: "END" }],
+  });
+  const problemsWith = (input_schema: object, workers?: readonly string[]) => {
+    const agents = [defineAgent({ name: "x", input_schema: input_schema as never })];
+    return problemsOf(() =>
+      defineAgent({ name: "lead", agents, workflow_graph: planner(workers) }),
+    );
+  };
+  const given = "a planner gives its workers only message, and results where the schema has it";
+  const at = "workflow_graph.nodes[0].config.workers[0]";
+
+  it.each([
+    schema({ message: text }, ["message"], closed),
+    schema({ message: text, results: { type: "object" } }, ["message", "results"], closed),
+    schema({ message: text, depth: { type: "integer", default: 2 } }, ["message", "depth"], closed),
+    schema({ message: { type: ["string", "null"] }, topic: text }, []),
+    schema({ topic: text }, []),
+    schema({ results: {} }, ["results"]),
+    { type: "object" },
+  ])("may be an agent that takes %j", (input_schema) => {
+    const agents = [defineAgent({ name: "x", input_schema })];
+    const of = (workers?: readonly string[]) =>
+      defineAgent({ name: "lead", agents, workflow_graph: planner(workers) });
+    expect(of(["x"]).agents.has("x")).toBe(true);
+    expect(of().agents.has("x")).toBe(true);
+  });
+
+  it.each([
+    [schema({ message: text, topic: text }, ["message", "topic"]), ['requires "topic"']],
+    [schema({ message: text }, ["results"]), ['requires "results"']],
+    [schema({ results: {} }, [], closed), ['takes no "message"']],
+    [schema({ topic: text }, ["topic"], closed), ['requires "topic"', 'takes no "message"']],
+    [schema({ message: { type: "object" } }, []), ['takes no text as "message"']],
+  ])("is refused where it takes %j", async (input_schema, problems) => {
+    expect(await problemsWith(input_schema, ["x"])).toEqual(
+      problems.map((problem) => `${at}: agent "x" ${problem}; ${given}`),
+    );
+  });
+
+  it("is checked as well where the planner lists none", async () => {
+    expect(await problemsWith(schema({ topic: text }, ["topic"]))).toEqual([
+      `workflow_graph.nodes[0].config: agent "x" requires "topic"; ${given}`,
+    ]);
+  });
+
+  it("is loaded by its path, and told apart from one that is not there", async () => {
+    const folder = tempFolder({
+      "lead.yaml": planned(
+        "lead",
+        "team/a.yaml",
+        "counter",
+        "gone.yaml",
+        "./picky.yaml",
+        "lead.yaml",
+      ),
+      "team/a.yaml": "name: a\n",
+      "picky.yaml": [
+        "name: picky",
+        "input_schema: { type: object, properties: { topic: {} }, required: [topic] }",
+        "",
+      ].join("\n"),
+      "good.yaml": planned("good", "team/a.yaml", "counter"),
+    });
+    expect(await problemsOf(() => loadAgent(join(folder, "lead.yaml")), folder)).toEqual([
+      'lead.yaml:11:13 workflow_graph.nodes[0].config.workers[2]: cannot be loaded: there is no such file (found "gone.yaml")',
+      `lead.yaml:12:13 workflow_graph.nodes[0].config.workers[3]: agent "picky" requires "topic"; ${given}`,
+      'lead.yaml:13:13 workflow_graph.nodes[0].config.workers[4]: agents do not contain themselves: lead.yaml → lead.yaml (found "lead.yaml")',
+    ]);
+    const { agents } = await loadAgent(join(folder, "good.yaml"));
+    expect([...agents].map(([key, { spec }]) => [key, spec.name])).toEqual([["team/a.yaml", "a"]]);
+  });
+
+  it("is named in files, whatever other agents come with them", async () => {
+    const folder = tempFolder({
+      "lead.yaml": [
+        "name: lead",
+        "workflow_graph:",
+        "  entry_point: ask",
+        "  nodes:",
+        "    - { name: ask, type: agent, config: { agent: a.yaml } }",
+        "    - { name: work, type: planner }",
+        "  edges: [{ from: ask, to: work }, { from: work, to: END }]",
+        "",
+      ].join("\n"),
+      "a.yaml": "name: a\n",
+    });
+    expect(await problemsOf(() => loadAgent(join(folder, "lead.yaml")), folder)).toEqual([
+      "lead.yaml:6:7 workflow_graph.nodes[1].config: a planner needs workers: name agents or code workers in workers",
+    ]);
+  });
+
+  it("is no path in TypeScript", async () => {
+    const define = () => defineAgent({ name: "lead", workflow_graph: planner(["./a.yaml"]) });
+    expect(await problemsOf(define)).toEqual([
+      `${at}: a path is read from files only; load the agent with loadAgent, pass it in agents and name it here (found "./a.yaml")`,
     ]);
   });
 });

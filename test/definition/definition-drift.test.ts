@@ -2,7 +2,13 @@ import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { definitionChanges } from "../../src/definition/definition-drift.ts";
 import { stampDefinition } from "../../src/definition/definition-hash.ts";
-import { defineAgent, defineTool, type AgentDefinition } from "../../src/index.ts";
+import {
+  defineAgent,
+  defineTool,
+  defineWorker,
+  type AgentDefinition,
+  type CodeWorker,
+} from "../../src/index.ts";
 
 const send = (description: string) =>
   defineTool({ name: "send", description, input_schema: z.object({}), handler: () => "sent" });
@@ -43,5 +49,23 @@ describe("the changes of a definition", () => {
     ).toEqual(['tools.send.description: "Sends." → "Sends it."']);
     const [removed, ...more] = definitionChanges(documentOf(before), documentOf(none));
     expect([removed?.path, removed?.kind, more]).toEqual(["tools.send", "removed", []]);
+  });
+});
+
+describe("the changes of code workers", () => {
+  const lead = (...workers: readonly CodeWorker[]) =>
+    documentOf(defineAgent({ name: "lead", workers }));
+  const counter = (description: string) =>
+    defineWorker({ name: "counter", description, run: () => 1 });
+
+  it("are named, where what they are good at is another", () => {
+    const texts = definitionChanges(lead(counter("Counts.")), lead(counter("Adds."))).map(
+      ({ text }) => text,
+    );
+    expect(texts).toEqual(['workers.counter: "Counts." → "Adds."']);
+    expect(definitionChanges(lead(counter("Counts.")), lead())).toMatchObject([
+      { path: "workers", kind: "removed" },
+    ]);
+    expect(definitionChanges(lead(), lead())).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import {
   type DefinitionDocument,
 } from "../../src/definition/definition-hash.ts";
 import { withoutDefaults } from "../../src/definition/schema-shape.ts";
-import { defineAgent, defineTool, type AgentDefinition } from "../../src/index.ts";
+import { defineAgent, defineTool, defineWorker, type AgentDefinition } from "../../src/index.ts";
 
 let count = 0;
 const counted = () => z.number().default(() => (count += 1));
@@ -168,5 +168,24 @@ describe("a document that was stored", () => {
     const document = stored(today.document) as { agents: Record<string, { spec: object }> };
     Reflect.deleteProperty(document.agents["inner"]!.spec, "is_active");
     expect(isStamped(documentOfToday(document), today)).toBe(true);
+  });
+});
+
+describe("the hash of a definition with workers of code", () => {
+  const lead = (description: string) =>
+    defineAgent({
+      name: "lead",
+      workers: [defineWorker({ name: "counter", description, run: () => 1 })],
+    }) as AgentDefinition;
+
+  it("covers what they are good at, and is known again in what was stored", () => {
+    const today = stamp(lead("Counts."));
+    expect(today.document.workers).toEqual({ counter: "Counts." });
+    expect(stamp(lead("Adds.")).hash).not.toBe(today.hash);
+    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+  });
+
+  it("has no place for them where there are none", () => {
+    expect(stamp(defineAgent({ name: "a" })).document).not.toHaveProperty("workers");
   });
 });

@@ -126,3 +126,51 @@ describe("rules and templates", () => {
     ]);
   });
 });
+
+describe("a planner", () => {
+  const workers = ["writer"];
+  const known = "which has status, output, failure, criteria_met, gaps, depth, plan, subtasks";
+
+  it("has its templates checked", () => {
+    const config = {
+      workers,
+      task: "${inpt.message}",
+      plan: { subtasks: [{ id: "a", description: "${nodes.work.outpt}" }] },
+      success_criteria: "${input.mesage}",
+    };
+    expect(workflowProblemsOf({ nodes: [{ name: "work", type: "planner", config }] })).toEqual([
+      `workflow_graph.nodes[0].config.task: template '\${inpt.message}' at character 3: unknown variable "inpt", there are input, execution, attempt, attempt_number, nodes, last, steps, usage, status (did you mean "input"?)`,
+      `workflow_graph.nodes[0].config.plan.subtasks[0].description: template '\${nodes.work.outpt}' at character 13: unknown field "outpt" of nodes.work, ${known} (did you mean "output"?)`,
+      `workflow_graph.nodes[0].config.success_criteria: template '\${input.mesage}' at character 8: unknown field "mesage" of input, which has message (did you mean "message"?)`,
+    ]);
+  });
+
+  it.each([
+    "nodes.work.criteria_met",
+    "nodes.work.criteria_met == null",
+    "!nodes.work.criteria_met && nodes.work.depth > 1",
+    "nodes.work.gaps.exists(gap, gap.contains('sources'))",
+    'nodes.work.status == "COMPLETED" && nodes.work.failure == null',
+    'nodes.work.subtasks.a.status == "done"',
+    "nodes.work.plan.subtasks.size() > 3 && nodes.work.output.message != ''",
+  ])("may be asked for %s", (condition) => {
+    const nodes = [{ name: "work", type: "planner", config: { workers } }, answer];
+    const edges = [
+      { from: "work", to: "answer", condition },
+      { from: "work", to: "END" },
+      { from: "answer", to: "END" },
+    ];
+    expect(workflowProblemsOf({ nodes, edges, output: "${nodes.work.output}" })).toEqual([]);
+  });
+
+  it("is not asked for what it never says", () => {
+    const nodes = [{ name: "work", type: "planner", config: { workers } }];
+    const edges = [
+      { from: "work", to: "END", condition: "nodes.work.gap.size() > 0" },
+      { from: "work", to: "END" },
+    ];
+    expect(workflowProblemsOf({ nodes, edges })).toEqual([
+      `workflow_graph.edges[0].condition: condition 'nodes.work.gap.size() > 0' at character 11: unknown field "gap" of nodes.work, ${known} (did you mean "gaps"?)`,
+    ]);
+  });
+});

@@ -1,9 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { workflowProblemsOf } from "../helpers/definition-problems.ts";
 
-/** The problems of one node with this config. */
-const problemsOf = (type: string, config: Record<string, unknown>) =>
-  workflowProblemsOf({ nodes: [{ name: "a", type, config }] }, { tools: ["t"] });
+/** The problems of one node with this config, and of other parts beside it. */
+const problemsOf = (
+  type: string,
+  config: Record<string, unknown>,
+  parts: Record<string, unknown> = {},
+) => workflowProblemsOf({ nodes: [{ name: "a", type, config }] }, { tools: ["t"], ...parts });
+
+const messageAndPlan = {
+  input_schema: {
+    type: "object",
+    properties: { message: { type: "string" }, plan: { type: "object" } },
+  },
+};
 
 const choices = [
   { name: "question", description: "It asks." },
@@ -94,6 +104,54 @@ describe("an llm node", () => {
       problemsOf("llm", { output_schema: { type: "array", items: { not: {}, if: {} } } }),
     ).toEqual([
       "workflow_graph.nodes[0].config.output_schema.items.if: this keyword is not checked: use anyOf",
+    ]);
+  });
+});
+
+describe("a planner", () => {
+  const workers = ["writer", "counter"];
+
+  it("may say nothing but its workers, and has a default for the rest", () => {
+    expect(problemsOf("planner", { workers })).toEqual([]);
+    const said = { task: "${input.message}", plan: "${input.plan}", success_criteria: "Short." };
+    expect(problemsOf("planner", { workers, ...said }, messageAndPlan)).toEqual([]);
+  });
+
+  it("needs workers, each named once", () => {
+    expect(problemsOf("planner", {})).toEqual([
+      "workflow_graph.nodes[0].config: a planner needs workers: name agents or code workers in workers",
+    ]);
+    expect(problemsOf("planner", { workers: [] })).toEqual([
+      "workflow_graph.nodes[0].config.workers: expected at least 1 entry (found an empty list)",
+    ]);
+    expect(problemsOf("planner", { workers: [...workers, "writer"] })).toEqual([
+      'workflow_graph.nodes[0].config.workers[2]: "writer" is already named by workers[0]',
+    ]);
+  });
+
+  it("has a plan that is a map, or a template that gives one", () => {
+    const subtasks = [{ id: "a", description: "${input.message}", dependencies: [] }];
+    expect(problemsOf("planner", { workers, plan: { subtasks } })).toEqual([]);
+    const problem =
+      "workflow_graph.nodes[0].config.plan: expected a map with subtasks, or a template that gives one";
+    expect(problemsOf("planner", { workers, plan: "first a, then b" })).toEqual([
+      `${problem} (found "first a, then b")`,
+    ]);
+    expect(problemsOf("planner", { workers, plan: subtasks })).toEqual([
+      `${problem} (found a list)`,
+    ]);
+    expect(problemsOf("planner", { workers, plan: null })).toEqual([`${problem} (found null)`]);
+  });
+
+  it("has limits within bounds", () => {
+    const config = { workers, max_subtasks: 0, max_parallel: 257, max_depth: 11, retries: -1 };
+    expect(problemsOf("planner", { ...config, timeout_seconds: 0, on_failure: "retry" })).toEqual([
+      "workflow_graph.nodes[0].config.max_subtasks: expected at least 1 (found 0)",
+      "workflow_graph.nodes[0].config.max_parallel: expected at most 256 (found 257)",
+      "workflow_graph.nodes[0].config.max_depth: expected at most 10 (found 11)",
+      "workflow_graph.nodes[0].config.timeout_seconds: expected more than 0 (found 0)",
+      "workflow_graph.nodes[0].config.retries: expected at least 0 (found -1)",
+      'workflow_graph.nodes[0].config.on_failure: not one of the allowed values (found "retry"; allowed: replan, partial, fail)',
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { planWorkflow } from "../../../src/compile/plan/plan-workflow.ts";
-import { defineAgent } from "../../../src/index.ts";
+import { defineAgent, defineWorker } from "../../../src/index.ts";
 import type { AgentSpecInput } from "../../../src/definition/schema.ts";
 
 function planOf(
@@ -100,5 +100,86 @@ describe("planWorkflow", () => {
       null,
       output_schema,
     ]);
+  });
+});
+
+describe("a planner node", () => {
+  const workers = [defineWorker({ name: "counter", description: "Counts.", run: () => 1 })];
+  const output_schema = { type: "object", properties: { n: { type: "number" } } };
+  const planned = (config: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+    planOf(
+      {
+        entry_point: "work",
+        nodes: [{ name: "work", type: "planner", config }],
+        edges: [{ from: "work", to: "END" }],
+        ...more,
+      },
+      { workers, output_schema } as never,
+    ).nodes[0];
+
+  it("has every default filled in", () => {
+    expect(planned({})).toEqual({
+      name: "work",
+      type: "planner",
+      description: "",
+      edges: [{ to: ["END"], condition: null }],
+      waitsFor: [],
+      isCyclic: false,
+      writes: null,
+      task: null,
+      plan: null,
+      criteria: null,
+      workers: null,
+      maxSubtasks: 100,
+      maxParallel: 8,
+      maxDepth: 2,
+      timeoutSeconds: 300,
+      retries: 2,
+      maxResultBytes: 1_048_576,
+      onFailure: "replan",
+      model: null,
+      answerSchema: output_schema,
+    });
+  });
+
+  it("has what is written", () => {
+    const plan = { subtasks: [{ id: "a", description: "${input.message}", dependencies: [] }] };
+    expect(
+      planned({
+        workers: ["counter"],
+        task: "${input.message}",
+        plan,
+        success_criteria: "Short.",
+        max_subtasks: 5,
+        max_parallel: 1,
+        max_depth: 0,
+        timeout_seconds: 0.5,
+        retries: 0,
+        max_result_bytes: 10,
+        on_failure: "fail",
+        model: "openai:gpt-4o",
+        writes: "execution.result",
+      }),
+    ).toMatchObject({
+      writes: { tier: "execution", key: "result" },
+      task: "${input.message}",
+      plan,
+      criteria: "Short.",
+      workers: ["counter"],
+      maxSubtasks: 5,
+      maxParallel: 1,
+      maxDepth: 0,
+      timeoutSeconds: 0.5,
+      retries: 0,
+      maxResultBytes: 10,
+      onFailure: "fail",
+      model: "openai:gpt-4o",
+    });
+  });
+
+  it("answers in free text where its output is not the turn's", () => {
+    expect(planned({}, { output: { n: "${nodes.work.depth}" } })).toMatchObject({
+      answerSchema: null,
+    });
   });
 });
