@@ -3,6 +3,7 @@ import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { CompileServices } from "./compile/compile-agent.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
+import type { PlannerOptions } from "./definition/define-planner.ts";
 import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
@@ -132,6 +133,22 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
 ): Promise<AgentGraph> {
   const { compileAgentWith } = await import("./compile/compile-agent.ts");
   return compileAgentWith(definition, runtime ?? (await servicesWithoutDatabase()));
+}
+
+/**
+ * Compiles a planner into a plain LangGraph graph: a task is broken down, done by workers, joined and judged. The same
+ * as {@link compileAgent} of what `definePlanner` gives, which `executeAgent` runs.
+ *
+ * @throws InvalidDefinitionError, and what {@link compileAgent} throws
+ * @example
+ * const graph = await compilePlanner({ workers: [counter, writer] }, runtime);
+ */
+export async function compilePlanner(
+  options: PlannerOptions,
+  runtime?: Runtime,
+): Promise<AgentGraph> {
+  const { definePlanner } = await import("./definition/define-planner.ts");
+  return compileAgent(definePlanner(options), runtime);
 }
 
 /**

@@ -12,6 +12,8 @@ export type ErrorKind = "usage" | "run";
 export abstract class StratagraphError extends Error {
   abstract readonly code: string;
   readonly kind: ErrorKind = "usage";
+  /** Whether the same may succeed a little later: a time that was over, a limit of calls, a server that was down. */
+  readonly transient: boolean = false;
 
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);

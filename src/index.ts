@@ -7,6 +7,7 @@ export { pinCheckpointer } from "../checkpointers/pin.ts";
 export { InvalidExportError, ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {
   compileAgent,
+  compilePlanner,
   createRuntime,
   executeAgent,
   type Runtime,
@@ -63,6 +64,7 @@ export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definit
 export type { DefinitionChange } from "./definition/definition-drift.ts";
 export type { DefinitionDocument } from "./definition/definition-hash.ts";
 export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
+export { definePlanner, type PlannerOptions } from "./definition/define-planner.ts";
 export { defineTool, InvalidToolError } from "./definition/define-tool.ts";
 export { defineWorker, InvalidWorkerError } from "./definition/define-worker.ts";
 export type { JsonSchema } from "./definition/json-schema.ts";
@@ -84,6 +86,18 @@ export {
 } from "./models/errors.ts";
 export { fromChatModel, type FromChatModelOptions } from "./models/from-chat-model.ts";
 export { modelProfile, type ModelProfile } from "./models/model-profile.ts";
+export { ResultTooLargeError, SubtaskTimeoutError } from "./compile/planner/errors.ts";
+export type { PlanProblem } from "./planning/check-plan.ts";
+export {
+  InvalidPlanError,
+  InvalidScheduleOptionError,
+  SubtaskFailedError,
+} from "./planning/errors.ts";
+export {
+  schedulePlan,
+  type PlanSchedule,
+  type SchedulePlanOptions,
+} from "./planning/schedule-plan.ts";
 export { DefinitionChangedError } from "./runtime/definition-changed.ts";
 export {
   InvalidRunOptionError,
@@ -121,6 +135,7 @@ export type {
   CheckpointView,
   ContextOptions,
   ForkOptions,
+  MeasuredPath,
   NodeOutcome,
   RecoverOptions,
   Recovery,
@@ -131,6 +146,7 @@ export type {
   StoredState,
   StoredTask,
   ThreadContext,
+  ThreadPlan,
   Threads,
   ValueChange,
 } from "./runtime/threads/threads.ts";
@@ -149,6 +165,8 @@ export type {
   ToolResult,
 } from "./state/step-record.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
+export type { SubtaskError, SubtaskState, SubtaskStatus } from "./state/subtask-state.ts";
+export type { Subtask, TaskPlan } from "./state/task-plan.ts";
 export type { RunningSummary } from "./state/running-summary.ts";
 export type { Usage } from "./state/usage.ts";
 export { withObservations } from "./state/with-observations.ts";

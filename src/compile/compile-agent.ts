@@ -1,5 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
+import { inputText } from "../context/input-text.ts";
 import { openingMessages } from "../context/system-prompt.ts";
 import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
@@ -25,8 +26,10 @@ import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
 import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
 import { resultSummariserOf } from "./loop/result-summaries.ts";
-import type { Subagent } from "./nodes/agent.ts";
-import type { LlmNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
+import type { Subagent } from "./nodes/run-subagent.ts";
+import type { LlmNode, PlannerNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
+import { taskIn } from "./planner/planner-input.ts";
+import type { Worker } from "./planner/planner-parts.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import { durabilityOf } from "./durability.ts";
 import { guardUpdates } from "./update-guard.ts";
@@ -76,14 +79,19 @@ export async function compileAgentWith(
   return compileGraph(definition, services, subagents);
 }
 
-/** @param subagents the agents of agent nodes, by node */
+/**
+ * @param subagents the agents of agent and planner nodes, by `subagentKey`
+ * @param planner set where the definition is that of a planner node
+ */
 async function compileGraph(
   definition: AgentDefinition,
   services: CompileServices,
   subagents: ReadonlyMap<string, Subagent> = new Map(),
+  planner: PlannerOf | null = null,
 ): Promise<AgentGraph> {
   const { spec } = definition;
-  const { parts, nodes, recursionLimit } = await resolve(definition, services, subagents);
+  const inside = { subagents, planner };
+  const { parts, nodes, recursionLimit } = await resolve(definition, services, inside);
   const graph = buildGraph(parts, nodes).compile({
     name: spec.name,
     ...(spec.description !== "" && { description: spec.description }),
@@ -122,6 +130,12 @@ function stampOfAgent(
   return stampDefinition(definition, { tools: tools.values(), agents });
 }
 
+/** What the graph of a planner node is made for. */
+interface PlannerOf {
+  readonly node: PlannerNode;
+  readonly workers: readonly Worker[];
+}
+
 interface Resolved {
   readonly parts: LoopParts;
   readonly nodes: readonly GraphNode[];
@@ -131,7 +145,7 @@ interface Resolved {
 async function resolve(
   definition: AgentDefinition,
   services: CompileServices,
-  subagents: ReadonlyMap<string, Subagent>,
+  { subagents, planner }: { subagents: ReadonlyMap<string, Subagent>; planner: PlannerOf | null },
 ): Promise<Resolved> {
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
@@ -149,11 +163,22 @@ async function resolve(
     needsApproval: approvalRule(definition, thinkers.tools),
     thinker,
     summariser,
+    requestOf: (input) => (planner === null ? inputText(input) : taskIn(input)),
     initialExecution: (input) => initialExecution(definition, input),
     initialAttempt: (input, execution, attemptNumber) =>
       initialAttempt(definition, { input, execution, attemptNumber }),
     attempts,
   });
+  if (planner !== null) {
+    const loop = await import("./planner/planner-loop.ts");
+    const parts = partsWith(loop.plannerAttempts);
+    const asking = await thinkers.make({ tools: "none", answerSchema: null });
+    return {
+      parts,
+      nodes: loop.plannerLoop(loop.plannerParts(planner.node, planner.workers, asking)),
+      recursionLimit: loop.plannerLimit(planner.node, limits),
+    };
+  }
   if (written === undefined) {
     const parts = partsWith(standardAttempts);
     return { parts, nodes: standardLoop(parts), recursionLimit: superstepLimit(limits) };
@@ -163,13 +188,39 @@ async function resolve(
   const nodes = workflow.nodes({
     thinker,
     thinkers: await thinkersOf(workflow.plan, thinkers),
-    agents: subagents,
+    agents: new Map([
+      ...subagents,
+      ...(await compilePlanners(workflow.plan, definition, { services, subagents })),
+    ]),
   });
   return {
     parts: partsWith(workflow.attempts),
     nodes,
     recursionLimit: workflowLimit(workflow.plan, limits.max_attempts),
   };
+}
+
+/** The graphs of planner nodes, by node. They are kept with the thread of the graph around them, as agents are. */
+async function compilePlanners(
+  { nodes }: WorkflowPlan,
+  definition: AgentDefinition,
+  of: { readonly services: CompileServices; readonly subagents: ReadonlyMap<string, Subagent> },
+): Promise<ReadonlyMap<string, Subagent>> {
+  const planners = nodes.filter((node): node is PlannerNode => node.type === "planner");
+  if (planners.length === 0) return new Map();
+  const { plannerDefinition } = await import("./planner/planner-definition.ts");
+  const { workersOf } = await import("./planner/workers-of.ts");
+  const { services, subagents } = of;
+  const within = { ...services, checkpointer: undefined };
+  const made = await Promise.all(
+    planners.map(async (node) => {
+      const workers = workersOf(node, definition, { subagents, tools: services.tools });
+      const own = plannerDefinition(definition, node);
+      const graph = await compileGraph(own, within, new Map(), { node, workers });
+      return [node.name, { definition: own, graph }] as const;
+    }),
+  );
+  return new Map(made);
 }
 
 /** Every node may run so often, and be triggered once more for each branch that it waits for. */

@@ -50,6 +50,7 @@ export class TurnLimitError extends StratagraphError {
 export class TurnTimeoutError extends StratagraphError {
   readonly code = "turn_timeout";
   override readonly kind = "run";
+  override readonly transient = true;
 
   constructor(readonly timeoutSeconds: number) {
     super(

@@ -1,5 +1,11 @@
 import { START, StateGraph } from "@langchain/langgraph";
-import { contextSchema, inputSchema, outputSchema, stateSchema } from "../state/channels.ts";
+import {
+  contextSchema,
+  inputSchema,
+  outputSchema,
+  planningStateSchema,
+  stateSchema,
+} from "../state/channels.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { DrawnEdge } from "./drawn-edges.ts";
 import { checkInput, checkMessages } from "./input.ts";
@@ -31,7 +37,7 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
     execution: behaviour.executionSchema?.jsonSchema,
     attempt: behaviour.attemptSchema?.jsonSchema,
   };
-  const state = stateSchema(schemas);
+  const state = parts.attempts.plans ? planningStateSchema(schemas) : stateSchema(schemas);
   const builder = new StateGraph({
     state,
     input: inputSchema(schemas, {

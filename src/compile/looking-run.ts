@@ -63,6 +63,7 @@ export function lookingRun(
     ask,
     spend() {},
     spent: () => noUsage,
+    keep() {},
     emit() {},
     interrupt() {
       throw new TypeError(`node ${of.node} asks a person, and is only looked at`);

@@ -11,11 +11,15 @@ import { noAnswer } from "./loop/reasoning.ts";
 import { reflect } from "./loop/reflect.ts";
 import { tools } from "./loop/tools.ts";
 
+/** The node that begins an attempt, but in graphs that have a channel of that name. */
+export const beginning = "plan";
+
 /** The nodes that begin and end a turn, around whatever makes its attempts. */
-export function turnNodes(attempt: { first: string }): {
+export function turnNodes(attempt: { readonly begin?: string; readonly first: string }): {
   readonly before: readonly GraphNode[];
   readonly after: readonly GraphNode[];
 } {
+  const { begin = beginning, first } = attempt;
   return {
     before: [
       {
@@ -23,15 +27,15 @@ export function turnNodes(attempt: { first: string }): {
         type: "lifecycle",
         description: "Checks the input",
         body: initialize,
-        edges: [{ to: "plan" }],
+        edges: [{ to: begin }],
         isBounded: false,
       },
       {
-        name: "plan",
+        name: begin,
         type: "lifecycle",
         description: "Begins an attempt",
         body: plan,
-        edges: [{ to: attempt.first }],
+        edges: [{ to: first }],
       },
     ],
     after: [
@@ -41,7 +45,7 @@ export function turnNodes(attempt: { first: string }): {
         description: "Judges the answer",
         body: reflect,
         edges: [
-          { to: "plan", when: "refused" },
+          { to: begin, when: "refused" },
           { to: "finalize", when: "accepted" },
         ],
       },
@@ -100,6 +104,7 @@ export function standardLoop(
 }
 
 export const standardAttempts: AttemptShape = {
+  node: beginning,
   begin: (status) => {
     return { update: { status: transition(status, "EXECUTING") }, goto: "reason" };
   },

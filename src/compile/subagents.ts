@@ -9,7 +9,7 @@ import {
 import { InvalidDefinitionError } from "../definition/problems.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import type { Subagent } from "./nodes/agent.ts";
+import type { Subagent } from "./nodes/run-subagent.ts";
 import {
   AgentDepthError,
   AgentRecursionError,

@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
 import type { HumanRequest, PendingRequest } from "../state/human-request.ts";
+import { waitsOfSubtasks } from "./planner/subtask-log.ts";
 import { isRecord } from "../state/is-record.ts";
 
 /** What reading a thread needs of a compiled graph. */
@@ -48,6 +49,10 @@ async function waitingIn(
       .map(([task]) => task),
   );
   const found = new Map<string, WaitingRequest>();
+  for (const { id, value } of waitsOfSubtasks(tuple?.pendingWrites ?? [])) {
+    const request = requestOf(String(id), value, "subtask");
+    found.set(request.id, request);
+  }
   for (const task of interrupted) {
     if (ended.has(task.id)) continue;
     // LangGraph keeps no more than one interrupt with a task: of a graph inside of it, the last.

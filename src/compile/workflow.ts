@@ -14,8 +14,10 @@ import { drawnEdges } from "./drawn-edges.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import type { AttemptShape, Thinker } from "./loop/parts.ts";
 import { noAnswer } from "./loop/reasoning.ts";
-import { agentNode, type Subagent } from "./nodes/agent.ts";
+import { agentNode } from "./nodes/agent.ts";
+import type { Subagent } from "./nodes/run-subagent.ts";
 import { createFlow } from "./nodes/flow.ts";
+import { plannerNode } from "./nodes/planner.ts";
 import { humanNode } from "./nodes/human.ts";
 import type { Asker } from "./nodes/asker.ts";
 import { lastAnswerOf, llmNode } from "./nodes/llm.ts";
@@ -27,7 +29,7 @@ import { valuesOf } from "./nodes/values.ts";
 import { statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
 import { planWorkflow } from "./plan/plan-workflow.ts";
 import type { PlanNode, WorkflowPlan } from "./plan/plan-node.ts";
-import { turnNodes } from "./standard-loop.ts";
+import { beginning, turnNodes } from "./standard-loop.ts";
 
 /** What the nodes of a workflow run with, resolved when it is compiled. */
 export interface WorkflowServices {
@@ -35,7 +37,7 @@ export interface WorkflowServices {
   readonly thinkers: ReadonlyMap<string, Thinker>;
   /** What the agent itself thinks with; used where a node without a model has to give a last answer. */
   readonly thinker: Thinker;
-  /** The graphs of agent nodes, by node name. */
+  /** The graphs of agent and planner nodes, by node name. */
   readonly agents: ReadonlyMap<string, Subagent>;
 }
 
@@ -149,8 +151,14 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
       if (agent === undefined) throw new TypeError(`no graph for agent node "${plan.name}"`);
       return { work: agentNode({ plan, input, agent }) };
     }
-    case "planner":
-      throw new TypeError("planner nodes are made elsewhere");
+    case "planner": {
+      const planner = services.agents.get(plan.name);
+      if (planner === undefined) throw new TypeError(`no graph for planner node "${plan.name}"`);
+      const task = template(plan.task, scope);
+      const criteria = template(plan.criteria, scope);
+      const given = plan.plan === null ? null : templateValue(plan.plan, scope);
+      return { work: plannerNode({ plan, task, given, criteria, planner }) };
+    }
   }
 }
 
@@ -176,6 +184,7 @@ function workflowAttempts(
   const { scope, clock, ids } = made;
   const output = plan.output === null ? null : templateValue(plan.output, scope);
   return {
+    node: beginning,
     begin(status, parts) {
       const entry = nodes.get(plan.entry);
       const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");

@@ -75,6 +75,7 @@ export class ModelOptionError extends StratagraphError {
 export class ModelCallError extends StratagraphError {
   readonly code = "model_call";
   override readonly kind = "run";
+  override readonly transient: boolean;
   /** `provider:model` */
   readonly ref: string;
   readonly reason: FailureReason;
@@ -88,6 +89,7 @@ export class ModelCallError extends StratagraphError {
     super(facts.message, { cause: facts.cause });
     this.ref = facts.ref;
     this.reason = facts.reason;
+    this.transient = facts.reason === "rate_limit" || facts.reason === "outage";
     this.status = facts.status ?? null;
     this.tries = facts.tries ?? 1;
     this.fallback = facts.fallback ?? null;

@@ -8,6 +8,8 @@ import { usageSince, type Usage } from "./usage.ts";
 export interface TurnFailure {
   readonly cause: string;
   readonly message: string;
+  /** Whether the same turn may succeed a little later; left out where it would fail again. */
+  readonly transient?: true;
 }
 
 /** An attempt that ended without an accepted output, and why. */

@@ -30,12 +30,12 @@ export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): Node
 /** The turn FAILED, with what is still to be written. */
 export function failedTurn(
   state: GraphState,
-  { code, message }: StratagraphError,
+  { code, message, transient }: StratagraphError,
   update: NodeResult["update"],
 ): NodeResult {
   return {
     update: { ...update, status: transition(state.status ?? "CREATED", "FAILED") },
-    turn: { failure: { cause: code, message } },
+    turn: { failure: { cause: code, message, ...(transient && { transient }) } },
     goto: "finalize",
   };
 }

@@ -1,5 +1,4 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { inputText } from "../../context/input-text.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
@@ -41,20 +40,21 @@ export const initialize: NodeBody = (state, run) => {
       failed_attempts: [],
       failure: null,
     },
-    goto: "plan",
+    goto: parts.attempts.node,
   };
 };
 
 /** The checked input, and the message to add to the conversation when the input did not come as one. */
 function readInput(
   state: GraphState,
-  { definition, ids }: LoopParts,
+  parts: LoopParts,
 ): { input: unknown; message: BaseMessage | null } {
+  const { definition, ids } = parts;
   const last = state.messages.at(-1);
   const asked = last !== undefined && HumanMessage.isInstance(last) ? last : undefined;
   if (state.input !== null && state.input !== undefined) {
     const input = checkInput(definition, state.input);
-    const content = inputText(input);
+    const content = parts.requestOf(input);
     // A client may send the same words both ways; they are said once.
     const isSaid = asked?.text === content;
     return { input, message: isSaid ? null : new HumanMessage({ content, id: ids() }) };

@@ -2,6 +2,7 @@ import { Command, interrupt, type LangGraphRunnableConfig } from "@langchain/lan
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { cancelSignal } from "../cancellation.ts";
+import { TurnTimeoutError } from "../errors.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
 import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
@@ -36,13 +37,14 @@ export function loopNode(
       clock: parts.clock,
       outer: [config.signal, cancel],
       remainingMs: timeoutSeconds * 1000 - elapsedBefore,
-      timeoutSeconds,
+      timeUp: () => new TurnTimeoutError(timeoutSeconds),
     });
     const { signal } = bounds;
     const now = superstep(config);
     const within = agentsAround(config);
     let isOver = false;
     let spent = noUsage;
+    let kept: NodeResult["update"] = {};
     const summaries = keptSummaries(state.result_summaries);
     const run: NodeRun = {
       node: name,
@@ -67,6 +69,9 @@ export function loopNode(
         spent = addUsage(spent, usage);
       },
       spent: () => spent,
+      keep(update) {
+        kept = update;
+      },
       emit(event, of) {
         if (isOver) return;
         config.writer?.({
@@ -91,7 +96,8 @@ export function loopNode(
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
-      result = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
+      const cut = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
+      result = { ...cut, update: { ...kept, ...cut.update } };
     } finally {
       isOver = true;
       bounds.release();

@@ -23,6 +23,8 @@ export interface LoopParts {
   readonly thinker: Thinker;
   /** What has large results summarised; null where they are not. */
   readonly summariser: ResultSummariser | null;
+  /** A turn's input as the person's message. */
+  requestOf(input: unknown): string;
   /** Tier 1 at the start of a turn: checked and frozen. */
   initialExecution(input: unknown): unknown;
   /** Tier 2 at the start of an attempt: checked and frozen. */
@@ -42,6 +44,10 @@ export interface Thinker {
 
 /** What lies between `plan` and `reflect`. */
 export interface AttemptShape {
+  /** The node that begins an attempt. */
+  readonly node: string;
+  /** Whether they make plans, which have channels of their own. */
+  readonly plans?: true;
   /** How an attempt begins. */
   begin(
     status: Status,

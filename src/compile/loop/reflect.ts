@@ -54,7 +54,7 @@ function refuse(
         status: transition(status, "PLANNING"),
       },
       turn: { failed_attempts: failedAttempts, draft: null },
-      goto: "plan",
+      goto: run.parts.attempts.node,
     };
   }
   return {

@@ -9,6 +9,7 @@ import type { GraphState } from "../../state/channels.ts";
 import type { RunningSummary } from "../../state/running-summary.ts";
 import { askUntil } from "./ask-until.ts";
 import { contextSettingsOf } from "./context-settings-of.ts";
+import { TurnTimeoutError } from "../errors.ts";
 import type { NodeRun } from "./node-body.ts";
 import { turnSignal } from "./turn-signal.ts";
 
@@ -81,7 +82,7 @@ async function askInTime(
     clock: run.parts.clock,
     outer: [run.signal],
     remainingMs: timeoutSeconds * 1000,
-    timeoutSeconds,
+    timeUp: () => new TurnTimeoutError(timeoutSeconds),
   });
   try {
     return await bounds.race(askUntil(bounds.signal, run, { model, request }));

@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../../clock.ts";
-import { TurnTimeoutError } from "../errors.ts";
 
 export interface TurnSignal {
   readonly signal: AbortSignal;
@@ -10,14 +9,14 @@ export interface TurnSignal {
   readonly release: () => void;
 }
 
-/** A signal that aborts with any of the outer ones, or with a {@link TurnTimeoutError} when `remainingMs` have passed. */
+/** A signal that aborts with any of the outer ones, or with what `timeUp` makes when `remainingMs` have passed. */
 export function turnSignal(options: {
   clock: Clock;
   outer: readonly (AbortSignal | undefined)[];
   remainingMs: number;
-  timeoutSeconds: number;
+  timeUp: () => Error;
 }): TurnSignal {
-  const { clock, outer, remainingMs, timeoutSeconds } = options;
+  const { clock, outer, remainingMs } = options;
   const controller = new AbortController();
   const { signal } = controller;
   const releases: (() => void)[] = [];
@@ -30,7 +29,7 @@ export function turnSignal(options: {
     one.addEventListener("abort", abort, { once: true });
     releases.push(() => one.removeEventListener("abort", abort));
   }
-  const timeUp = () => controller.abort(new TurnTimeoutError(timeoutSeconds));
+  const timeUp = () => controller.abort(options.timeUp());
   if (remainingMs > 0) releases.push(clock.after(remainingMs, timeUp));
   else timeUp();
   return {

@@ -1,0 +1,53 @@
+import { inputText } from "../../context/input-text.ts";
+import type { Template } from "../../expression/template.ts";
+import type { TemplateValue } from "../../expression/template-value.ts";
+import type { GraphState, PlanningState } from "../../state/channels.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { noAnswer } from "../loop/reasoning.ts";
+import type { PlannerNode } from "../plan/plan-node.ts";
+import type { NodeDone, NodeWork } from "./node-work.ts";
+import { promptText } from "./prompt-text.ts";
+import { runSubagent, type Subagent } from "./run-subagent.ts";
+
+export interface PlannerNodeParts {
+  readonly plan: PlannerNode;
+  readonly task: Template | null;
+  readonly given: TemplateValue | null;
+  readonly criteria: Template | null;
+  /** The planner's own graph. */
+  readonly planner: Subagent;
+}
+
+/**
+ * Has a task planned and done by workers, as one turn of the planner's graph. Its output tells the plan and what became of
+ * each subtask. A failure that no edge asks about ends the attempt.
+ */
+export function plannerNode(parts: PlannerNodeParts): NodeWork {
+  const { plan, task, given, criteria, planner } = parts;
+  return async (at) => {
+    const message = task === null ? taskOf(at.state.input) : promptText(task, at.values);
+    const input = {
+      message,
+      plan: given?.render(at.values) ?? null,
+      success_criteria: promptText(criteria, at.values),
+    };
+    const turn = await runSubagent(planner, { input, messages: [] }, at.run);
+    at.run.spend(turn.usage);
+    const { status, output, failure } = turn;
+    const planned = turn.state as Partial<GraphState & PlanningState>;
+    const { depth = 0, gaps = [], subtasks = {}, criteria_met = null } = planned;
+    const told = { criteria_met, gaps, depth, plan: planned.plan ?? null, subtasks };
+    const done: NodeDone = { output: { status, output, failure, ...told } };
+    if (failure === null) return { ...done, value: output };
+    if (at.asks("status") || at.asks("failure")) return done;
+    const why = `planner "${plan.name}" failed (${failure.cause}): ${failure.message}`;
+    return { end: noAnswer(why) };
+  };
+}
+
+/** The turn's input as a task. A plan that came with it is none of it. */
+function taskOf(input: unknown): string {
+  if (!isRecord(input)) return inputText(input);
+  const { plan: _plan, ...rest } = input;
+  return inputText(rest);
+}

@@ -1,0 +1,88 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { GraphState } from "../../state/channels.ts";
+import type { TurnFailure } from "../../state/turn.ts";
+import { noUsage, type Usage } from "../../state/usage.ts";
+import type { AgentGraph } from "../agent-graph.ts";
+import { cancellable } from "../cancellation.ts";
+import { InvalidInputError } from "../errors.ts";
+import { checkInput } from "../input.ts";
+
+/** An agent that is a node of another. */
+export interface Subagent {
+  readonly definition: AgentDefinition;
+  /** Without a checkpointer of its own: it is kept with the thread of the graph around it, in its node's namespace. */
+  readonly graph: AgentGraph;
+}
+
+/** What one turn of an agent within another came to. */
+export interface SubagentTurn {
+  readonly status: string;
+  /** Null unless it is COMPLETED. */
+  readonly output: unknown;
+  readonly failure: TurnFailure | null;
+  readonly usage: Usage;
+  /** All that its graph returns; empty where the input was refused. */
+  readonly state: Partial<GraphState>;
+}
+
+/**
+ * Runs one turn of an agent in the namespace that `config` names. When the run goes on after an interrupt or a crash,
+ * LangGraph goes on with the turn where it was, and `given` is not read. When `signal` aborts, the turn ends CANCELLED, with
+ * everything written.
+ *
+ * @throws GraphInterrupt with all that it asks people, and what ends a run
+ */
+export async function runSubagent(
+  { definition, graph }: Subagent,
+  given: { readonly input: unknown; readonly messages: readonly BaseMessage[] },
+  at: { readonly config: RunnableConfig; readonly signal: AbortSignal },
+): Promise<SubagentTurn> {
+  const refused = refusedInput(definition, given.input);
+  if (refused !== null) return failed("FAILED", refused, {});
+  const { recursionLimit } = graph.config ?? {};
+  const config = {
+    ...withoutEmptyCheckpoint(at.config),
+    ...(recursionLimit !== undefined && { recursionLimit }),
+  };
+  const input = {
+    input: given.input,
+    ...(given.messages.length > 0 && { messages: [...given.messages] }),
+  };
+  // LangGraph merges what it is given over the config of the node that it runs in.
+  const state = (await AsyncLocalStorageProviderSingleton.runWithConfig(config, () =>
+    graph.invoke(input, cancellable(config, at.signal)),
+  )) as unknown as Partial<GraphState>;
+  const { status = "CREATED", turn, usage = noUsage } = state;
+  if (status === "COMPLETED") {
+    return { status, output: state.output ?? null, failure: null, usage, state };
+  }
+  const cancelled = { cause: "cancelled", message: "its turn was cancelled" };
+  return failed(status, turn?.failure ?? cancelled, state);
+}
+
+function refusedInput(definition: AgentDefinition, input: unknown): TurnFailure | null {
+  try {
+    checkInput(definition, input);
+    return null;
+  } catch (thrown) {
+    if (!(thrown instanceof InvalidInputError)) throw thrown;
+    return { cause: thrown.code, message: thrown.message };
+  }
+}
+
+/**
+ * LangGraph 1.4 takes a `checkpoint_id` that is undefined for one that was asked for, and then runs nodes again that had
+ * ended beside one that waits or failed. When an old checkpoint is replayed, they are to run again.
+ */
+function withoutEmptyCheckpoint(config: RunnableConfig): RunnableConfig {
+  const { checkpoint_id: checkpointId, ...configurable } = config.configurable ?? {};
+  const isReplay = configurable["__pregel_replay_state"] !== undefined;
+  return isReplay || checkpointId !== undefined ? config : { ...config, configurable };
+}
+
+function failed(status: string, failure: TurnFailure, state: Partial<GraphState>): SubagentTurn {
+  return { status, output: null, failure, usage: state.usage ?? noUsage, state };
+}

@@ -1,0 +1,74 @@
+import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
+import { loopTranscript } from "../../context/loop-transcript.ts";
+import { observedSteps } from "../../context/observed-steps.ts";
+import type { AgentModel, ModelReply, StructuredAnswer } from "../../models/agent-model.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { keptText } from "../../state/kept-text.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { addUsage } from "../../state/usage.ts";
+import { blankStep } from "../loop/blank-step.ts";
+import { composeFor } from "../loop/context-of.ts";
+import { contextSettingsOf } from "../loop/context-settings-of.ts";
+import type { NodeRun } from "../loop/node-body.ts";
+import { stepFormOf, toolFormOf, type Thinker } from "../loop/parts.ts";
+import { withoutTools } from "../loop/reasoning.ts";
+import { placeOf } from "./subtask-record.ts";
+
+/** What a model call of a planner reads: the task, what the subtasks gave, and `note` or `pending` last. */
+export async function plannerContext(
+  state: GraphState,
+  run: NodeRun,
+  call: {
+    readonly thinker: Thinker;
+    readonly model: AgentModel;
+    readonly goal: Goal;
+    readonly answer?: StructuredAnswer;
+    readonly note?: string;
+    readonly pending?: { readonly answer: string; readonly request: string };
+  },
+): Promise<ReasoningContext> {
+  const { model, thinker, goal, answer, note, pending } = call;
+  return composeFor(run, model, {
+    profile: model.profile,
+    goal,
+    settings: contextSettingsOf(run.parts.definition.spec),
+    form: stepFormOf(model, []),
+    opening: thinker.opening(toolFormOf(model)),
+    tools: [],
+    ...(model.toolCalling && answer !== undefined && { answer }),
+    transcript: loopTranscript({
+      conversation: state.messages,
+      // What was planned and judged is told by what is asked; the results are what matters.
+      steps: state.steps.filter(({ tool_predictions: calls }) => calls.length > 0),
+      turnNumber: state.turn_number ?? 0,
+      failedAttempts: state.turn?.failed_attempts ?? [],
+      ...(note !== undefined && { note }),
+      ...(pending !== undefined && { pending }),
+    }),
+    summary: null,
+    observed: observedSteps(state.steps),
+  });
+}
+
+/** The record of one or more calls that planned, joined or judged. */
+export function askedRecord(
+  state: GraphState,
+  run: NodeRun,
+  asked: {
+    readonly timestamp: string;
+    readonly replies: readonly [ModelReply, ...ModelReply[]];
+    readonly thought: string;
+    readonly problem?: string;
+  },
+): StepRecord {
+  const { timestamp, replies, thought, problem = "" } = asked;
+  const last = replies.at(-1) ?? replies[0];
+  return withoutTools({
+    ...blankStep(placeOf(state, run, timestamp)),
+    thought: keptText(thought),
+    problem,
+    usage: replies.map(({ usage }) => usage).reduce((sum, one) => addUsage(sum, one)),
+    model: last.model,
+    fallback: last.fallback,
+  });
+}

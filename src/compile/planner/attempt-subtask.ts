@@ -1,0 +1,194 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { isGraphInterrupt, type Interrupt } from "@langchain/langgraph";
+import { v5 as uuidv5 } from "uuid";
+import { answersInText } from "../../context/answer-form.ts";
+import { classifyFailure } from "../../models/failure.ts";
+import { errorMessage, StratagraphError } from "../../errors.ts";
+import { workerMessage } from "../../planning/worker-message.ts";
+import { cutText } from "../../state/cut-text.ts";
+import { isRecord } from "../../state/is-record.ts";
+import type { CodeWorker } from "../../definition/worker.ts";
+import type { SubtaskError } from "../../state/subtask-state.ts";
+import type { Subtask } from "../../state/task-plan.ts";
+import { noUsage, type Usage } from "../../state/usage.ts";
+import { toJson } from "../../tools/json-value.ts";
+import type { NodeRun } from "../loop/node-body.ts";
+import { turnSignal } from "../loop/turn-signal.ts";
+import { runSubagent, type Subagent } from "../nodes/run-subagent.ts";
+import { ResultTooLargeError, SubtaskTimeoutError } from "./errors.ts";
+import type { PlannerLimits, Worker } from "./planner-parts.ts";
+
+/** What an attempt needs to know of its subtask. */
+export interface SubtaskWork {
+  readonly subtask: Subtask;
+  readonly worker: Worker;
+  /** Those that it depends on, in the order in which it names them. */
+  readonly dependencies: readonly {
+    readonly id: string;
+    readonly description: string;
+    readonly result: unknown;
+  }[];
+  /** From 1. */
+  readonly attempt: number;
+}
+
+/** What one attempt of a subtask came to. */
+export type AttemptOutcome =
+  | { readonly kind: "done"; readonly result: unknown; readonly usage: Usage }
+  | {
+      readonly kind: "failed";
+      readonly error: SubtaskError;
+      /** Whether another attempt may do better. */
+      readonly transient: boolean;
+      readonly usage: Usage;
+    }
+  | { readonly kind: "waits"; readonly interrupts: readonly Interrupt[] };
+
+/** Characters of an error's message that are kept. */
+const messageCharacters = 4000;
+
+/** What an attempt runs in. */
+interface AttemptRun {
+  readonly run: NodeRun;
+  /** Of the node, with what its workers share. */
+  readonly config: RunnableConfig;
+  /** Aborts with the run, and with the attempt's time. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes one attempt within its time. An agent ends its turn by itself when its time is over, with what it has done kept
+ * in its namespace; code that does not end is left to itself.
+ *
+ * @throws what ends the whole run: the signal's reason when that aborts, and what an agent's graph throws
+ */
+export async function attemptSubtask(
+  work: SubtaskWork,
+  limits: Pick<PlannerLimits, "timeoutSeconds" | "maxResultBytes">,
+  at: AttemptRun,
+): Promise<AttemptOutcome> {
+  const { subtask, worker } = work;
+  const { timeoutSeconds } = limits;
+  const bounds = turnSignal({
+    clock: at.run.parts.clock,
+    outer: [at.signal],
+    remainingMs: timeoutSeconds * 1000,
+    timeUp: () => new SubtaskTimeoutError(subtask.id, timeoutSeconds),
+  });
+  const { signal } = bounds;
+  try {
+    const outcome =
+      worker.kind === "agent"
+        ? await runAgent(work, worker.agent, { ...at, signal })
+        : await bounds.race(runCode(work, worker.code, signal));
+    if (outcome.kind === "waits") return outcome;
+    if (!signal.aborted) return limited(outcome, limits.maxResultBytes);
+    if (!at.signal.aborted) return failed(signal.reason, outcome.usage);
+    at.run.spend(outcome.usage);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+    if (!at.signal.aborted) return failed(signal.reason, noUsage);
+  } finally {
+    bounds.release();
+  }
+  throw at.signal.reason;
+}
+
+async function runAgent(
+  { subtask, dependencies, attempt }: SubtaskWork,
+  agent: Subagent,
+  { config, signal }: AttemptRun,
+): Promise<AttemptOutcome> {
+  const { spec } = agent.definition;
+  const message = workerMessage(subtask, dependencies);
+  const takesResults = isRecord(spec.input_schema["properties"])
+    ? Object.hasOwn(spec.input_schema["properties"], "results")
+    : false;
+  const input = { message, ...(takesResults && { results: resultsOf(dependencies) }) };
+  const place = namespaced(config, subtask.id, attempt);
+  try {
+    const turn = await runSubagent(agent, { input, messages: [] }, { config: place, signal });
+    const { usage, failure, output } = turn;
+    if (failure === null) {
+      return { kind: "done", result: plainOutput(output, agent), usage };
+    }
+    const error = { code: failure.cause, message: cutText(failure.message, messageCharacters) };
+    return { kind: "failed", error, transient: failure.transient === true, usage };
+  } catch (thrown) {
+    if (isGraphInterrupt(thrown)) return { kind: "waits", interrupts: thrown.interrupts };
+    throw thrown;
+  }
+}
+
+/** The text itself of an agent that answers in text. */
+function plainOutput(output: unknown, { definition }: Subagent): unknown {
+  if (!answersInText(definition.spec.output_schema) || !isRecord(output)) return output;
+  return output["message"];
+}
+
+/**
+ * The namespace of an attempt: like that of a task of LangGraph's within the node's own, so that what the worker keeps is
+ * found again when the run goes on, and a further attempt begins anew. It needs a scratchpad of its own, which LangGraph
+ * counts the subgraphs of a task in.
+ */
+function namespaced(config: RunnableConfig, id: string, attempt: number): RunnableConfig {
+  const { configurable = {} } = config;
+  const namespace = String(configurable["checkpoint_ns"] ?? "");
+  const task: unknown = configurable["__pregel_task_id"];
+  const name = JSON.stringify([id, attempt]);
+  const part = `${id}:${typeof task === "string" ? uuidv5(name, task) : name}`;
+  const scratchpad = configurable["__pregel_scratchpad"] as object | undefined;
+  return {
+    ...config,
+    configurable: {
+      ...configurable,
+      checkpoint_ns: namespace === "" ? part : `${namespace}|${part}`,
+      ...(scratchpad && { __pregel_scratchpad: { ...scratchpad, subgraphCounter: 0 } }),
+    },
+  };
+}
+
+async function runCode(
+  { subtask, dependencies, attempt }: SubtaskWork,
+  code: CodeWorker,
+  signal: AbortSignal,
+): Promise<AttemptOutcome> {
+  const { id, description, expected_output = "" } = subtask;
+  const results = resultsOf(dependencies);
+  try {
+    // In a microtask of its own, so that what is thrown at once is told like all the rest.
+    await Promise.resolve();
+    const result = await code.run({ id, description, expected_output, results, attempt, signal });
+    return { kind: "done", result, usage: noUsage };
+  } catch (thrown) {
+    return failed(thrown, noUsage);
+  }
+}
+
+function resultsOf(dependencies: SubtaskWork["dependencies"]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(dependencies.map(({ id, result }) => [id, result]));
+}
+
+function failed(thrown: unknown, usage: Usage): AttemptOutcome {
+  const isOurs = thrown instanceof StratagraphError;
+  const transient = isOurs ? thrown.transient : classifyFailure(thrown).transient;
+  const code = isOurs ? thrown.code : "worker_error";
+  const message = cutText(errorMessage(thrown), messageCharacters);
+  return { kind: "failed", error: { code, message }, transient, usage };
+}
+
+/** A result as plain JSON; one that is too large fails the subtask, and would do so again. */
+function limited(
+  outcome: Exclude<AttemptOutcome, { kind: "waits" }>,
+  maxBytes: number,
+): AttemptOutcome {
+  if (outcome.kind === "failed") return outcome;
+  const { usage } = outcome;
+  try {
+    const json = toJson(outcome.result ?? null, maxBytes);
+    if (json.whole) return { kind: "done", result: json.value, usage };
+    return failed(new ResultTooLargeError(json.bytes, json.counted, maxBytes), usage);
+  } catch (thrown) {
+    return failed(thrown, usage);
+  }
+}

@@ -1,0 +1,173 @@
+import { HumanMessage, AIMessage } from "@langchain/core/messages";
+import { readStructured } from "../../models/structured-answer.ts";
+import type { ModelReply } from "../../models/agent-model.ts";
+import { checkPlan, type CheckedPlan, type PlanProblem } from "../../planning/check-plan.ts";
+import { InvalidPlanError } from "../../planning/errors.ts";
+import { matchWorker } from "../../planning/match-worker.ts";
+import { planRequest, planRetry } from "../../planning/prompts.ts";
+import type { GraphState, PlanningState } from "../../state/channels.ts";
+import { cutText } from "../../state/cut-text.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import type { SubtaskState } from "../../state/subtask-state.ts";
+import type { TaskPlan } from "../../state/task-plan.ts";
+import { noUsage } from "../../state/usage.ts";
+import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
+import { readFor } from "../loop/context-reading.ts";
+import { askedRecord, plannerContext } from "./ask-planner.ts";
+import { draftOf } from "./candidate.ts";
+import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
+import type { PlannerParts } from "./planner-parts.ts";
+
+/**
+ * Makes a plan, or one for the gaps that were found; a plan that was given is only checked. A model whose plan cannot be run is
+ * told why and asked once more. A later attempt of the turn keeps the plan and what is done.
+ */
+export function decompose(parts: PlannerParts): NodeBody {
+  return async (state, run) => {
+    const planning = planningOf(state);
+    run.emit({ type: "status", status: "PLANNING" });
+    const isPlanned = Object.values(planning.subtasks).some(
+      ({ depth }) => depth === planning.depth,
+    );
+    if (isPlanned) return { update: {}, goto: "execute" };
+    const given = planning.depth === 0 ? (inputOf(state).plan ?? null) : null;
+    if (given !== null) {
+      const checked = checkPlan(given, limitsOf(parts, planning));
+      if (!checked.ok) throw new InvalidPlanError(checked.problems, "caller");
+      return begin(run, parts, planning, checked.plan);
+    }
+    const made = await askForPlan(state, run, parts);
+    if (made.plan !== null) return begin(run, parts, planning, made.plan, made.record);
+    if (planning.depth === 0) throw new InvalidPlanError(made.problems, "model");
+    return withoutPlan(state, made.record);
+  };
+}
+
+/** No plan came for the gaps: what there is has to do. */
+function withoutPlan(state: GraphState, record: StepRecord): NodeResult {
+  const draft = draftOf(state.attempt);
+  if (draft === null) return { update: { steps: [record] }, goto: "synthesise" };
+  return {
+    update: { steps: [record], ...draft.update },
+    turn: { draft: draft.draft },
+    goto: "reflect",
+  };
+}
+
+function begin(
+  run: NodeRun,
+  parts: PlannerParts,
+  planning: PlanningState,
+  plan: TaskPlan,
+  record?: StepRecord,
+): NodeResult {
+  const before = planning.plan;
+  const whole: TaskPlan = {
+    subtasks: [...(before?.subtasks ?? []), ...plan.subtasks],
+    success_criteria: before?.success_criteria || plan.success_criteria,
+  };
+  const begun = Object.fromEntries(
+    plan.subtasks.map((subtask): [string, SubtaskState] => [
+      subtask.id,
+      {
+        status: "pending",
+        worker: subtask.worker ?? matchWorker(subtask, parts.profiles),
+        attempts: 0,
+        started_at: null,
+        ended_at: null,
+        result: null,
+        error: null,
+        usage: noUsage,
+        depth: planning.depth,
+      },
+    ]),
+  );
+  const subtasks = { ...planning.subtasks, ...begun };
+  if (record !== undefined) run.emit({ type: "step", step: record });
+  emitPlan(run, { plan: whole, subtasks, depth: planning.depth });
+  return {
+    update: { plan: whole, subtasks: begun, ...(record !== undefined && { steps: [record] }) },
+    goto: "execute",
+  };
+}
+
+function limitsOf({ limits, workers }: PlannerParts, { subtasks }: PlanningState) {
+  return { maxSubtasks: limits.maxSubtasks, workers: [...workers.keys()], given: subtasks };
+}
+
+/** Characters of a refused plan that the model is shown again. */
+const shownCharacters = 8000;
+
+interface MadePlan {
+  /** Null when the second one cannot be run either. */
+  readonly plan: TaskPlan | null;
+  readonly problems: readonly PlanProblem[];
+  readonly record: StepRecord;
+}
+
+async function askForPlan(state: GraphState, run: NodeRun, parts: PlannerParts): Promise<MadePlan> {
+  const { thinker, profiles, answer, limits } = parts;
+  const planning = planningOf(state);
+  const timestamp = run.parts.clock.now().toISOString();
+  const model = await thinker.model(run.context);
+  const entries = Object.entries(planning.subtasks);
+  const note = planRequest({
+    workers: profiles,
+    most: Math.max(0, limits.maxSubtasks - entries.length),
+    criteria: criteriaOf(state),
+    gaps: planning.depth === 0 ? [] : planning.gaps,
+    done: entries.flatMap(([id, { status }]) => (status === "done" ? [id] : [])),
+  });
+  const about = { goal: "planning", step: state.steps.length } as const;
+  const { messages } = await readFor(run, about, (goal) =>
+    plannerContext(state, run, { thinker, model, goal, answer, note }),
+  );
+  const first = await run.ask(model, { messages, answer }, "unseen");
+  const checked = read(first, parts, planning);
+  const recordWith = (replies: readonly [ModelReply, ...ModelReply[]], of: CheckedPlan) =>
+    askedRecord(state, run, {
+      timestamp,
+      replies,
+      thought: of.ok ? planText(of.plan) : (replies.at(-1)?.message.text ?? ""),
+      problem: [checked, ...(of === checked ? [] : [of])]
+        .flatMap((one) => (one.ok ? [] : one.problems.map(({ message }) => message)))
+        .slice(0, 20)
+        .join("\n"),
+    });
+  if (checked.ok) return { plan: checked.plan, problems: [], record: recordWith([first], checked) };
+  // What was said is shown once more, and not the whole context composed again: it had room for this answer.
+  const said = cutText(saidIn(first), shownCharacters);
+  const after = [
+    ...(said === "" ? [] : [new AIMessage(said)]),
+    new HumanMessage(planRetry(checked.problems)),
+  ];
+  const second = await run.ask(model, { messages: [...messages, ...after], answer }, "unseen");
+  const again = read(second, parts, planning);
+  const record = recordWith([first, second], again);
+  if (again.ok) return { plan: again.plan, problems: [], record };
+  return { plan: null, problems: again.problems, record };
+}
+
+function read({ message }: ModelReply, parts: PlannerParts, planning: PlanningState): CheckedPlan {
+  const structured = readStructured(message, parts.answer);
+  const value = structured.value;
+  if (value === undefined) {
+    const why = structured.ok ? "" : `: ${structured.problem}`;
+    const problem = `the reply holds no plan${why}; expected one JSON object with a list of subtasks`;
+    return { ok: false, problems: [{ kind: "shape", ids: [], message: problem }] };
+  }
+  return checkPlan(value, limitsOf(parts, planning));
+}
+
+function saidIn({ message }: ModelReply): string {
+  const [call] = message.tool_calls ?? [];
+  return call === undefined ? message.text : JSON.stringify(call.args);
+}
+
+function planText({ subtasks, success_criteria: criteria }: TaskPlan): string {
+  const lines = subtasks.map(({ id, description, dependencies }) => {
+    const after = dependencies.length === 0 ? "" : ` (after ${dependencies.join(", ")})`;
+    return `${id}: ${description}${after}`;
+  });
+  return [...lines, ...(criteria === "" ? [] : [`Judged by: ${criteria}`])].join("\n");
+}

@@ -1,0 +1,150 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, Interrupt } from "@langchain/langgraph";
+import { v5 as uuidv5 } from "uuid";
+import { isRecord } from "../../state/is-record.ts";
+import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
+
+/**
+ * Where subtasks are kept while others of their plan still run: as writes of the saver beside the planner's checkpoint.
+ *
+ * A superstep of LangGraph is a barrier, so that subtasks that were nodes of their own (`Send`) would wait for the slowest
+ * of their level. Two ways start a successor before its siblings end, and both were measured (bench/planning.ts, "how
+ * results are kept"). LangGraph's `task` keeps its result as such a write too, but looks at every task under way each
+ * time that one of them ends: 0.6 ms a subtask for 250 of them, 2 for 1,000 and 11 for 4,000. It does not wait for the write
+ * either, and knows a task by the order of the calls. Writes of our own cost the same for any number, are durable
+ * before a successor begins, and are known by the subtask's id; LangGraph ignores writes of tasks that it does not know.
+ */
+export interface SubtaskLog {
+  /** What earlier runs of the node left; settled subtasks, and those that were begun and are to be begun again. */
+  load(): Promise<SubtaskStates>;
+  /** Durable when it resolves. Several are written together. */
+  settle(states: SubtaskStates): Promise<void>;
+  /** An attempt has failed and another is to follow. */
+  failed(id: string, state: SubtaskState): Promise<void>;
+  /** A subtask waits for people, whom it asks `interrupts`; what it asked before counts no more. */
+  waits(id: string, state: SubtaskState, interrupts: readonly Interrupt[]): Promise<void>;
+}
+
+interface KeptWait {
+  readonly id: string;
+  /** How often it has waited before. */
+  readonly times: number;
+  readonly interrupts: readonly Interrupt[];
+}
+
+const subtasksChannel = "subtasks";
+const waitsChannel = "subtask_waits";
+
+interface Place {
+  readonly saver: BaseCheckpointSaver;
+  readonly config: RunnableConfig;
+  /** Of the node's task, in which ids of writes are unique. */
+  readonly task: string;
+}
+
+/**
+ * @param config what LangGraph gave the node
+ * @param run `turn.run`: what one execution of a turn has kept is not taken for another's
+ */
+export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
+  const place = placeOf(config);
+  if (place === null) return forgetful;
+  const { saver, config: at, task } = place;
+  const waited = new Map<string, number>();
+  const put = (key: readonly unknown[], channel: string, value: unknown) =>
+    saver.putWrites(at, [[channel, value]], uuidv5(JSON.stringify([run, ...key]), task));
+  return {
+    async load() {
+      // What is replayed is done again.
+      if (isReplay(config)) return {};
+      const writes = (await saver.getTuple(at))?.pendingWrites ?? [];
+      for (const { id } of waitsIn(writes)) waited.set(id, (waited.get(id) ?? 0) + 1);
+      return newestOf(writes);
+    },
+    async settle(states) {
+      const [first] = Object.keys(states);
+      if (first !== undefined) await put(["settled", first], subtasksChannel, states);
+    },
+    failed: (id, state) => put(["failed", id, state.attempts], subtasksChannel, { [id]: state }),
+    async waits(id, state, interrupts) {
+      const times = waited.get(id) ?? 0;
+      waited.set(id, times + 1);
+      await put(["begun", id, times], subtasksChannel, { [id]: state });
+      await put(["waits", id, times], waitsChannel, { id, times, interrupts } satisfies KeptWait);
+    },
+  };
+}
+
+const forgetful: SubtaskLog = {
+  load: async () => ({}),
+  settle: async () => {},
+  failed: async () => {},
+  waits: async () => {},
+};
+
+/** The checkpoint that the node was started from; null where nothing keeps it, or only once the run has ended. */
+function placeOf({ configurable = {} }: RunnableConfig): Place | null {
+  const saver = configurable["__pregel_checkpointer"] as BaseCheckpointSaver | undefined;
+  const task: unknown = configurable["__pregel_task_id"];
+  const namespace: unknown = configurable["checkpoint_ns"];
+  const checkpoints: unknown = configurable["checkpoint_map"];
+  if (saver === undefined || configurable["__pregel_durability"] === "exit") return null;
+  if (typeof task !== "string" || typeof namespace !== "string" || !isRecord(checkpoints)) {
+    return null;
+  }
+  const graph = namespace.split("|").slice(0, -1).join("|");
+  const checkpoint = checkpoints[graph];
+  if (typeof checkpoint !== "string") return null;
+  const { thread_id } = configurable;
+  return {
+    saver,
+    task,
+    config: { configurable: { thread_id, checkpoint_ns: graph, checkpoint_id: checkpoint } },
+  };
+}
+
+function isReplay({ configurable = {} }: RunnableConfig): boolean {
+  return configurable["__pregel_replay_state"] !== undefined;
+}
+
+type Writes = readonly (readonly [string, string, unknown])[];
+
+/** A subtask has several writes where attempts failed or it waited: what came last stands. */
+function newestOf(writes: Writes): SubtaskStates {
+  const states: Record<string, SubtaskState> = {};
+  for (const [, channel, value] of writes) {
+    if (channel !== subtasksChannel || !isRecord(value)) continue;
+    for (const [id, state] of Object.entries(value as SubtaskStates)) {
+      const known = states[id];
+      if (known === undefined || isLater(state, known)) states[id] = state;
+    }
+  }
+  return states;
+}
+
+function isLater(state: SubtaskState, known: SubtaskState): boolean {
+  if (isSettled(known)) return false;
+  return isSettled(state) || state.attempts > known.attempts;
+}
+
+/**
+ * What subtasks of a plan under way ask people, from the writes beside the planner's checkpoint. LangGraph itself keeps one
+ * interrupt for a task, and all subtasks are in one.
+ */
+export function waitsOfSubtasks(writes: Writes): readonly Interrupt[] {
+  const states = newestOf(writes);
+  const last = new Map<string, KeptWait>();
+  for (const wait of waitsIn(writes)) {
+    const state = states[wait.id];
+    const known = last.get(wait.id);
+    if (state !== undefined && isSettled(state)) continue;
+    if (known === undefined || wait.times > known.times) last.set(wait.id, wait);
+  }
+  return [...last.values()].flatMap(({ interrupts }) => interrupts);
+}
+
+function waitsIn(writes: Writes): readonly KeptWait[] {
+  return writes.flatMap(([, channel, value]) =>
+    channel === waitsChannel ? [value as KeptWait] : [],
+  );
+}

@@ -1,0 +1,81 @@
+import type { AgentDefinition } from "./agent-definition.ts";
+import { defineAgent, type AgentOptions } from "./define-agent.ts";
+import type { AgentSpecInput } from "./schema.ts";
+import type { CodeWorker } from "./worker.ts";
+import type { NodeOfType } from "./workflow-schema.ts";
+
+type PlannerConfig = NodeOfType<"planner">["config"];
+
+export interface PlannerOptions
+  extends
+    Pick<
+      AgentSpecInput,
+      "description" | "system_prompt" | "llm_config" | "execution_config" | "context_config"
+    >,
+    Partial<Omit<PlannerConfig, "workers" | "task" | "plan" | "model" | "writes">> {
+  /** Default: `planner`. */
+  readonly name?: string;
+  /** Who does the subtasks: agents, and functions of `defineWorker`. At least one. */
+  readonly workers: readonly (AgentDefinition | CodeWorker)[];
+  /** What the result is to look like. Default: `{ message: string }`. */
+  readonly output_schema?: AgentOptions<never, unknown, never, never, never>["output_schema"];
+}
+
+/**
+ * Defines a planner as an agent: a workflow of one planner node. Its input is `{ message }`, the task, and may have a `plan` to
+ * run instead of one that the model makes.
+ *
+ * @throws InvalidDefinitionError with every problem
+ * @example
+ * const planner = definePlanner({ workers: [counter, writer], max_parallel: 4 });
+ * const { output } = await executeAgent(planner, { message: "Count …, then write a report" });
+ */
+export function definePlanner(
+  options: PlannerOptions,
+): AgentDefinition<{ message: string; plan?: unknown }> {
+  const {
+    name = "planner",
+    description,
+    system_prompt,
+    llm_config,
+    execution_config,
+    context_config,
+    workers,
+    output_schema,
+    ...config
+  } = options;
+  const isAgent = (worker: AgentDefinition | CodeWorker): worker is AgentDefinition =>
+    "spec" in worker;
+  const listed = Array.isArray(workers) ? workers : [];
+  return defineAgent({
+    name,
+    ...(description !== undefined && { description }),
+    ...(system_prompt !== undefined && { system_prompt }),
+    ...(llm_config !== undefined && { llm_config }),
+    ...(execution_config !== undefined && { execution_config }),
+    ...(context_config !== undefined && { context_config }),
+    ...(output_schema !== undefined && { output_schema }),
+    input_schema: {
+      type: "object",
+      properties: {
+        message: { type: "string", description: "The task." },
+        plan: { description: "A plan to run instead of one that the model makes." },
+      },
+      required: ["message"],
+    },
+    agents: listed.filter(isAgent),
+    workers: listed.filter((worker): worker is CodeWorker => !isAgent(worker)),
+    workflow_graph: {
+      entry_point: "planner",
+      nodes: [
+        {
+          name: "planner",
+          type: "planner",
+          description: "Plans the task and has it done",
+          config: { plan: "${has(input.plan) ? input.plan : null}", ...config },
+        },
+      ],
+      edges: [{ from: "planner", to: "END" }],
+    },
+  });
+}
