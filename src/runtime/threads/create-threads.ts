@@ -4,6 +4,7 @@ import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
 import { viewsOf } from "./checkpoint-view.ts";
 import { forkThread } from "./fork-thread.ts";
 import { readContext } from "./read-context.ts";
+import { readPlans } from "./read-plans.ts";
 import { recoverThread } from "./recover-thread.ts";
 import { replayThread } from "./replay-thread.ts";
 import { diffStates } from "./state-diff.ts";
@@ -45,6 +46,7 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     context: (of) => readContext(services, of),
+    plans: (threadId) => readPlans(services, threadId),
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,

@@ -10,6 +10,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     stateAt: async (of) => (await loaded()).stateAt(of),
     diff: async (a, b) => (await loaded()).diff(a, b),
     context: async (of) => (await loaded()).context(of),
+    plans: async (threadId) => (await loaded()).plans(threadId),
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),

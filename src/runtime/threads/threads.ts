@@ -15,6 +15,8 @@ import type {
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
 import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
 import type { StoredTask } from "./pending-tasks.ts";
+import type { MeasuredPath } from "./plan-times.ts";
+import type { ThreadPlan } from "./read-plans.ts";
 import type { SkippedCheckpoint } from "./sound-checkpoint.ts";
 import type { ChannelDiff } from "./state-diff.ts";
 import type { StoredState } from "./stored-state.ts";
@@ -25,12 +27,14 @@ export type {
   CheckpointTrigger,
   CheckpointView,
   ContextOptions,
+  MeasuredPath,
   NodeOutcome,
   SettledCall,
   SkippedCheckpoint,
   StoredState,
   StoredTask,
   ThreadContext,
+  ThreadPlan,
   ValueChange,
 };
 
@@ -124,6 +128,11 @@ export interface Threads {
    * an input UnfinishedTurnError, TurnLimitError, InvalidInputError
    */
   context(of: ContextOptions): Promise<ThreadContext>;
+  /**
+   * The plans of the last turn, under way or not, those of planners within workers after the one that they are within;
+   * empty where it has none. @throws NoCheckpointError, CorruptCheckpointError, NoCheckpointerError
+   */
+  plans(threadId: string): Promise<readonly ThreadPlan[]>;
   /**
    * Makes a new thread that begins at a checkpoint, and shares what is stored of it. Nothing is run; a turn that was under
    * way there is resumed by `executeAgent` with `input: null`. A fork of the last checkpoint waits for the same answers and
