@@ -3,9 +3,7 @@ import { nearestName } from "../nearest-name.ts";
 /** Names listed in one message. */
 const maxListed = 20;
 /** Letter by letter comparisons for all messages about one set of names: a plan of wrong names stays cheap. */
-const maxCompared = 10_000;
-/** Longer ones are no misspelt ids. */
-const maxNameLength = 128;
+const maxCompared = 5_000;
 
 /** The names that there are, for messages about one that there is not. */
 export class KnownNames {
@@ -27,7 +25,6 @@ export class KnownNames {
   }
 
   #near(name: string): string | undefined {
-    if (name.length > maxNameLength) return undefined;
     if (this.#nearest.has(name)) return this.#nearest.get(name);
     const compared = this.#names.slice(0, maxCompared - this.#compared);
     this.#compared += compared.length;

@@ -9,7 +9,7 @@ import { type Linked, linkSubtasks } from "./plan-links.ts";
 export function planCycles(subtasks: Linked): readonly (readonly string[])[] {
   const { dependencies } = linkSubtasks(subtasks);
   const places = [...subtasks.keys()];
-  return strongComponents(places, dependencies, (from, to) => from !== to)
+  return strongComponents(places, dependencies, () => true)
     .filter(({ length }) => length > 1)
     .map((group) => shortestCycle(group.toSorted(ascending), dependencies))
     .toSorted(([a = 0], [b = 0]) => a - b)

@@ -3,7 +3,7 @@ export class PriorityQueue<T> {
   readonly #heap: T[] = [];
   readonly #comesFirst: (a: T, b: T) => boolean;
 
-  /** @param comesFirst whether `a` goes before `b`; a strict order of all that is put in */
+  /** @param comesFirst whether `a` goes before `b`; equal ones go in any order */
   constructor(comesFirst: (a: T, b: T) => boolean) {
     this.#comesFirst = comesFirst;
   }

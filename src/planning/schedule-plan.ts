@@ -48,11 +48,7 @@ export function schedulePlan(
   const durations = new Map(subtasks.map(({ id }) => [id, checkedDuration(id, durationOf(id))]));
   const timeOf = (id: string) => durations.get(id) ?? 0;
   const scheduler = new Scheduler(subtasks, { maxParallel, durationOf: timeOf });
-  const places = new Map(subtasks.map(({ id }, place) => [id, place]));
-  const placeOf = (id: string) => places.get(id) ?? 0;
-  const running = new PriorityQueue<PlanSchedule["subtasks"][number]>((a, b) => {
-    return a.end < b.end || (a.end === b.end && placeOf(a.id) < placeOf(b.id));
-  });
+  const running = new PriorityQueue<PlanSchedule["subtasks"][number]>((a, b) => a.end < b.end);
   const begun: PlanSchedule["subtasks"][number][] = [];
   let now = 0;
   while (!scheduler.isOver) {

@@ -158,7 +158,7 @@ export class Scheduler {
       const own = stage === "pending" ? undefined : this.#idAt(place);
       const dependencies = this.#subtasks[place]?.dependencies ?? [];
       const failed = dependencies.find((id) => causeAt(id) !== undefined);
-      const cause = stage === "failed" || failed === undefined ? own : causeAt(failed);
+      const cause = failed === undefined ? own : causeAt(failed);
       causes[place] = cause;
       if (stage !== "pending" || cause === undefined) continue;
       this.#stages[place] = "skipped";
