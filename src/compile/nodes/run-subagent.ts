@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
@@ -42,6 +43,7 @@ export async function runSubagent(
 ): Promise<SubagentTurn> {
   const refused = refusedInput(definition, given.input);
   if (refused !== null) return failed("FAILED", refused, {});
+  allowListeners(at.config);
   const { recursionLimit } = graph.config ?? {};
   const config = {
     ...withoutEmptyCheckpoint(at.config),
@@ -61,6 +63,14 @@ export async function runSubagent(
   }
   const cancelled = { cause: "cancelled", message: "its turn was cancelled" };
   return failed(status, turn?.failure ?? cancelled, state);
+}
+
+/** Every graph that runs listens on the signals of the run around it, however many run side by side. */
+function allowListeners({ signal, configurable }: RunnableConfig): void {
+  const around = (configurable?.["__pregel_abort_signals"] ?? {}) as object;
+  for (const one of [signal, ...Object.values(around)]) {
+    if (one instanceof AbortSignal) setMaxListeners(0, one);
+  }
 }
 
 function refusedInput(definition: AgentDefinition, input: unknown): TurnFailure | null {
