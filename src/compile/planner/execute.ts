@@ -2,6 +2,7 @@ import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { Scheduler, type Skipped } from "../../planning/scheduler.ts";
 import { SubtaskFailedError } from "../../planning/errors.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
+import { deepFreeze } from "../../state/freeze.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
 import { addUsage } from "../../state/usage.ts";
@@ -214,7 +215,8 @@ class Dataflow {
     const dependencies = subtask.dependencies.map((dependency) => ({
       id: dependency,
       description: this.#subtasks.get(dependency)?.description ?? "",
-      result: this.#states[dependency]?.result ?? null,
+      // Frozen, as others are given the same one.
+      result: deepFreeze(this.#states[dependency]?.result ?? null),
     }));
     const before = this.#states[id] as SubtaskState;
     const startedAt = before.started_at ?? clock.now().toISOString();
