@@ -63,10 +63,14 @@ async function plansOf(
   const own = planningUnderWay(last);
   if (own !== null) return plansOfPlanner(source, last, path, own);
   const next = new Set(pendingTasks(last).map(({ node }) => node));
-  const { nodes } = valuesOf(last);
+  const { nodes, status } = valuesOf(last);
   const outputs = isRecord(nodes) ? nodes : {};
-  const ended = Object.keys(outputs).filter((node) => isOfGraph(outputs[node]) && !next.has(node));
-  const tasks = ended.length === 0 ? pendingTasks(last) : await tasksOfTurn(source, last);
+  const given = Object.keys(outputs).filter((node) => isOfGraph(outputs[node]));
+  // A node that ended the turn has given nothing.
+  const isCutOff = status === "FAILED" || status === "CANCELLED";
+  const tasks = given.length > 0 || isCutOff ? await tasksOfTurn(source, last) : pendingTasks(last);
+  const cutOff = isCutOff ? tasks.map(({ node }) => node) : [];
+  const ended = [...new Set([...given, ...cutOff])].filter((node) => !next.has(node));
   const found: ThreadPlan[] = [];
   for (const node of [...ended, ...next]) {
     const task = tasks.find((one) => one.node === node);
