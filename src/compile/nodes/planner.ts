@@ -5,6 +5,7 @@ import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
+import { withOrigin } from "../planner/left-behind.ts";
 import type { NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 import { runSubagent, type Subagent } from "./run-subagent.ts";
@@ -31,7 +32,9 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
       plan: given?.render(at.values) ?? null,
       success_criteria: promptText(criteria, at.values),
     };
-    const turn = await runSubagent(planner, { input, messages: [] }, at.run);
+    const { signal } = at.run;
+    const config = withOrigin(at.run.config, at.state.turn?.run ?? "");
+    const turn = await runSubagent(planner, { input, messages: [] }, { config, signal });
     at.run.spend(turn.usage);
     const { status, output, failure } = turn;
     const planned = turn.state as Partial<GraphState & PlanningState>;

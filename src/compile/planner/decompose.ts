@@ -3,19 +3,21 @@ import { readStructured } from "../../models/structured-answer.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
 import { checkPlan, type CheckedPlan, type PlanProblem } from "../../planning/check-plan.ts";
 import { InvalidPlanError } from "../../planning/errors.ts";
-import { matchWorker } from "../../planning/match-worker.ts";
+import { workerMatcher } from "../../planning/match-worker.ts";
 import { planRequest, planRetry } from "../../planning/prompts.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { cutText } from "../../state/cut-text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import type { SubtaskState } from "../../state/subtask-state.ts";
+import { isSettled, type SubtaskState } from "../../state/subtask-state.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import { noUsage } from "../../state/usage.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import { readFor } from "../loop/context-reading.ts";
 import { askedRecord, plannerContext } from "./ask-planner.ts";
 import { draftOf } from "./candidate.ts";
+import { takeUp } from "./left-behind.ts";
 import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
+import { recordOf } from "./subtask-record.ts";
 import type { PlannerParts } from "./planner-parts.ts";
 
 /**
@@ -30,6 +32,8 @@ export function decompose(parts: PlannerParts): NodeBody {
       ({ depth }) => depth === planning.depth,
     );
     if (isPlanned) return { update: {}, goto: "execute" };
+    const left = planning.plan === null ? await takeUp(run.config) : null;
+    if (left !== null) return goOn(state, run, left);
     const given = planning.depth === 0 ? (inputOf(state).plan ?? null) : null;
     if (given !== null) {
       const checked = checkPlan(given, limitsOf(parts, planning));
@@ -41,6 +45,21 @@ export function decompose(parts: PlannerParts): NodeBody {
     if (planning.depth === 0) throw new InvalidPlanError(made.problems, "model");
     return withoutPlan(state, made.record);
   };
+}
+
+/** With what the turn had come to when it was cancelled. */
+function goOn(state: GraphState, run: NodeRun, left: PlanningState): NodeResult {
+  for (const { usage } of Object.values(left.subtasks)) run.spend(usage);
+  emitPlan(run, left);
+  const settled = Object.entries(left.subtasks).filter(([, subtask]) => isSettled(subtask));
+  const record = recordOf({
+    state,
+    run,
+    plan: left.plan ?? { subtasks: [], success_criteria: "" },
+    subtasks: Object.fromEntries(settled),
+    timestamp: run.parts.clock.now().toISOString(),
+  });
+  return { update: { ...left, ...(record !== null && { steps: [record] }) }, goto: "execute" };
 }
 
 /** No plan came for the gaps: what there is has to do. */
@@ -66,12 +85,13 @@ function begin(
     subtasks: [...(before?.subtasks ?? []), ...plan.subtasks],
     success_criteria: before?.success_criteria || plan.success_criteria,
   };
+  const match = workerMatcher(parts.profiles);
   const begun = Object.fromEntries(
     plan.subtasks.map((subtask): [string, SubtaskState] => [
       subtask.id,
       {
         status: "pending",
-        worker: subtask.worker ?? matchWorker(subtask, parts.profiles),
+        worker: subtask.worker ?? match(subtask),
         attempts: 0,
         started_at: null,
         ended_at: null,

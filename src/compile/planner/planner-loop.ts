@@ -8,6 +8,7 @@ import { turnNodes } from "../standard-loop.ts";
 import { decompose } from "./decompose.ts";
 import { execute } from "./execute.ts";
 import { judge } from "./judge.ts";
+import { leaving } from "./left-behind.ts";
 import type { PlannerParts, Worker } from "./planner-parts.ts";
 import { synthesise } from "./synthesise.ts";
 
@@ -27,7 +28,8 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "decompose",
       type: "llm",
       description: "Breaks the task down into subtasks",
-      body: decompose(parts),
+      body: leaving(decompose(parts)),
+      endsItself: true,
       edges: [
         { to: "execute" },
         ...(gaps.length > 0
@@ -42,7 +44,7 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "execute",
       type: "planner",
       description: "Runs the subtasks on the workers",
-      body: execute(parts),
+      body: leaving(execute(parts)),
       edges: [{ to: "synthesise" }, ...replans],
       subgraphs: agents,
       endsItself: true,
@@ -51,14 +53,16 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "synthesise",
       type: "llm",
       description: "Joins the results",
-      body: synthesise(parts),
+      body: leaving(synthesise(parts)),
+      endsItself: true,
       edges: [{ to: "judge" }, { to: "reflect", when: "nothing came" }],
     },
     {
       name: "judge",
       type: "llm",
       description: "Lists what the result lacks",
-      body: judge(parts),
+      body: leaving(judge(parts)),
+      endsItself: true,
       edges: [{ to: "reflect" }, ...gaps],
     },
     ...after,
