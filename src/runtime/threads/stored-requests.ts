@@ -1,4 +1,5 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { waitsOfSubtasks } from "../../compile/planner/subtask-log.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { publicRequest, requestOf } from "../../compile/waiting-requests.ts";
@@ -10,6 +11,9 @@ export async function storedRequests(
   tuple: CheckpointTuple,
 ): Promise<readonly PendingRequest[]> {
   const found = new Map<string, PendingRequest>();
+  for (const { id, value } of waitsOfSubtasks(tuple.pendingWrites ?? [])) {
+    found.set(String(id), publicRequest(requestOf(String(id), value, "subtask")));
+  }
   for (const task of pendingTasks(tuple)) {
     if (task.state !== "interrupted") continue;
     const namespace = namespaceInside(task, namespaceOf(tuple));
