@@ -1,21 +1,17 @@
-import { resolve } from "node:path";
 import { compileAgent, createRuntime } from "../app.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { ModelSource } from "../models/agent-model.ts";
 import { modelProfile } from "../models/model-profile.ts";
-import { asStandIn } from "./draw/escape-text.ts";
-import { findBrowser } from "./draw/find-browser.ts";
-import { formatOfFile, type GraphFormat } from "./draw/graph-format.ts";
+import { formatOfFile, type GraphFormat, type PlanFormat } from "./draw/graph-format.ts";
 import { mermaidText, type DrawnGraph } from "./draw/mermaid-text.ts";
+import { drawPicture, writeDrawing } from "./draw/write-drawing.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
-import { exitCodes } from "./report-error.ts";
 import { UsageError } from "./usage-error.ts";
-import { writeWhole } from "./write-whole.ts";
 
 export interface GraphCommandOptions {
-  readonly format?: GraphFormat;
+  readonly format?: PlanFormat;
   readonly out?: string;
   readonly xray?: boolean;
   readonly tools?: string;
@@ -32,6 +28,9 @@ export async function graphCommand(
 ): Promise<number> {
   const { out } = given;
   const format = given.format ?? formatOfFile(out);
+  if (format === "text") {
+    throw new UsageError("Text is what plans are shown in, with --plan THREAD; graphs are not.");
+  }
   if (format === "png" && out === undefined) {
     throw new UsageError("A PNG is no text: say which file to write it to with --out FILE.");
   }
@@ -42,27 +41,18 @@ export async function graphCommand(
   const graph = await compileAgent(active(definition), runtime);
   const drawing = await graph.getGraphAsync({ xray: given.xray ?? false });
   const content = await render(drawing.toJSON() as unknown as DrawnGraph, format, given, io);
-  if (out === undefined) {
-    io.stdout.write(typeof content === "string" ? content : Buffer.from(content).toString());
-    return exitCodes.done;
-  }
-  await writeWhole(resolve(io.cwd, out), content);
-  io.stderr.write(`Wrote ${out}\n`);
-  return exitCodes.done;
+  return writeDrawing(content, out, io);
 }
 
 async function render(
   graph: DrawnGraph,
   format: GraphFormat,
-  { browser: given }: GraphCommandOptions,
+  { browser }: GraphCommandOptions,
   io: CliIo,
 ): Promise<string | Uint8Array> {
   if (format === "json") return `${JSON.stringify(graph, null, 2)}\n`;
   if (format === "mermaid") return mermaidText(graph);
-  const { platform } = process;
-  const browser = await findBrowser({ given, env: io.env, platform, cwd: io.cwd });
-  const { renderPicture } = await import("./draw/render-picture.ts");
-  return renderPicture(mermaidText(graph, asStandIn), { format, browser });
+  return drawPicture((escape) => mermaidText(graph, escape), format, { browser, io });
 }
 
 /** An agent that must not run may still be looked at. */

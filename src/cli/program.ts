@@ -1,12 +1,18 @@
 import { Command, Option } from "commander";
 import type { CheckCommandOptions } from "./check-command.ts";
-import { graphFormats } from "./draw/graph-format.ts";
+import { planFormats } from "./draw/graph-format.ts";
 import type { GraphCommandOptions } from "./graph-command.ts";
 import type { CliIo } from "./io.ts";
 import { temperatureOption } from "./option-values.ts";
 import { packageVersion } from "./package-version.ts";
 import type { RunOptions } from "./run-arguments.ts";
 import { addThreadCommands } from "./thread-program.ts";
+import { UsageError } from "./usage-error.ts";
+
+interface PlanOption {
+  /** Id of a thread. */
+  readonly plan?: string;
+}
 
 /** The commands and their options. A command's code is loaded when it runs, so that help comes at once. */
 export function createProgram(io: CliIo, exitWith: (code: number) => void): Command {
@@ -69,21 +75,33 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
 
   program
     .command("graph")
-    .description("Draw an agent's graph. Needs no database, no key and no network.")
-    .argument("<agent>", "definition or module, as for run")
+    .description(
+      "Draw an agent's graph, which needs no database, no key and no network, or with --plan the plans of a thread.",
+    )
+    .argument("[agent]", "definition or module, as for run")
+    .option("-p, --plan <thread>", "the plans of the last turn of this thread, instead of AGENT")
     .addOption(
       new Option(
         "-f, --format <format>",
-        "what to draw (default: by the extension of --out, else mermaid)",
-      ).choices(graphFormats),
+        "what to draw (default: by the extension of --out, else mermaid; of plans text)",
+      ).choices(planFormats),
     )
     .option("-o, --out <file>", "file to write, or to replace, instead of standard output")
     .option("--xray", "draw what is inside of agent nodes too")
     .option("--tools <file>", "module whose `tools` the definition may name")
     .option("--browser <path>", "Chromium or Chrome for svg and png (default: CHROMIUM_PATH)")
-    .action(async (agent: string, options: GraphCommandOptions) => {
-      const { graphCommand } = await import("./graph-command.ts");
-      exitWith(await graphCommand({ agent, ...options }, io));
+    .action(async (agent: string | undefined, options: GraphCommandOptions & PlanOption) => {
+      const { plan, ...given } = options;
+      if ((agent === undefined) === (plan === undefined)) {
+        throw new UsageError("Give AGENT to draw its graph, or --plan THREAD to draw its plans.");
+      }
+      if (plan !== undefined) {
+        const { planCommand } = await import("./plan-command.ts");
+        exitWith(await planCommand({ plan, ...given }, io));
+      } else if (agent !== undefined) {
+        const { graphCommand } = await import("./graph-command.ts");
+        exitWith(await graphCommand({ agent, ...given }, io));
+      }
     });
 
   addThreadCommands(program, io, exitWith);

@@ -18,6 +18,17 @@ export class UnknownThreadError extends StratagraphError {
   }
 }
 
+/** No planner of a thread's last turn has a plan. */
+export class NoPlanError extends StratagraphError {
+  readonly code = "no_plan";
+
+  constructor(readonly threadId: string) {
+    super(
+      `The last turn of thread "${threadId}" has no plan: no planner node has made one yet. "stratagraph show" tells where it stands.`,
+    );
+  }
+}
+
 /** A thread has no such checkpoint. */
 export class UnknownCheckpointError extends StratagraphError {
   readonly code = "unknown_checkpoint";

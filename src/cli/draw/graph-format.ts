@@ -5,6 +5,11 @@ export const graphFormats = ["mermaid", "svg", "png", "json"] as const;
 
 export type GraphFormat = (typeof graphFormats)[number];
 
+/** Of plans: what an agent's graph has, and text for people. */
+export const planFormats = [...graphFormats, "text"] as const;
+
+export type PlanFormat = (typeof planFormats)[number];
+
 const formatOfExtension: Readonly<Record<string, GraphFormat>> = {
   ".mmd": "mermaid",
   ".mermaid": "mermaid",
@@ -25,4 +30,13 @@ export function formatOfFile(file: string | undefined): GraphFormat {
     `${file} says no format: end it in ${Object.keys(formatOfExtension).join(", ")}, or give --format.`,
     "unknown_file_type",
   );
+}
+
+/**
+ * The same for plans: text where there is no file.
+ * @throws UsageError
+ */
+export function planFormatOfFile(file: string | undefined): PlanFormat {
+  if (file === undefined || extname(file).toLowerCase() === ".txt") return "text";
+  return formatOfFile(file);
 }

@@ -48,6 +48,9 @@ const mermaidConfig = {
   securityLevel: "strict",
   // The same graph gives the same picture: some shapes are drawn with random numbers.
   handDrawnSeed: 1,
+  // Plans may have thousands of subtasks.
+  maxTextSize: 5_000_000,
+  maxEdges: 100_000,
   htmlLabels: false,
   theme: "base",
   themeVariables: {

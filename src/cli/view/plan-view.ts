@@ -5,11 +5,12 @@ import { plainLine } from "./plain-text.ts";
 import { planSummary } from "./plan-summary.ts";
 import { planTableLines, planTitle, type ShownPlan } from "./plan-table.ts";
 import { shortLines } from "./short-lines.ts";
-import { createStyle, type Style } from "./style.ts";
+import type { Style } from "./style.ts";
 import {
   shortName,
   subtaskEnding,
   subtaskLine,
+  subtaskLines,
   subtaskMarks,
   type SubtaskPlace,
 } from "./subtask-line.ts";
@@ -36,7 +37,6 @@ const workersNode = "execute";
 const messageLines = 2;
 const mostGaps = 10;
 
-const plainStyle = createStyle(false);
 const retry = { mark: "↻", colour: (style: Style) => style.yellow };
 const question = { mark: "?", colour: (style: Style) => style.yellow };
 const cutOff = { mark: "■", colour: (style: Style) => style.yellow };
@@ -45,13 +45,16 @@ const cutOff = { mark: "■", colour: (style: Style) => style.yellow };
 export class PlanView {
   readonly #style: Style;
   readonly #width: number;
+  readonly #options: { readonly width: number; readonly style: Style };
   readonly #planners = new Map<string, Planner>();
 
   /** Columns that the name of a subtask, of a worker and of a planner take at most. */
   readonly #most: { readonly subtask: number; readonly worker: number; readonly planner: number };
 
   /** `width`: columns of the lines. */
-  constructor({ style, width }: { readonly style: Style; readonly width: number }) {
+  constructor(options: { readonly style: Style; readonly width: number }) {
+    const { style, width } = options;
+    this.#options = options;
     this.#style = style;
     this.#width = width;
     const part = (share: number, most: number) => Math.min(most, Math.floor(width * share));
@@ -70,7 +73,7 @@ export class PlanView {
       case "subtask_end":
         return this.#end(event, planner);
       case "synthesis":
-        return [...this.#summary(planner), ...this.#joined(event)];
+        return this.#summary(planner);
       case "gap":
         return this.#gap(event, planner);
       default:
@@ -212,7 +215,8 @@ export class PlanView {
     const said = what === "person" ? "waits for a person" : "retries";
     const why = reason === "" ? said : `${said}: ${reason}`;
     const place = this.#placeOf(planner, id, worker);
-    return this.#told(what === "person" ? question : retry, place, { took: "", why });
+    const mark = what === "person" ? question : retry;
+    return subtaskLines(mark, place, { took: "", why }, this.#options);
   }
 
   #end(
@@ -226,7 +230,8 @@ export class PlanView {
       planner.hasNews = true;
     }
     const place = this.#placeOf(planner, id, subtask.worker);
-    return this.#told(subtaskMarks[subtask.status], place, subtaskEnding(subtask));
+    const mark = subtaskMarks[subtask.status];
+    return subtaskLines(mark, place, subtaskEnding(subtask), this.#options);
   }
 
   #summary(planner: Planner | undefined): string[] {
@@ -239,13 +244,6 @@ export class PlanView {
     return lines.map((line, index) =>
       index === 0 ? name + this.#style.dim(line) : `  ${this.#style.dim(line)}`,
     );
-  }
-
-  /** What the results were joined to; the end of the run says it of a planner that is the graph itself. */
-  #joined({ text, within }: AgentEvent & { type: "synthesis" }): string[] {
-    if (within.length === 0) return [];
-    const lines = shortLines(text, this.#width - 2, messageLines);
-    return lines.map((line) => `  ${line}`);
   }
 
   #gap({ gaps, replans }: AgentEvent & { type: "gap" }, planner: Planner | undefined): string[] {
@@ -268,22 +266,6 @@ export class PlanView {
         ),
       ...(more === 0 ? [] : [this.#style.dim(`  … and ${more.toLocaleString("en")} more`)]),
     ];
-  }
-
-  /** A subtask, and why it does not go on: beside it where there is room, else below. */
-  #told(
-    mark: Parameters<typeof subtaskLine>[0],
-    place: SubtaskPlace,
-    { took, why }: { readonly took: string; readonly why: string },
-  ): string[] {
-    const ending = took === "" ? [] : [this.#style.dim(took)];
-    const head = subtaskLine(mark, place, ending, this.#style);
-    if (why === "") return [head];
-    const plainHead = subtaskLine(mark, place, took === "" ? [] : [took], plainStyle);
-    const line = plainLine(why);
-    if (textWidth(plainHead) + textWidth(line) + 2 <= this.#width) return [`${head}  ${line}`];
-    const lines = shortLines(why, this.#width - 2, messageLines);
-    return [head, ...lines.map((text) => `  ${text}`)];
   }
 
   #placeOf(planner: Planner | undefined, id: string, worker: string): SubtaskPlace {

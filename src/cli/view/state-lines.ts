@@ -1,13 +1,17 @@
 import type { StoredState, StoredTask } from "../../runtime/threads/threads.ts";
+import { allSubtasks, planningIn, type Planning } from "../../runtime/threads/stored-planning.ts";
+import { headOf } from "../../state/cut-text.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { byteSize } from "./figures.ts";
+import { byteSize, count } from "./figures.ts";
 import { triggerNames } from "./history-lines.ts";
 import { plainLine } from "./plain-text.ts";
+import { countsOf } from "./plan-summary.ts";
 import { requestLines } from "./request-lines.ts";
 import { paintOfStatus } from "./status.ts";
+import { shortName, subtaskEnding, subtaskLines, subtaskMarks } from "./subtask-line.ts";
 import { minuteOf, timeAgo } from "./times.ts";
-import { cutToWidth, wrapText } from "./text-width.ts";
+import { cutToWidth, textWidth, wrapText } from "./text-width.ts";
 import { toolLines } from "./tool-line.ts";
 import { elementLines, namedValueLines, type ValueOptions } from "./value-lines.ts";
 
@@ -23,6 +27,7 @@ const known = new Set(
 );
 const shownSteps = 3;
 const shownMessages = 6;
+const shownSubtasks = 20;
 
 /** The state at a checkpoint: where it stands, who is waited for, both tiers, the last steps and messages. */
 export function stateLines(state: StoredState, options: StateOptions): string[] {
@@ -35,7 +40,7 @@ export function stateLines(state: StoredState, options: StateOptions): string[] 
     ...waitingLines(state, options),
     ...recordSection("Execution", values["execution"], options),
     ...recordSection("Attempt", values["attempt"], options),
-    ...recordSection("Nodes", isEmpty(values["nodes"]) ? undefined : values["nodes"], options),
+    ...nodeSections(values["nodes"], options),
     ...stepSection(values["steps"], options),
     ...listSection("Messages", values["messages"], shownMessages, options),
     ...(others.length === 0
@@ -126,6 +131,50 @@ function recordSection(title: string, value: unknown, options: StateOptions): st
   const lines =
     entries.length === 0 ? [options.style.dim("  empty")] : namedValueLines(entries, options);
   return section(title, lines, options);
+}
+
+/** What nodes gave. Of planners it is told in short here, and subtask by subtask below. */
+function nodeSections(nodes: unknown, options: StateOptions): string[] {
+  if (isEmpty(nodes)) return [];
+  if (options.full || !isRecord(nodes)) return recordSection("Nodes", nodes, options);
+  const plans = Object.entries(nodes).flatMap(([node, output]) => {
+    const planning = planningIn(output);
+    return planning === null ? [] : [{ node, planning, status: (output as PlannerOutput).status }];
+  });
+  const told = plans.map(({ node, planning: { plan, subtasks, gaps }, status }) => {
+    const about = [String(status), countsOf(plan, subtasks)];
+    return [
+      node,
+      [...about, ...(gaps.length === 0 ? [] : [count(gaps.length, "gap")])].join(" · "),
+    ];
+  });
+  return [
+    ...recordSection("Nodes", { ...nodes, ...Object.fromEntries(told) }, options),
+    ...plans.flatMap(({ node, planning }) =>
+      section(`Plan of ${plainLine(headOf(node, 60))}`, planningLines(planning, options), options),
+    ),
+  ];
+}
+
+interface PlannerOutput {
+  readonly status?: unknown;
+}
+
+function planningLines(planning: Planning, { style, width }: StateOptions): string[] {
+  const states = Object.entries(allSubtasks(planning));
+  // One line more is no more than the line that says so.
+  const shown = states.length <= shownSubtasks + 1 ? states : states.slice(0, shownSubtasks);
+  const more = states.length - shown.length;
+  const names = shown.map(([id]) => shortName(id));
+  const nameWidth = Math.max(0, ...names.map(textWidth));
+  const room = Math.min(width, 160) - 2;
+  const lines = shown.flatMap(([, state], index) => {
+    const place = { name: names[index] ?? "", worker: shortName(state.worker, 24), nameWidth };
+    const sign = subtaskMarks[state.status];
+    return subtaskLines(sign, place, subtaskEnding(state), { style, width: room });
+  });
+  const rest = more === 0 ? [] : [style.dim(`… and ${more.toLocaleString("en")} more`)];
+  return [...lines, ...rest].map((line) => `  ${line}`);
 }
 
 function listSection(title: string, value: unknown, most: number, options: StateOptions): string[] {

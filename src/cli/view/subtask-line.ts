@@ -3,7 +3,8 @@ import { headOf } from "../../state/cut-text.ts";
 import type { SubtaskState, SubtaskStatus } from "../../state/subtask-state.ts";
 import { duration } from "./figures.ts";
 import { plainLine } from "./plain-text.ts";
-import type { Style } from "./style.ts";
+import { shortLines } from "./short-lines.ts";
+import { createStyle, type Style } from "./style.ts";
 import { cutToWidth, textWidth } from "./text-width.ts";
 
 type Paint = (style: Style) => (text: string) => string;
@@ -65,4 +66,22 @@ export function subtaskEnding(state: SubtaskState): {
   if (status === "skipped")
     return { took, why: message === "" ? "skipped" : `skipped: ${message}` };
   return { took, why: "" };
+}
+
+const messageLines = 2;
+const plainStyle = createStyle(false);
+
+/** A subtask, and why it does not go on: beside it where there is room, else below. */
+export function subtaskLines(
+  sign: { readonly mark: string; readonly colour: Paint },
+  place: SubtaskPlace,
+  { took, why }: { readonly took: string; readonly why: string },
+  { width, style }: { readonly width: number; readonly style: Style },
+): string[] {
+  const head = subtaskLine(sign, place, took === "" ? [] : [style.dim(took)], style);
+  if (why === "") return [head];
+  const plainHead = subtaskLine(sign, place, took === "" ? [] : [took], plainStyle);
+  const line = plainLine(headOf(why, readCharacters));
+  if (textWidth(plainHead) + textWidth(line) + 2 <= width) return [`${head}  ${line}`];
+  return [head, ...shortLines(line, width - 2, messageLines).map((text) => `  ${text}`)];
 }

@@ -14,7 +14,7 @@ export interface PlanTimes {
 
 export interface MeasuredPath {
   /**
-   * In the order in which they are run. While it is under way, a subtask that has not ended counts for the choice of the
+   * In the order in which they are run, without what was skipped. While it is under way, a subtask that has not ended counts for the choice of the
    * path as long as those that have took on average.
    */
   readonly ids: readonly string[];
@@ -31,7 +31,8 @@ export function planTimes(
   const summedMs = measured.reduce((sum, one) => sum + one, 0);
   const mean = summedMs > 0 ? summedMs / measured.length : 1;
   const byId = new Map(subtasks.map(({ id }, index) => [id, durations[index] ?? null]));
-  const { ids } = criticalPath(subtasks, (id) => byId.get(id) ?? mean);
+  const path = criticalPath(subtasks, (id) => byId.get(id) ?? mean);
+  const ids = path.ids.filter((id) => states[id]?.status !== "skipped");
   const ms = ids.reduce((sum, id) => sum + (byId.get(id) ?? 0), 0);
   return { wallMs: coveredMs(Object.values(states)), summedMs, criticalPath: { ids, ms } };
 }

@@ -93,7 +93,6 @@ describe("a plan, as a run tells of it", () => {
       "     ✗ count-lines  w  2.5 s  failed (timeout): It took more than 2 s.",
       "     – report       w  skipped: needs count-lines",
       "     team  3 subtasks: 1 done, 1 failed, 1 skipped · 3.5 s · critical path 3.5 s",
-      "       All in all.",
     ]);
   });
 

@@ -4,6 +4,7 @@ import { stateLines } from "../../../src/cli/view/state-lines.ts";
 import { createStyle } from "../../../src/cli/view/style.ts";
 import { textWidth } from "../../../src/cli/view/text-width.ts";
 import type { StoredState } from "../../../src/runtime/threads/threads.ts";
+import { planOf, subtaskState } from "../../helpers/subtasks.ts";
 import { stepRecord } from "../../helpers/step-record.ts";
 
 const now = new Date("2026-03-04T05:06:07.000Z");
@@ -142,6 +143,43 @@ describe("the state at a checkpoint", () => {
       "  failure  It took too long. [turn_timeout]",
       '  output   {"message":"Done","more":1}',
     ]);
+  });
+
+  it("tells of a planner subtask by subtask", () => {
+    const failed = {
+      status: "failed",
+      error: { code: "timeout", message: "It took\ntoo long." },
+    } as const;
+    const planner = {
+      status: "COMPLETED",
+      output: { message: "word ".repeat(200) },
+      failure: null,
+      criteria_met: false,
+      gaps: ["more"],
+      depth: 0,
+      plan: planOf({ split: "", "count-lines": "split" }),
+      subtasks: { split: subtaskState(0, 1), "count-lines": subtaskState(1, 3, failed) },
+    };
+    const shown = lines({ waiting: [], values: { nodes: { look: { text: "a" }, team: planner } } });
+    expect(shown.slice(shown.indexOf("Nodes"))).toEqual([
+      "Nodes",
+      '  look  {"text":"a"}',
+      "  team  COMPLETED · 2 subtasks: 1 done, 1 failed · 1 gap",
+      "",
+      "Plan of team",
+      "  ✓ split        w  1.0 s",
+      "  ✗ count-lines  w  2.0 s  failed (timeout): It took too long.",
+    ]);
+    const full = lines({ values: { nodes: { team: planner } } }, { full: true }).join("\n");
+    expect(full).toContain('"success_criteria": ""');
+    expect(full).not.toContain("Plan of team");
+  });
+
+  it("says of a large plan how much more there is", () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `part-${index}`);
+    const plan = planOf(Object.fromEntries(ids.map((id) => [id, ""])));
+    const shown = lines({ values: { nodes: { team: { status: "FAILED", plan, subtasks: {} } } } });
+    expect(shown.slice(-2)).toEqual(["  · part-19  w", "  … and 40 more"]);
   });
 
   it("shows the channels of a graph that is none of ours by their names", () => {

@@ -32,6 +32,15 @@ describe("how long a plan took", () => {
     );
   });
 
+  it("leaves what was skipped out of the longest way", () => {
+    const skipped = { ...subtaskState(3, 3, { status: "skipped" }), started_at: null };
+    const states = { a: subtaskState(0, 3, { status: "failed" }), b: skipped };
+    expect(planTimes(planOf({ a: "", b: "a" }), states).criticalPath).toEqual({
+      ids: ["a"],
+      ms: 3000,
+    });
+  });
+
   it("is the way of most subtasks where nothing has ended", () => {
     expect(planTimes(planOf({ a: "", b: "a", c: "" }), {})).toEqual({
       wallMs: 0,
