@@ -3,8 +3,8 @@ import type { Template } from "../../expression/template.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
-import { noAnswer } from "../loop/reasoning.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
+import { PlannerFailedError } from "../planner/errors.ts";
 import { withOrigin } from "../planner/left-behind.ts";
 import type { NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
@@ -21,7 +21,10 @@ export interface PlannerNodeParts {
 
 /**
  * Has a task planned and done by workers, as one turn of the planner's graph. Its output tells the plan and what became of
- * each subtask. A failure that no edge asks about ends the attempt.
+ * each subtask. A failure that no edge asks about ends the turn: the planner has made its own attempts, and another one
+ * around it would do all subtasks again.
+ *
+ * @throws PlannerFailedError
  */
 export function plannerNode(parts: PlannerNodeParts): NodeWork {
   const { plan, task, given, criteria, planner } = parts;
@@ -43,8 +46,7 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
     const done: NodeDone = { output: { status, output, failure, ...told } };
     if (failure === null) return { ...done, value: output };
     if (at.asks("status") || at.asks("failure")) return done;
-    const why = `planner "${plan.name}" failed (${failure.cause}): ${failure.message}`;
-    return { end: noAnswer(why) };
+    throw new PlannerFailedError(plan.name, failure);
   };
 }
 

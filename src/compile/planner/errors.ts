@@ -1,4 +1,21 @@
 import { StratagraphError } from "../../errors.ts";
+import type { TurnFailure } from "../../state/turn.ts";
+
+/** The planner of a node failed, and no edge of the node asks about that. Its code is the cause of the failure. */
+export class PlannerFailedError extends StratagraphError {
+  readonly code: string;
+  override readonly kind = "run";
+  override readonly transient: boolean;
+
+  constructor(
+    readonly node: string,
+    { cause, message, transient }: TurnFailure,
+  ) {
+    super(`Planner "${node}" failed: ${message}`);
+    this.code = cause;
+    this.transient = transient === true;
+  }
+}
 
 /** An attempt of a subtask took too long. */
 export class SubtaskTimeoutError extends StratagraphError {
