@@ -11,9 +11,24 @@ export function answerFrom(request: string, outcomes: readonly Outcome[]): strin
   const lines = outcomes.map((one) => tell(request, one));
   if (lines.length === 1) return lines[0] ?? "";
   return lines
-    .map((line, i) => `${outcomes[i]?.name ?? "tool"}: ${line}`)
+    .map((line, i) => `${labelOf(outcomes[i], outcomes)}: ${line}`)
     .filter((line, i, all) => all.indexOf(line) === i)
     .join("\n");
+}
+
+/** What gave a result; of a tool that was called for several files the file as well. */
+function labelOf(one: Outcome | undefined, all: readonly Outcome[]): string {
+  if (one === undefined) return "tool";
+  const { task } = one.args;
+  if (typeof task === "string") return task;
+  const files = all.filter(({ name }) => name === one.name).map(fileOf);
+  const file = fileOf(one);
+  return file !== null && new Set(files).size > 1 ? `${one.name} ${file}` : one.name;
+}
+
+function fileOf({ args }: Outcome): string | null {
+  const { path } = args;
+  return typeof path === "string" && pathsIn(path).length > 0 ? path : null;
 }
 
 function tell(request: string, one: Outcome): string {
@@ -95,6 +110,11 @@ function longTextIn(value: unknown): string | null {
   if (!isRecord(value)) return null;
   const texts = Object.values(value).filter((own) => typeof own === "string");
   return texts.find((text) => text.length > 200 || text.includes("\n")) ?? null;
+}
+
+/** A result in short, whatever is asked. */
+export function shortResult({ text, value }: Outcome): string {
+  return value === undefined ? clip(text.trim()) : compact(value, new Set());
 }
 
 /** A structured value in short: the parts that were asked about first; of a list with its bookkeeping, the list. */

@@ -1,9 +1,16 @@
-import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  HumanMessage,
+  type AIMessage,
+  type BaseMessage,
+  type ToolMessage,
+} from "@langchain/core/messages";
 import { callSignature } from "../../state/call-signature.ts";
 import { outcome, type Outcome } from "./outcome.ts";
+import { isPlannerRetry, readPlannerRequest, type PlannerRequest } from "./planner-request.ts";
 import type { Schema } from "./property-kind.ts";
 import { readShortenedHistory } from "./shortened-history.ts";
 import { readToolReport } from "./tool-report.ts";
+import { readWorkerMessage } from "./worker-message.ts";
 
 /** What the last words of the conversation ask for. */
 export type Wish =
@@ -28,6 +35,8 @@ export interface Conversation {
   readonly made: ReadonlySet<string>;
   /** Results since the request, and before it those that nothing was said on yet; oldest first. */
   readonly outcomes: readonly Outcome[];
+  /** Results of others that the request brings along. */
+  readonly given: readonly Outcome[];
   /** Results of earlier turns, oldest first. */
   readonly past: readonly Outcome[];
   /** What was said before the request. */
@@ -37,6 +46,10 @@ export interface Conversation {
   readonly wish: Wish;
   /** The last message, when it is an instruction and no request. */
   readonly instruction: string;
+  /** What a planner asks in it; null where none does. */
+  readonly planner: PlannerRequest | null;
+  /** The last answer; empty where there is none. */
+  readonly answered: string;
 }
 
 /** What the loop says beside the conversation: nobody asks for anything in it. */
@@ -60,9 +73,12 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   let instruction = "";
   let callCount = 0;
   let isAnswered = false;
+  let answered = "";
+  let given: readonly Outcome[] = [];
+  let planner: PlannerRequest | null = null;
   const asked = new Map<string, { name: string; args: Record<string, unknown> }>();
 
-  for (const message of messages) {
+  for (const message of messages.flatMap(withRequestApart)) {
     const text = message.text;
     switch (message.type) {
       case "system":
@@ -89,9 +105,11 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           if (isNow) isAnswered = false;
           break;
         }
-        wish = wishOf(text);
+        const said = readPlannerRequest(text);
+        planner = said?.request ?? (isPlannerRetry(text) ? planner : null);
+        wish = planner?.kind === "synthesise" ? "finish" : wishOf(text);
         instruction = wish === "act" ? "" : text;
-        if (wish !== "act" && request !== "") break;
+        if (said !== null || (wish !== "act" && request !== "")) break;
         if (notes.test(text) || (request !== "" && !isAnswered && notesWithin.test(text))) {
           isAnswered = false;
           break;
@@ -102,7 +120,9 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           break;
         }
         earlier = [...spoken];
-        request = text;
+        const worker = readWorkerMessage(text);
+        request = worker?.description ?? text;
+        given = worker?.given ?? [];
         feedback = [];
         if (isAnswered) {
           past.push(...outcomes);
@@ -119,6 +139,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           if (call.id !== undefined) asked.set(call.id, { name: call.name, args: call.args });
         }
         if (text !== "") spoken.push(text);
+        answered = text;
         isAnswered = (message as AIMessage).tool_calls?.length === 0;
         break;
       case "tool":
@@ -131,17 +152,27 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   const told = system.join("\n\n");
   return {
     system: told,
-    outputSchema: schemaIn(told),
+    outputSchema: (planner === null ? null : schemaIn(instruction)) ?? schemaIn(told),
     request,
     feedback,
     made,
     outcomes,
+    given,
     past,
     earlier,
     callCount,
     wish,
     instruction,
+    planner,
+    answered,
   };
+}
+
+/** What a planner asks stands apart from what is said before it in the same message. */
+function withRequestApart(message: BaseMessage): readonly BaseMessage[] {
+  const found = message.type === "human" ? readPlannerRequest(message.text) : null;
+  if (found === null || found.before === "") return [message];
+  return [new HumanMessage(found.before), new HumanMessage(found.text)];
 }
 
 function callKey(name: string, args: Readonly<Record<string, unknown>>): string {

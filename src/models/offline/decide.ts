@@ -5,10 +5,18 @@ import { askedObject } from "./asked-object.ts";
 import { chooseTool, enough, type Choice } from "./choose-tool.ts";
 import { readConversation, wasMade, type Conversation } from "./conversation.ts";
 import { asksForExtract, extractFor, rowsOf } from "./extract.ts";
+import { expressionOfAll } from "./expression-of-all.ts";
+import { forEach } from "./for-each.ts";
+import { joinResults } from "./join-results.ts";
+import { gapsOf } from "./judge-result.ts";
 import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
+import type { Outcome } from "./outcome.ts";
+import { planSubtasks } from "./plan-subtasks.ts";
 import { structuredAnswer } from "./structured.ts";
+import { isOfSeveral, joinsResults } from "./subtask-links.ts";
 import { subtasksOf } from "./subtasks.ts";
 import { asksForSummary, summaryOf } from "./summary.ts";
+import { stemsOf } from "./words.ts";
 
 /** What the model says: a text, or calls. */
 export interface Decision {
@@ -37,7 +45,10 @@ export function decide(
   if (forced !== null) return forcedCall(forced, conversation);
   switch (conversation.wish) {
     case "object":
-      return { text: JSON.stringify(askedObject(conversation)), calls: [] };
+      return {
+        text: JSON.stringify(plannerAnswer(conversation) ?? askedObject(conversation)),
+        calls: [],
+      };
     case "plan":
       return { text: mark + plan(conversation), calls: [] };
     case "act": {
@@ -51,7 +62,8 @@ export function decide(
 }
 
 function forcedCall({ name, parameters }: OfflineTool, conversation: Conversation): Decision {
-  const value = structuredAnswer(parameters, conversation);
+  const value =
+    plannerAnswer(conversation) ?? structuredAnswer(parameters, withGiven(conversation));
   const id = `call_${conversation.callCount + 1}`;
   return {
     text: `${mark}Calling ${name}.`,
@@ -59,18 +71,45 @@ function forcedCall({ name, parameters }: OfflineTool, conversation: Conversatio
   };
 }
 
+/** The plan or the judgement that a planner asks for; null where it asks for none. */
+function plannerAnswer({ planner, request, answered }: Conversation): object | null {
+  if (planner?.kind === "plan") return planSubtasks(request, planner);
+  return planner?.kind === "judge" ? { gaps: gapsOf(answered, planner.criteria) } : null;
+}
+
+/** Results that were brought along as if they had been found before all others. */
+function withGiven(conversation: Conversation): Conversation {
+  const { given, outcomes } = conversation;
+  return given.length === 0 ? conversation : { ...conversation, outcomes: [...given, ...outcomes] };
+}
+
 function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): Decision | null {
   if (tools.length === 0) return null;
-  const parts = subtasksOf(conversation.request);
-  for (const [i, part] of parts.entries()) {
-    const choice = choose(part, i === 0 ? enough : thresholdOf(part), conversation, tools);
-    if (choice !== null) return say(choice, part, parts.length, conversation);
+  const { given } = conversation;
+  const parts = subtasksOf(conversation.request).flatMap((part, i) =>
+    forEach(part, given).map((text) => ({ text, threshold: i === 0 ? enough : thresholdOf(part) })),
+  );
+  for (const { text, threshold } of parts) {
+    const choice = choose(text, threshold, conversation, toolsFor(text, given, tools));
+    if (choice !== null) return say(choice, text, parts.length, conversation);
   }
   for (const line of conversation.feedback) {
     const choice = choose(line, enough * 1.5, conversation, tools);
     if (choice !== null) return say(choice, line, 1, conversation);
   }
   return null;
+}
+
+/** What joins results that were brought along needs no tool, unless one is named for just that. */
+function toolsFor(
+  part: string,
+  given: readonly Outcome[],
+  tools: readonly OfflineTool[],
+): readonly OfflineTool[] {
+  if (given.length === 0 || !joinsResults(part) || expressionOfAll(part, given) !== null)
+    return tools;
+  const [verb = ""] = stemsOf(part);
+  return tools.filter(({ name }) => stemsOf(name).has(verb));
 }
 
 /** "… and count the lines" is about the result before, unless a tool is meant for just that. */
@@ -87,14 +126,14 @@ function choose(
   conversation: Conversation,
   tools: readonly OfflineTool[],
 ): Choice | null {
-  const { outcomes } = conversation;
+  const { given, outcomes } = conversation;
   // A part is judged by what was known when its turn came: results that came later change what "it" is.
   for (let known = 0; known <= outcomes.length; known += 1) {
-    const before = outcomes.slice(0, known);
+    const before = [...given, ...outcomes.slice(0, known)];
     const choice = chooseTool(tools, { text, outcomes: before }, threshold);
     if (choice !== null && wasMade(conversation, choice.tool.name, choice.args)) return null;
   }
-  return chooseTool(tools, { text, outcomes }, threshold);
+  return chooseTool(tools, { text, outcomes: [...given, ...outcomes] }, threshold);
 }
 
 function say(
@@ -115,10 +154,18 @@ function plan({ request }: Conversation): string {
 }
 
 function answer(conversation: Conversation): string {
-  const { outputSchema, request, outcomes, feedback } = conversation;
-  if (outputSchema !== null) return JSON.stringify(structuredAnswer(outputSchema, conversation));
+  const { outputSchema, request, outcomes, given, feedback, planner } = conversation;
+  if (outputSchema !== null) {
+    return JSON.stringify(structuredAnswer(outputSchema, withGiven(conversation)));
+  }
+  if (planner?.kind === "synthesise" && outcomes.length + planner.missing.length > 0) {
+    return mark + joinResults(outcomes, planner.missing);
+  }
   if (outcomes.length > 0) {
     return mark + answerFrom([request, ...feedback].join(" "), outcomes);
+  }
+  if (given.length > 0) {
+    return mark + (isOfSeveral(request) ? joinResults(given) : answerFrom(request, given));
   }
   return mark + fromContext(conversation);
 }

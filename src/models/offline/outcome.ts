@@ -12,7 +12,9 @@ export interface Outcome {
 }
 
 export function outcome(made: Omit<Outcome, "value">): Outcome {
-  return { ...made, value: parsed(made.text) };
+  // This model's own words, where it has done a subtask for another.
+  const text = made.text.replace(/^\[offline:rules\] /, "");
+  return { ...made, text, value: parsed(text) };
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,5 @@
 import { expressionIn } from "./arithmetic.ts";
+import { expressionOfAll } from "./expression-of-all.ts";
 import {
   capitalsIn,
   codesIn,
@@ -10,9 +11,11 @@ import {
   quotedIn,
   urlsIn,
 } from "./facts.ts";
+import { joinResults } from "./join-results.ts";
 import { numberOf, type Outcome } from "./outcome.ts";
 import type { Schema, StringKind } from "./property-kind.ts";
 import type { Search } from "./source.ts";
+import { isOfSeveral } from "./subtask-links.ts";
 import { timeZoneIn } from "./time-zones.ts";
 import { isStopWord, stemsOf, wordsOf } from "./words.ts";
 
@@ -96,7 +99,11 @@ function expressionFrom({ text, outcomes }: Search): string | null {
   const quoted = quotedIn(text)
     .map((one) => expressionIn(one))
     .find((one) => one !== null);
-  return quoted ?? expressionIn(text, last === undefined ? null : numberOf(last));
+  return (
+    quoted ??
+    expressionOfAll(text, outcomes) ??
+    expressionIn(text, last === undefined ? null : numberOf(last))
+  );
 }
 
 function folderFrom({ required }: WantedString, { text, used }: Search): string | null {
@@ -154,11 +161,12 @@ function queryFrom({ name, required }: WantedString, { text, used }: Search): st
 
 function messageFrom(
   { required }: WantedString,
-  { text, used }: Search,
+  { text, used, outcomes }: Search,
   before: Outcome | null,
 ): string | null {
   const quoted = quotedIn(text).find((one) => !used.has(one));
   if (quoted !== undefined) return quoted;
+  if (outcomes.length > 1 && isOfSeveral(text)) return joinResults(outcomes);
   if (before !== null) return before.text;
   const said =
     /\b(?:that|saying|says|with(?: the)? (?:text|message|content))\s+(.+)$|:\s+(.+)$/is.exec(text);

@@ -1,8 +1,9 @@
 import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
+import { joinResults, told } from "./join-results.ts";
 import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./choose-value.ts";
 import type { Conversation } from "./conversation.ts";
 import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
-import { valueUnder } from "./outcome.ts";
+import { valueUnder, type Outcome } from "./outcome.ts";
 import { isRecord } from "../../state/is-record.ts";
 import {
   descriptionOf,
@@ -14,8 +15,11 @@ import {
   type Schema,
 } from "./property-kind.ts";
 import { findString } from "./string-argument.ts";
-import { subtasksOf } from "./subtasks.ts";
+import { subtaskIds } from "./subtask-ids.ts";
+import { linksOf } from "./subtask-links.ts";
+import { requestParts } from "./subtasks.ts";
 import { tableRows } from "./table-rows.ts";
+import { taskOf } from "./worker-message.ts";
 import { overlap, stemsOf, wordsOf } from "./words.ts";
 
 /** A value of the schema's form, filled from the results and the request: by key, else by name, description and type. */
@@ -126,7 +130,10 @@ function choiceFor(
 
 function numberFor(name: string, schema: Schema, type: string, conversation: Conversation): number {
   const { outcomes, request } = conversation;
-  const counted = outcomes.map((one) => countIn(request, one)).findLast((one) => one !== null);
+  const subtask = ofSubtask(name, schema, outcomes);
+  const counted =
+    (subtask && lastNumber([subtask])) ??
+    outcomes.map((one) => countIn(request, one)).findLast((one) => one !== null);
   const near = [...outcomes.map((one) => one.text), request]
     .flatMap(partsOf)
     .find((part) => overlap(stemsOf(name), part) > 0 && numbersIn(part).length > 0);
@@ -140,6 +147,19 @@ function numberFor(name: string, schema: Schema, type: string, conversation: Con
   const most = typeof schema["maximum"] === "number" ? schema["maximum"] : Infinity;
   const clamped = Math.min(most, Math.max(least, found));
   return type === "integer" ? Math.round(clamped) : clamped;
+}
+
+/** The result of the subtask whose description speaks most of a property; undefined where no subtask does. */
+function ofSubtask(
+  name: string,
+  schema: Schema,
+  outcomes: readonly Outcome[],
+): Outcome | undefined {
+  const wanted = stemsOf(`${name} ${descriptionOf(schema)}`);
+  const [best] = outcomes
+    .map((one) => ({ one, score: one.failed ? 0 : overlap(wanted, taskOf(one) ?? "") }))
+    .toSorted((a, b) => b.score - a.score);
+  return best !== undefined && best.score > 0 ? best.one : undefined;
 }
 
 function booleanFor(name: string, schema: Schema, { outcomes, request }: Conversation): boolean {
@@ -170,14 +190,19 @@ function stringFor(
     if (said !== null) return said.replace(/^(the|an?) /i, "");
   }
   const wanted = `${name} ${descriptionOf(schema)} ${feedback.join(" ")}`;
-  const told =
-    outcomes.length > 0
-      ? answerFrom(`${request} ${wanted}`, outcomes)
-      : relevant(request, [system, ...earlier].join("\n"), 2)
-          .filter((part) => !part.includes("{"))
-          .join(" ") || request;
+  const subtask = ofSubtask(name, schema, outcomes);
+  const said =
+    subtask !== undefined
+      ? told(subtask)
+      : outcomes.some((one) => taskOf(one) !== null)
+        ? joinResults(outcomes)
+        : outcomes.length > 0
+          ? answerFrom(`${request} ${wanted}`, outcomes)
+          : relevant(request, [system, ...earlier].join("\n"), 2)
+              .filter((part) => !part.includes("{"))
+              .join(" ") || request;
   const longest = typeof schema["maxLength"] === "number" ? schema["maxLength"] : Infinity;
-  return told.slice(0, longest);
+  return said.slice(0, longest);
 }
 
 /** What comes after the first paragraph, which says what is wanted; a request of one paragraph whole. */
@@ -213,6 +238,12 @@ function arrayFor(name: string, schema: Schema, filling: Filling): unknown[] {
   if (type === "number" || type === "integer") {
     return outcomes.flatMap((one) => numbersIn(one.text)).slice(0, most);
   }
+  if (type === "string" && outcomes.some((one) => taskOf(one) !== null)) {
+    return outcomes
+      .filter((one) => !one.failed)
+      .map(told)
+      .slice(0, most);
+  }
   if (type === "string" && outcomes.length > 0) {
     const text = outcomes.map((one) => one.text).join("\n");
     return relevant(`${request} ${name}`, text, Math.min(most, 5));
@@ -242,26 +273,25 @@ function isTask(items: Schema): boolean {
 function tasksFor(items: Schema, filling: Filling): Record<string, unknown>[] {
   const properties = Object.entries(propertiesOf(items));
   const required = requiredOf(items);
-  const parts = subtasksOf(filling.conversation.request);
-  return parts.map((part, i) => {
-    const conversation = { ...filling.conversation, request: part, outcomes: [] };
+  const parts = requestParts(filling.conversation.request);
+  const ids = subtaskIds(parts.map(({ text }) => text));
+  const links = linksOf(parts);
+  return parts.map(({ text }, i) => {
+    const conversation = { ...filling.conversation, request: text, outcomes: [] };
     const entries = properties.flatMap(([name, written]): [string, unknown][] => {
       const property = resolve(written, filling.root);
-      if (name === "id") return [[name, typeOf(property) === "string" ? String(i + 1) : i + 1]];
-      if (taskText.test(name)) return [[name, part]];
-      if (taskLinks.test(name)) return [[name, dependsOnBefore(part, i) ? [String(i)] : []]];
+      const isText = (schema: Schema) => typeOf(schema) === "string";
+      if (name === "id") return [[name, isText(property) ? ids[i] : i + 1]];
+      if (taskText.test(name)) return [[name, text]];
+      if (taskLinks.test(name)) {
+        const linked = isRecord(property["items"]) ? property["items"] : {};
+        return [[name, (links[i] ?? []).map((at) => (isText(linked) ? ids[at] : at + 1))]];
+      }
       const isWanted = required.has(name) || enumOf(property) !== null;
       return isWanted ? [[name, valueFor(name, property, { ...filling, conversation })]] : [];
     });
     return Object.fromEntries(entries);
   });
-}
-
-/** A part that speaks of "it" or of results needs the one before. */
-function dependsOnBefore(part: string, index: number): boolean {
-  return (
-    index > 0 && /\b(it|its|that|them|those|these|both|results?|summari[sz]e|combine)\b/i.test(part)
-  );
 }
 
 function resolve(schema: Schema, root: Schema): Schema {

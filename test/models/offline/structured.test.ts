@@ -74,9 +74,13 @@ describe("the offline model's JSON answers", () => {
     const request = "1. Parse the logs 2. Count the errors 3. Summarise the results";
     expect(answer(schema, request)).toEqual({
       subtasks: [
-        { id: "1", description: "Parse the logs", dependencies: [] },
-        { id: "2", description: "Count the errors", dependencies: [] },
-        { id: "3", description: "Summarise the results", dependencies: ["2"] },
+        { id: "parse-logs", description: "Parse the logs", dependencies: [] },
+        { id: "count-errors", description: "Count the errors", dependencies: [] },
+        {
+          id: "summarise",
+          description: "Summarise the results",
+          dependencies: ["parse-logs", "count-errors"],
+        },
       ],
     });
   });
