@@ -1,4 +1,4 @@
-import { capitalsIn, codesIn, namesIn, numbersIn, pathsIn, quotedIn } from "./facts.ts";
+import { capitalsIn, codesIn, datesIn, namesIn, numbersIn, pathsIn, quotedIn } from "./facts.ts";
 import { isStopWord, overlap, stemsOf } from "./words.ts";
 
 const demand =
@@ -23,7 +23,9 @@ export function gapsOf(result: string, criteria: string): readonly string[] {
 function wantedBy(criteria: string): readonly string[] {
   const demanded = [...criteria.matchAll(demand)].flatMap(([, verb = "", what = ""]) => {
     const bare = /^(?:name|mention|contain|include)$/i.test(verb) ? bareWords(what) : [];
-    const facts = [pathsIn, codesIn, capitalsIn].flatMap((factsIn) => factsIn(withoutQuotes(what)));
+    const facts = [pathsIn, datesIn, codesIn, capitalsIn].flatMap((factsIn) =>
+      factsIn(withoutQuotes(what)),
+    );
     // Names begin in the midst of a sentence.
     const names = namesIn(`x ${withoutQuotes(what)}`);
     return [...facts, ...names, ...numbersWanted(what), ...bare];

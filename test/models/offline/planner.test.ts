@@ -339,6 +339,7 @@ describe("the offline model as a judge", () => {
       'must mention "eel pass" and 42, and be at most 200 words',
       ["The result does not name eel pass.", "The result does not name 42."],
     ],
+    ["In 2025", "must name 2025-09-12.", ["The result does not name 2025-09-12."]],
     ["Eel and 1042", "must contain eels and 1,042", []],
     [
       "foo",
