@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../state/event.ts";
-import type { SubtaskState } from "../../state/subtask-state.ts";
+import { isSettled, type SubtaskState } from "../../state/subtask-state.ts";
 import { count } from "./figures.ts";
 import { plainLine } from "./plain-text.ts";
 import { planSummary } from "./plan-summary.ts";
@@ -123,21 +123,22 @@ export class PlanView {
     });
   }
 
-  /** `5 of 12 subtasks done, 3 running`; null where no subtask runs. */
+  /** `5 of 12 subtasks done, 3 running`; null where none runs or is to begin. */
   get activity(): string | null {
     const outermost = this.#outermost();
     const running = sum(outermost.map((planner) => planner.running.size));
-    if (running === 0) return null;
     const all = sum(outermost.map(({ plan }) => plan.subtasks.length));
     const waiting = sum(outermost.map((planner) => planner.waiting.size));
     const states = outermost.flatMap(({ subtasks }) => Object.values(subtasks));
+    const settled = states.filter(isSettled).length;
+    if (running === 0 && settled + waiting >= all) return null;
     const number = (status: string) => states.filter((state) => state.status === status).length;
     if (all === 0) return `${count(running, "subtask")} running`;
     const parts = [
       `${number("done").toLocaleString("en")} of ${count(all, "subtask")} done`,
       ...(number("failed") > 0 ? [`${number("failed").toLocaleString("en")} failed`] : []),
       ...(waiting > 0 ? [`${waiting.toLocaleString("en")} waiting for a person`] : []),
-      `${running.toLocaleString("en")} running`,
+      ...(running > 0 ? [`${running.toLocaleString("en")} running`] : []),
     ];
     return parts.join(", ");
   }

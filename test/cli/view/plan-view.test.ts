@@ -258,7 +258,8 @@ describe("a plan, as a run tells of it", () => {
       return [view.activity, ...view.subtasks];
     };
     team({ type: "status", status: "EXECUTING" });
-    expect(after(three)).toEqual(["thinking"]);
+    expect(view.activity).toBe("thinking");
+    expect(after(three)).toEqual(["0 of 3 subtasks done"]);
     expect(after(start("split"))).toEqual(["0 of 3 subtasks done, 1 running", "split  w"]);
     expect(after(end("split", subtaskState(0, 1)), start("count-lines"), start("report"))).toEqual([
       "1 of 3 subtasks done, 2 running",
