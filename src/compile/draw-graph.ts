@@ -66,6 +66,10 @@ function drawGraph({ builder }: Drawable, nodes: readonly GraphNode[], xray: Xra
     if (target !== undefined) drawing.addEdge(from, target.first, when, when !== undefined);
   };
   connect(start, "initialize");
+  for (const node of nodes) {
+    const from = placed.get(node.name)?.first;
+    if (from !== undefined && xray !== false && xray !== 0) drawWorkers(drawing, node, from, xray);
+  }
   for (const { name, edges } of nodes) {
     const from = placed.get(name)?.last;
     if (from !== undefined) for (const { to, when } of edges) connect(from, to, when);
@@ -76,10 +80,30 @@ function drawGraph({ builder }: Drawable, nodes: readonly GraphNode[], xray: Xra
 /** The graph that runs inside of a node, without its own start and end. */
 function drawInside({ subgraphs = [] }: GraphNode, xray: true | number): Drawing | undefined {
   const [inside] = subgraphs;
-  const drawing = inside && drawingOf(inside, xray === true ? true : xray - 1);
+  return inside && trimmedDrawing(inside, xray);
+}
+
+function trimmedDrawing(graph: AgentGraph, xray: true | number): Drawing | undefined {
+  const drawing = drawingOf(graph, xray === true ? true : xray - 1);
   drawing?.trimFirstNode();
   drawing?.trimLastNode();
   return drawing;
+}
+
+/** The graphs that a node runs any of, each with a way there and back. */
+function drawWorkers(
+  drawing: Drawing,
+  { name, workers = new Map() }: GraphNode,
+  from: DrawnNode,
+  xray: true | number,
+): void {
+  for (const [worker, graph] of workers) {
+    const inside = trimmedDrawing(graph, xray);
+    const [first, last] = inside === undefined ? [] : drawing.extend(inside, `${name}:${worker}`);
+    if (first === undefined || last === undefined) continue;
+    drawing.addEdge(from, first as DrawnNode, worker, true);
+    drawing.addEdge(last as DrawnNode, from, undefined, true);
+  }
 }
 
 /** @param graph one that {@link drawnFromNodes} returned */

@@ -26,6 +26,8 @@ export interface GraphNode extends LoopNodeOptions {
   readonly edges: readonly DrawnEdge[];
   /** Graphs that the node runs inside of it. */
   readonly subgraphs?: readonly AgentGraph[];
+  /** Graphs of which it runs any, as often as it likes; drawn beside it. */
+  readonly workers?: ReadonlyMap<string, AgentGraph>;
 }
 
 /** LangGraph's builder with an agent's channels and the given nodes; the turn starts at `initialize`. */
@@ -48,11 +50,12 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
     context: contextSchema,
   });
   for (const node of nodes) {
-    const { name, body, edges, isBounded = true, subgraphs = [] } = node;
+    const { name, body, edges, isBounded = true, workers } = node;
+    const subgraphs = [...(node.subgraphs ?? []), ...(workers?.values() ?? [])];
     const targets = edges.map(({ to }) => to);
     builder.addNode(name, loopNode(name, parts, body, node) as never, {
       ends: isBounded && !targets.includes("finalize") ? [...targets, "finalize"] : targets,
-      ...(subgraphs.length > 0 && { subgraphs: [...subgraphs] as never[] }),
+      ...(subgraphs.length > 0 && { subgraphs: subgraphs as never[] }),
     });
   }
   return builder.addEdge(START, "initialize" as never);

@@ -5,7 +5,7 @@ import type { AgentModel, ModelReply, StructuredAnswer } from "../../models/agen
 import type { GraphState } from "../../state/channels.ts";
 import { keptText } from "../../state/kept-text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { addUsage } from "../../state/usage.ts";
+import { addUsage, noUsage } from "../../state/usage.ts";
 import { blankStep } from "../loop/blank-step.ts";
 import { composeFor } from "../loop/context-of.ts";
 import { contextSettingsOf } from "../loop/context-settings-of.ts";
@@ -50,25 +50,25 @@ export async function plannerContext(
   });
 }
 
-/** The record of one or more calls that planned, joined or judged. */
+/** The record of calls that planned, joined or judged. */
 export function askedRecord(
   state: GraphState,
   run: NodeRun,
   asked: {
     readonly timestamp: string;
-    readonly replies: readonly [ModelReply, ...ModelReply[]];
+    readonly replies: readonly ModelReply[];
     readonly thought: string;
     readonly problem?: string;
   },
 ): StepRecord {
   const { timestamp, replies, thought, problem = "" } = asked;
-  const last = replies.at(-1) ?? replies[0];
+  const last = replies.at(-1);
   return withoutTools({
     ...blankStep(placeOf(state, run, timestamp)),
     thought: keptText(thought),
     problem,
-    usage: replies.map(({ usage }) => usage).reduce((sum, one) => addUsage(sum, one)),
-    model: last.model,
-    fallback: last.fallback,
+    usage: replies.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+    model: last?.model ?? "",
+    fallback: last?.fallback ?? null,
   });
 }

@@ -170,6 +170,14 @@ function resultsOf(dependencies: SubtaskWork["dependencies"]): Readonly<Record<s
 }
 
 function failed(thrown: unknown, usage: Usage): AttemptOutcome {
+  try {
+    return failedWith(thrown, usage);
+  } catch {
+    return failedWith(new Error("it threw something that cannot be read"), usage);
+  }
+}
+
+function failedWith(thrown: unknown, usage: Usage): AttemptOutcome {
   const isOurs = thrown instanceof StratagraphError;
   const transient = isOurs ? thrown.transient : classifyFailure(thrown).transient;
   const code = isOurs ? thrown.code : "worker_error";

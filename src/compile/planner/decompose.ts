@@ -17,7 +17,7 @@ import { askedRecord, plannerContext } from "./ask-planner.ts";
 import { draftOf } from "./candidate.ts";
 import { takeUp } from "./left-behind.ts";
 import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
-import { recordOf } from "./subtask-record.ts";
+import { recordsOf } from "./subtask-record.ts";
 import type { PlannerParts } from "./planner-parts.ts";
 
 /**
@@ -52,14 +52,13 @@ function goOn(state: GraphState, run: NodeRun, left: PlanningState): NodeResult 
   for (const { usage } of Object.values(left.subtasks)) run.spend(usage);
   emitPlan(run, left);
   const settled = Object.entries(left.subtasks).filter(([, subtask]) => isSettled(subtask));
-  const record = recordOf({
+  const steps = recordsOf({
     state,
     run,
     plan: left.plan ?? { subtasks: [], success_criteria: "" },
     subtasks: Object.fromEntries(settled),
-    timestamp: run.parts.clock.now().toISOString(),
   });
-  return { update: { ...left, ...(record !== null && { steps: [record] }) }, goto: "execute" };
+  return { update: { ...left, steps }, goto: "execute" };
 }
 
 /** No plan came for the gaps: what there is has to do. */

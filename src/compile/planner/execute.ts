@@ -11,7 +11,7 @@ import { attemptSubtask, type AttemptOutcome } from "./attempt-subtask.ts";
 import { emitPlan, failuresOf, planningOf, replanFor } from "./planning-of.ts";
 import type { PlannerParts } from "./planner-parts.ts";
 import { sharedOf, Slots, withShared } from "./slots.ts";
-import { recordOf } from "./subtask-record.ts";
+import { recordsOf } from "./subtask-record.ts";
 import { subtaskLog, type SubtaskLog } from "./subtask-log.ts";
 
 /**
@@ -24,7 +24,6 @@ export function execute(parts: PlannerParts): NodeBody {
     const planning = planningOf(state);
     const plan = planning.plan ?? { subtasks: [], success_criteria: "" };
     run.emit({ type: "status", status: "EXECUTING" });
-    const timestamp = run.parts.clock.now().toISOString();
     const log = subtaskLog(run.config, state.turn?.run ?? "");
     const known = await log.load();
     const dataflow = new Dataflow({ parts, run, plan, log, planning, known });
@@ -35,9 +34,7 @@ export function execute(parts: PlannerParts): NodeBody {
       run.keep({ subtasks: dataflow.settled() });
     }
     const subtasks = dataflow.settled();
-    const record = recordOf({ state, run, plan, subtasks, timestamp });
-    if (record !== null) run.emit({ type: "step", step: record });
-    const update = { subtasks, ...(record !== null && { steps: [record] }) };
+    const update = { subtasks, steps: recordsOf({ state, run, plan, subtasks }) };
     run.keep(update);
     return { ...next(state, run, parts, { ...planning, subtasks: dataflow.states }, update) };
   };

@@ -1,3 +1,4 @@
+import { ContextOverflowError } from "../../context/errors.ts";
 import { readStructured } from "../../models/structured-answer.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
 import { gapAnswer, gapRequest } from "../../planning/prompts.ts";
@@ -30,15 +31,23 @@ export function judge(parts: PlannerParts): NodeBody {
     const model = await thinker.model(run.context);
     const pending = { answer: candidate.answer, request: gapRequest(criteriaOf(state)) };
     const about = { goal: "synthesis", step: state.steps.length } as const;
-    const { messages } = await readFor(run, about, (goal) =>
-      plannerContext(state, run, { thinker, model, goal, answer: gapAnswer, pending }),
-    );
-    const reply = await run.ask(model, { messages, answer: gapAnswer }, "unseen");
+    const replies: ModelReply[] = [];
+    let problem = "";
+    try {
+      const { messages } = await readFor(run, about, (goal) =>
+        plannerContext(state, run, { thinker, model, goal, answer: gapAnswer, pending }),
+      );
+      replies.push(await run.ask(model, { messages, answer: gapAnswer }, "unseen"));
+    } catch (thrown) {
+      // A result that is too long to be judged is still one.
+      if (!(thrown instanceof ContextOverflowError)) throw thrown;
+      problem = `It could not be judged: ${thrown.message}`;
+    }
     const failures = failuresOf(planning, planning.depth).map(({ gap }) => gap);
-    const judged = gapsIn(reply);
+    const judged = replies.flatMap(gapsIn);
     const gaps = [...failures, ...judged].slice(0, mostGaps);
     const thought = gaps.length === 0 ? "No gaps." : gaps.map((gap) => `- ${gap}`).join("\n");
-    const record = askedRecord(state, run, { timestamp, replies: [reply], thought });
+    const record = askedRecord(state, run, { timestamp, replies, thought, problem });
     run.emit({ type: "step", step: record });
     const best = betterOf(tier.best, { ...candidate, gaps });
     const attempt = { candidate: null, best };

@@ -1,5 +1,6 @@
 import { planAnswer } from "../../planning/prompts.ts";
 import { transition } from "../../state/lifecycle.ts";
+import type { AgentGraph } from "../agent-graph.ts";
 import type { GraphNode } from "../graph-builder.ts";
 import type { AttemptShape } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
@@ -17,8 +18,8 @@ const begin = "begin";
 /** `START → initialize → begin → decompose → execute → synthesise → judge → reflect → finalize → END`, round again for gaps. */
 export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
   const { before, after } = turnNodes({ begin, first: "decompose" });
-  const agents = [...parts.workers.values()].flatMap((worker) =>
-    worker.kind === "agent" ? [worker.agent.graph] : [],
+  const agents = [...parts.workers].flatMap(([name, worker]): [string, AgentGraph][] =>
+    worker.kind === "agent" ? [[name, worker.agent.graph]] : [],
   );
   const gaps = parts.limits.maxDepth > 0 ? [{ to: "decompose", when: "gaps" }] : [];
   const replans = parts.limits.onFailure === "replan" ? gaps : [];
@@ -46,7 +47,7 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       description: "Runs the subtasks on the workers",
       body: leaving(execute(parts)),
       edges: [{ to: "synthesise" }, ...replans],
-      subgraphs: agents,
+      workers: new Map(agents),
       endsItself: true,
     },
     {

@@ -40,15 +40,20 @@ export interface Failure {
 
 const errorCharacters = 500;
 
-/** Those of the plans made so far that gave nothing, in their order, those that failed before those that were skipped for them. */
+/**
+ * Those of the plan at a depth that gave nothing, in their order, those that failed before those that were skipped for
+ * them; of the last one before where none came for its gaps.
+ */
 export function failuresOf(
   { plan, subtasks }: Pick<PlanningState, "plan" | "subtasks">,
   depth: number,
 ): readonly Failure[] {
+  const planned = Object.values(subtasks).reduce((most, one) => Math.max(most, one.depth), 0);
+  const last = Math.min(depth, planned);
   const all = (plan?.subtasks ?? []).flatMap(({ id, description }): Failure[] => {
     const state = subtasks[id];
     const error = state?.error ?? null;
-    if (state === undefined || error === null || state.depth !== depth) return [];
+    if (state === undefined || error === null || state.depth !== last) return [];
     if (state.status !== "failed" && state.status !== "skipped") return [];
     const what = state.status === "failed" ? "failed" : "was not begun";
     const gap = `${description} (subtask "${id}" ${what}: ${cutText(error.message, errorCharacters)})`;

@@ -6,36 +6,40 @@ import { blankStep } from "../loop/blank-step.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 
 /**
- * What a node ran of a plan as one record: a call of a worker for each subtask, with what it gave. Requests tell the
- * results from it, like those of tools. Null where nothing was run.
+ * What was run of a plan as records, in the order in which the subtasks ended: a call of a worker each, with what it gave.
+ * Requests tell the results from them like those of tools, and leave the oldest out first where there is no room.
  */
-export function recordOf(of: {
+export function recordsOf(of: {
   readonly state: GraphState;
   readonly run: NodeRun;
   readonly plan: TaskPlan;
-  /** What has settled in the node. */
+  /** Settled ones. */
   readonly subtasks: SubtaskStates;
-  /** When the node began. */
-  readonly timestamp: string;
-}): StepRecord | null {
-  const { state, run, plan, subtasks, timestamp } = of;
+}): readonly StepRecord[] {
+  const { state, run, plan, subtasks } = of;
   const ran = plan.subtasks.flatMap((subtask): readonly [Subtask, SubtaskState][] => {
     const settled = subtasks[subtask.id];
     return settled === undefined ? [] : [[subtask, settled]];
   });
-  if (ran.length === 0) return null;
-  return {
-    ...blankStep(placeOf(state, run, timestamp)),
-    next_action: "use_tools",
-    tool_predictions: ran.map(([subtask, { worker }]) => ({
-      id: subtask.id,
-      name: worker,
-      args: { task: subtask.description },
-      reason: "",
-    })),
-    tool_results: ran.map(([subtask, settled]) => resultOf(subtask, settled)),
-    concurrent_execution: ran.length > 1,
-  };
+  const inOrder = ran.toSorted(([, a], [, b]) => compare(a.ended_at ?? "", b.ended_at ?? ""));
+  return inOrder.map(([subtask, settled], i) => {
+    const { worker, started_at, ended_at, usage } = settled;
+    const place = placeOf(state, run, started_at ?? ended_at ?? "");
+    const call = { id: subtask.id, name: worker, args: { task: subtask.description }, reason: "" };
+    return {
+      ...blankStep({ ...place, step_index: place.step_index + i }),
+      next_action: "use_tools",
+      tool_predictions: [call],
+      tool_results: [resultOf(subtask, settled)],
+      concurrent_execution: false,
+      usage,
+    };
+  });
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Where the next record of a planner stands: it has one turn, and makes one record after the other. */
