@@ -7,7 +7,7 @@ import { readConversation, wasMade, type Conversation } from "./conversation.ts"
 import { asksForExtract, extractFor, rowsOf } from "./extract.ts";
 import { expressionOfAll } from "./expression-of-all.ts";
 import { forEach } from "./for-each.ts";
-import { joinResults } from "./join-results.ts";
+import { inOrderOf, joinResults } from "./join-results.ts";
 import { gapsOf } from "./judge-result.ts";
 import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
 import type { Outcome } from "./outcome.ts";
@@ -159,7 +159,7 @@ function answer(conversation: Conversation): string {
     return JSON.stringify(structuredAnswer(outputSchema, withGiven(conversation)));
   }
   if (planner?.kind === "synthesise" && outcomes.length + planner.missing.length > 0) {
-    return mark + joinResults(outcomes, planner.missing);
+    return mark + joinResults(inOrderOf(request, outcomes), planner.missing);
   }
   if (outcomes.length > 0) {
     return mark + answerFrom([request, ...feedback].join(" "), outcomes);

@@ -20,6 +20,15 @@ export function joinResults(outcomes: readonly Outcome[], missing: readonly stri
   return [joined, ...rest.map(line), ...gone].join("\n");
 }
 
+/** Results of subtasks in the order in which a task names them, whichever was there first; after them what it does not name. */
+export function inOrderOf(task: string, outcomes: readonly Outcome[]): readonly Outcome[] {
+  const placeOf = (one: Outcome) => {
+    const at = task.indexOf(taskOf(one) ?? one.name);
+    return at < 0 ? task.length : at;
+  };
+  return outcomes.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
 function line(one: Outcome): string {
   const label = (taskOf(one) ?? one.name).trim().replace(/[\s.:!?]+$/, "");
   if (one.failed) return `${label}: not done (${told(one)})`;

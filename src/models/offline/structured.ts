@@ -1,5 +1,5 @@
 import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
-import { joinResults, told } from "./join-results.ts";
+import { inOrderOf, joinResults, told } from "./join-results.ts";
 import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./choose-value.ts";
 import type { Conversation } from "./conversation.ts";
 import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
@@ -195,7 +195,7 @@ function stringFor(
     subtask !== undefined
       ? told(subtask)
       : outcomes.some((one) => taskOf(one) !== null)
-        ? joinResults(outcomes)
+        ? joinResults(inOrderOf(request, outcomes))
         : outcomes.length > 0
           ? answerFrom(`${request} ${wanted}`, outcomes)
           : relevant(request, [system, ...earlier].join("\n"), 2)
@@ -239,7 +239,7 @@ function arrayFor(name: string, schema: Schema, filling: Filling): unknown[] {
     return outcomes.flatMap((one) => numbersIn(one.text)).slice(0, most);
   }
   if (type === "string" && outcomes.some((one) => taskOf(one) !== null)) {
-    return outcomes
+    return inOrderOf(request, outcomes)
       .filter((one) => !one.failed)
       .map(told)
       .slice(0, most);

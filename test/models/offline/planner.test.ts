@@ -394,6 +394,23 @@ describe("the offline model joining results", () => {
     );
   });
 
+  it("keeps to the order of the task, whichever subtask ended first", () => {
+    const [readme, license] = counted;
+    const both = ["report both.", "[offline:rules] README 42, LICENSE 17"] as const;
+    expect(joined([both, license, readme])).toBe(joined([readme, license, both]));
+    expect(joined([["Buy milk.", "ok"], license, readme])).toBe(
+      "[offline:rules] Count the lines in README.md: 42\ncount the lines in LICENSE: 17\nBuy milk: ok",
+    );
+    const schema = {
+      type: "object",
+      properties: { results: { type: "array", items: { type: "string" } } },
+      required: ["results"],
+    };
+    expect(JSON.parse(joined([license, readme], [], answerInstructions(schema)))).toEqual({
+      results: ["42", "17"],
+    });
+  });
+
   it("fills a schema from the subtasks that speak of its properties", () => {
     const integer = { type: "integer" };
     const schema = {
