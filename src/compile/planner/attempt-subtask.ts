@@ -1,6 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isGraphInterrupt, type Interrupt } from "@langchain/langgraph";
-import { v5 as uuidv5 } from "uuid";
 import { answersInText } from "../../context/answer-form.ts";
 import { classifyFailure } from "../../models/failure.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
@@ -15,6 +14,7 @@ import { toJson } from "../../tools/json-value.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import { turnSignal } from "../loop/turn-signal.ts";
 import { runSubagent, type Subagent } from "../nodes/run-subagent.ts";
+import { attemptNamespace } from "./attempt-namespace.ts";
 import { ResultTooLargeError, SubtaskTimeoutError } from "./errors.ts";
 import type { PlannerLimits, Worker } from "./planner-parts.ts";
 
@@ -126,23 +126,16 @@ function plainOutput(output: unknown, { definition }: Subagent): unknown {
   return output["message"];
 }
 
-/**
- * The namespace of an attempt: like that of a task of LangGraph's within the node's own, so that what the worker keeps is
- * found again when the run goes on, and a further attempt begins anew. It needs a scratchpad of its own, which LangGraph
- * counts the subgraphs of a task in.
- */
+/** In the namespace of the attempt, with a scratchpad of its own, in which LangGraph counts the subgraphs of a task. */
 function namespaced(config: RunnableConfig, id: string, attempt: number): RunnableConfig {
   const { configurable = {} } = config;
-  const namespace = String(configurable["checkpoint_ns"] ?? "");
-  const task: unknown = configurable["__pregel_task_id"];
-  const name = JSON.stringify([id, attempt]);
-  const part = `${id}:${typeof task === "string" ? uuidv5(name, task) : name}`;
+  const within = String(configurable["checkpoint_ns"]);
   const scratchpad = configurable["__pregel_scratchpad"] as object | undefined;
   return {
     ...config,
     configurable: {
       ...configurable,
-      checkpoint_ns: namespace === "" ? part : `${namespace}|${part}`,
+      checkpoint_ns: attemptNamespace(within, id, attempt),
       ...(scratchpad && { __pregel_scratchpad: { ...scratchpad, subgraphCounter: 0 } }),
     },
   };
