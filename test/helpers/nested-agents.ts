@@ -58,12 +58,13 @@ export function single(config: object, agent: AgentDefinition, options: object =
   });
 }
 
-/** The last state of the agent in the node `inner`. */
-export async function insideOf(checkpointer: BaseCheckpointSaver | undefined) {
+/** The last state of the agent or planner in a node of the thread `t`. */
+export async function insideOf(checkpointer: BaseCheckpointSaver | undefined, node = "inner") {
   const all = checkpointer?.list({ configurable: { thread_id: "t" } }) ?? [];
   for await (const { checkpoint, config } of all) {
     const namespace = String(config.configurable?.["checkpoint_ns"]);
-    if (namespace.startsWith("inner:")) return checkpoint.channel_values;
+    if (namespace.startsWith(`${node}:`) && !namespace.includes("|"))
+      return checkpoint.channel_values;
   }
   throw new Error("there is no state");
 }

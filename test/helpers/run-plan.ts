@@ -3,6 +3,7 @@ import { definePlanner, defineWorker, executeAgent } from "../../src/index.ts";
 import type { CodeWorker } from "../../src/definition/worker.ts";
 import type { ExecuteOptions } from "../../src/runtime/execute-agent.ts";
 import type { SubtaskStates } from "../../src/state/subtask-state.ts";
+import { insideOf } from "./nested-agents.ts";
 import { repliesByPrompt } from "./prompt-replies.ts";
 import { testRuntime, type TestRun } from "./run-agent.ts";
 import type { ScriptedReply } from "./scripted-model.ts";
@@ -64,6 +65,8 @@ export async function plannerThread(options: PlanRunOptions) {
     start: () => executeAgent(planner, input, of),
     resume: () => executeAgent(planner, null, of),
     planning: stored,
+    /** The last state of the planner's own graph. */
+    inside: () => insideOf(runtime.checkpointer, "planner"),
     /** Each subtask's status, by id. */
     statuses: async () => statusesOf((await stored()).subtasks),
   };
