@@ -6,6 +6,9 @@ import type { NodeOfType } from "./workflow-schema.ts";
 
 type PlannerConfig = NodeOfType<"planner">["config"];
 
+/** A plan takes longer than the turn of an agent that answers by itself. */
+const turnSeconds = 3600;
+
 export interface PlannerOptions
   extends
     Pick<
@@ -23,7 +26,7 @@ export interface PlannerOptions
 
 /**
  * Defines a planner as an agent: a workflow of one planner node. Its input is `{ message }`, the task, and may have a `plan` to
- * run instead of one that the model makes.
+ * run instead of one that the model makes. A turn may take an hour (`execution_config.timeout_seconds`), not a minute.
  *
  * @throws InvalidDefinitionError with every problem
  * @example
@@ -52,7 +55,7 @@ export function definePlanner(
     ...(description !== undefined && { description }),
     ...(system_prompt !== undefined && { system_prompt }),
     ...(llm_config !== undefined && { llm_config }),
-    ...(execution_config !== undefined && { execution_config }),
+    execution_config: { timeout_seconds: turnSeconds, ...execution_config },
     ...(context_config !== undefined && { context_config }),
     ...(output_schema !== undefined && { output_schema }),
     input_schema: {

@@ -27,7 +27,10 @@ export function execute(parts: PlannerParts): NodeBody {
     const log = subtaskLog(run.config, state.turn?.run ?? "");
     const known = await log.load();
     const dataflow = new Dataflow({ parts, run, plan, log, planning, known });
-    if (Object.keys(known).length > 0) emitPlan(run, { ...planning, subtasks: dataflow.states });
+    // Whoever looks on from here has not seen the plan.
+    const isResumed = run.config.configurable?.["__pregel_resuming"] === true;
+    if (isResumed || Object.keys(known).length > 0)
+      emitPlan(run, { ...planning, subtasks: dataflow.states });
     try {
       await dataflow.run();
     } finally {

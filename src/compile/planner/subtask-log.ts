@@ -59,7 +59,7 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
       if (isReplay(config)) return {};
       const writes = (await saver.getTuple(at))?.pendingWrites ?? [];
       for (const { id } of waitsIn(writes)) waited.set(id, (waited.get(id) ?? 0) + 1);
-      return newestOf(writes);
+      return keptSubtasks(writes);
     },
     async settle(states) {
       const [first] = Object.keys(states);
@@ -109,8 +109,8 @@ function isReplay({ configurable = {} }: RunnableConfig): boolean {
 
 type Writes = readonly (readonly [string, string, unknown])[];
 
-/** A subtask has several writes where attempts failed or it waited: what came last stands. */
-function newestOf(writes: Writes): SubtaskStates {
+/** What is kept of subtasks in these writes. Of several for one, where attempts failed or it waited, the last stands. */
+export function keptSubtasks(writes: Writes): SubtaskStates {
   const states: Record<string, SubtaskState> = {};
   for (const [, channel, value] of writes) {
     if (channel !== subtasksChannel || !isRecord(value)) continue;
@@ -132,7 +132,16 @@ function isLater(state: SubtaskState, known: SubtaskState): boolean {
  * interrupt for a task, and all subtasks are in one.
  */
 export function waitsOfSubtasks(writes: Writes): readonly Interrupt[] {
-  const states = newestOf(writes);
+  return [...lastWaits(writes).values()].flatMap(({ interrupts }) => interrupts);
+}
+
+/** Ids of the subtasks that have asked people and are not settled. */
+export function waitingSubtasks(writes: Writes): ReadonlySet<string> {
+  return new Set(lastWaits(writes).keys());
+}
+
+function lastWaits(writes: Writes): ReadonlyMap<string, KeptWait> {
+  const states = keptSubtasks(writes);
   const last = new Map<string, KeptWait>();
   for (const wait of waitsIn(writes)) {
     const state = states[wait.id];
@@ -140,7 +149,7 @@ export function waitsOfSubtasks(writes: Writes): readonly Interrupt[] {
     if (state !== undefined && isSettled(state)) continue;
     if (known === undefined || wait.times > known.times) last.set(wait.id, wait);
   }
-  return [...last.values()].flatMap(({ interrupts }) => interrupts);
+  return last;
 }
 
 function waitsIn(writes: Writes): readonly KeptWait[] {

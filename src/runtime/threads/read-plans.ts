@@ -1,8 +1,5 @@
-import {
-  uuid5,
-  type BaseCheckpointSaver,
-  type CheckpointTuple,
-} from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { attemptNamespace } from "../../compile/planner/attempt-namespace.ts";
 import { planLevels } from "../../planning/levels.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
@@ -125,8 +122,7 @@ function namespaceOfWorker(
   { id, attempts, ...state }: SubtaskState & { readonly id: string },
 ): string {
   const attempt = isSettled(state) ? attempts : attempts + 1;
-  const task = uuid5(JSON.stringify([id, attempt]), run.id);
-  return `${namespaceInside(run, namespace)}|${id}:${task}`;
+  return attemptNamespace(namespaceInside(run, namespace), id, attempt);
 }
 
 function threadPlan(planning: Planning, path: readonly string[]): ThreadPlan {

@@ -1,7 +1,8 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { PlanningState } from "../../state/channels.ts";
+import { keptSubtasks, waitingSubtasks } from "../../compile/planner/subtask-log.ts";
 import { isRecord } from "../../state/is-record.ts";
-import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
+import type { SubtaskState, SubtaskStates } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
 import { noUsage } from "../../state/usage.ts";
 
@@ -33,21 +34,10 @@ export function planningUnderWay({
 }: Pick<CheckpointTuple, "checkpoint" | "pendingWrites">): Planning | null {
   const stored = planningIn(checkpoint.channel_values);
   if (stored === null) return null;
-  const subtasks: Record<string, SubtaskState> = { ...stored.subtasks };
-  const asked = new Set<string>();
-  for (const [, channel, value] of pendingWrites) {
-    if (!isRecord(value)) continue;
-    if (channel === "subtask_waits") asked.add(String(value["id"]));
-    if (channel !== "subtasks") continue;
-    for (const [id, state] of Object.entries(value as SubtaskStates)) {
-      const known = subtasks[id];
-      if (known === undefined || isLater(state, known)) subtasks[id] = state;
-    }
-  }
-  const waiting = stored.plan.subtasks.flatMap(({ id }) =>
-    asked.has(id) && !isSettled(subtasks[id] ?? pending) ? [id] : [],
-  );
-  return { ...stored, subtasks, waiting };
+  const subtasks = { ...stored.subtasks, ...keptSubtasks(pendingWrites) };
+  const asked = waitingSubtasks(pendingWrites);
+  const ids = stored.plan.subtasks.map(({ id }) => id);
+  return { ...stored, subtasks, waiting: ids.filter((id) => asked.has(id)) };
 }
 
 /** A state for every subtask of the plan, in its order. */
@@ -71,12 +61,6 @@ const pending: SubtaskState = {
   usage: noUsage,
   depth: 0,
 };
-
-/** A subtask is kept again when an attempt has failed, when it waits, and when it is settled. */
-function isLater(state: SubtaskState, known: SubtaskState): boolean {
-  if (isSettled(known)) return false;
-  return isSettled(state) || state.attempts > known.attempts || known.status === "pending";
-}
 
 function isPlan(value: unknown): value is TaskPlan {
   return isRecord(value) && Array.isArray(value["subtasks"]) && value["subtasks"].every(isSubtask);
