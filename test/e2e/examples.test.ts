@@ -1,5 +1,7 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import typedFolderReport from "../../examples/folder-report/agent.ts";
+import { tools as seasonTools } from "../../examples/folder-report/tools.ts";
 import invoiceExtraction from "../../examples/invoice-extraction/agent.ts";
 import { tools } from "../../examples/support-triage/tools.ts";
 import logTriage from "../../examples/log-triage/agent.ts";
@@ -12,6 +14,7 @@ const described = [
   "agent-of-agents",
   "approval-flow",
   "context-budget",
+  "folder-report",
   "invoice-extraction",
   "research",
   "support-triage",
@@ -208,5 +211,53 @@ describe("the approval flow", () => {
     const late = await executeAgent(agent, null, { runtime, threadId });
     expect(late.output).toEqual({ message: "Not bought: nobody answered within 86400 s" });
     await runtime.close();
+  });
+});
+
+describe("the folder report", () => {
+  const root = "examples/folder-report";
+  const message = readFileSync(`${root}/task.txt`, "utf8");
+
+  it.each([
+    ["of files", () => loadAgent(`${root}/agent.yaml`)],
+    ["in TypeScript", () => Promise.resolve(typedFolderReport)],
+  ])("counts and compares right, by the planner %s", async (_, planner) => {
+    const services = { checkpointer: false, env: {}, root, tools: seasonTools } as const;
+    const runtime = await createRuntime(services);
+    const results: Record<string, unknown> = {};
+    const gaps: unknown[] = [];
+    const { status, output } = await executeAgent(
+      await planner(),
+      { message },
+      {
+        runtime,
+        onEvent: (event) => {
+          if (event.type === "subtask_end") results[event.id] = event.subtask.result;
+          if (event.type === "gap") gaps.push(event);
+        },
+      },
+    );
+    expect({ status, gaps }).toEqual({ status: "COMPLETED", gaps: [] });
+    const comparison = expect.stringContaining("2025: 89 eels more than in 2024 (40.8 %)");
+    expect(results).toEqual({
+      "list-files": expect.stringContaining("counts/2024.csv\ncounts/2025.csv\ncounts/notes.md"),
+      "count-eels-2024": {
+        season: "2024",
+        nights: 8,
+        eels: 218,
+        best_night: "2024-09-21",
+        best_eels: 64,
+      },
+      "count-eels-2025": {
+        season: "2025",
+        nights: 9,
+        eels: 307,
+        best_night: "2025-09-12",
+        best_eels: 95,
+      },
+      "search-notes": expect.stringContaining("counts/notes.md:5: - 2025-09-12: storm"),
+      "compare-seasons": comparison,
+    });
+    expect(output).toEqual({ message: comparison });
   });
 });

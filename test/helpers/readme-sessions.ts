@@ -39,7 +39,7 @@ export function runCommands(commands: string, cwd: string): Promise<string> {
 
 /**
  * A printed run without what differs from one run to the next: durations, times, sizes, ids, how wide columns of them
- * are, and the order of steps beside each other.
+ * are, which way through a plan took longest, and the order of steps and subtasks beside each other.
  */
 export function settled(printed: string): readonly string[] {
   const lines = printed
@@ -52,6 +52,7 @@ export function settled(printed: string): readonly string[] {
     .replaceAll(/\b\d+(\.\d)? k?B\b/g, "0 B")
     .replaceAll(/\b[\da-f]{8}-[\da-f]{4}(-[\da-f]+)*\b/g, "00000000-0000")
     .replaceAll(/(?<=\S) {3,}/g, "  ")
+    .replaceAll(/^( {4,}\d? *\S {2})\* {2}/gm, "$1")
     .split("\n");
   const steps: { readonly number: number; readonly lines: string[] }[] = [];
   for (const line of lines) {
@@ -65,5 +66,18 @@ export function settled(printed: string): readonly string[] {
       steps.push({ number: isChoice ? latest + 0.5 : Number(number ?? 0), lines: [line] });
     }
   }
-  return steps.toSorted((a, b) => a.number - b.number).flatMap((step) => step.lines);
+  return steps.toSorted((a, b) => a.number - b.number).flatMap((step) => inOrder(step.lines));
+}
+
+/** Lines of subtasks that follow one another, sorted. */
+function inOrder(lines: readonly string[]): readonly string[] {
+  const runs: string[][] = [];
+  let before = false;
+  for (const line of lines) {
+    const isSubtask = /^ {5}(?:[▸✓] | {2}\S+ › )/.test(line);
+    if (isSubtask && before) runs.at(-1)?.push(line);
+    else runs.push([line]);
+    before = isSubtask;
+  }
+  return runs.flatMap((run) => run.toSorted());
 }
