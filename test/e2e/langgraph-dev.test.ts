@@ -79,6 +79,74 @@ function servesAgents(server: () => DevServer) {
     expect(events).toEqual(expect.arrayContaining(["tool_call", "tool_result", "step", "done"]));
   });
 
+  it("draws a planner with the graphs of its workers", async () => {
+    const graph = await client().assistants.getGraph("planner", { xray: true });
+    const ids = graph.nodes.map((node) => String(node.id));
+    expect(ids).toEqual(
+      expect.arrayContaining([
+        "report:decompose",
+        "report:execute",
+        "report:execute:archivist:reason",
+        "report:execute:counter:tools",
+        "report:execute:reporter:compare",
+        "report:synthesise",
+        "report:judge",
+      ]),
+    );
+    expect(graph.edges).toContainEqual({
+      source: "report:judge",
+      target: "report:decompose",
+      data: "gaps",
+      conditional: true,
+    });
+  });
+
+  it("streams a plan, its subtasks, and the nodes of workers as subgraphs", async () => {
+    const { thread_id } = await client().threads.create();
+    const message = readFileSync("examples/folder-report/task.txt", "utf8");
+    const done: string[] = [];
+    const graphs = new Set<string>();
+    let levels: unknown;
+    let last: Values = {};
+    for await (const { event, data } of client().runs.stream(thread_id, "planner", {
+      input: { input: { message } },
+      streamMode: ["values", "updates", "custom"],
+      streamSubgraphs: true,
+    })) {
+      const [mode, ...namespace] = event.split("|");
+      if (mode === "updates") {
+        graphs.add(namespace.map((part) => part.replace(/:[^:]*$/, "")).join("/"));
+      }
+      if (event === "values") last = data as Values;
+      if (mode !== "custom") continue;
+      const told = data as { type: string; id: string; levels: unknown };
+      if (told.type === "plan") levels = told.levels;
+      if (told.type === "subtask_end") done.push(told.id);
+    }
+    expect(levels).toEqual([
+      ["list-files", "count-eels-2024", "count-eels-2025", "search-notes"],
+      ["compare-seasons"],
+    ]);
+    expect(done.toSorted()).toEqual([
+      "compare-seasons",
+      "count-eels-2024",
+      "count-eels-2025",
+      "list-files",
+      "search-notes",
+    ]);
+    expect([...graphs].toSorted()).toEqual([
+      "",
+      "report",
+      "report/execute/compare-seasons",
+      "report/execute/count-eels-2024",
+      "report/execute/count-eels-2025",
+      "report/execute/list-files",
+      "report/execute/search-notes",
+    ]);
+    expect(last).toMatchObject({ status: "COMPLETED" });
+    expect(last.output?.message).toContain("89 eels more");
+  });
+
   it("reads history and forks from a checkpoint", async () => {
     const { threads, runs } = client();
     const { thread_id } = await threads.create();
