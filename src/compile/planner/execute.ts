@@ -88,6 +88,7 @@ class Dataflow {
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
   readonly #config;
+  /** Nothing more is begun; what runs comes to its end, and is kept. */
   readonly #stop = new AbortController();
   readonly #waiting: Interrupt[] = [];
   /** Ids of what settled in this node, by earlier runs of it too. */
@@ -99,8 +100,7 @@ class Dataflow {
     this.#subtasks = new Map(plan.subtasks.map((subtask) => [subtask.id, subtask]));
     this.#states = { ...planning.subtasks, ...known };
     for (const [id, state] of Object.entries(known)) {
-      if (!isSettled(state)) continue;
-      this.#own.add(id);
+      if (isSettled(state)) this.#own.add(id);
       // What was spent before the run was cut off has not been counted yet.
       run.spend(state.usage);
     }
@@ -120,7 +120,7 @@ class Dataflow {
   }
 
   get states(): SubtaskStates {
-    return this.#states;
+    return { ...this.#states };
   }
 
   settled(): SubtaskStates {
@@ -223,11 +223,12 @@ class Dataflow {
     let { attempts, usage } = before;
     for (;;) {
       const attempt = attempts + 1;
-      const running: SubtaskState = { ...before, status: "running", started_at: startedAt };
+      const running = { ...before, status: "running", started_at: startedAt, error: null } as const;
       this.#states[id] = { ...running, attempts: attempt, usage };
       run.emit({ type: "subtask_start", id, worker: worker.profile.name, attempt });
       const work = { subtask, worker, dependencies, attempt };
-      const at = { run, config: this.#config, signal: this.#stop.signal };
+      // Not the signal of this run of the plan: an agent that was cancelled would stay so when the plan goes on.
+      const at = { run, config: this.#config, signal: run.signal };
       const outcome = await attemptSubtask(work, parts.limits, at);
       // It is begun again as the attempt that it is.
       if (outcome.kind === "waits") return { ...outcome, state: { ...running, attempts, usage } };
@@ -242,7 +243,7 @@ class Dataflow {
       if (!transient || attempts > parts.limits.retries) {
         return { ...outcome, state: { ...ended, status: "failed", error } };
       }
-      await log.failed(id, { ...running, attempts, usage, error });
+      await log.failed(id, { ...running, attempts, usage });
       run.emit({ type: "subtask_wait", id, waits_for: "retry", reason: error.message });
       await this.#pause(backoffMs(attempts));
     }

@@ -35,8 +35,11 @@ interface KeptWait {
 const subtasksChannel = "subtasks";
 const waitsChannel = "subtask_waits";
 
+/** Ours says when all that it was given for a thread is durable. */
+type Saver = BaseCheckpointSaver & { durable?(threadId: string): Promise<void> };
+
 interface Place {
-  readonly saver: BaseCheckpointSaver;
+  readonly saver: Saver;
   readonly config: RunnableConfig;
   /** Of the node's task, in which ids of writes are unique. */
   readonly task: string;
@@ -55,6 +58,8 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
     saver.putWrites(at, [[channel, value]], uuidv5(JSON.stringify([run, ...key]), task));
   return {
     async load() {
+      // What is kept beside a checkpoint is lost with it: LangGraph may be still writing it, and those around it.
+      await saver.durable?.(String(at.configurable?.["thread_id"]));
       // What is replayed is done again.
       if (isReplay(config)) return {};
       const writes = (await saver.getTuple(at))?.pendingWrites ?? [];
@@ -84,7 +89,7 @@ const forgetful: SubtaskLog = {
 
 /** The checkpoint that the node was started from; null where nothing keeps it, or only once the run has ended. */
 function placeOf({ configurable = {} }: RunnableConfig): Place | null {
-  const saver = configurable["__pregel_checkpointer"] as BaseCheckpointSaver | undefined;
+  const saver = configurable["__pregel_checkpointer"] as Saver | undefined;
   const task: unknown = configurable["__pregel_task_id"];
   const namespace: unknown = configurable["checkpoint_ns"];
   const checkpoints: unknown = configurable["checkpoint_map"];
