@@ -1,0 +1,17 @@
+import { describe } from "vitest";
+import type { Database } from "../../src/storage/database.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { bugsInWorkers } from "./planning/bugs-in-workers.ts";
+import { keptSubtasks } from "./planning/kept-subtasks.ts";
+import { PlanningThreads } from "./planning/planning-threads.ts";
+
+/** How plans are run, cut off and gone on with on any database that keeps them. */
+export function planningContract(kind: Database["kind"]): void {
+  const database = useDatabase(kind);
+  const threads = new PlanningThreads(database);
+
+  describe.skipIf(!database.available)(`on ${kind}`, () => {
+    keptSubtasks(threads);
+    bugsInWorkers(threads);
+  });
+}

@@ -1,0 +1,3 @@
+import { planningContract } from "../contract/planning.ts";
+
+planningContract("pglite");
