@@ -143,7 +143,9 @@ class Dataflow {
       run.signal.removeEventListener("abort", stop);
       if (isWithin) await this.#slots.take();
     }
-    if (this.#waiting.length > 0) throw new GraphInterrupt([...this.#waiting]);
+    if (this.#waiting.length === 0) return;
+    await this.#of.log.flush();
+    throw new GraphInterrupt([...this.#waiting]);
   }
 
   /** Begins what can begin, and again whenever something has ended. Waits for all that runs, also when one throws. */

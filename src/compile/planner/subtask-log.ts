@@ -23,6 +23,8 @@ export interface SubtaskLog {
   failed(id: string, state: SubtaskState): Promise<void>;
   /** A subtask waits for people, whom it asks `interrupts`; what it asked before counts no more. */
   waits(id: string, state: SubtaskState, interrupts: readonly Interrupt[]): Promise<void>;
+  /** The run is about to wait: also a thread that keeps one checkpoint a turn keeps that, and all of this beside it. */
+  flush(): Promise<void>;
 }
 
 interface KeptWait {
@@ -43,6 +45,8 @@ interface Place {
   readonly config: RunnableConfig;
   /** Of the node's task, in which ids of writes are unique. */
   readonly task: string;
+  /** Whether the checkpoint itself is stored only when the run waits. */
+  readonly isKeptLate: boolean;
 }
 
 /**
@@ -52,10 +56,15 @@ interface Place {
 export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
   const place = placeOf(config);
   if (place === null) return forgetful;
-  const { saver, config: at, task } = place;
+  const { saver, config: at, task, isKeptLate } = place;
   const waited = new Map<string, number>();
-  const put = (key: readonly unknown[], channel: string, value: unknown) =>
-    saver.putWrites(at, [[channel, value]], uuidv5(JSON.stringify([run, ...key]), task));
+  const late: (() => Promise<void>)[] = [];
+  const put = async (key: readonly unknown[], channel: string, value: unknown) => {
+    const write = () =>
+      saver.putWrites(at, [[channel, value]], uuidv5(JSON.stringify([run, ...key]), task));
+    if (isKeptLate) late.push(write);
+    else await write();
+  };
   return {
     async load() {
       // What is kept beside a checkpoint is lost with it: LangGraph may be still writing it, and those around it.
@@ -77,6 +86,9 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
       await put(["begun", id, times], subtasksChannel, { [id]: state });
       await put(["waits", id, times], waitsChannel, { id, times, interrupts } satisfies KeptWait);
     },
+    async flush() {
+      await Promise.all(late.splice(0).map((write) => write()));
+    },
   };
 }
 
@@ -85,18 +97,17 @@ const forgetful: SubtaskLog = {
   settle: async () => {},
   failed: async () => {},
   waits: async () => {},
+  flush: async () => {},
 };
 
-/** The checkpoint that the node was started from; null where nothing keeps it, or only once the run has ended. */
+/** The checkpoint that the node was started from; null where nothing keeps it. */
 function placeOf({ configurable = {} }: RunnableConfig): Place | null {
   const saver = configurable["__pregel_checkpointer"] as Saver | undefined;
   const task: unknown = configurable["__pregel_task_id"];
   const namespace: unknown = configurable["checkpoint_ns"];
   const checkpoints: unknown = configurable["checkpoint_map"];
-  if (saver === undefined || configurable["__pregel_durability"] === "exit") return null;
-  if (typeof task !== "string" || typeof namespace !== "string" || !isRecord(checkpoints)) {
-    return null;
-  }
+  if (saver === undefined || typeof task !== "string") return null;
+  if (typeof namespace !== "string" || !isRecord(checkpoints)) return null;
   const graph = namespace.split("|").slice(0, -1).join("|");
   const checkpoint = checkpoints[graph];
   if (typeof checkpoint !== "string") return null;
@@ -104,6 +115,7 @@ function placeOf({ configurable = {} }: RunnableConfig): Place | null {
   return {
     saver,
     task,
+    isKeptLate: configurable["__pregel_durability"] === "exit",
     config: { configurable: { thread_id, checkpoint_ns: graph, checkpoint_id: checkpoint } },
   };
 }
