@@ -79,7 +79,7 @@ export async function takeUp(config: RunnableConfig): Promise<PlanningState | nu
   // LangGraph goes on from a copy of the checkpoint; when that is cancelled too, from the copy itself.
   const here = await saver.getTuple(at);
   const before = here?.parentConfig && (await saver.getTuple(here.parentConfig));
-  const left = [here, before]
+  const left = [before, here]
     .flatMap((tuple) => tuple?.pendingWrites ?? [])
     .flatMap(([, name, value]) => (name === channel ? [value as LeftBehind] : []))
     .filter((one) => one.origin === origin && one.path === path)
