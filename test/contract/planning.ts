@@ -2,8 +2,12 @@ import { describe } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { bugsInWorkers } from "./planning/bugs-in-workers.ts";
+import { cutOffPlans } from "./planning/cut-off-plans.ts";
+import { keptAtTheEnd } from "./planning/kept-at-the-end.ts";
 import { keptSubtasks } from "./planning/kept-subtasks.ts";
 import { PlanningThreads } from "./planning/planning-threads.ts";
+import { travelledPlans } from "./planning/travelled-plans.ts";
+import { waitingSubtasks } from "./planning/waiting-subtasks.ts";
 
 /** How plans are run, cut off and gone on with on any database that keeps them. */
 export function planningContract(kind: Database["kind"]): void {
@@ -13,5 +17,9 @@ export function planningContract(kind: Database["kind"]): void {
   describe.skipIf(!database.available)(`on ${kind}`, () => {
     keptSubtasks(threads);
     bugsInWorkers(threads);
+    waitingSubtasks(threads);
+    travelledPlans(threads);
+    cutOffPlans(threads);
+    keptAtTheEnd(threads);
   });
 }
