@@ -3,7 +3,7 @@ import { ContextOverflowError } from "../../src/context/errors.ts";
 import type { Asked } from "./curve.ts";
 import { pieces, tokensOf, tokensOfAll } from "./counting.ts";
 import { contextAt, type Budget } from "./readers.ts";
-import { percent, printTable } from "./table.ts";
+import { percent, printTable } from "../helpers/table.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
 

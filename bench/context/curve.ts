@@ -2,7 +2,7 @@ import { plot, type Point } from "./plot.ts";
 import { fixed, newest, ours, relative, baselines, type Budget, type Reader } from "./readers.ts";
 import type { BuildReasoningContextOptions } from "../../src/context/build-reasoning-context.ts";
 import { outcomes, score, type Score } from "./score.ts";
-import { percent, printTable } from "./table.ts";
+import { percent, printTable } from "../helpers/table.ts";
 import type { Call, Thread } from "./threads.ts";
 
 /** How contexts are asked for, apart from the budget. */

@@ -1,6 +1,7 @@
 import { HumanMessage, AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { StepRecord } from "../../src/state/step-record.ts";
 import { noUsage } from "../../src/state/usage.ts";
+import { randomNumbers } from "../helpers/random-numbers.ts";
 
 export interface GeneratedThread {
   readonly conversation: readonly BaseMessage[];
@@ -15,7 +16,7 @@ const stepsOfTurn = 10;
  * of them small, one of twenty a failure. The last turn is under way.
  */
 export function generatedThread(count: number): GeneratedThread {
-  const random = generator(7);
+  const random = randomNumbers(7);
   const conversation: BaseMessage[] = [];
   const steps: StepRecord[] = [];
   for (let number = 0; number < count; number += 1) {
@@ -28,17 +29,6 @@ export function generatedThread(count: number): GeneratedThread {
     steps.push(stepOf(number, { turn, index }, random));
   }
   return { conversation, steps };
-}
-
-/** Uniform numbers in [0, 1), the same in every run: mulberry32, https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 const words =

@@ -4,7 +4,7 @@ import { pieces, tokensOfAll } from "./counting.ts";
 import type { Asked } from "./curve.ts";
 import { median } from "../helpers/median.ts";
 import { contextAt, type Budget } from "./readers.ts";
-import { percent, printTable } from "./table.ts";
+import { percent, printTable } from "../helpers/table.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
 

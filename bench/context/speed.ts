@@ -6,7 +6,7 @@ import {
   buildReasoningContext,
   type BuildReasoningContextOptions as ContextOptions,
 } from "../../src/context/build-reasoning-context.ts";
-import { printTable } from "./table.ts";
+import { printTable } from "../helpers/table.ts";
 
 interface Case {
   readonly steps: number;

@@ -1,7 +1,7 @@
 import type { Asked } from "./curve.ts";
 import { ours } from "./readers.ts";
 import { outcomes, score } from "./score.ts";
-import { percent } from "./table.ts";
+import { percent } from "../helpers/table.ts";
 import type { Call, Thread } from "./threads.ts";
 
 /** Prints whether everything can be read where the answer is to be written, within the window. */
