@@ -76,7 +76,9 @@ export async function takeUp(config: RunnableConfig): Promise<PlanningState | nu
   const place = placeOf(config);
   if (place === null) return null;
   const { saver, origin, path, at } = place;
-  // LangGraph goes on from a copy of the checkpoint; when that is cancelled too, from the copy itself.
+  // LangGraph goes on from a copy of the checkpoint, which it may still be writing; when that is cancelled too, from
+  // the copy itself.
+  await saver.durable?.(String(at.configurable?.["thread_id"]));
   const here = await saver.getTuple(at);
   const before = here?.parentConfig && (await saver.getTuple(here.parentConfig));
   const left = [before, here]
@@ -88,15 +90,21 @@ export async function takeUp(config: RunnableConfig): Promise<PlanningState | nu
   return left?.planning ?? null;
 }
 
+/** Of our own savers: waits until all that a thread's run was given to write is written. */
+interface Durable {
+  durable(threadId: string): Promise<void>;
+}
+
 function placeOf(config: RunnableConfig): {
-  readonly saver: BaseCheckpointSaver;
+  readonly saver: BaseCheckpointSaver & Partial<Durable>;
   readonly origin: string;
   readonly path: string;
   /** The outermost graph's checkpoint. */
   readonly at: RunnableConfig;
 } | null {
   const { configurable = {} } = config;
-  const saver = configurable["__pregel_checkpointer"] as BaseCheckpointSaver | undefined;
+  const saver = configurable["__pregel_checkpointer"] as
+    (BaseCheckpointSaver & Partial<Durable>) | undefined;
   const checkpoints: unknown = configurable["checkpoint_map"];
   const namespace: unknown = configurable["checkpoint_ns"];
   const origin = originOf(config);
