@@ -38,7 +38,9 @@ const strict = defineAgent({
 });
 
 const waiting = (requests: readonly PendingRequest[]) =>
-  requests.map(({ prompt, within }) => [within.join("/"), prompt]).toSorted();
+  requests
+    .map(({ prompt, within }) => [within.join("/"), prompt] as const)
+    .toSorted(([a], [b]) => a.localeCompare(b));
 
 function idOf(requests: readonly PendingRequest[], prompt: string): string {
   const found = requests.find((request) => request.prompt === prompt);
