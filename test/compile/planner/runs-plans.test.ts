@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineAgent, definePlanner, defineTool, executeAgent } from "../../../src/index.ts";
+import {
+  compilePlanner,
+  defineAgent,
+  definePlanner,
+  defineTool,
+  executeAgent,
+} from "../../../src/index.ts";
 import { asPlan, codeWorker, plannerReplies, runPlan } from "../../helpers/run-plan.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 import { planOf } from "../../helpers/subtasks.ts";
@@ -66,6 +72,22 @@ describe("a planner", () => {
     });
     expect(model.read(0).at(-1)).toContain("It is judged by: It rhymes.");
     expect(model.read(1).at(-1)).toContain("these criteria: It rhymes.");
+  });
+
+  it("runs without anything that keeps it", async () => {
+    const { runtime } = await testRuntime(plannerReplies(), { checkpointer: false });
+    const planner = definePlanner({ workers: [codeWorker(() => "ok")] });
+    const input = { message: "Do it.", plan: planOf({ a: "", b: "a" }) };
+    const { output } = await executeAgent(planner, input, { runtime });
+    expect(output).toEqual({ message: "Joined." });
+  });
+
+  it("is compiled to a plain graph, which runs by itself", async () => {
+    const { runtime } = await testRuntime(plannerReplies());
+    const graph = await compilePlanner({ workers: [codeWorker(() => "ok")] }, runtime);
+    const input = { message: "Do it.", plan: planOf({ a: "", b: "a" }) };
+    const state = await graph.invoke({ input }, { configurable: { thread_id: "t" } });
+    expect([state.status, state.output]).toEqual(["COMPLETED", { message: "Joined." }]);
   });
 
   it("gives what it found done to whoever joins, and nothing else of the workers", async () => {
