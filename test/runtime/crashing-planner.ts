@@ -1,6 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { AIMessage } from "@langchain/core/messages";
-import { defineAgent, definePlanner, defineWorker, type ModelSource } from "../../src/index.ts";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { z } from "zod";
+import {
+  defineAgent,
+  definePlanner,
+  defineTool,
+  defineWorker,
+  type ModelSource,
+} from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
 import type { TaskPlan } from "../../src/state/task-plan.ts";
 import { appendLine, range } from "./crashing-agent.ts";
@@ -9,7 +17,7 @@ import { appendLine, range } from "./crashing-agent.ts";
 export const atOnce = 20;
 export const ids = ["first", "second"].flatMap((name) => range(atOnce).map((n) => `${name}${n}`));
 
-/** Half of it is done by code, and half by an agent. */
+/** Half of it is done by code, and half by agents. */
 export const plan: TaskPlan = {
   subtasks: ids.map((id, place) => ({
     id,
@@ -28,36 +36,45 @@ async function work(log: string, id: string): Promise<string> {
   return `${id} done`;
 }
 
+/** Each agent does its subtask with a call of a tool. */
 export function crashingPlanner(log: string) {
   const code = defineWorker({
     name: "code",
     description: "Does it in code.",
     run: ({ id }) => work(log, id),
   });
-  const agent = defineAgent({ name: "agent", description: "Does it as an agent." });
+  const doIt = defineTool({
+    name: "do_it",
+    description: "Does it.",
+    input_schema: z.object({ id: z.string() }),
+    handler: ({ id }) => work(log, id),
+  });
+  const agent = defineAgent({ name: "agent", description: "Does it with a tool.", tools: [doIt] });
   return definePlanner({ workers: [code, agent], max_parallel: atOnce });
 }
 
-/** Joins, finds no gaps, and does subtasks as code does. */
-export function workingModel(log: string): ModelSource {
-  return {
-    resolve: async () => ({
-      ref: "test:working",
-      toolCalling: true,
-      parallelCalls: true,
-      profile: modelProfile("test:working", { window: 128_000 }),
-      call: async ({ messages, answer }) => ({
-        message: new AIMessage(await said(log, messages.at(-1)?.text ?? "", answer?.name)),
-        usage: { tokens_in: 1, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 },
-        model: "test:working",
-        fallback: null,
-      }),
+/** Joins, finds no gaps, and as an agent calls the tool until that says that it is done. */
+export const decidingModel: ModelSource = {
+  resolve: async () => ({
+    ref: "test:deciding",
+    toolCalling: true,
+    parallelCalls: true,
+    profile: modelProfile("test:deciding", { window: 128_000 }),
+    call: async ({ messages, answer }) => ({
+      message: decide(messages, answer?.name),
+      usage: { tokens_in: 1, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 },
+      model: "test:deciding",
+      fallback: null,
     }),
-  };
-}
+  }),
+};
 
-async function said(log: string, asked: string, answer: string | undefined): Promise<string> {
-  if (answer === "judge") return '{"gaps": []}';
-  const [, id] = /^Do (\w+)\./.exec(asked) ?? [];
-  return id === undefined ? "joined" : work(log, id);
+function decide(messages: readonly BaseMessage[], answer: string | undefined): AIMessage {
+  if (answer === "judge") return new AIMessage('{"gaps": []}');
+  const [, id] = messages.map(({ text }) => /^Do (\w+)\./.exec(text)).find(Boolean) ?? [];
+  if (id === undefined) return new AIMessage("joined");
+  const last = messages.at(-1);
+  if (last?.type === "tool" && last.text === `${id} done`) return new AIMessage(last.text);
+  const call = { id: `call-${randomUUID()}`, name: "do_it", args: { id } };
+  return new AIMessage({ content: "", tool_calls: [call] });
 }

@@ -11,7 +11,7 @@ import { ids } from "./crashing-planner.ts";
 /** How often a plan is begun, killed once and run to its end, on each database. */
 const trials = Number(process.env["CRASH_TRIALS"] ?? 3);
 /** A process is killed after up to so many lines of the log, and up to so many milliseconds more. */
-const lifetime = { lines: 2 * ids.length, ms: 20 };
+const lifetime = { lines: 2.5 * ids.length, ms: 20 };
 
 /** Runs a plan in one process that is killed, and in another to its end: the last line of that. */
 async function runPlan(spawn: () => Child): Promise<string> {
@@ -62,7 +62,7 @@ function planCrashTests(database: TestDatabase): void {
     const folder = tempFolder();
 
     it(
-      "has its plan finished by another, and no subtask that had ended run again",
+      "has its plan finished by another, and no subtask or call that had ended run again",
       { timeout: 60_000 * (1 + trials) },
       async () => {
         await database.shared.close(); // An embedded database belongs to one process.

@@ -1,12 +1,13 @@
 /**
  * Waits for a line, then goes on with the plan of ../crashing-planner.ts, or begins it, and says with lines when the database
- * is open and what came of the turn. The log gets a line for every subtask that has ended.
+ * is open and what came of the turn. The log gets a line for every subtask and
+ * every call of a tool that has ended.
  */
 import { once } from "node:events";
 import { compileAgent, createRuntime, executeAgent } from "../../../src/index.ts";
 import type { GraphState } from "../../../src/state/channels.ts";
 import { appendLine } from "../crashing-agent.ts";
-import { crashingPlanner, plan, workingModel } from "../crashing-planner.ts";
+import { crashingPlanner, plan, decidingModel } from "../crashing-planner.ts";
 
 const [database = "{}", log = "", threadId = ""] = process.argv.slice(2);
 const planner = crashingPlanner(log);
@@ -14,7 +15,7 @@ console.log("ready");
 await once(process.stdin, "data");
 const runtime = await createRuntime({
   ...(JSON.parse(database) as { databaseUrl?: string; folder?: string }),
-  models: workingModel(log),
+  models: decidingModel,
   env: {},
 });
 const graph = await compileAgent(planner, runtime);
@@ -27,6 +28,10 @@ if (before.status !== "COMPLETED") {
     threadId,
     onEvent: (event) => {
       if (event.type === "subtask_end") appendLine(log, `ended ${event.id}`);
+      // A call that was cut off has ended too, and nobody knows how.
+      else if (event.type === "tool_result" && event.result.outcome === "success") {
+        appendLine(log, `ended ${String(event.result.args["id"])}`);
+      }
     },
   });
 }
