@@ -41,9 +41,11 @@ export function decompose(parts: PlannerParts): NodeBody {
       return begin(run, parts, planning, checked.plan);
     }
     const made = await askForPlan(state, run, parts);
+    run.emit({ type: "step", step: made.record });
+    run.keep({ steps: [made.record] });
     if (made.plan !== null) return begin(run, parts, planning, made.plan, made.record);
     if (planning.depth === 0) throw new InvalidPlanError(made.problems, "model");
-    return withoutPlan(state, made.record);
+    return withoutPlan(state, run, made.record);
   };
 }
 
@@ -62,8 +64,10 @@ function goOn(state: GraphState, run: NodeRun, left: PlanningState): NodeResult 
 }
 
 /** No plan came for the gaps: what there is has to do. */
-function withoutPlan(state: GraphState, record: StepRecord): NodeResult {
+function withoutPlan(state: GraphState, run: NodeRun, record: StepRecord): NodeResult {
   const draft = draftOf(state.attempt);
+  const gaps = draft?.update.gaps ?? planningOf(state).gaps;
+  run.emit({ type: "gap", gaps, replans: false });
   if (draft === null) return { update: { steps: [record] }, goto: "synthesise" };
   return {
     update: { steps: [record], ...draft.update },
@@ -102,7 +106,6 @@ function begin(
     ]),
   );
   const subtasks = { ...planning.subtasks, ...begun };
-  if (record !== undefined) run.emit({ type: "step", step: record });
   emitPlan(run, { plan: whole, subtasks, depth: planning.depth });
   return {
     update: { plan: whole, subtasks: begun, ...(record !== undefined && { steps: [record] }) },
