@@ -84,7 +84,7 @@ describe("gaps that the judge finds", () => {
   });
 
   it("leave the result that there is when no sound plan comes for them", async () => {
-    const { result, planning, model } = await runPlan({
+    const { result, planning, model, events } = await runPlan({
       plan,
       script: plannerReplies({
         "Judge the result": asGaps("x"),
@@ -95,6 +95,10 @@ describe("gaps that the judge finds", () => {
     expect([result.status, result.output]).toEqual(["COMPLETED", { message: "Joined." }]);
     expect(await planning()).toMatchObject({ criteria_met: false, gaps: ["x"] });
     expect(model.requests).toHaveLength(4);
+    expect(gapsIn(events)).toEqual([
+      [["x"], true],
+      [["x"], false],
+    ]);
   });
 });
 

@@ -107,6 +107,16 @@ describe("the records of a planner", () => {
     expect(first?.problem).toMatch(/^the reply holds no plan/);
   });
 
+  it("tell and keep a plan that failed the turn", async () => {
+    const { inside, events } = await runPlan({
+      plan: null,
+      script: plannerReplies({ "Break the task": "Hm.", "That answer was not accepted": "No." }),
+    });
+    const records = (await inside())["steps"] as StepRecord[];
+    expect(records).toMatchObject([{ node: "decompose", thought: "No.", usage: { llm_calls: 2 } }]);
+    expect(events.flatMap((event) => (event.type === "step" ? [event.step] : []))).toEqual(records);
+  });
+
   it("tell what failed, timed out and was skipped", async () => {
     const { inside } = await runPlan({
       plan: planOf({ a: "", b: "a", c: "", d: "" }),
