@@ -181,6 +181,25 @@ export function cutOffPlans(threads: PlanningThreads): void {
       expect([status, log.begun]).toEqual(["COMPLETED", ["a", "stuck", "stuck"]]);
     });
 
+    it("joins again what was being joined, and runs nothing", async () => {
+      const { log, planner } = loggedWork();
+      const cancel = new AbortController();
+      const hanging: ScriptedReply = (_request, config) =>
+        new Promise((_resolve, reject) => {
+          config.signal?.addEventListener("abort", () => reject(config.signal?.reason as Error));
+          cancel.abort();
+        });
+      const thread = await threads.begin([hanging]);
+      const run = { ...thread.run, signal: cancel.signal };
+      const input = { message: "go", plan: planOf({ a: "", b: "a" }) };
+      expect((await executeAgent(planner, input, run)).status).toBe("CANCELLED");
+      const other = await threads.at(thread.threadId);
+      const { status, output } = await executeAgent(planner, null, other.run);
+      expect([status, output]).toEqual(["COMPLETED", { message: "Joined." }]);
+      expect(log.begun).toEqual(["a", "b"]);
+      expect(other.model.read(0).join("\n")).toContain('"of":"b"');
+    });
+
     it("keeps what a planner within a worker has done", async () => {
       const inside = planOf({ deep: "", stuck: "deep" });
       const thread = await threads.begin(plannerReplies({ "Break the task": asPlan(inside) }));
