@@ -10,6 +10,7 @@ import {
 import { buildDefinition } from "./build-definition.ts";
 import { DefinitionFileError, readDefinition } from "./parse-definition.ts";
 import { InvalidDefinitionError, type DefinitionProblem } from "./problems.ts";
+import { workerNameProblems } from "./worker-name-problems.ts";
 
 /** A definition file. */
 export interface AgentFile {
@@ -56,9 +57,15 @@ export class AgentFiles {
     try {
       const text = await this.#read(file.file);
       const { written, checked, placed } = await readDefinition(text, file.file);
-      const named = await this.#loadNamed(agentReferences(written), [...around, file]);
-      const inputs = checked.ok ? inputProblems(checked.spec, named.agents) : [];
-      const own = [...(checked.ok ? [] : checked.problems), ...named.problems, ...inputs];
+      const references = agentReferences(written);
+      const named = await this.#loadNamed(references, [...around, file]);
+      const nameAt = (path: string) => named.agents.get(path)?.definition.spec.name;
+      const own = [
+        ...(checked.ok ? [] : checked.problems),
+        ...named.problems,
+        ...workerNameProblems(references, nameAt),
+        ...(checked.ok ? inputProblems(checked.spec, named.agents) : []),
+      ];
       if (!checked.ok || own.length > 0) {
         return { ok: false, problems: [...placed(own), ...named.within] };
       }

@@ -66,7 +66,7 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   readonly otherTools?: readonly ToolReference[];
   /** Agents that nodes of the workflow name; looked for before those of the runtime. */
   readonly agents?: readonly AgentDefinition[];
-  /** Workers of code that planner nodes name, as those of `defineWorker`. */
+  /** Workers of code that planner nodes name, as those of `defineWorker`; looked for before agents of the runtime. */
   readonly workers?: readonly CodeWorker[];
   /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
   readonly validate?: (

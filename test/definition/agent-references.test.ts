@@ -386,6 +386,43 @@ describe("a worker", () => {
     expect([...agents].map(([key, { spec }]) => [key, spec.name])).toEqual([["team/a.yaml", "a"]]);
   });
 
+  it("has a name of its own, however the node names it", async () => {
+    const folder = tempFolder({
+      "files.yaml": planned("files", "a/w.yaml", "./b/w.yaml", "a/../a/w.yaml"),
+      "both.yaml": planned("both", "writer", "a/w.yaml", "b/other.yaml"),
+      "twice.yaml": planned("twice", "a/w.yaml", "a/w.yaml"),
+      "gone.yaml": planned("gone", "x.yaml", "y.yaml"),
+      "two.yaml": [
+        "name: two",
+        "workflow_graph:",
+        "  entry_point: first",
+        "  nodes:",
+        "    - { name: first, type: planner, config: { workers: [a/w.yaml] } }",
+        "    - { name: second, type: planner, config: { workers: [b/w.yaml] } }",
+        "  edges: [{ from: first, to: second }, { from: second, to: END }]",
+        "",
+      ].join("\n"),
+      "a/w.yaml": "name: writer\n",
+      "b/w.yaml": "name: writer\n",
+      "b/other.yaml": "name: other\n",
+    });
+    const problemsIn = (file: string) => problemsOf(() => loadAgent(join(folder, file)), folder);
+    const config = "workflow_graph.nodes[0].config";
+    const rename = "rename one of them, or leave one out";
+    expect(await problemsIn("files.yaml")).toEqual([
+      `files.yaml:10:13 ${config}.workers[1]: "writer" is already the name of workers[0], "a/w.yaml"; ${rename} (found "./b/w.yaml")`,
+      `files.yaml:11:13 ${config}.workers[2]: "writer" is already the name of workers[0], "a/w.yaml"; ${rename} (found "a/../a/w.yaml")`,
+    ]);
+    expect(await problemsIn("both.yaml")).toEqual([
+      `both.yaml:10:13 ${config}.workers[1]: "writer" is already the name of workers[0], "writer"; ${rename} (found "a/w.yaml")`,
+    ]);
+    expect(await problemsIn("twice.yaml")).toEqual([
+      `twice.yaml:10:13 ${config}.workers[1]: "a/w.yaml" is already named by workers[0]`,
+    ]);
+    expect(await problemsIn("gone.yaml")).toHaveLength(2);
+    await expect(loadAgent(join(folder, "two.yaml"))).resolves.toBeTypeOf("object");
+  });
+
   it("is named in files, whatever other agents come with them", async () => {
     const folder = tempFolder({
       "lead.yaml": [
