@@ -1,4 +1,5 @@
 import { preview } from "../context/preview/preview.ts";
+import { cutText } from "../state/cut-text.ts";
 import type { Subtask } from "../state/task-plan.ts";
 
 /** Characters of the results that a worker is shown; they share them equally, and what one leaves goes to the others. */
@@ -9,7 +10,8 @@ export const resultsHeading = "Results of earlier subtasks:";
 
 /**
  * What an agent is told when it is to do a subtask: its description, what is expected, and the results of the subtasks
- * that it depends on, large ones as previews. Nothing else of the plan.
+ * that it depends on, large ones as previews. Nothing else of the plan. A result of several lines stands between two
+ * fences, so that nothing in it looks like another result.
  *
  * @param dependencies in the order in which the subtask names them
  */
@@ -28,7 +30,7 @@ export function workerMessage(
   if (dependencies.length === 0) return parts.join("\n\n");
   const texts = shownResults(dependencies.map(({ result }) => result));
   const results = dependencies.map(
-    ({ id, description: about }, i) => `### ${id}: ${oneLine(about)}\n${texts[i] ?? ""}`,
+    ({ id, description: about }, i) => `### ${id}: ${oneLine(about)}\n${fenced(texts[i] ?? "")}`,
   );
   return [...parts, resultsHeading, ...results].join("\n\n");
 }
@@ -59,7 +61,14 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
 }
 
+/** As it is, where it is one line that is no heading and no fence itself. */
+function fenced(text: string): string {
+  if (!/[\n\r\u2028\u2029]|^(?:#|```)/.test(text) && text !== resultsHeading) return text;
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
 function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+  return cutText(text.replace(/\s+/g, " ").trim(), 200);
 }

@@ -6,22 +6,34 @@ export interface WorkerMessage {
   readonly given: readonly Outcome[];
 }
 
-const heading = /\n\s*\nResults of earlier subtasks:\s*\n(?=### )/;
-const section = /^### ([\w.-]+): (.*)$/gm;
+const heading = /\n\s*\nResults of earlier subtasks:\s*\n(?=### )/g;
+const section = /(?:^|\n\n)### ([\w.-]+): (.*)\n(?:(`{3,})\n([^]*?)\n\3(?=\n\n|$)|(.*)(?=\n\n|$))/y;
 const expected = /\n\s*\nExpected output: [^]*$/;
 
 /** Null for a message that brings no results. */
 export function readWorkerMessage(text: string): WorkerMessage | null {
-  const found = heading.exec(text);
-  if (found === null) return null;
-  const results = text.slice(found.index + found[0].length);
-  const sections = [...results.matchAll(section)];
-  const given = sections.map((one, i) => {
-    const from = one.index + one[0].length;
-    const told = results.slice(from, sections[i + 1]?.index).trim();
-    return outcome({ name: one[1] ?? "", args: { task: one[2] ?? "" }, text: told, failed: false });
-  });
-  return { description: text.slice(0, found.index).replace(expected, "").trim(), given };
+  for (const { 0: found, index } of text.matchAll(heading)) {
+    const given = sectionsOf(text.slice(index + found.length));
+    // A description may hold the words of the heading: what follows the real one is read to the end.
+    if (given === null) continue;
+    return { description: text.slice(0, index).replace(expected, "").trim(), given };
+  }
+  return null;
+}
+
+/** Null where something stands between the results, or after them. */
+function sectionsOf(results: string): readonly Outcome[] | null {
+  const given: Outcome[] = [];
+  let end = 0;
+  while (end < results.length) {
+    section.lastIndex = end;
+    const found = section.exec(results);
+    if (found === null) return null;
+    const [whole, id = "", task = "", , lines, line = ""] = found;
+    given.push(outcome({ name: id, args: { task }, text: lines ?? line, failed: false }));
+    end += whole.length;
+  }
+  return given;
 }
 
 /** The subtask that gave a result; null for the result of a tool. */

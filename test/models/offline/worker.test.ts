@@ -1,8 +1,10 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelTool } from "../../../src/models/agent-model.ts";
 import { readConversation } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
+import { readWorkerMessage } from "../../../src/models/offline/worker-message.ts";
 import { workerMessage } from "../../../src/planning/worker-message.ts";
 import { others, toolbox } from "./tools.ts";
 
@@ -67,6 +69,43 @@ describe("the offline model as a worker", () => {
       calls: ['read_file {"path":"a.md"}'],
       answer: "[offline:rules] done",
     });
+  });
+
+  it("tells any results apart", () => {
+    const line = fc.oneof(
+      fc.constantFrom("", "### other: Read b", "Results of earlier subtasks:", "#", " x ", "\r"),
+      fc.stringMatching(/^`{1,6}[a-z]?`{0,6}$/),
+      fc.string(),
+    );
+    const text = fc.array(line, { maxLength: 6 }).map((lines) => lines.join("\n"));
+    const dependency = fc.record({
+      id: fc.stringMatching(/^[\w.-]{1,8}$/),
+      description: fc.oneof(text, line),
+      result: fc.oneof(text, fc.jsonValue()),
+    });
+    const dependencies = fc.array(dependency, { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(dependencies, fc.string(), (given, expected_output) => {
+        const message = workerMessage({ description: "Read a.md", expected_output }, given);
+        const read = readWorkerMessage(message);
+        expect(read?.description).toBe("Read a.md");
+        expect(read?.given.map(({ name, text: told }) => [name, told])).toEqual(
+          given.map(({ id, result }) => [
+            id,
+            typeof result === "string" ? result : JSON.stringify(result),
+          ]),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("reads a description that holds the words above the results", () => {
+    const heading = "Results of earlier subtasks:";
+    const description = `Say what this is:\n\n${heading}\n\n### a: b\nc\n\nIs it text?`;
+    const message = workerMessage({ description }, [readme]);
+    expect(readWorkerMessage(message)).toMatchObject({ description, given: [{ text: "42" }] });
+    expect(readWorkerMessage(description)).toBeNull();
   });
 
   it("does a subtask that is given nothing", () => {
