@@ -3,7 +3,9 @@ export interface WorkerTask {
   readonly id: string;
   readonly description: string;
   readonly expected_output: string;
-  /** Results of the subtasks that it depends on, by id. */
+  /** Ids of the subtasks that it depends on, in the order in which it names them. */
+  readonly dependencies: readonly string[];
+  /** Their results by id. In the order of an object's keys: ids that are whole numbers come first, by size. */
   readonly results: Readonly<Record<string, unknown>>;
   /** From 1. */
   readonly attempt: number;

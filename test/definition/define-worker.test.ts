@@ -12,6 +12,7 @@ const task: WorkerTask = {
   id: "a",
   description: "three words here",
   expected_output: "",
+  dependencies: [],
   results: {},
   attempt: 1,
   signal: new AbortController().signal,

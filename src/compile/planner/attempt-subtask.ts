@@ -142,16 +142,18 @@ function namespaced(config: RunnableConfig, id: string, attempt: number): Runnab
 }
 
 async function runCode(
-  { subtask, dependencies, attempt }: SubtaskWork,
+  { subtask, dependencies: given, attempt }: SubtaskWork,
   code: CodeWorker,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { id, description, expected_output = "" } = subtask;
-  const results = resultsOf(dependencies);
+  const dependencies = given.map((one) => one.id);
+  const results = resultsOf(given);
+  const task = { id, description, expected_output, dependencies, results, attempt, signal };
   try {
     // In a microtask of its own, so that what is thrown at once is told like all the rest.
     await Promise.resolve();
-    const result = await code.run({ id, description, expected_output, results, attempt, signal });
+    const result = await code.run(task);
     return { kind: "done", result, usage: noUsage };
   } catch (thrown) {
     return failed(thrown, noUsage);

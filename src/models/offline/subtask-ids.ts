@@ -9,7 +9,7 @@ const vague =
 
 /**
  * Ids that say what subtasks are about, from their first words: two of them, and more where others have the same. None
- * is in `taken`, no two are the same.
+ * is in `taken`, no two are the same. They begin with a letter: numbers as keys of an object would lose their order.
  */
 export function subtaskIds(
   descriptions: readonly string[],
@@ -18,8 +18,9 @@ export function subtaskIds(
   const words = descriptions.map(tellingWords);
   const used = new Set(taken);
   return words.map((own, i) => {
-    const few = Math.min(2, own.filter((word) => !isNumber(word)).length);
-    for (let count = Math.max(1, few); count <= mostWords && own.length > 0; count += 1) {
+    const plain = own.filter((word) => !isNumber(word)).length;
+    const few = Math.min(2, plain === 0 ? own.length : plain);
+    for (let count = few; count <= mostWords && own.length > 0; count += 1) {
       const id = idOf(own, count);
       const isShared = words.some((others, j) => j !== i && idOf(others, count) === id);
       if (!isShared && !used.has(id)) return add(used, id);
@@ -42,7 +43,7 @@ function numbered(id: string, used: ReadonlySet<string>): string {
 }
 
 function idOf(words: readonly string[], count: number): string {
-  let id = "";
+  let id = isNumber(words[0] ?? "") ? "number" : "";
   for (const word of words.slice(0, count)) {
     const longer = id === "" ? word.slice(0, longestId) : `${id}-${word}`;
     if (longer.length > longestId) break;

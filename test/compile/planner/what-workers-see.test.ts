@@ -108,11 +108,22 @@ describe("code that does a subtask", () => {
       id: "c",
       description: "Do c.",
       expected_output: "One.",
+      dependencies: ["a"],
       results: { a: "a" },
       attempt: 1,
       signal: expect.any(AbortSignal),
     });
     expect(given.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+  });
+
+  it("is given what it depends on in the order of the subtask, whatever the ids", async () => {
+    const plan = planOf({ "2": "", b: "", "10": "", last: "10 b 2" });
+    const { planning } = await runPlan({
+      plan,
+      does: ({ id, dependencies, results }) =>
+        dependencies.map((from) => [from, results[from]]).join(" ") || `from ${id}`,
+    });
+    expect((await planning()).subtasks["last"]?.result).toBe("10,from 10 b,from b 2,from 2");
   });
 
   it("cannot change what others are given", async () => {
