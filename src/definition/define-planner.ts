@@ -9,7 +9,13 @@ type PlannerConfig = NodeOfType<"planner">["config"];
 /** A plan takes longer than the turn of an agent that answers by itself. */
 const turnSeconds = 3600;
 
-export interface PlannerOptions
+/** The input of a planner. */
+interface PlannerTask {
+  message: string;
+  plan?: unknown;
+}
+
+export interface PlannerOptions<Output = unknown>
   extends
     Pick<
       AgentSpecInput,
@@ -21,7 +27,7 @@ export interface PlannerOptions
   /** Who does the subtasks: agents, and functions of `defineWorker`. At least one. */
   readonly workers: readonly (AgentDefinition | CodeWorker)[];
   /** What the result is to look like. Default: `{ message: string }`. */
-  readonly output_schema?: AgentOptions<never, unknown, never, never, never>["output_schema"];
+  readonly output_schema?: AgentOptions<never, Output, never, never, never>["output_schema"];
 }
 
 /**
@@ -33,9 +39,9 @@ export interface PlannerOptions
  * const planner = definePlanner({ workers: [counter, writer], max_parallel: 4 });
  * const { output } = await executeAgent(planner, { message: "Count …, then write a report" });
  */
-export function definePlanner(
-  options: PlannerOptions,
-): AgentDefinition<{ message: string; plan?: unknown }> {
+export function definePlanner<Output = { message: string }>(
+  options: PlannerOptions<Output>,
+): AgentDefinition<PlannerTask, Output> {
   const {
     name = "planner",
     description,
@@ -50,7 +56,7 @@ export function definePlanner(
   const isAgent = (worker: AgentDefinition | CodeWorker): worker is AgentDefinition =>
     "spec" in worker;
   const listed = Array.isArray(workers) ? workers : [];
-  return defineAgent({
+  return defineAgent<PlannerTask, Output, unknown, unknown>({
     name,
     ...(description !== undefined && { description }),
     ...(system_prompt !== undefined && { system_prompt }),
