@@ -1,10 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { Overwrite } from "@langchain/langgraph";
+import { Overwrite, type StateSnapshot } from "@langchain/langgraph";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { TurnLimitError } from "../compile/errors.ts";
 import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
+import { withAncestors } from "./ancestors.ts";
 import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */
@@ -85,7 +86,7 @@ export async function startOfResumption(
   const last = await lastState(graph, config);
   if (last === null) throw new NothingToResumeError(threadId, null);
   if (last.status === "CANCELLED") {
-    const before = await lastBeforeCancelling(graph, last.snapshot.parentConfig);
+    const before = await lastBeforeCancelling(graph, last.snapshot);
     if (before !== null) return before;
   }
   // Not `next`: LangGraph leaves out who asks again after an answer that could not be read.
@@ -96,14 +97,13 @@ export async function startOfResumption(
 /** Cancelling takes a node or two: the first checkpoint on the way back that knows nothing of it. */
 async function lastBeforeCancelling(
   graph: AgentGraph,
-  from: RunnableConfig | undefined,
+  cancelled: StateSnapshot,
 ): Promise<RunnableConfig | null> {
-  for (let config = from; config !== undefined;) {
-    const { values, next, parentConfig } = await graph.getState(config);
-    if ((values as Partial<GraphState>).status !== "CANCELLED") {
-      return next.length > 0 ? config : null;
-    }
-    config = parentConfig;
+  const parentOf = async ({ parentConfig }: StateSnapshot) =>
+    parentConfig && graph.getState(parentConfig);
+  for await (const { values, next, config } of withAncestors(cancelled, parentOf)) {
+    if ((values as Partial<GraphState>).status === "CANCELLED") continue;
+    return next.length > 0 ? config : null;
   }
   return null;
 }

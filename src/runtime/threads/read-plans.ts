@@ -4,6 +4,7 @@ import { planLevels } from "../../planning/levels.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
+import { withAncestors } from "../ancestors.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { archiveIn } from "./archive.ts";
 import { namespaceInside, namespaceOf, pendingTasks, type PendingTask } from "./pending-tasks.ts";
@@ -75,7 +76,9 @@ async function plansOf(
       task === undefined
         ? undefined
         : await tupleAt(source, last, namespaceInside(task, namespaceOf(last)));
-    const plans = inside === undefined ? [] : await plansOf(source, inside, [...path, node]);
+    const hasEnded = given.includes(node) && !next.has(node);
+    const isKnown = inside !== undefined && !(hasEnded && isUnfinished(inside));
+    const plans = isKnown ? await plansOf(source, inside, [...path, node]) : [];
     const output = next.has(node) ? null : planningIn(outputs[node]);
     // What is stored of the planner itself may be gone.
     if (output !== null && !plans.some(({ within }) => within.length === path.length)) {
@@ -104,6 +107,7 @@ async function plansOfPlanner(
       const place = namespaceOfWorker(run, namespaceOf(last), { ...state, id });
       const tuple = await tupleAt(source, last, place);
       if (tuple === undefined) continue;
+      if (state.status === "done" && isUnfinished(tuple)) break;
       if (state.status === "pending") subtasks[id] = { ...state, status: "running" };
       inside.push(...(await plansOf(source, tuple, [...path, workersNode, id])));
       break;
@@ -146,13 +150,18 @@ function threadPlan(planning: Planning, path: readonly string[]): ThreadPlan {
 async function tasksOfTurn(source: Source, last: CheckpointTuple): Promise<readonly PendingTask[]> {
   const turn = turnOf(last);
   const tasks: PendingTask[] = [];
-  let tuple: CheckpointTuple | undefined = last;
-  while (tuple !== undefined && turnOf(tuple) === turn) {
+  const parentOf = async ({ parentConfig }: CheckpointTuple) =>
+    parentConfig && source.getTuple(parentConfig);
+  for await (const tuple of withAncestors(last, parentOf)) {
+    if (turnOf(tuple) !== turn) break;
     tasks.push(...pendingTasks(tuple));
-    const { parentConfig }: CheckpointTuple = tuple;
-    tuple = parentConfig === undefined ? undefined : await source.getTuple(parentConfig);
   }
   return tasks;
+}
+
+/** Of a graph that has ended: it is stored as it last waited, as where threads keep one checkpoint a turn. */
+function isUnfinished(tuple: CheckpointTuple): boolean {
+  return pendingTasks(tuple).length > 0;
 }
 
 function turnOf(tuple: CheckpointTuple): unknown {

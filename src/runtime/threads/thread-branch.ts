@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { isRecord } from "../../state/is-record.ts";
+import { withAncestors } from "../ancestors.ts";
 
 type Source = Pick<BaseCheckpointSaver, "getTuple">;
 
@@ -8,15 +9,8 @@ type Source = Pick<BaseCheckpointSaver, "getTuple">;
  * A checkpoint and those that it was made from, newest first; of a fork also those of the thread that it comes from.
  * Other branches are left out.
  */
-export async function* branchBack(
-  source: Source,
-  from: CheckpointTuple,
-): AsyncGenerator<CheckpointTuple> {
-  let tuple: CheckpointTuple | undefined = from;
-  while (tuple !== undefined) {
-    yield tuple;
-    tuple = await parentOf(source, tuple);
-  }
+export function branchBack(source: Source, from: CheckpointTuple): AsyncGenerator<CheckpointTuple> {
+  return withAncestors(from, (tuple) => parentOf(source, tuple));
 }
 
 async function parentOf(

@@ -1,3 +1,6 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import type { Pool } from "pg";
 import { openCheckpointer } from "../../../checkpointers/open.ts";
 import { definePlanner } from "../../../src/index.ts";
 import type { TestDatabase } from "../../helpers/databases.ts";
@@ -17,8 +20,12 @@ export class PlanningThreads {
   }
 
   /** Another runtime for a thread. */
-  async at(threadId: string, script: readonly ScriptedReply[] = plannerReplies()) {
-    const checkpointer = await openCheckpointer(this.database.shared);
+  async at(
+    threadId: string,
+    script: readonly ScriptedReply[] = plannerReplies(),
+    saver?: BaseCheckpointSaver,
+  ) {
+    const checkpointer = saver ?? (await openCheckpointer(this.database.shared));
     const test = await testRuntime(script, { checkpointer });
     const { runtime, onEvent } = test;
     return {
@@ -29,6 +36,16 @@ export class PlanningThreads {
       /** What is stored of its first plan. */
       subtasks: async () => (await runtime.threads.plans(threadId))[0]?.subtasks ?? {},
     };
+  }
+
+  /** LangGraph's own saver for the database, and its threads. */
+  async stock(): Promise<BaseCheckpointSaver> {
+    // It uses the members of a pg.Pool that our pool has.
+    const saver = new PostgresSaver(this.database.shared.pool as unknown as Pool, undefined, {
+      schema: "langgraph_stock",
+    });
+    await saver.setup();
+    return saver;
   }
 }
 
