@@ -2,7 +2,7 @@ import { z } from "zod";
 import { modelRef } from "./model-ref-schema.ts";
 
 /** More subtasks than that are no plan that anyone can follow. */
-export const maxSubtasks = 5_000;
+const maxSubtasks = 5_000;
 
 const nodeName = z
   .string()

@@ -2,7 +2,10 @@ import { StratagraphError } from "../errors.ts";
 import type { SubtaskError } from "../state/subtask-state.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 
-/** A plan that cannot be run: two subtasks of one id, a cycle, a worker that there is not. */
+/**
+ * A plan that cannot be run: two subtasks of one id, a cycle, a worker that there is not. Of one that a planner was to run,
+ * the turn's failure has the code and the message.
+ */
 export class InvalidPlanError extends StratagraphError {
   readonly code = "invalid_plan";
   override readonly kind = "run";
@@ -21,7 +24,10 @@ export class InvalidPlanError extends StratagraphError {
   }
 }
 
-/** A subtask failed for good, and `on_failure` is `fail`, or nothing was done at all. */
+/**
+ * A subtask failed for good, and `on_failure` is `fail`, or nothing was done at all. The turn's failure has the code and
+ * the message.
+ */
 export class SubtaskFailedError extends StratagraphError {
   readonly code = "subtask_failed";
   override readonly kind = "run";

@@ -6,7 +6,7 @@ import type { Subtask } from "../state/task-plan.ts";
 const shownCharacters = 40_000;
 
 /** What stands before the results. */
-export const resultsHeading = "Results of earlier subtasks:";
+const resultsHeading = "Results of earlier subtasks:";
 
 /**
  * What an agent is told when it is to do a subtask: its description, what is expected, and the results of the subtasks

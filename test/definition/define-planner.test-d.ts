@@ -41,6 +41,7 @@ describe("definePlanner", () => {
   });
 
   it("refuses options that there are not", () => {
+    expectTypeOf(definePlanner).toBeFunction();
     // @ts-expect-error: no such option
     definePlanner({ workers: [counter], max_paralel: 3 });
     // @ts-expect-error: a planner has workers

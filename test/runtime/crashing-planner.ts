@@ -14,7 +14,7 @@ import type { TaskPlan } from "../../src/state/task-plan.ts";
 import { appendLine, range } from "./crashing-agent.ts";
 
 /** Subtasks that run at once, each with one after it. */
-export const atOnce = 20;
+const atOnce = 20;
 export const ids = ["first", "second"].flatMap((name) => range(atOnce).map((n) => `${name}${n}`));
 
 /** Half of it is done by code, and half by agents. */
