@@ -87,20 +87,21 @@ export function planRetry(problems: readonly Pick<PlanProblem, "message">[]): st
 }
 
 /** Asks for the result, said last. */
-export function synthesisRequest(
-  criteria: string,
-  missing: readonly string[],
-  form: string,
-): string {
+export function synthesisRequest(of: {
+  readonly criteria: string;
+  /** What was missing before the last subtasks. */
+  readonly before: readonly string[];
+  /** Subtasks that gave nothing. */
+  readonly failed: readonly string[];
+  /** The form of the answer; empty for text. */
+  readonly form: string;
+}): string {
+  const { criteria, before, failed, form } = of;
   return [
     "Give the result of the whole task from the results of the subtasks.",
     ...(criteria === "" ? [] : [`It is judged by: ${criteria}`]),
-    ...(missing.length === 0
-      ? []
-      : [
-          "These subtasks gave nothing; say what is missing for it:",
-          ...missing.map((one) => `- ${one}`),
-        ]),
+    ...section("These were missing before; give them, or say that they still are:", before),
+    ...section("These subtasks gave nothing; say what is missing for it:", failed),
     form,
   ]
     .filter((part) => part !== "")
@@ -111,9 +112,23 @@ const gapForm =
   'Reply with one JSON object: {"gaps": [string (what is missing or wrong, one thing each; none when the result is good enough)]}';
 
 /** Asks what a result lacks, said after it. */
-export function gapRequest(criteria: string): string {
+export function gapRequest(of: {
+  readonly criteria: string;
+  /** What was missing before the last subtasks. */
+  readonly before: readonly string[];
+}): string {
+  const { criteria, before } = of;
   const by = criteria === "" ? "the task" : `the task and these criteria: ${criteria}`;
-  return `Judge the result above against ${by}\n${gapForm}`;
+  return [
+    `Judge the result above against ${by}`,
+    ...section("These were missing before; list those that still are, and what else is:", before),
+    gapForm,
+  ].join("\n");
+}
+
+/** Asks once more, after a verdict that cannot be read. */
+export function gapRetry(problem: string): string {
+  return `${attemptFeedback([problem])}\n${gapForm}`;
 }
 
 /** The same as a schema. */
@@ -132,6 +147,18 @@ export const gapAnswer: StructuredAnswer = {
     required: ["gaps"],
   },
 };
+
+/** Items that a list names, and characters of each. */
+const mostListed = 100;
+const listedCharacters = 4000;
+
+/** A list under its heading; nothing without items. */
+function section(heading: string, items: readonly string[]): readonly string[] {
+  if (items.length === 0) return [];
+  const listed = items.slice(0, mostListed).map((item) => `- ${cutText(item, listedCharacters)}`);
+  const more = items.length - listed.length;
+  return [heading, ...listed, ...(more > 0 ? [`… and ${more.toLocaleString("en")} more`] : [])];
+}
 
 function oneLine(text: string): string {
   return cutText(text.replace(/\s+/g, " ").trim(), 500);

@@ -1,5 +1,5 @@
 import { preview } from "../context/preview/preview.ts";
-import { cutText } from "../state/cut-text.ts";
+import { headOf } from "../state/cut-text.ts";
 import type { Subtask } from "../state/task-plan.ts";
 
 /** Characters of the results that a worker is shown; they share them equally, and what one leaves goes to the others. */
@@ -70,5 +70,6 @@ function fenced(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return cutText(text.replace(/\s+/g, " ").trim(), 200);
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 200 ? `${headOf(line, 199)}…` : line;
 }

@@ -26,7 +26,7 @@ export interface PlanningState {
   readonly depth: number;
   /** What was missing when the results were last judged. */
   readonly gaps: readonly string[];
-  /** Whether the last judgement found no gap; null before there is one. */
+  /** Whether the last judgement found no gap; null before there is one, and where the result could not be judged. */
   readonly criteria_met: boolean | null;
 }
 

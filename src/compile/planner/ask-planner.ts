@@ -1,8 +1,10 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { loopTranscript } from "../../context/loop-transcript.ts";
 import { observedSteps } from "../../context/observed-steps.ts";
 import type { AgentModel, ModelReply, StructuredAnswer } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
+import { cutText } from "../../state/cut-text.ts";
 import { keptText } from "../../state/kept-text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
@@ -48,6 +50,24 @@ export async function plannerContext(
     summary: null,
     observed: observedSteps(state.steps),
   });
+}
+
+/** Characters of a refused reply that the model is shown again. */
+const shownCharacters = 8000;
+
+/** What was asked, once more after a reply that was refused. It is not composed again: it had room for that reply. */
+export function askedAgain(
+  messages: readonly BaseMessage[],
+  { message }: ModelReply,
+  request: string,
+): readonly BaseMessage[] {
+  const said = cutText(saidIn(message), shownCharacters);
+  return [...messages, ...(said === "" ? [] : [new AIMessage(said)]), new HumanMessage(request)];
+}
+
+function saidIn({ text, tool_calls: calls = [], invalid_tool_calls: broken = [] }: AIMessage) {
+  const [call] = calls;
+  return call === undefined ? (broken[0]?.args ?? text) : JSON.stringify(call.args);
 }
 
 /** The record of calls that planned, joined or judged. */

@@ -7,12 +7,14 @@ export interface Candidate {
   readonly answer: string;
   readonly message_id: string | null;
   readonly gaps: readonly string[];
+  /** False where no verdict could be had: its gaps are what failed. */
+  readonly judged: boolean;
 }
 
 interface AttemptTier {
   /** Joined, and not judged yet. */
-  readonly candidate: Omit<Candidate, "gaps"> | null;
-  /** The judged one with the fewest gaps; of several, the newest. */
+  readonly candidate: Omit<Candidate, "gaps" | "judged"> | null;
+  /** The one with the fewest gaps; see `betterOf`. */
   readonly best: Candidate | null;
 }
 
@@ -21,8 +23,11 @@ export function attemptTier(attempt: unknown): AttemptTier {
   return { candidate, best };
 }
 
+/** The one with fewer known gaps; of two with as many one that was judged, then the newest. */
 export function betterOf(best: Candidate | null, next: Candidate): Candidate {
-  return best === null || next.gaps.length <= best.gaps.length ? next : best;
+  if (best === null || next.gaps.length < best.gaps.length) return next;
+  const isAsGood = next.gaps.length === best.gaps.length && (next.judged || !best.judged);
+  return isAsGood ? next : best;
 }
 
 /** The best result there is as the draft of the attempt; null without one. */
@@ -32,9 +37,10 @@ export function draftOf(attempt: unknown): {
 } | null {
   const { best } = attemptTier(attempt);
   if (best === null) return null;
-  const { answer, message_id, gaps } = best;
+  const { answer, message_id, gaps, judged } = best;
+  const withoutGaps = judged ? true : null;
   return {
     draft: { answer, message_id, incomplete: false, problem: null },
-    update: { gaps, criteria_met: gaps.length === 0 },
+    update: { gaps, criteria_met: gaps.length === 0 ? withoutGaps : false },
   };
 }

@@ -64,6 +64,15 @@ export function failuresOf(
   );
 }
 
+/** What the last plan was for, but for what failed in it: that is a gap in any case. */
+export function missingBefore(
+  { gaps, depth }: Pick<PlanningState, "gaps" | "depth">,
+  failures: readonly Failure[],
+): readonly string[] {
+  if (depth === 0) return [];
+  return gaps.filter((gap) => !failures.some((failure) => failure.gap.startsWith(gap)));
+}
+
 /** What a further plan is begun with, for these gaps; null where none may be made any more. */
 export function replanFor(
   run: NodeRun,

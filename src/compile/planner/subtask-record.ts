@@ -25,7 +25,7 @@ export function recordsOf(of: {
   return inOrder.map(([subtask, settled], i) => {
     const { worker, started_at, ended_at, usage } = settled;
     const place = placeOf(state, run, started_at ?? ended_at ?? "");
-    const call = { id: subtask.id, name: worker, args: { task: subtask.description }, reason: "" };
+    const call = { id: subtask.id, name: worker, args: argsOf(subtask), reason: "" };
     return {
       ...blankStep({ ...place, step_index: place.step_index + i }),
       next_action: "use_tools",
@@ -54,14 +54,19 @@ export function placeOf(state: GraphState, run: NodeRun, timestamp: string) {
   };
 }
 
-function resultOf({ id, description }: Subtask, settled: SubtaskState): ToolResult {
+/** The id as well: further plans depend on results by it. */
+function argsOf({ id, description }: Subtask) {
+  return { id, task: description };
+}
+
+function resultOf(subtask: Subtask, settled: SubtaskState): ToolResult {
   const { status, worker, result, error, started_at, ended_at } = settled;
   const took =
     started_at === null || ended_at === null ? 0 : Date.parse(ended_at) - Date.parse(started_at);
   return {
-    id,
+    id: subtask.id,
     name: worker,
-    args: { task: description },
+    args: argsOf(subtask),
     result,
     error: error?.message ?? null,
     outcome:

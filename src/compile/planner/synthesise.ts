@@ -7,7 +7,7 @@ import { readFor } from "../loop/context-reading.ts";
 import type { NodeBody } from "../loop/node-body.ts";
 import { askedRecord, plannerContext } from "./ask-planner.ts";
 import { attemptTier } from "./candidate.ts";
-import { criteriaOf, depthLimit, failuresOf, planningOf } from "./planning-of.ts";
+import { criteriaOf, depthLimit, failuresOf, missingBefore, planningOf } from "./planning-of.ts";
 import type { PlannerParts } from "./planner-parts.ts";
 
 /** Joins what the subtasks gave to the result of the task. */
@@ -18,10 +18,15 @@ export function synthesise(parts: PlannerParts): NodeBody {
     run.emit({ type: "status", status: "EXECUTING" });
     const timestamp = clock.now().toISOString();
     const model = await thinker.model(run.context);
-    const missing = failuresOf(planning, planning.depth).map(({ gap }) => gap);
+    const failures = failuresOf(planning, planning.depth);
     const schema = definition.spec.output_schema;
     const form = answersInText(schema) ? "" : answerInstructions(schema);
-    const note = synthesisRequest(criteriaOf(state), missing, form);
+    const note = synthesisRequest({
+      criteria: criteriaOf(state),
+      before: missingBefore(planning, failures),
+      failed: failures.map(({ gap }) => gap),
+      form,
+    });
     const about = { goal: "synthesis", step: state.steps.length } as const;
     const { messages } = await readFor(run, about, (goal) =>
       plannerContext(state, run, { thinker, model, goal, note }),

@@ -48,7 +48,7 @@ export interface Conversation {
   readonly instruction: string;
   /** What a planner asks in it; null where none does. */
   readonly planner: PlannerRequest | null;
-  /** The last answer; empty where there is none. */
+  /** The last answer, of a planner the one that is judged; empty where there is none. */
   readonly answered: string;
 }
 
@@ -74,6 +74,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   let callCount = 0;
   let isAnswered = false;
   let answered = "";
+  let judged = "";
   let given: readonly Outcome[] = [];
   let planner: PlannerRequest | null = null;
   const asked = new Map<string, { name: string; args: Record<string, unknown> }>();
@@ -106,6 +107,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           break;
         }
         const said = readPlannerRequest(text);
+        if (said !== null) judged = answered;
         planner = said?.request ?? (isPlannerRetry(text) ? planner : null);
         wish = planner?.kind === "synthesise" ? "finish" : wishOf(text);
         instruction = wish === "act" ? "" : text;
@@ -164,7 +166,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
     wish,
     instruction,
     planner,
-    answered,
+    answered: planner === null ? answered : judged,
   };
 }
 

@@ -8,7 +8,7 @@ import { asksForExtract, extractFor, rowsOf } from "./extract.ts";
 import { expressionOfAll } from "./expression-of-all.ts";
 import { forEach } from "./for-each.ts";
 import { inOrderOf, joinResults } from "./join-results.ts";
-import { gapsOf } from "./judge-result.ts";
+import { gapsOf, stillMissing } from "./judge-result.ts";
 import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
 import type { Outcome } from "./outcome.ts";
 import { planSubtasks } from "./plan-subtasks.ts";
@@ -72,9 +72,11 @@ function forcedCall({ name, parameters }: OfflineTool, conversation: Conversatio
 }
 
 /** The plan or the judgement that a planner asks for; null where it asks for none. */
-function plannerAnswer({ planner, request, answered }: Conversation): object | null {
+function plannerAnswer({ planner, request, answered, outcomes }: Conversation): object | null {
   if (planner?.kind === "plan") return planSubtasks(request, planner);
-  return planner?.kind === "judge" ? { gaps: gapsOf(answered, planner.criteria) } : null;
+  if (planner?.kind !== "judge") return null;
+  const { before, criteria } = planner;
+  return { gaps: [...stillMissing(before, outcomes), ...gapsOf(answered, criteria)] };
 }
 
 /** Results that were brought along as if they had been found before all others. */

@@ -1,9 +1,23 @@
 import { capitalsIn, codesIn, datesIn, namesIn, numbersIn, pathsIn, quotedIn } from "./facts.ts";
+import type { Outcome } from "./outcome.ts";
 import { isStopWord, overlap, stemsOf } from "./words.ts";
+import { taskOf } from "./worker-message.ts";
 
 const demand =
   /\b(?:must|should|shall|has to|have to|needs? to)\s+(?:also\s+)?(name|mention|contain|include|say|state|give|list|quote)\s+([^]*?)(?=[.;!?](?:\s|$)|\bbut\b|\b(?:and|or)\s+(?:it\s+)?(?:must|should|be|not)\b|$)/gi;
+const failedSubtask = / \(subtask "[\w.-]+" (?:failed|was not begun): [^]*\)$/;
 const unmet = /no tool here fits "([^]*?)"\. Name a model in/g;
+
+/** What was missing since a subtask had failed, and no later subtask that was done was for. */
+export function stillMissing(
+  before: readonly string[],
+  outcomes: readonly Outcome[],
+): readonly string[] {
+  const done = outcomes.flatMap((one) => (one.failed ? [] : [taskOf(one) ?? ""]));
+  return before.filter(
+    (gap) => failedSubtask.test(gap) && !done.some((task) => task.includes(gap)),
+  );
+}
 
 /**
  * What a result lacks: everything where it is empty, what it says itself that it found nothing for, and what the

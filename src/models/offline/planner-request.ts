@@ -18,7 +18,12 @@ export type PlannerRequest =
       /** Descriptions of the subtasks that gave nothing. */
       readonly missing: readonly string[];
     }
-  | { readonly kind: "judge"; readonly criteria: string };
+  | {
+      readonly kind: "judge";
+      readonly criteria: string;
+      /** What was missing before the last subtasks. */
+      readonly before: readonly string[];
+    };
 
 /** The words that the requests begin with; a task may stand before them in the same message. */
 const starts = {
@@ -57,8 +62,8 @@ function requestIn(text: string): PlannerRequest {
     return { kind: "synthesise", missing: itemsOf(list) };
   }
   if (text.startsWith(starts.judge)) {
-    const criteria = / these criteria: ([^]*?)(?:\nReply with one JSON object: |$)/.exec(text)?.[1];
-    return { kind: "judge", criteria: criteria ?? "" };
+    const [, criteria = "", before = ""] = judgeForm.exec(text) ?? [];
+    return { kind: "judge", criteria, before: itemsOf(before) };
   }
   const [, listed = "", gaps = "", done = "", most = "", criteria = ""] = planForm.exec(text) ?? [];
   return {
@@ -79,12 +84,18 @@ const planForm = new RegExp(
     "(?:The result is judged by: ([^]*?)\\n)?Reply with one JSON object: ",
 );
 
+const judgeForm = new RegExp(
+  "^.* against the task(?: and these criteria: ([^]*?))?" +
+    "(?:\\nThese were missing before; .*\\n(- [^]*?))?(?:\\nReply with one JSON object: |$)",
+);
+
 /** Items of a list `- …`, each with the lines that go on with it. */
 function itemsOf(text: string): string[] {
   const lines = text.split("\n");
   const items: string[] = [];
   for (const line of lines) {
     if (line.startsWith("- ")) items.push(line.slice(2));
+    else if (/^… and [\d,]+ more$/.test(line)) continue;
     else if (items.length > 0 && line !== "") items.push(`${items.pop() ?? ""}\n${line}`);
   }
   return items.map((item) => item.trim());

@@ -39,5 +39,6 @@ function sectionsOf(results: string): readonly Outcome[] | null {
 /** The subtask that gave a result; null for the result of a tool. */
 export function taskOf({ args }: Outcome): string | null {
   const { task } = args;
-  return typeof task === "string" && Object.keys(args).length === 1 ? task : null;
+  const isSubtask = Object.keys(args).every((key) => key === "task" || key === "id");
+  return typeof task === "string" && isSubtask ? task : null;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { definePlanner } from "../../../src/index.ts";
 import type { AgentEvent } from "../../../src/state/event.ts";
+import type { StepRecord } from "../../../src/state/step-record.ts";
 import { asGaps, asPlan, codeWorker, plannerReplies, runPlan } from "../../helpers/run-plan.ts";
 import { planOf } from "../../helpers/subtasks.ts";
 
@@ -102,21 +103,128 @@ describe("gaps that the judge finds", () => {
   });
 });
 
+describe("what failed before the last plan", () => {
+  const failing = {
+    plan: planOf({ a: "", b: "" }),
+    does: ({ id }: { readonly id: string }) => {
+      if (id === "a") throw new Error("it is gone");
+      return id;
+    },
+  };
+  const gap = 'Do a. (subtask "a" failed: it is gone)';
+  const planned = { "The results so far": asPlan(planOf({ c: "" })) };
+
+  it("is told to who joins and judges, who decides whether it is still missing", async () => {
+    const { model, planning } = await runPlan({
+      ...failing,
+      max_depth: 1,
+      script: plannerReplies({ ...planned, "Judge the result": asGaps(gap) }),
+    });
+    const [joining, judging] = [model.read(1).at(-1), model.read(2).at(-1)];
+    expect(joining).toContain(
+      `\nThese were missing before; give them, or say that they still are:\n- ${gap}`,
+    );
+    expect(joining).not.toContain("gave nothing");
+    expect(judging).toContain(
+      `\nThese were missing before; list those that still are, and what else is:\n- ${gap}\n`,
+    );
+    expect(await planning()).toMatchObject({ criteria_met: false, gaps: [gap] });
+  });
+
+  it("is no gap where the verdict does not say so", async () => {
+    const { planning } = await runPlan({ ...failing, script: plannerReplies(planned) });
+    expect(await planning()).toMatchObject({ depth: 1, criteria_met: true, gaps: [] });
+  });
+
+  it("is not told twice where no plan came for it", async () => {
+    const { model, planning } = await runPlan({
+      ...failing,
+      max_depth: 1,
+      script: plannerReplies({
+        "The results so far": "No.",
+        "That answer was not accepted": "No.",
+      }),
+    });
+    expect(model.read(2).at(-1)).toContain(`gave nothing; say what is missing for it:\n- ${gap}`);
+    for (const at of [2, 3]) expect(model.read(at).at(-1)).not.toContain("missing before");
+    expect(await planning()).toMatchObject({ criteria_met: false, gaps: [gap] });
+  });
+});
+
 describe("a verdict", () => {
   it.each([
-    ["prose", "It is fine, I think."],
+    ["prose", "Much is missing, I think."],
     ["nothing", ""],
     ["of another form", { calls: [{ name: "judge", args: { verdict: "bad" } }] }],
     ["gaps that are no list", { calls: [{ name: "judge", args: { gaps: "all" } }] }],
-    ["gaps that are no texts", { calls: [{ name: "judge", args: { gaps: [1, null, " "] } }] }],
+    ["gaps that are no texts", { calls: [{ name: "judge", args: { gaps: [1, null] } }] }],
     ["a call of something else", { calls: [{ name: "other", args: {} }] }],
-  ])("that cannot be read accepts the result: %s", async (_what, verdict) => {
-    const { result, planning } = await runPlan({
+  ])("that cannot be read is asked for once more: %s", async (_what, verdict) => {
+    const again = "That answer was not accepted";
+    const read = await runPlan({
       plan,
-      script: plannerReplies({ "Judge the result": verdict }),
+      max_depth: 0,
+      script: plannerReplies({ "Judge the result": verdict, [again]: asGaps("x") }),
     });
-    expect(result.output).toEqual({ message: "Joined." });
-    expect(await planning()).toMatchObject({ depth: 0, criteria_met: true, gaps: [] });
+    expect(read.model.requests).toHaveLength(3);
+    expect(read.model.read(2).at(-1)).toMatch(/Reply with one JSON object: \{"gaps": \[/);
+    expect(await read.planning()).toMatchObject({ criteria_met: false, gaps: ["x"] });
+
+    const unread = await runPlan({
+      plan,
+      script: plannerReplies({ "Judge the result": verdict, [again]: verdict }),
+    });
+    expect([unread.model.requests.length, unread.result.output]).toEqual([
+      3,
+      { message: "Joined." },
+    ]);
+    expect(await unread.planning()).toMatchObject({ depth: 0, criteria_met: null, gaps: [] });
+    const record = ((await unread.inside())["steps"] as StepRecord[]).at(-1);
+    expect(record).toMatchObject({ thought: "Not judged.", usage: { llm_calls: 2 } });
+    expect(record?.problem).toMatch(/^It could not be judged: /);
+  });
+
+  it("that cannot be read leaves what failed as gaps", async () => {
+    const { planning } = await runPlan({
+      plan: planOf({ a: "", b: "" }),
+      on_failure: "partial",
+      does: ({ id }) => {
+        if (id === "a") throw new Error("it is gone");
+        return id;
+      },
+      script: plannerReplies({ "Judge the result": "No.", "That answer was not": "No." }),
+    });
+    expect(await planning()).toMatchObject({
+      criteria_met: false,
+      gaps: ['Do a. (subtask "a" failed: it is gone)'],
+    });
+  });
+
+  it("that cannot be read leaves the newer result, which has no gaps that are known", async () => {
+    const { planning, result, events } = await runPlan({
+      plan,
+      script: plannerReplies({
+        "Give the result": ["First.", "Second."],
+        "Judge the result": [asGaps("x"), "No."],
+        "That answer was not": "No.",
+        "The results so far": asPlan(planOf({ b: "" })),
+      }),
+    });
+    expect(result.output).toEqual({ message: "Second." });
+    expect(await planning()).toMatchObject({ depth: 1, criteria_met: null, gaps: [] });
+    expect(gapsIn(events)).toEqual([[["x"], true]]);
+  });
+
+  it("on a result that is too long to be judged is none", async () => {
+    const { planning, result, model, inside } = await runPlan({
+      plan,
+      context_config: { budget: 3000 },
+      script: plannerReplies({ "Give the result": "x".repeat(40_000) }),
+    });
+    expect([result.status, model.requests.length]).toEqual(["COMPLETED", 1]);
+    expect(await planning()).toMatchObject({ criteria_met: null, gaps: [] });
+    const record = ((await inside())["steps"] as StepRecord[]).at(-1);
+    expect(record?.problem).toMatch(/^It could not be judged: /);
   });
 
   it("of very many long gaps is cut", async () => {

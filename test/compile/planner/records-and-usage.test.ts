@@ -84,8 +84,20 @@ describe("the records of a planner", () => {
       ["judge", "No gaps.", 4],
     ]);
     expect(records.flatMap(({ tool_results: results }) => results)).toMatchObject([
-      { id: "a", name: "agent", args: { task: "Do a." }, result: "said x", outcome: "success" },
-      { id: "b", name: "w", args: { task: "Do b." }, result: "counted", outcome: "success" },
+      {
+        id: "a",
+        name: "agent",
+        args: { id: "a", task: "Do a." },
+        result: "said x",
+        outcome: "success",
+      },
+      {
+        id: "b",
+        name: "w",
+        args: { id: "b", task: "Do b." },
+        result: "counted",
+        outcome: "success",
+      },
     ]);
     expect(records.map(({ usage }) => usage.llm_calls)).toEqual([1, 2, 0, 1, 1]);
   });

@@ -12,6 +12,7 @@ import type { WorkerProfile } from "../../../src/planning/match-worker.ts";
 import {
   gapAnswer,
   gapRequest,
+  gapRetry,
   planAnswer,
   planRequest,
   planRetry,
@@ -38,7 +39,7 @@ type Results = readonly (readonly [string, unknown])[];
 /** Results of subtasks as a planner tells them. */
 function report(...results: Results): readonly BaseMessage[] {
   const tool_results = results.map(([task, result], i) =>
-    toolResult({ id: `c${i}`, name: "worker", args: { task }, result }),
+    toolResult({ id: `c${i}`, name: "worker", args: { id: `c${i}`, task }, result }),
   );
   const tool_predictions = tool_results.map((one) => ({ ...one, reason: "" }));
   return stepMessages(stepRecord({ thought: "", tool_predictions, tool_results }), "report");
@@ -249,8 +250,8 @@ describe("the offline model as a planner", () => {
   it.each([
     planRequest(nothing),
     planRequest({ ...nothing, gaps: ["x"], done: ["a"] }),
-    synthesisRequest("Good.", ["a"], ""),
-    gapRequest("Good."),
+    synthesisRequest({ criteria: "Good.", before: ["b"], failed: ["a"], form: "" }),
+    gapRequest({ criteria: "Good.", before: ["a"] }),
   ])("keeps the task for the request before %j", (asked) => {
     const apart = readConversation([new HumanMessage("Read a.txt"), new HumanMessage(asked)]);
     const together = readConversation([new HumanMessage(`Read a.txt\n\n${asked}`)]);
@@ -271,12 +272,17 @@ describe("the offline model as a planner", () => {
     const names = ["reader", "writer"];
     expect(read(planRequest(full))).toEqual({ ...full, kind: "plan", workers: names });
     expect(read(planRequest(nothing))).toEqual({ ...nothing, kind: "plan", workers: names });
-    expect(read(synthesisRequest("Good.", ["a", "b"], "As text."))).toEqual({
-      kind: "synthesise",
-      missing: ["a", "b"],
-    });
-    expect(read(gapRequest("Short.\nGood."))).toEqual({ kind: "judge", criteria: "Short.\nGood." });
-    expect(read(gapRequest(""))).toEqual({ kind: "judge", criteria: "" });
+    const joining = { criteria: "Good.", before: ["c"], failed: ["a", "b"], form: "As text." };
+    expect(read(synthesisRequest(joining))).toEqual({ kind: "synthesise", missing: ["a", "b"] });
+    const criteria = "Short.\nGood.";
+    for (const judging of [
+      { criteria, before: ["x", "y\nz"] },
+      { criteria, before: [] },
+      { criteria: "", before: ["x"] },
+      { criteria: "", before: [] },
+    ]) {
+      expect(read(gapRequest(judging))).toEqual({ kind: "judge", ...judging });
+    }
     expect(read("Break it down")).toBeNull();
   });
 
@@ -357,7 +363,7 @@ describe("the offline model as a judge", () => {
       new HumanMessage(task),
       ...report(...counted),
       new AIMessage(result),
-      new HumanMessage(gapRequest(criteria)),
+      new HumanMessage(gapRequest({ criteria, before: [] })),
     ];
     expect(structured(messages, gapAnswer)).toEqual({ gaps });
   });
@@ -365,8 +371,37 @@ describe("the offline model as a judge", () => {
   it("finds what it had no tool for", () => {
     const poem = [new HumanMessage("Write a poem")];
     const answer = new AIMessage(decide(poem, []).text);
-    const messages = [...poem, answer, new HumanMessage(gapRequest(""))];
+    const plain = { criteria: "", before: [] };
+    const messages = [...poem, answer, new HumanMessage(gapRequest(plain))];
     expect(structured(messages, gapAnswer)).toEqual({ gaps: ["Nothing came of: Write a poem"] });
+  });
+});
+
+describe("the offline model judging what was missing before", () => {
+  const gap = 'Read b.md (subtask "b" failed: it is gone)';
+  const other = 'Read c.md (subtask "c" was not begun: it needs "b", which failed)';
+  const judge = (results: Results, before: readonly string[]) => [
+    new HumanMessage("Read a.md and b.md"),
+    ...report(["Read a.md", "A"], ...results),
+    new AIMessage("A"),
+    new HumanMessage(gapRequest({ criteria: "", before })),
+  ];
+
+  it("lists what failed and no later subtask has done", () => {
+    expect(structured(judge([], [gap, other]), gapAnswer)).toEqual({ gaps: [gap, other] });
+    expect(structured(judge([[gap, "B"]], [gap, other]), gapAnswer)).toEqual({ gaps: [other] });
+    expect(structured(judge([[`${gap}; ${other}`, "B"]], [gap, other]), gapAnswer)).toEqual({
+      gaps: [],
+    });
+  });
+
+  it("judges anew what was a gap of the result", () => {
+    expect(structured(judge([], ["The result does not name B."]), gapAnswer)).toEqual({ gaps: [] });
+  });
+
+  it("gives the same verdict after one that was refused", () => {
+    const again = [new AIMessage(""), new HumanMessage(gapRetry("no JSON"))];
+    expect(structured([...judge([], [gap]), ...again], gapAnswer)).toEqual({ gaps: [gap] });
   });
 });
 
@@ -376,7 +411,9 @@ describe("the offline model joining results", () => {
       [
         new HumanMessage(task),
         ...report(...results),
-        new HumanMessage(synthesisRequest("Good.", missing, form)),
+        new HumanMessage(
+          synthesisRequest({ criteria: "Good.", before: [], failed: missing, form }),
+        ),
       ],
       [],
     ).text;
