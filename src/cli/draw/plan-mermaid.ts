@@ -45,6 +45,8 @@ export function planMermaid(plans: readonly ThreadPlan[], escape: Escape = asEnt
     const title = text(paths[index] ?? "");
     return [
       `  subgraph ${idOf(index, "")}["\`**${title}**\`"]`,
+      // Mermaid would turn every second box.
+      "    direction TB",
       ...nodes(found, index, "    "),
       "  end",
     ];

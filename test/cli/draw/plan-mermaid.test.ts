@@ -50,10 +50,12 @@ describe("plans as Mermaid text", () => {
     expect(lines.filter((line) => !line.includes("classDef"))).toEqual([
       "flowchart TD",
       '  subgraph team_["`**team**`"]',
+      "    direction TB",
       '    team_split["`**✓ split**',
       'w · 1.0 s`"]:::is_done',
       "  end",
       '  subgraph team___split___survey_["`**team › split › survey**`"]',
+      "    direction TB",
       '    team___split___survey_split["`**✓ split**',
       'w · 1.0 s`"]:::is_done',
       "  end",
