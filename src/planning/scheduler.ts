@@ -20,7 +20,7 @@ export interface Skipped {
   readonly because: string;
 }
 
-type Stage = "pending" | "running" | "waiting" | "done" | "failed" | "skipped";
+type Stage = "pending" | "running" | "paused" | "waiting" | "done" | "failed" | "skipped";
 
 /**
  * Which subtasks are to begin, as those before them end: the state of a dataflow, without time and without effects. A
@@ -42,6 +42,7 @@ export class Scheduler {
   readonly #missing: number[];
   readonly #ready: PriorityQueue<number>;
   #running = 0;
+  #paused = 0;
 
   /** @throws TypeError for subtasks in a cycle, two of one id, or `maxParallel` below 1 */
   constructor(subtasks: Linked, { maxParallel, settled, durationOf }: SchedulerOptions) {
@@ -121,18 +122,44 @@ export class Scheduler {
     this.#end(id, "waiting");
   }
 
+  /**
+   * An attempt of a running subtask has failed, and another is to follow later: it leaves its place to others until
+   * {@link again}.
+   *
+   * @throws TypeError where it does not run
+   */
+  pauses(id: string): void {
+    this.#end(id, "paused");
+    this.#paused += 1;
+  }
+
+  /**
+   * A paused subtask is ready again.
+   *
+   * @throws TypeError where it is not paused
+   */
+  again(id: string): void {
+    const place = this.#links.placeOf.get(id);
+    if (place === undefined || this.#stages[place] !== "paused") {
+      throw new TypeError(`Subtask "${id}" is not paused`);
+    }
+    this.#paused -= 1;
+    this.#stages[place] = "pending";
+    this.#ready.push(place);
+  }
+
   /** Running, and not waiting for anybody. */
   get running(): number {
     return this.#running;
   }
 
-  /** Whether nothing runs and nothing can begin any more. */
+  /** Whether nothing runs, or is paused, and nothing can begin any more. */
   get isOver(): boolean {
-    return this.#running === 0 && this.#ready.size === 0;
+    return this.#running === 0 && this.#paused === 0 && this.#ready.size === 0;
   }
 
   /** @returns its place */
-  #end(id: string, stage: "done" | "failed" | "waiting"): number {
+  #end(id: string, stage: "done" | "failed" | "waiting" | "paused"): number {
     const place = this.#links.placeOf.get(id);
     if (place === undefined) throw new TypeError(`There is no subtask "${id}"`);
     const before = this.#stages[place];

@@ -26,6 +26,11 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Whether a timer runs within so many milliseconds. */
+  isDueWithin(ms: number): boolean {
+    return this.#nextDue(this.#elapsed + ms) !== undefined;
+  }
+
   now(): Date {
     return new Date(this.#start + this.#elapsed);
   }

@@ -5,7 +5,6 @@ import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
 import { PlannerFailedError } from "../planner/errors.ts";
-import { withOrigin } from "../planner/left-behind.ts";
 import type { NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 import { runSubagent, type Subagent } from "./run-subagent.ts";
@@ -35,9 +34,7 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
       plan: given?.render(at.values) ?? null,
       success_criteria: promptText(criteria, at.values),
     };
-    const { signal } = at.run;
-    const config = withOrigin(at.run.config, at.state.turn?.run ?? "");
-    const turn = await runSubagent(planner, { input, messages: [] }, { config, signal });
+    const turn = await runSubagent(planner, { input, messages: [] }, at.run);
     at.run.spend(turn.usage);
     const { status, output, failure } = turn;
     const planned = turn.state as Partial<GraphState & PlanningState>;

@@ -5,9 +5,19 @@ import { v5 as uuidv5 } from "uuid";
  * runs it, so that it is found again when the run goes on, and a further attempt begins anew.
  *
  * @param within the node's namespace, which ends in its task: `planner:task|execute:task`
- * @param attempt from 1
  */
-export function attemptNamespace(within: string, id: string, attempt: number): string {
+export function attemptNamespace(
+  within: string,
+  of: {
+    readonly id: string;
+    /** From 1. */
+    readonly attempt: number;
+    /** How often it was cut off, and begun again. */
+    readonly cut?: number;
+  },
+): string {
+  const { id, attempt, cut = 0 } = of;
   const task = within.slice(within.lastIndexOf(":") + 1);
-  return `${within}|${id}:${uuidv5(JSON.stringify([id, attempt]), task)}`;
+  const name = JSON.stringify(cut === 0 ? [id, attempt] : [id, attempt, cut]);
+  return `${within}|${id}:${uuidv5(name, task)}`;
 }

@@ -5,15 +5,16 @@ import { classifyFailure } from "../../models/failure.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { workerMessage } from "../../planning/worker-message.ts";
 import { cutText } from "../../state/cut-text.ts";
+import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { CodeWorker } from "../../definition/worker.ts";
 import type { SubtaskError } from "../../state/subtask-state.ts";
 import type { Subtask } from "../../state/task-plan.ts";
-import { noUsage, type Usage } from "../../state/usage.ts";
+import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { toJson } from "../../tools/json-value.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import { turnSignal } from "../loop/turn-signal.ts";
-import { runSubagent, type Subagent } from "../nodes/run-subagent.ts";
+import { runSubagent, type Subagent, type SubagentTurn } from "../nodes/run-subagent.ts";
 import { attemptNamespace } from "./attempt-namespace.ts";
 import { ResultTooLargeError, SubtaskTimeoutError } from "./errors.ts";
 import type { PlannerLimits, Worker } from "./planner-parts.ts";
@@ -40,6 +41,8 @@ export type AttemptOutcome =
       readonly error: SubtaskError;
       /** Whether another attempt may do better. */
       readonly transient: boolean;
+      /** What was asked for before that: 0 where nothing was. */
+      readonly retryAfterMs: number;
       readonly usage: Usage;
     }
   | { readonly kind: "waits"; readonly interrupts: readonly Interrupt[] };
@@ -105,19 +108,31 @@ async function runAgent(
     ? Object.hasOwn(spec.input_schema["properties"], "results")
     : false;
   const input = { message, ...(takesResults && { results: resultsOf(dependencies) }) };
-  const place = namespaced(config, subtask.id, attempt);
+  let spent = noUsage;
   try {
-    const turn = await runSubagent(agent, { input, messages: [] }, { config: place, signal });
-    const { usage, failure, output } = turn;
-    if (failure === null) {
-      return { kind: "done", result: plainOutput(output, agent), usage };
+    for (let cut = 0; ; cut += 1) {
+      const place = namespaced(config, { id: subtask.id, attempt, cut });
+      const turn = await runSubagent(agent, { input, messages: [] }, { config: place, signal });
+      spent = addUsage(spent, turn.usage);
+      // The process was gone before more than the end of the agent's turn was written: nobody knows of the attempt.
+      const isCutOff = turn.status === "CANCELLED" && !signal.aborted;
+      if (!isCutOff) return outcomeOf(turn, spent, agent);
     }
-    const error = { code: failure.cause, message: cutText(failure.message, messageCharacters) };
-    return { kind: "failed", error, transient: failure.transient === true, usage };
   } catch (thrown) {
     if (isGraphInterrupt(thrown)) return { kind: "waits", interrupts: thrown.interrupts };
     throw thrown;
   }
+}
+
+function outcomeOf(
+  { failure, output }: SubagentTurn,
+  usage: Usage,
+  agent: Subagent,
+): AttemptOutcome {
+  if (failure === null) return { kind: "done", result: plainOutput(output, agent), usage };
+  const { cause: code, transient = false } = failure;
+  const error = { code, message: cutText(failure.message, messageCharacters) };
+  return { kind: "failed", error, transient, retryAfterMs: 0, usage };
 }
 
 /** The text itself of an agent that answers in text. */
@@ -127,7 +142,10 @@ function plainOutput(output: unknown, { definition }: Subagent): unknown {
 }
 
 /** In the namespace of the attempt, with a scratchpad of its own, in which LangGraph counts the subgraphs of a task. */
-function namespaced(config: RunnableConfig, id: string, attempt: number): RunnableConfig {
+function namespaced(
+  config: RunnableConfig,
+  of: Parameters<typeof attemptNamespace>[1],
+): RunnableConfig {
   const { configurable = {} } = config;
   const within = String(configurable["checkpoint_ns"]);
   const scratchpad = configurable["__pregel_scratchpad"] as object | undefined;
@@ -135,7 +153,7 @@ function namespaced(config: RunnableConfig, id: string, attempt: number): Runnab
     ...config,
     configurable: {
       ...configurable,
-      checkpoint_ns: attemptNamespace(within, id, attempt),
+      checkpoint_ns: attemptNamespace(within, of),
       ...(scratchpad && { __pregel_scratchpad: { ...scratchpad, subgraphCounter: 0 } }),
     },
   };
@@ -174,10 +192,12 @@ function failed(thrown: unknown, usage: Usage): AttemptOutcome {
 
 function failedWith(thrown: unknown, usage: Usage): AttemptOutcome {
   const isOurs = thrown instanceof StratagraphError;
-  const transient = isOurs ? thrown.transient : classifyFailure(thrown).transient;
+  const failure = isOurs ? null : classifyFailure(thrown);
+  const transient = failure?.transient ?? (isOurs && thrown.transient);
+  const retryAfterMs = failure?.retryAfterMs ?? 0;
   const code = isOurs ? thrown.code : "worker_error";
   const message = cutText(errorMessage(thrown), messageCharacters);
-  return { kind: "failed", error: { code, message }, transient, usage };
+  return { kind: "failed", error: { code, message }, transient, retryAfterMs, usage };
 }
 
 /** A result as plain JSON; one that is too large fails the subtask, and would do so again. */
@@ -189,7 +209,8 @@ function limited(
   const { usage } = outcome;
   try {
     const json = toJson(outcome.result ?? null, maxBytes);
-    if (json.whole) return { kind: "done", result: json.value, usage };
+    // Frozen, as several may be given it.
+    if (json.whole) return { kind: "done", result: deepFreeze(json.value), usage };
     return failed(new ResultTooLargeError(json.bytes, json.counted, maxBytes), usage);
   } catch (thrown) {
     return failed(thrown, usage);

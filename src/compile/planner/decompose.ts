@@ -15,7 +15,7 @@ import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import { readFor } from "../loop/context-reading.ts";
 import { askedRecord, plannerContext } from "./ask-planner.ts";
 import { draftOf } from "./candidate.ts";
-import { takeUp } from "./left-behind.ts";
+import { takeUp, type TakenUp } from "./take-up.ts";
 import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
 import { recordsOf } from "./subtask-record.ts";
 import type { PlannerParts } from "./planner-parts.ts";
@@ -28,10 +28,7 @@ export function decompose(parts: PlannerParts): NodeBody {
   return async (state, run) => {
     const planning = planningOf(state);
     run.emit({ type: "status", status: "PLANNING" });
-    const isPlanned = Object.values(planning.subtasks).some(
-      ({ depth }) => depth === planning.depth,
-    );
-    if (isPlanned) return { update: {}, goto: "execute" };
+    if (isPlanned(planning)) return { update: {}, goto: "execute" };
     const left = planning.plan === null ? await takeUp(run.config) : null;
     if (left !== null) return goOn(state, run, left);
     const given = planning.depth === 0 ? (inputOf(state).plan ?? null) : null;
@@ -49,18 +46,29 @@ export function decompose(parts: PlannerParts): NodeBody {
   };
 }
 
-/** With what the turn had come to when it was cancelled. */
-function goOn(state: GraphState, run: NodeRun, left: PlanningState): NodeResult {
-  for (const { usage } of Object.values(left.subtasks)) run.spend(usage);
+/** Whether the plan that is due, the first or one for gaps, is there. */
+function isPlanned({ plan, subtasks, depth }: PlanningState): boolean {
+  return plan !== null && Object.values(subtasks).some((subtask) => subtask.depth === depth);
+}
+
+/** With what the planner had come to when its turn was cancelled. */
+function goOn(state: GraphState, run: NodeRun, left: TakenUp): NodeResult {
+  const { usage, draft, ...update } = left;
+  run.spend(usage);
   emitPlan(run, left);
-  const settled = Object.entries(left.subtasks).filter(([, subtask]) => isSettled(subtask));
-  const steps = recordsOf({
-    state,
+  const told = new Set(left.steps.flatMap((step) => step.tool_predictions.map(({ id }) => id)));
+  const untold = Object.entries(left.subtasks).filter(
+    ([id, subtask]) => isSettled(subtask) && !told.has(id),
+  );
+  const records = recordsOf({
+    state: { ...state, steps: left.steps },
     run,
     plan: left.plan ?? { subtasks: [], success_criteria: "" },
-    subtasks: Object.fromEntries(settled),
+    subtasks: Object.fromEntries(untold),
   });
-  return { update: { ...left, steps }, goto: "execute" };
+  const taken = { ...update, steps: [...left.steps, ...records] };
+  if (draft !== null) return { update: taken, turn: { draft }, goto: "reflect" };
+  return { update: taken, goto: isPlanned(left) ? "execute" : "decompose" };
 }
 
 /** No plan came for the gaps: what there is has to do. */

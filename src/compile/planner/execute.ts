@@ -2,7 +2,6 @@ import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { Scheduler, type Skipped } from "../../planning/scheduler.ts";
 import { SubtaskFailedError } from "../../planning/errors.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
-import { deepFreeze } from "../../state/freeze.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
 import { addUsage } from "../../state/usage.ts";
@@ -10,7 +9,7 @@ import type { NodeBody, NodeRun } from "../loop/node-body.ts";
 import { attemptSubtask, type AttemptOutcome } from "./attempt-subtask.ts";
 import { emitPlan, failuresOf, planningOf, replanFor } from "./planning-of.ts";
 import type { PlannerParts } from "./planner-parts.ts";
-import { sharedOf, Slots, withShared } from "./slots.ts";
+import { sharedOf, Slots, withShared, WorkerSlot } from "./slots.ts";
 import { recordsOf } from "./subtask-record.ts";
 import { subtaskLog, type SubtaskLog } from "./subtask-log.ts";
 
@@ -87,10 +86,13 @@ class Dataflow {
   readonly #states: Record<string, SubtaskState>;
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
-  readonly #config;
+  readonly #depthLeft: number;
   /** Nothing more is begun; what runs comes to its end, and is kept. */
   readonly #stop = new AbortController();
   readonly #waiting: Interrupt[] = [];
+  #failure: { readonly thrown: unknown } | null = null;
+  #underWay = 0;
+  #over: () => void = () => {};
   /** Ids of what settled in this node, by earlier runs of it too. */
   readonly #own = new Set<string>();
 
@@ -115,8 +117,7 @@ class Dataflow {
     });
     const outer = sharedOf(run.config);
     this.#slots = outer?.slots ?? new Slots(parts.limits.maxParallel);
-    const depthLeft = depthLeftWithin(parts, planning, outer?.depthLeft);
-    this.#config = withShared(run.config, { slots: this.#slots, depthLeft });
+    this.#depthLeft = depthLeftWithin(parts, planning, outer?.depthLeft);
   }
 
   get states(): SubtaskStates {
@@ -133,15 +134,14 @@ class Dataflow {
     const stop = () => this.#stop.abort(run.signal.reason);
     if (run.signal.aborted) stop();
     run.signal.addEventListener("abort", stop, { once: true });
-    // A planner within a worker gives the worker's place to its own subtasks while they run.
-    const isWithin = sharedOf(run.config) !== null;
-    if (isWithin) this.#slots.give();
+    const around = sharedOf(run.config);
+    await around?.own.lend();
     try {
       await this.#skip(this.#scheduler.skippedAtOnce);
       await this.#flow();
     } finally {
       run.signal.removeEventListener("abort", stop);
-      if (isWithin) await this.#slots.take();
+      await around?.own.takeBack();
     }
     if (this.#waiting.length === 0) return;
     await this.#of.log.flush();
@@ -150,105 +150,103 @@ class Dataflow {
 
   /** Begins what can begin, and again whenever something has ended. Waits for all that runs, also when one throws. */
   async #flow(): Promise<void> {
-    let failure: { readonly thrown: unknown } | null = null;
     await new Promise<void>((resolve) => {
-      let running = 0;
-      const beginMore = (): void => {
-        if (failure === null && !this.#stop.signal.aborted) {
-          for (const id of this.#scheduler.begin()) {
-            running += 1;
-            void this.#one(id)
-              .catch((thrown: unknown) => {
-                failure ??= { thrown };
-                this.#stop.abort(thrown);
-              })
-              .finally(() => {
-                running -= 1;
-                beginMore();
-              });
-          }
-        }
-        if (running === 0) resolve();
-      };
-      beginMore();
+      this.#over = resolve;
+      this.#beginMore();
     });
     this.#of.run.signal.throwIfAborted();
-    const thrown = failure as { readonly thrown: unknown } | null;
-    if (thrown !== null) throw thrown.thrown;
+    if (this.#failure !== null) throw this.#failure.thrown;
   }
 
+  #beginMore(): void {
+    if (!this.#stop.signal.aborted) {
+      for (const id of this.#scheduler.begin()) {
+        this.#underWay += 1;
+        void this.#one(id)
+          .catch((thrown: unknown) => {
+            this.#failure ??= { thrown };
+            this.#stop.abort(thrown);
+          })
+          .finally(() => {
+            this.#underWay -= 1;
+            this.#beginMore();
+          });
+      }
+    }
+    if (this.#underWay === 0) this.#over();
+  }
+
+  /** One attempt, and the wait for the next one where that may do better. */
   async #one(id: string): Promise<void> {
-    const subtask = this.#subtasks.get(id) as Subtask;
+    const { run, log, parts } = this.#of;
+    const before = this.#states[id] as SubtaskState;
     await this.#slots.take();
-    let outcome: AttemptOutcome & { readonly state: SubtaskState };
+    const own = new WorkerSlot(this.#slots);
+    let outcome: AttemptOutcome;
     try {
       this.#stop.signal.throwIfAborted();
-      outcome = await this.#attempts(subtask);
+      outcome = await this.#attempt(id, before, own);
     } finally {
       this.#slots.give();
     }
-    const { run, log } = this.#of;
-    const { state } = outcome;
-    this.#states[id] = state;
+    const { clock } = run.parts;
+    // It is begun again as the attempt that it is.
+    const begun = { ...(this.#states[id] as SubtaskState), attempts: before.attempts };
     if (outcome.kind === "waits") {
-      await log.waits(id, state, outcome.interrupts);
+      await log.waits(id, begun, outcome.interrupts);
       this.#waiting.push(...outcome.interrupts);
       this.#scheduler.waits(id);
       run.emit({ type: "subtask_wait", id, waits_for: "person", reason: "" });
       return;
     }
+    run.spend(outcome.usage);
+    const attempts = before.attempts + 1;
+    const tried = { ...begun, attempts, usage: addUsage(before.usage, outcome.usage) };
+    const ended: SubtaskState = { ...tried, ended_at: clock.now().toISOString() };
     if (outcome.kind === "done") {
+      const state: SubtaskState = { ...ended, status: "done", result: outcome.result };
       await log.settle({ [id]: state });
       this.#ended(id, state);
       this.#scheduler.done(id);
       return;
     }
-    const skipped = this.#scheduler.failed(id);
-    await this.#skip(skipped, { [id]: state });
+    const { error, transient } = outcome;
+    if (!transient || attempts > parts.limits.retries) {
+      const skipped = this.#scheduler.failed(id);
+      await this.#skip(skipped, { [id]: { ...ended, status: "failed", error } });
+      return;
+    }
+    this.#states[id] = tried;
+    await log.failed(id, tried);
+    run.emit({ type: "subtask_wait", id, waits_for: "retry", reason: error.message });
+    this.#scheduler.pauses(id);
+    this.#beginMore();
+    await this.#pause(Math.max(backoffMs(attempts), outcome.retryAfterMs));
+    this.#scheduler.again(id);
   }
 
-  /** The attempts of a subtask, as long as another may do better. */
-  async #attempts(subtask: Subtask): Promise<AttemptOutcome & { readonly state: SubtaskState }> {
-    const { parts, run, log } = this.#of;
-    const { clock } = run.parts;
-    const { id } = subtask;
-    const worker = parts.workers.get(this.#states[id]?.worker ?? "");
+  async #attempt(id: string, before: SubtaskState, own: WorkerSlot): Promise<AttemptOutcome> {
+    const { parts, run } = this.#of;
+    const subtask = this.#subtasks.get(id) as Subtask;
+    const worker = parts.workers.get(before.worker);
     if (worker === undefined) throw new TypeError(`no worker for subtask ${id}`);
+    const attempt = before.attempts + 1;
+    const startedAt = before.started_at ?? run.parts.clock.now().toISOString();
+    const running = { ...before, status: "running", started_at: startedAt, error: null } as const;
+    this.#states[id] = { ...running, attempts: attempt };
+    run.emit({ type: "subtask_start", id, worker: worker.profile.name, attempt });
     const dependencies = subtask.dependencies.map((dependency) => ({
       id: dependency,
       description: this.#subtasks.get(dependency)?.description ?? "",
-      // Frozen, as others are given the same one.
-      result: deepFreeze(this.#states[dependency]?.result ?? null),
+      result: this.#states[dependency]?.result ?? null,
     }));
-    const before = this.#states[id] as SubtaskState;
-    const startedAt = before.started_at ?? clock.now().toISOString();
-    let { attempts, usage } = before;
-    for (;;) {
-      const attempt = attempts + 1;
-      const running = { ...before, status: "running", started_at: startedAt, error: null } as const;
-      this.#states[id] = { ...running, attempts: attempt, usage };
-      run.emit({ type: "subtask_start", id, worker: worker.profile.name, attempt });
-      const work = { subtask, worker, dependencies, attempt };
+    const shared = { slots: this.#slots, own, depthLeft: this.#depthLeft };
+    return attemptSubtask({ subtask, worker, dependencies, attempt }, parts.limits, {
+      run,
+      config: withShared(run.config, shared),
       // Not the signal of this run of the plan: an agent that was cancelled would stay so when the plan goes on.
-      const at = { run, config: this.#config, signal: run.signal };
-      const outcome = await attemptSubtask(work, parts.limits, at);
-      // It is begun again as the attempt that it is.
-      if (outcome.kind === "waits") return { ...outcome, state: { ...running, attempts, usage } };
-      attempts = attempt;
-      usage = addUsage(usage, outcome.usage);
-      run.spend(outcome.usage);
-      const ended = { ...running, attempts, usage, ended_at: clock.now().toISOString() };
-      if (outcome.kind === "done") {
-        return { ...outcome, state: { ...ended, status: "done", result: outcome.result } };
-      }
-      const { error, transient } = outcome;
-      if (!transient || attempts > parts.limits.retries) {
-        return { ...outcome, state: { ...ended, status: "failed", error } };
-      }
-      await log.failed(id, { ...running, attempts, usage });
-      run.emit({ type: "subtask_wait", id, waits_for: "retry", reason: error.message });
-      await this.#pause(backoffMs(attempts));
-    }
+      signal: run.signal,
+    });
   }
 
   /** What can never begin, with the failed subtask that is why. */

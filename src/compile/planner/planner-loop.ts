@@ -9,7 +9,6 @@ import { turnNodes } from "../standard-loop.ts";
 import { decompose } from "./decompose.ts";
 import { execute } from "./execute.ts";
 import { judge } from "./judge.ts";
-import { leaving } from "./left-behind.ts";
 import type { PlannerParts, Worker } from "./planner-parts.ts";
 import { synthesise } from "./synthesise.ts";
 
@@ -29,12 +28,12 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "decompose",
       type: "llm",
       description: "Breaks the task down into subtasks",
-      body: leaving(decompose(parts)),
-      endsItself: true,
+      body: decompose(parts),
       edges: [
         { to: "execute" },
         ...(gaps.length > 0
           ? [
+              { to: "decompose", when: "cancelled before" },
               { to: "synthesise", when: "no plan for the gaps" },
               { to: "reflect", when: "no plan for the gaps" },
             ]
@@ -45,7 +44,7 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "execute",
       type: "planner",
       description: "Runs the subtasks on the workers",
-      body: leaving(execute(parts)),
+      body: execute(parts),
       edges: [{ to: "synthesise" }, ...replans],
       workers: new Map(agents),
       endsItself: true,
@@ -54,16 +53,14 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "synthesise",
       type: "llm",
       description: "Joins the results",
-      body: leaving(synthesise(parts)),
-      endsItself: true,
+      body: synthesise(parts),
       edges: [{ to: "judge" }, { to: "reflect", when: "nothing came" }],
     },
     {
       name: "judge",
       type: "llm",
       description: "Lists what the result lacks",
-      body: leaving(judge(parts)),
-      endsItself: true,
+      body: judge(parts),
       edges: [{ to: "reflect" }, ...gaps],
     },
     ...after,

@@ -1,5 +1,5 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { pendingTasks } from "./pending-tasks.ts";
+import { pendingTasks } from "../../compile/pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 
 /** What a checkpoint has that a graph has not, and the other way round, in words for people. */

@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { isRecord } from "../../state/is-record.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
-import { pendingTasks } from "./pending-tasks.ts";
+import { pendingTasks } from "../../compile/pending-tasks.ts";
 
 /**
  * Why a checkpoint was written. `input`: a turn was given its input. `node`: nodes ran. `tool_result`: one of them ran

@@ -6,7 +6,7 @@ import { holdThread } from "../hold-thread.ts";
 import { graphOf } from "../run-turn.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { amendCheckpoint } from "./amend-checkpoint.ts";
-import { pendingTasks } from "./pending-tasks.ts";
+import { pendingTasks } from "../../compile/pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
 import type { CheckpointRef, ForkOptions } from "./threads.ts";

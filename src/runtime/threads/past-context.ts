@@ -7,7 +7,7 @@ import type { ContextWishes } from "./context-options.ts";
 import { graphStateAt } from "./graph-state.ts";
 import { chosenModel, isWrittenTwice, madeSteps } from "./made-steps.ts";
 import type { LookedAt } from "./next-turn.ts";
-import { pendingTasks } from "./pending-tasks.ts";
+import { pendingTasks } from "../../compile/pending-tasks.ts";
 
 /** What the step read, and from which checkpoint it was made. */
 export interface PastContext {

@@ -22,7 +22,7 @@ import { isOfModel, madeSteps } from "./made-steps.ts";
 import { nextContext } from "./next-context.ts";
 import type { LookedAt } from "./next-turn.ts";
 import { pastContext } from "./past-context.ts";
-import { namespaceOf, pendingTasks } from "./pending-tasks.ts";
+import { namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
 import { storedDefinition } from "./stored-definition.ts";
 import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
 

@@ -7,7 +7,12 @@ import type { TaskPlan } from "../../state/task-plan.ts";
 import { withAncestors } from "../ancestors.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { archiveIn } from "./archive.ts";
-import { namespaceInside, namespaceOf, pendingTasks, type PendingTask } from "./pending-tasks.ts";
+import {
+  namespaceInside,
+  namespaceOf,
+  pendingTasks,
+  type PendingTask,
+} from "../../compile/pending-tasks.ts";
 import { planTimes, type MeasuredPath } from "./plan-times.ts";
 import { allSubtasks, planningIn, planningUnderWay, type Planning } from "./stored-planning.ts";
 import { valuesOf } from "./stored-state.ts";
@@ -104,8 +109,7 @@ async function plansOfPlanner(
     const canBegin = dependencies.every((one) => subtasks[one]?.status === "done");
     if (!canBegin || state.status === "skipped") continue;
     for (const run of runs) {
-      const place = namespaceOfWorker(run, namespaceOf(last), { ...state, id });
-      const tuple = await tupleAt(source, last, place);
+      const tuple = await tupleOfWorker(source, { last, run, id, state });
       if (tuple === undefined) continue;
       if (state.status === "done" && isUnfinished(tuple)) break;
       if (state.status === "pending") subtasks[id] = { ...state, status: "running" };
@@ -119,14 +123,33 @@ async function plansOfPlanner(
 /** The node of a planner that its workers run within. */
 const workersNode = "execute";
 
-/** Where the last attempt of a subtask keeps its checkpoints. One that is not settled counts those that have failed. */
-function namespaceOfWorker(
-  run: PendingTask,
-  namespace: string,
-  { id, attempts, ...state }: SubtaskState & { readonly id: string },
-): string {
-  const attempt = isSettled(state) ? attempts : attempts + 1;
-  return attemptNamespace(namespaceInside(run, namespace), id, attempt);
+/**
+ * What is stored of the last attempt of a subtask. One that is not settled counts the attempts that have failed. An
+ * attempt that was cut off is begun again elsewhere.
+ */
+async function tupleOfWorker(
+  source: Source,
+  {
+    last,
+    run,
+    id,
+    state,
+  }: {
+    readonly last: CheckpointTuple;
+    readonly run: PendingTask;
+    readonly id: string;
+    readonly state: SubtaskState;
+  },
+): Promise<CheckpointTuple | undefined> {
+  const within = namespaceInside(run, namespaceOf(last));
+  const attempt = isSettled(state) ? state.attempts : state.attempts + 1;
+  let newest: CheckpointTuple | undefined;
+  for (let cut = 0; ; cut += 1) {
+    const tuple = await tupleAt(source, last, attemptNamespace(within, { id, attempt, cut }));
+    if (tuple === undefined) return newest;
+    newest = tuple;
+    if (valuesOf(tuple).status !== "CANCELLED") return newest;
+  }
 }
 
 function threadPlan(planning: Planning, path: readonly string[]): ThreadPlan {

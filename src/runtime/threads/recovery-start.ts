@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { namespaceInside, namespaceOf, pendingTasks } from "./pending-tasks.ts";
+import { namespaceInside, namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
 import {
   soundCheckpoint,
   type CheckpointSource,

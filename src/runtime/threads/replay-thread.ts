@@ -10,7 +10,7 @@ import type { ExecuteResult } from "../run-result.ts";
 import { prepareRun, runTurn, threadConfig, type PreparedRun } from "../run-turn.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { amendCheckpoint } from "./amend-checkpoint.ts";
-import { pendingTasks } from "./pending-tasks.ts";
+import { pendingTasks } from "../../compile/pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 import { checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
 import type { ReplayOptions } from "./threads.ts";

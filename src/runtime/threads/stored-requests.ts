@@ -3,7 +3,7 @@ import { waitsOfSubtasks } from "../../compile/planner/subtask-log.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { publicRequest, requestOf } from "../../compile/waiting-requests.ts";
-import { namespaceInside, namespaceOf, pendingTasks } from "./pending-tasks.ts";
+import { namespaceInside, namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
 
 /** What people are asked at a checkpoint, in agents inside of it too. */
 export async function storedRequests(

@@ -2,7 +2,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
 import { viewsOf, type CheckpointView } from "./checkpoint-view.ts";
-import { pendingTasks, type StoredTask } from "./pending-tasks.ts";
+import { pendingTasks, type StoredTask } from "../../compile/pending-tasks.ts";
 import { storedRequests } from "./stored-requests.ts";
 
 /** The whole state of a thread at one checkpoint. */

@@ -14,7 +14,7 @@ import type {
 
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
 import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
-import type { StoredTask } from "./pending-tasks.ts";
+import type { StoredTask } from "../../compile/pending-tasks.ts";
 import type { MeasuredPath } from "./plan-times.ts";
 import type { ThreadPlan } from "./read-plans.ts";
 import type { SkippedCheckpoint } from "./sound-checkpoint.ts";

@@ -200,9 +200,10 @@ export function cutOffPlans(threads: PlanningThreads): void {
       expect(other.model.read(0).join("\n")).toContain('"of":"b"');
     });
 
-    it("keeps what a planner within a worker has done", async () => {
+    it("has a planner that is a worker begin again, as every agent under way", async () => {
       const inside = planOf({ deep: "", stuck: "deep" });
-      const thread = await threads.begin(plannerReplies({ "Break the task": asPlan(inside) }));
+      const replies = plannerReplies({ "Break the task": asPlan(inside) });
+      const thread = await threads.begin(replies);
       const { log, hang, planner: inner } = loggedWork({ name: "inner", description: "Plans." });
       const planner = definePlanner({ workers: [inner] });
       hang.add("stuck");
@@ -214,9 +215,9 @@ export function cutOffPlans(threads: PlanningThreads): void {
       cancel.abort();
       await running;
       hang.clear();
-      const other = await threads.at(thread.threadId);
+      const other = await threads.at(thread.threadId, replies);
       const { status } = await executeAgent(planner, null, other.run);
-      expect([status, log.begun]).toEqual(["COMPLETED", ["deep", "stuck", "stuck"]]);
+      expect([status, log.begun]).toEqual(["COMPLETED", ["deep", "stuck", "deep", "stuck"]]);
     });
 
     it("is gone on with when its process is gone after that", async () => {

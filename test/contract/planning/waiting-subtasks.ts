@@ -174,7 +174,7 @@ export function waitingSubtasks(threads: PlanningThreads): void {
       const one = planOf({ x: "" }, { worker: "asker" });
       const thread = await threads.begin([busy, "Which x"]);
       const running = executeAgent(planner, { message: "go", plan: one }, thread.run);
-      const { status } = await withTime(thread.clock, running, 1000);
+      const { status } = await withTime(thread.clock, running, 1000, { dueOnly: true });
       expect(status).toBe("AWAITING_HUMAN");
       expect((await thread.subtasks())["x"]).toMatchObject({ status: "running", attempts: 1 });
 

@@ -3,8 +3,8 @@ import {
   uuid5,
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
-import { errorMessage } from "../../errors.ts";
-import { isRecord } from "../../state/is-record.ts";
+import { errorMessage } from "../errors.ts";
+import { isRecord } from "../state/is-record.ts";
 
 /** A task that is next at a checkpoint. */
 export interface StoredTask {

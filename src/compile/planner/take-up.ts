@@ -1,0 +1,103 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { GraphState, PlanningState } from "../../state/channels.ts";
+import { isSettled, type SubtaskStates } from "../../state/subtask-state.ts";
+import type { Draft } from "../../state/turn.ts";
+import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import { cancelledAt } from "../cancellation.ts";
+import { namespaceInside, namespaceOf, pendingTasks } from "../pending-tasks.ts";
+import { keptSubtasks } from "./subtask-log.ts";
+
+/** How far a planner had come when its turn was cancelled. */
+export interface TakenUp extends PlanningState, Pick<GraphState, "steps" | "attempt"> {
+  /** What it and its workers had spent. */
+  readonly usage: Usage;
+  /** Its result, where it had one. */
+  readonly draft: Draft | null;
+}
+
+/**
+ * What a planner of the outermost graph goes on with when its turn was cancelled; null where it begins. Such a turn goes on
+ * from the checkpoint before the node that was cancelled, and the graphs inside of it run afresh; but what they had come
+ * to is still stored where they stood then. So a planner does not have its finished subtasks done again. A planner that
+ * is further inside begins anew, with the worker that it is.
+ *
+ * @param config what LangGraph gave the planner's node
+ */
+export async function takeUp(config: RunnableConfig): Promise<TakenUp | null> {
+  const { configurable = {} } = config;
+  const saver = configurable["__pregel_checkpointer"] as BaseCheckpointSaver | undefined;
+  const from = cancelledAt(config);
+  const [planner = "", ...inside] = String(configurable["checkpoint_ns"]).split("|");
+  if (saver === undefined || from === null || inside.length !== 1) return null;
+  const node = planner.slice(0, planner.lastIndexOf(":"));
+  const thread = { thread_id: configurable["thread_id"] as unknown };
+  const at = { ...thread, checkpoint_ns: "", checkpoint_id: from };
+  let tuple = await saver.getTuple({ configurable: at });
+  while (tuple !== undefined) {
+    const task = pendingTasks(tuple).find((one) => one.node === node);
+    const namespace = task && namespaceInside(task, namespaceOf(tuple));
+    const left = namespace && (await lastWithPlan(saver, { ...thread, checkpoint_ns: namespace }));
+    if (left) return takenUp(left, await before(saver, left));
+    // A turn that was cancelled twice goes on from a copy, and the first time it did from the original.
+    const isCopy = tuple.metadata?.source === "fork" && tuple.parentConfig !== undefined;
+    tuple = isCopy ? await saver.getTuple(tuple.parentConfig!) : undefined;
+  }
+  return null;
+}
+
+/** Newer ones without a plan are those of the planner that looks. */
+async function lastWithPlan(
+  saver: BaseCheckpointSaver,
+  configurable: Readonly<Record<string, unknown>>,
+): Promise<CheckpointTuple | null> {
+  for await (const tuple of saver.list({ configurable })) {
+    if (valuesOf(tuple).plan) return tuple;
+  }
+  return null;
+}
+
+/** The checkpoints before one, newest first. */
+async function before(
+  saver: BaseCheckpointSaver,
+  last: CheckpointTuple,
+): Promise<readonly CheckpointTuple[]> {
+  const found: CheckpointTuple[] = [];
+  const seen = new Set([last.checkpoint.id]);
+  let { parentConfig } = last;
+  while (parentConfig !== undefined) {
+    const tuple = await saver.getTuple(parentConfig);
+    if (tuple === undefined || seen.has(tuple.checkpoint.id)) break;
+    seen.add(tuple.checkpoint.id);
+    found.push(tuple);
+    parentConfig = tuple.parentConfig;
+  }
+  return found;
+}
+
+function valuesOf({ checkpoint }: CheckpointTuple): Partial<GraphState & PlanningState> {
+  return checkpoint.channel_values;
+}
+
+function takenUp(last: CheckpointTuple, earlier: readonly CheckpointTuple[]): TakenUp {
+  const values = valuesOf(last);
+  const { plan = null, depth = 0, gaps = [], criteria_met = null } = values;
+  const { steps = [], attempt = null, usage = noUsage, turn } = values;
+  // What settled while nothing was written of the node any more; what it spent is not in `usage` either.
+  const unwritten = keptSubtasks(last.pendingWrites ?? []);
+  const subtasks = { ...begun(earlier, values.subtasks ?? {}), ...unwritten };
+  const spent = Object.values(unwritten).reduce((sum, one) => addUsage(sum, one.usage), usage);
+  const draft = turn?.draft ?? null;
+  return { plan, subtasks, depth, gaps, criteria_met, steps, attempt, usage: spent, draft };
+}
+
+/** With the attempts that had failed of subtasks that were not settled. */
+function begun(earlier: readonly CheckpointTuple[], subtasks: SubtaskStates): SubtaskStates {
+  const kept = keptSubtasks(earlier.flatMap(({ pendingWrites = [] }) => pendingWrites));
+  const open = Object.entries(kept).filter(([id]) => {
+    const known = subtasks[id];
+    return known !== undefined && !isSettled(known);
+  });
+  return { ...subtasks, ...Object.fromEntries(open) };
+}
