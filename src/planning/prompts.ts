@@ -1,6 +1,7 @@
 import { attemptFeedback } from "../context/prompts.ts";
 import type { StructuredAnswer } from "../models/agent-model.ts";
-import { cutText } from "../state/cut-text.ts";
+import { cutText, headOf } from "../state/cut-text.ts";
+import type { Subtask } from "../state/task-plan.ts";
 import type { PlanProblem } from "./check-plan.ts";
 import type { WorkerProfile } from "./match-worker.ts";
 
@@ -14,38 +15,59 @@ export interface PlanRequest {
   readonly criteria: string;
   /** What is missing, when the plan is to close gaps; else empty. */
   readonly gaps: readonly string[];
-  /** Ids of what is done already. */
-  readonly done: readonly string[];
+  /** What is done already. */
+  readonly done: readonly Pick<Subtask, "id" | "description">[];
+  /** Ids of all other subtasks of earlier plans. */
+  readonly taken: readonly string[];
 }
 
 const planForm =
-  'Reply with one JSON object: {"subtasks": [{"id": string (short, letters, digits, _ and -), "description": string (all that the worker is told), ' +
-  '"dependencies": [string (ids whose results it needs)], "worker": string (one of the names above), ' +
-  '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by)}';
+  'Reply with one JSON object: {"subtasks": [{"id": string (1 to 64 letters, digits, _ . and -), "description": string (what to do, complete in itself), ' +
+  '"dependencies": [string (ids of subtasks whose results it needs)], "worker": string (one of the workers; optional), ' +
+  '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by; optional)}';
 
 /** Asks for a plan, said last. */
-export function planRequest({ workers, most, criteria, gaps, done }: PlanRequest): string {
+export function planRequest({ workers, most, criteria, gaps, done, taken }: PlanRequest): string {
   const listed = workers.map(({ name, description, tools }) => {
     const names = tools.map((tool) => tool.name).join(", ");
-    return `- ${name}: ${oneLine(description)}${names === "" ? "" : ` (tools: ${names})`}`;
+    return `- ${name}: ${oneLine(description, 500)}${names === "" ? "" : ` (tools: ${names})`}`;
   });
   const parts = [
     gaps.length === 0
       ? "Break the task down into subtasks for these workers:"
       : "The results so far leave gaps. Plan subtasks for these gaps only, for these workers:",
     ...listed,
-    ...(gaps.length === 0 ? [] : ["Gaps:", ...gaps.map((gap) => `- ${gap}`)]),
-    ...(done.length === 0
-      ? []
-      : [
-          `Done already; give their ids as dependencies where their results are needed: ${done.join(", ")}`,
-        ]),
-    `At most ${most.toLocaleString("en")} subtasks. A worker sees the description of its subtask and the results of its dependencies, nothing else. ` +
+    ...section("Gaps:", gaps),
+    ...doneLines(done),
+    ...takenLine(done, taken),
+    `At most ${most.toLocaleString("en")} subtasks. A worker sees its subtask and the results of its dependencies, nothing else. ` +
       "Subtasks that do not depend on each other run at the same time: depend only on what is needed.",
     ...(criteria === "" ? [] : [`The result is judged by: ${criteria}`]),
     planForm,
   ];
   return parts.join("\n");
+}
+
+/** Characters of descriptions that are done, of each and together. */
+const doneCharacters = 200;
+const allDoneCharacters = 20_000;
+
+function doneLines(done: PlanRequest["done"]): readonly string[] {
+  if (done.length === 0) return [];
+  const each = Math.min(doneCharacters, Math.floor(allDoneCharacters / done.length));
+  return [
+    "Done already; give the id as a dependency where the result is needed:",
+    // Of very many the ids alone say what they are.
+    ...done.map(({ id, description }) =>
+      each < 20 ? `- ${id}` : `- ${id}: ${oneLine(description, each)}`,
+    ),
+  ];
+}
+
+function takenLine(done: PlanRequest["done"], taken: readonly string[]): readonly string[] {
+  if (done.length + taken.length === 0) return [];
+  if (taken.length === 0) return ["Use new ids, not those."];
+  return [`Use new ids, not ${done.length === 0 ? "" : "those, nor "}these: ${taken.join(", ")}`];
 }
 
 /** The same as a schema. */
@@ -61,20 +83,20 @@ export function planAnswer(workers: readonly WorkerProfile[]): StructuredAnswer 
           items: {
             type: "object",
             properties: {
-              id: { type: "string", description: "Short: letters, digits, _ and -." },
-              description: { type: "string", description: "All that the worker is told." },
+              id: { type: "string", description: "1 to 64 letters, digits, _ . and -." },
+              description: { type: "string", description: "What to do, complete in itself." },
               dependencies: {
                 type: "array",
                 items: { type: "string" },
                 description: "Ids of the subtasks whose results it needs.",
               },
               worker: { type: "string", enum: workers.map(({ name }) => name) },
-              expected_output: { type: "string" },
+              expected_output: { type: "string", description: "What the result has to be." },
             },
             required: ["id", "description", "dependencies"],
           },
         },
-        success_criteria: { type: "string" },
+        success_criteria: { type: "string", description: "What the joined result is judged by." },
       },
       required: ["subtasks"],
     },
@@ -160,6 +182,7 @@ function section(heading: string, items: readonly string[]): readonly string[] {
   return [heading, ...listed, ...(more > 0 ? [`… and ${more.toLocaleString("en")} more`] : [])];
 }
 
-function oneLine(text: string): string {
-  return cutText(text.replace(/\s+/g, " ").trim(), 500);
+function oneLine(text: string, most: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > most ? `${headOf(line, most - 1)}…` : line;
 }

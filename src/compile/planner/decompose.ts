@@ -1,4 +1,3 @@
-import { HumanMessage, AIMessage } from "@langchain/core/messages";
 import { readStructured } from "../../models/structured-answer.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
 import { checkPlan, type CheckedPlan, type PlanProblem } from "../../planning/check-plan.ts";
@@ -6,14 +5,13 @@ import { InvalidPlanError } from "../../planning/errors.ts";
 import { workerMatcher } from "../../planning/match-worker.ts";
 import { planRequest, planRetry } from "../../planning/prompts.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
-import { cutText } from "../../state/cut-text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { isSettled, type SubtaskState } from "../../state/subtask-state.ts";
-import type { TaskPlan } from "../../state/task-plan.ts";
+import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
 import { noUsage } from "../../state/usage.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import { readFor } from "../loop/context-reading.ts";
-import { askedRecord, plannerContext } from "./ask-planner.ts";
+import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
 import { draftOf } from "./candidate.ts";
 import { takeUp, type TakenUp } from "./take-up.ts";
 import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
@@ -125,9 +123,6 @@ function limitsOf({ limits, workers }: PlannerParts, { subtasks }: PlanningState
   return { maxSubtasks: limits.maxSubtasks, workers: [...workers.keys()], given: subtasks };
 }
 
-/** Characters of a refused plan that the model is shown again. */
-const shownCharacters = 8000;
-
 interface MadePlan {
   /** Null when the second one cannot be run either. */
   readonly plan: TaskPlan | null;
@@ -140,13 +135,15 @@ async function askForPlan(state: GraphState, run: NodeRun, parts: PlannerParts):
   const planning = planningOf(state);
   const timestamp = run.parts.clock.now().toISOString();
   const model = await thinker.model(run.context);
-  const entries = Object.entries(planning.subtasks);
+  const before = planning.plan?.subtasks ?? [];
+  const isDone = ({ id }: Subtask) => planning.subtasks[id]?.status === "done";
   const note = planRequest({
     workers: profiles,
-    most: Math.max(0, limits.maxSubtasks - entries.length),
+    most: Math.max(0, limits.maxSubtasks - before.length),
     criteria: criteriaOf(state),
     gaps: planning.depth === 0 ? [] : planning.gaps,
-    done: entries.flatMap(([id, { status }]) => (status === "done" ? [id] : [])),
+    done: before.filter(isDone),
+    taken: before.flatMap((subtask) => (isDone(subtask) ? [] : [subtask.id])),
   });
   const about = { goal: "planning", step: state.steps.length } as const;
   const { messages } = await readFor(run, about, (goal) =>
@@ -165,13 +162,8 @@ async function askForPlan(state: GraphState, run: NodeRun, parts: PlannerParts):
         .join("\n"),
     });
   if (checked.ok) return { plan: checked.plan, problems: [], record: recordWith([first], checked) };
-  // What was said is shown once more, and not the whole context composed again: it had room for this answer.
-  const said = cutText(saidIn(first), shownCharacters);
-  const after = [
-    ...(said === "" ? [] : [new AIMessage(said)]),
-    new HumanMessage(planRetry(checked.problems)),
-  ];
-  const second = await run.ask(model, { messages: [...messages, ...after], answer }, "unseen");
+  const retry = askedAgain(messages, first, planRetry(checked.problems));
+  const second = await run.ask(model, { messages: retry, answer }, "unseen");
   const again = read(second, parts, planning);
   const record = recordWith([first, second], again);
   if (again.ok) return { plan: again.plan, problems: [], record };
@@ -187,11 +179,6 @@ function read({ message }: ModelReply, parts: PlannerParts, planning: PlanningSt
     return { ok: false, problems: [{ kind: "shape", ids: [], message: problem }] };
   }
   return checkPlan(value, limitsOf(parts, planning));
-}
-
-function saidIn({ message }: ModelReply): string {
-  const [call] = message.tool_calls ?? [];
-  return call === undefined ? message.text : JSON.stringify(call.args);
 }
 
 function planText({ subtasks, success_criteria: criteria }: TaskPlan): string {

@@ -25,18 +25,18 @@ interface Piece {
 
 /**
  * A plan by rules: a subtask for each part of the task, or for each gap. What does not fit into the number that is allowed
- * is left to the last one together. Ids never are those of what is done.
+ * is left to the last one together. Ids never are those of earlier subtasks.
  */
 export function planSubtasks(
   task: string,
   request: Extract<PlannerRequest, { kind: "plan" }>,
 ): PlannedTask {
   const { work, criteria } = partCriteria(task);
-  const { gaps, done, workers, most } = request;
+  const { gaps, done, taken, workers, most } = request;
   const pieces = gathered(gaps.length > 0 ? gaps.map(pieceAlone) : piecesOf(work), most);
   const ids = subtaskIds(
     pieces.map(({ description }) => description),
-    done,
+    [...done, ...taken],
   );
   const subtasks = pieces.map(({ description, after }, i) => {
     const worker = workerNamed(description, workers);

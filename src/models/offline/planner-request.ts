@@ -12,6 +12,8 @@ export type PlannerRequest =
       readonly gaps: readonly string[];
       /** Ids of what is done already. */
       readonly done: readonly string[];
+      /** Ids that no new subtask may have, beside those. */
+      readonly taken: readonly string[];
     }
   | {
       readonly kind: "synthesise";
@@ -65,21 +67,24 @@ function requestIn(text: string): PlannerRequest {
     const [, criteria = "", before = ""] = judgeForm.exec(text) ?? [];
     return { kind: "judge", criteria, before: itemsOf(before) };
   }
-  const [, listed = "", gaps = "", done = "", most = "", criteria = ""] = planForm.exec(text) ?? [];
+  const [, listed = "", gaps = "", done = "", taken = "", most = "", criteria = ""] =
+    planForm.exec(text) ?? [];
   return {
     kind: "plan",
     workers: itemsOf(listed).map((line) => line.slice(0, Math.max(0, line.indexOf(": ")))),
     most: most === "" ? Infinity : Number(most.replaceAll(",", "")),
     criteria,
     gaps: itemsOf(gaps),
-    done: done === "" ? [] : done.split(", "),
+    done: itemsOf(done).map((line) => line.replace(/: [^]*/, "")),
+    taken: taken === "" ? [] : taken.split(", "),
   };
 }
 
 const planForm = new RegExp(
   "^.*workers:\\n((?:- .*\\n)*)" +
-    "(?:Gaps:\\n([^]*?)(?=Done already; |At most [\\d,]+ subtasks\\.))?" +
-    "(?:Done already; [^:]*: (.*)\\n)?" +
+    "(?:Gaps:\\n([^]*?)(?=Done already; |Use new ids, |At most [\\d,]+ subtasks\\.))?" +
+    "(?:Done already; .*\\n((?:- .*\\n)*))?" +
+    "(?:Use new ids, not (?:those\\.|(?:those, nor )?these: (.*))\\n)?" +
     "At most ([\\d,]+) subtasks\\..*\\n" +
     "(?:The result is judged by: ([^]*?)\\n)?Reply with one JSON object: ",
 );

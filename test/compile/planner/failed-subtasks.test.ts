@@ -99,7 +99,8 @@ describe("with on_failure replan", () => {
     expect(asked).toContain('- Do b. (subtask "b" failed: b is broken)');
     expect(asked).toContain('- Do c. (subtask "c" was not begun: it needs "b", which failed)');
     expect(asked).toContain(
-      "Done already; give their ids as dependencies where their results are needed: a, x, y",
+      "\nDone already; give the id as a dependency where the result is needed:\n" +
+        "- a: Do a.\n- x: Do x.\n- y: Do y.\nUse new ids, not those, nor these: b, c, d\n",
     );
     expect(asked).toContain("At most 94 subtasks.");
     expect(await planning()).toMatchObject({

@@ -32,7 +32,10 @@ const workers: readonly WorkerProfile[] = [
   { name: "writer", description: "Writes", tools: [] },
 ];
 
-const nothing: PlanRequest = { workers, most: 8, criteria: "", gaps: [], done: [] };
+const nothing: PlanRequest = { workers, most: 8, criteria: "", gaps: [], done: [], taken: [] };
+
+/** What is done of earlier plans. */
+const doneOf = (...ids: readonly string[]) => ids.map((id) => ({ id, description: `Do: ${id}` }));
 
 type Results = readonly (readonly [string, unknown])[];
 
@@ -219,7 +222,7 @@ describe("the offline model as a planner", () => {
       "The result does not name\nthe lines of LICENSE.",
       "Nothing came of: Count the lines in README.md",
     ];
-    const done = ["count-lines-readme", "count-lines-license"];
+    const done = doneOf("count-lines-readme", "count-lines-license");
     expect(planOf("Count the lines in README.md", { gaps, done }).subtasks).toEqual([
       {
         id: "name-lines",
@@ -232,8 +235,10 @@ describe("the offline model as a planner", () => {
         dependencies: ["count-lines-readme"],
       },
     ]);
-    expect(links("x", { gaps: ["Count the lines of README.md"], done: ["count-lines"] })).toEqual({
-      "count-lines-readme": ["count-lines"],
+    const again = { gaps: ["Count the lines of README.md"], done: doneOf("count-lines") };
+    expect(links("x", again)).toEqual({ "count-lines-readme": ["count-lines"] });
+    expect(links("x", { gaps: ["Count lines"], taken: ["count-lines"] })).toEqual({
+      "count-lines-2": [],
     });
   });
 
@@ -249,7 +254,8 @@ describe("the offline model as a planner", () => {
 
   it.each([
     planRequest(nothing),
-    planRequest({ ...nothing, gaps: ["x"], done: ["a"] }),
+    planRequest({ ...nothing, gaps: ["x"], done: doneOf("a") }),
+    planRequest({ ...nothing, gaps: ["x"], taken: ["a"] }),
     synthesisRequest({ criteria: "Good.", before: ["b"], failed: ["a"], form: "" }),
     gapRequest({ criteria: "Good.", before: ["a"] }),
   ])("keeps the task for the request before %j", (asked) => {
@@ -267,10 +273,21 @@ describe("the offline model as a planner", () => {
       most: 1200,
       criteria: "Short.\nGood.",
       gaps: ["x", "y\nz"],
-      done: ["a"],
+      done: [...doneOf("a"), { id: "b", description: "Read\n- c: d" }],
+      taken: ["c", "d"],
     };
     const names = ["reader", "writer"];
-    expect(read(planRequest(full))).toEqual({ ...full, kind: "plan", workers: names });
+    expect(read(planRequest(full))).toEqual({
+      ...full,
+      kind: "plan",
+      workers: names,
+      done: ["a", "b"],
+    });
+    for (const part of [{ gaps: ["x"] }, { taken: ["c"] }, { done: full.done }]) {
+      const ids = part.done === undefined ? [] : ["a", "b"];
+      const expected = { ...nothing, ...part, done: ids, kind: "plan", workers: names };
+      expect(read(planRequest({ ...nothing, ...part }))).toEqual(expected);
+    }
     expect(read(planRequest(nothing))).toEqual({ ...nothing, kind: "plan", workers: names });
     const joining = { criteria: "Good.", before: ["c"], failed: ["a", "b"], form: "As text." };
     expect(read(synthesisRequest(joining))).toEqual({ kind: "synthesise", missing: ["a", "b"] });
@@ -315,10 +332,16 @@ describe("the offline model as a planner", () => {
     const gaps = fc.array(fc.stringMatching(/^\w[\w ,.]{0,40}\w$/), { maxLength: 4 });
     fc.assert(
       fc.property(task, fc.integer({ min: 1, max: 9 }), gaps, ids, (text, most, missing, done) => {
-        const { subtasks } = planOf(text, { most, gaps: missing, done });
+        const { subtasks } = planOf(text, {
+          most,
+          gaps: missing,
+          done: doneOf(...done),
+          taken: ["x", "y"],
+        });
         expect(subtasks.length).toBeGreaterThan(0);
         expect(subtasks.length).toBeLessThanOrEqual(most);
         const known = new Set(done);
+        for (const { id } of subtasks) expect(["x", "y"]).not.toContain(id);
         for (const { id, description, dependencies } of subtasks) {
           expect(id).toMatch(/^[a-z][a-z0-9-]{0,23}$/);
           expect(description.trim()).not.toBe("");
