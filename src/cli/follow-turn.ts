@@ -55,6 +55,7 @@ export async function followTurn<Result extends ExecuteResult | null>(
   try {
     runtime = await options.openRuntime();
     if (abort.signal.aborted) throw new StoppedEarlyError();
+    report.begin();
     let result: ExecuteResult | Result = await options.begin(runtime, abort.signal);
     for (let request = firstOf(result); request !== undefined; request = firstOf(result)) {
       if (openPrompt === null) break;

@@ -16,6 +16,8 @@ import { createStyle, wantsColour } from "./view/style.ts";
 
 /** Tells of a run while it goes on and when it is over. */
 export interface RunReport {
+  /** The database is open, and the turn begins: what it takes counts from here. */
+  begin(): void;
   event(event: AgentEvent): void;
   /** Asks a person on the terminal; aborting the signal is leaving. */
   ask(request: PendingRequest, openPrompt: () => LinePrompt, signal: AbortSignal): Promise<Asked>;
@@ -59,6 +61,7 @@ export function runReport(
 /** One JSON document at the end. */
 function jsonReport(options: Pick<RunReportOptions, "threadId">, io: CliIo): RunReport {
   return {
+    begin() {},
     event() {},
     ask: async () => "left",
     say() {},
@@ -84,7 +87,7 @@ export function resultJson(
 function liveReport(options: RunReportOptions, io: CliIo): RunReport {
   const { stdout: sink } = io;
   const clock = systemClock;
-  const startedAt = clock.monotonic();
+  let startedAt = clock.monotonic();
   const style = createStyle(wantsColour(sink.isTerminal, io.env));
   const width = sink.isTerminal ? (sink.columns ?? 80) : Number.POSITIVE_INFINITY;
   const writer = new LiveWriter({ sink, style, clock });
@@ -105,6 +108,9 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
   };
   writer.setActivity(view.activity);
   return {
+    begin() {
+      startedAt = clock.monotonic();
+    },
     event(event) {
       open();
       printSteps(view.event(event));
