@@ -24,7 +24,7 @@ export interface PlanRequest {
 const planForm =
   'Reply with one JSON object: {"subtasks": [{"id": string (1 to 64 letters, digits, _ . and -), "description": string (what to do, complete in itself), ' +
   '"dependencies": [string (ids of subtasks whose results it needs)], "worker": string (one of the workers; optional), ' +
-  '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by; optional)}';
+  '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by, unless that is said above)}';
 
 /** Asks for a plan, said last. */
 export function planRequest({ workers, most, criteria, gaps, done, taken }: PlanRequest): string {
@@ -66,8 +66,9 @@ function doneLines(done: PlanRequest["done"]): readonly string[] {
 
 function takenLine(done: PlanRequest["done"], taken: readonly string[]): readonly string[] {
   if (done.length + taken.length === 0) return [];
-  if (taken.length === 0) return ["Use new ids, not those."];
-  return [`Use new ids, not ${done.length === 0 ? "" : "those, nor "}these: ${taken.join(", ")}`];
+  if (taken.length === 0) return ["Use new ids; those are taken."];
+  const these = done.length === 0 ? "these are taken" : "those are taken, and these";
+  return [`Use new ids; ${these}: ${taken.join(", ")}`];
 }
 
 /** The same as a schema. */
@@ -122,7 +123,10 @@ export function synthesisRequest(of: {
   return [
     "Give the result of the whole task from the results of the subtasks.",
     ...(criteria === "" ? [] : [`It is judged by: ${criteria}`]),
-    ...section("These were missing before; give them, or say that they still are:", before),
+    ...section(
+      "These were missing before; add what there is now, or say that it is still missing:",
+      before,
+    ),
     ...section("These subtasks gave nothing; say what is missing for it:", failed),
     form,
   ]
@@ -140,7 +144,7 @@ export function gapRequest(of: {
   readonly before: readonly string[];
 }): string {
   const { criteria, before } = of;
-  const by = criteria === "" ? "the task" : `the task and these criteria: ${criteria}`;
+  const by = criteria === "" ? "the task." : `the task and these criteria: ${criteria}`;
   return [
     `Judge the result above against ${by}`,
     ...section("These were missing before; list those that still are, and what else is:", before),

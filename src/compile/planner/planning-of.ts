@@ -77,10 +77,11 @@ export function missingBefore(
 export function replanFor(
   run: NodeRun,
   { limits }: PlannerParts,
-  { depth }: Pick<PlanningState, "depth">,
+  { depth, subtasks }: Pick<PlanningState, "depth" | "subtasks">,
   gaps: readonly string[],
 ): Pick<GraphUpdate, "gaps" | "depth" | "criteria_met"> | null {
-  if (depth >= depthLimit(run, limits)) return null;
+  const hasRoom = Object.keys(subtasks).length < limits.maxSubtasks;
+  if (depth >= depthLimit(run, limits) || !hasRoom) return null;
   run.emit({ type: "gap", gaps, replans: true });
   return { gaps, depth: depth + 1, criteria_met: false };
 }

@@ -82,15 +82,15 @@ function requestIn(text: string): PlannerRequest {
 
 const planForm = new RegExp(
   "^.*workers:\\n((?:- .*\\n)*)" +
-    "(?:Gaps:\\n([^]*?)(?=Done already; |Use new ids, |At most [\\d,]+ subtasks\\.))?" +
+    "(?:Gaps:\\n([^]*?)(?=Done already; |Use new ids; |At most [\\d,]+ subtasks\\.))?" +
     "(?:Done already; .*\\n((?:- .*\\n)*))?" +
-    "(?:Use new ids, not (?:those\\.|(?:those, nor )?these: (.*))\\n)?" +
+    "(?:Use new ids; (?:those are taken\\.|[^:]*: (.*))\\n)?" +
     "At most ([\\d,]+) subtasks\\..*\\n" +
     "(?:The result is judged by: ([^]*?)\\n)?Reply with one JSON object: ",
 );
 
 const judgeForm = new RegExp(
-  "^.* against the task(?: and these criteria: ([^]*?))?" +
+  "^.* against the task(?:\\.| and these criteria: ([^]*?))" +
     "(?:\\nThese were missing before; .*\\n(- [^]*?))?(?:\\nReply with one JSON object: |$)",
 );
 

@@ -100,7 +100,7 @@ describe("with on_failure replan", () => {
     expect(asked).toContain('- Do c. (subtask "c" was not begun: it needs "b", which failed)');
     expect(asked).toContain(
       "\nDone already; give the id as a dependency where the result is needed:\n" +
-        "- a: Do a.\n- x: Do x.\n- y: Do y.\nUse new ids, not those, nor these: b, c, d\n",
+        "- a: Do a.\n- x: Do x.\n- y: Do y.\nUse new ids; those are taken, and these: b, c, d\n",
     );
     expect(asked).toContain("At most 94 subtasks.");
     expect(await planning()).toMatchObject({
@@ -144,8 +144,9 @@ describe("with on_failure replan", () => {
   });
 
   it("what is done is joined where no sound plan comes for the rest", async () => {
-    const { result, planning, model } = await runPlan({
+    const { result, planning, model, events } = await runPlan({
       plan: planOf({ a: "", b: "" }),
+      max_depth: 1,
       does: broken("b"),
       script: plannerReplies({
         "The results so far": "I give up.",
@@ -155,6 +156,9 @@ describe("with on_failure replan", () => {
     expect(result.output).toEqual({ message: "Joined." });
     expect(await planning()).toMatchObject({ criteria_met: false });
     expect(model.read(2).at(-1)).toContain("These subtasks gave nothing");
+    // Each announcement of a plan is taken back when none comes.
+    const told = events.flatMap((event) => (event.type === "gap" ? [event.replans] : []));
+    expect(told).toEqual([true, false, false]);
   });
 
   it("a gap of the judge beside a failure is planned for with it", async () => {

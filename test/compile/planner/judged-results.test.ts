@@ -122,7 +122,7 @@ describe("what failed before the last plan", () => {
     });
     const [joining, judging] = [model.read(1).at(-1), model.read(2).at(-1)];
     expect(joining).toContain(
-      `\nThese were missing before; give them, or say that they still are:\n- ${gap}`,
+      `\nThese were missing before; add what there is now, or say that it is still missing:\n- ${gap}`,
     );
     expect(joining).not.toContain("gave nothing");
     expect(judging).toContain(

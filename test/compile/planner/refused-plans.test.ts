@@ -150,6 +150,21 @@ describe("max_subtasks", () => {
     expect(await statuses()).toEqual({ a: "done", b: "failed", c: "done" });
   });
 
+  it("has no plan made for gaps where none is left", async () => {
+    const { result, events, model, planning } = await runPlan({
+      plan: planOf({ a: "", b: "" }),
+      max_subtasks: 2,
+      does: ({ id }) => {
+        if (id === "b") throw new Error("broken");
+        return id;
+      },
+    });
+    expect([result.status, model.requests.length]).toEqual(["COMPLETED", 2]);
+    const gaps = ['Do b. (subtask "b" failed: broken)'];
+    expect(await planning()).toMatchObject({ depth: 0, criteria_met: false, gaps });
+    expect(events.filter(({ type }) => type === "gap")).toMatchObject([{ gaps, replans: false }]);
+  });
+
   it("leaves a plan of as many as it allows", async () => {
     const { result, events } = await runPlan({ plan: many(100) });
     expect(result.status).toBe("COMPLETED");
