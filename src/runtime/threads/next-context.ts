@@ -14,7 +14,12 @@ import {
   type LookedAt,
   type Reached,
 } from "./next-turn.ts";
-import { namespaceInside, namespaceOf, pendingTasks, type PendingTask } from "../../compile/pending-tasks.ts";
+import {
+  namespaceInside,
+  namespaceOf,
+  pendingTasks,
+  type PendingTask,
+} from "../../compile/pending-tasks.ts";
 
 /** What the next step reads, and from which checkpoint it is made. */
 export interface NextContext {
