@@ -5,9 +5,11 @@ import {
   definePlanner,
   defineWorker,
   executeAgent,
+  type Runtime,
   type ThreadPlan,
 } from "../../../src/index.ts";
 import type { WorkerTask } from "../../../src/definition/worker.ts";
+import { asPlan, plannerReplies } from "../../helpers/run-plan.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 import { planOf } from "../../helpers/subtasks.ts";
 
@@ -137,6 +139,51 @@ describe("the plans of a thread", () => {
     expect(ended.map(statuses)).toEqual([{ a: "done" }, { x: "done" }]);
   });
 
+  it("are those of the attempt that was begun again where its process had gone", async () => {
+    const saver = new LosingSaver();
+    const inner = planOf({ x: "" });
+    const read: (readonly ThreadPlan[])[] = [];
+    const begin = async (work: (runtime: Runtime) => Promise<unknown>) => {
+      const script = plannerReplies({ "Break the task": asPlan(inner) });
+      const test = await testRuntime(script, { checkpointer: saver });
+      const execution_config = { max_attempts: 1 };
+      const surveyor = definePlanner({
+        name: "surveyor",
+        description: "Surveys.",
+        workers: [worker(() => work(test.runtime))],
+        execution_config,
+      });
+      const planner = definePlanner({ workers: [surveyor], timeout_seconds: 5, execution_config });
+      return { ...test, planner };
+    };
+    let begun = () => {};
+    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+    const first = await begin(() => {
+      begun();
+      return new Promise(() => {});
+    });
+    const input = { message: "go", plan: planOf({ a: "" }, { worker: "surveyor" }) };
+    void executeAgent(first.planner, input, { runtime: first.runtime, threadId });
+    await hasBegun;
+    const isLost = new Promise<void>((resolve) => (saver.onLost = resolve));
+    first.clock.advance(5000);
+    // The worker's turn is CANCELLED, and nobody knows that its attempt has failed.
+    await isLost;
+    saver.onLost = null;
+    const second = await begin(async (runtime) => {
+      read.push(await runtime.threads.plans(threadId));
+      return "X";
+    });
+    const of = { runtime: second.runtime, threadId };
+    const { status } = await executeAgent(second.planner, null, of);
+    expect(status).toBe("COMPLETED");
+    read.push(await of.runtime.threads.plans(threadId));
+    expect(read.map((plans) => plans.map(statuses))).toEqual([
+      [{ a: "running" }, { x: "pending" }],
+      [{ a: "done" }, { x: "done" }],
+    ]);
+  });
+
   it("are those of the last turn, and none where nothing was planned", async () => {
     const { runtime } = await testRuntime(["All.", noGaps, "Hi."]);
     const planner = definePlanner({ workers: [worker(({ id }) => id)] });
@@ -168,3 +215,15 @@ describe("the plans of a thread", () => {
     await expect(runtime.threads.plans("")).rejects.toMatchObject({ code: "invalid_thread_id" });
   });
 });
+
+/** Once asked to, makes no write of the outermost planner, as when its process is gone. */
+class LosingSaver extends MemorySaver {
+  onLost: (() => void) | null = null;
+
+  override async putWrites(...args: Parameters<MemorySaver["putWrites"]>): Promise<void> {
+    const isOutermost = !String(args[0].configurable?.["checkpoint_ns"]).includes("execute:");
+    if (this.onLost === null || !isOutermost) return super.putWrites(...args);
+    this.onLost();
+    return new Promise(() => {});
+  }
+}
