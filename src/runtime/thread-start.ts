@@ -6,7 +6,7 @@ import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { TurnLimitError } from "../compile/errors.ts";
 import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
-import { withAncestors } from "./ancestors.ts";
+import { withAncestors } from "../compile/ancestors.ts";
 import { NothingToResumeError, UnfinishedTurnError } from "./errors.ts";
 
 /** The last checkpoint of a thread, or null for a thread that has none. */

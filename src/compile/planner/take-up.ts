@@ -5,6 +5,7 @@ import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isSettled, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import { withAncestors } from "../ancestors.ts";
 import { cancelledAt } from "../cancellation.ts";
 import { namespaceInside, namespaceOf, pendingTasks } from "../pending-tasks.ts";
 import { keptSubtasks } from "./subtask-log.ts";
@@ -39,7 +40,7 @@ export async function takeUp(config: RunnableConfig): Promise<TakenUp | null> {
     const task = pendingTasks(tuple).find((one) => one.node === node);
     const namespace = task && namespaceInside(task, namespaceOf(tuple));
     const left = namespace && (await lastWithPlan(saver, { ...thread, checkpoint_ns: namespace }));
-    if (left) return takenUp(left, await before(saver, left));
+    if (left) return takenUp(saver, left);
     // A turn that was cancelled twice goes on from a copy, and the first time it did from the original.
     const isCopy = tuple.metadata?.source === "fork" && tuple.parentConfig !== undefined;
     tuple = isCopy ? await saver.getTuple(tuple.parentConfig!) : undefined;
@@ -58,29 +59,15 @@ async function lastWithPlan(
   return null;
 }
 
-/** The checkpoints before one, newest first. */
-async function before(
-  saver: BaseCheckpointSaver,
-  last: CheckpointTuple,
-): Promise<readonly CheckpointTuple[]> {
-  const found: CheckpointTuple[] = [];
-  const seen = new Set([last.checkpoint.id]);
-  let { parentConfig } = last;
-  while (parentConfig !== undefined) {
-    const tuple = await saver.getTuple(parentConfig);
-    if (tuple === undefined || seen.has(tuple.checkpoint.id)) break;
-    seen.add(tuple.checkpoint.id);
-    found.push(tuple);
-    parentConfig = tuple.parentConfig;
-  }
-  return found;
-}
-
 function valuesOf({ checkpoint }: CheckpointTuple): Partial<GraphState & PlanningState> {
   return checkpoint.channel_values;
 }
 
-function takenUp(last: CheckpointTuple, earlier: readonly CheckpointTuple[]): TakenUp {
+async function takenUp(saver: BaseCheckpointSaver, last: CheckpointTuple): Promise<TakenUp> {
+  const earlier: CheckpointTuple[] = [];
+  const parentOf = async ({ parentConfig }: CheckpointTuple) =>
+    parentConfig && saver.getTuple(parentConfig);
+  for await (const tuple of withAncestors(last, parentOf)) earlier.push(tuple);
   const values = valuesOf(last);
   const { plan = null, depth = 0, gaps = [], criteria_met = null } = values;
   const { steps = [], attempt = null, usage = noUsage, turn } = values;

@@ -4,7 +4,7 @@ import { planLevels } from "../../planning/levels.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
-import { withAncestors } from "../ancestors.ts";
+import { withAncestors } from "../../compile/ancestors.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { archiveIn } from "./archive.ts";
 import {

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { isRecord } from "../../state/is-record.ts";
-import { withAncestors } from "../ancestors.ts";
+import { withAncestors } from "../../compile/ancestors.ts";
 
 type Source = Pick<BaseCheckpointSaver, "getTuple">;
 

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { describe, expect, it } from "vitest";
-import { withAncestors } from "../../src/runtime/ancestors.ts";
+import { withAncestors } from "../../src/compile/ancestors.ts";
 import { collect } from "../helpers/collect.ts";
 
 interface Link {
