@@ -69,8 +69,8 @@ function nodeTriggeredBy(channel: string): string | null {
   return channel.startsWith(toNode) ? channel.slice(toNode.length) : null;
 }
 
-/** What a task writes that has not ended. */
-const unfinished: ReadonlySet<string> = new Set([
+/** The channels that a task writes which has not ended. */
+export const unfinished: ReadonlySet<string> = new Set([
   "__error__",
   "__error_source_node__",
   "__interrupt__",

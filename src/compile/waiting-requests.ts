@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
 import type { HumanRequest, PendingRequest } from "../state/human-request.ts";
+import { unfinished } from "./pending-tasks.ts";
 import { waitsOfSubtasks } from "./planner/subtask-log.ts";
 import { isRecord } from "../state/is-record.ts";
 
@@ -62,15 +63,6 @@ async function waitingIn(
   }
   return [...found.values()];
 }
-
-/** What a task writes that has not ended. */
-const unfinished: ReadonlySet<string> = new Set([
-  "__error__",
-  "__error_source_node__",
-  "__interrupt__",
-  "__resume__",
-  "__scheduled__",
-]);
 
 function isSnapshot(state: unknown): state is StateSnapshot {
   return isRecord(state) && Array.isArray(state["tasks"]);

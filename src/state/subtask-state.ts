@@ -1,6 +1,6 @@
 import { isRecord } from "./is-record.ts";
 import { StateUpdateError } from "./update-error.ts";
-import type { Usage } from "./usage.ts";
+import { noUsage, type Usage } from "./usage.ts";
 
 export const subtaskStatuses = ["pending", "running", "done", "failed", "skipped"] as const;
 export type SubtaskStatus = (typeof subtaskStatuses)[number];
@@ -28,6 +28,21 @@ export interface SubtaskState {
   readonly usage: Usage;
   /** The plan that it belongs to: 0 for the first, then one more for each that closes gaps. */
   readonly depth: number;
+}
+
+/** A subtask that was planned, and not begun yet. */
+export function pendingSubtask(worker: string, depth: number): SubtaskState {
+  return {
+    status: "pending",
+    worker,
+    attempts: 0,
+    started_at: null,
+    ended_at: null,
+    result: null,
+    error: null,
+    usage: noUsage,
+    depth,
+  };
 }
 
 export type SubtaskStates = Readonly<Record<string, SubtaskState>>;

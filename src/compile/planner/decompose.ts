@@ -6,9 +6,8 @@ import { workerMatcher } from "../../planning/match-worker.ts";
 import { planRequest, planRetry } from "../../planning/prompts.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { isSettled, type SubtaskState } from "../../state/subtask-state.ts";
+import { isSettled, pendingSubtask } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
-import { noUsage } from "../../state/usage.ts";
 import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import { readFor } from "../loop/context-reading.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
@@ -96,19 +95,9 @@ function begin(
   };
   const match = workerMatcher(parts.profiles);
   const begun = Object.fromEntries(
-    plan.subtasks.map((subtask): [string, SubtaskState] => [
+    plan.subtasks.map((subtask) => [
       subtask.id,
-      {
-        status: "pending",
-        worker: subtask.worker ?? match(subtask),
-        attempts: 0,
-        started_at: null,
-        ended_at: null,
-        result: null,
-        error: null,
-        usage: noUsage,
-        depth: planning.depth,
-      },
+      pendingSubtask(subtask.worker ?? match(subtask), planning.depth),
     ]),
   );
   const subtasks = { ...planning.subtasks, ...begun };

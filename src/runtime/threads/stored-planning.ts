@@ -2,9 +2,8 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { PlanningState } from "../../state/channels.ts";
 import { keptSubtasks, waitingSubtasks } from "../../compile/planner/subtask-log.ts";
 import { isRecord } from "../../state/is-record.ts";
-import type { SubtaskState, SubtaskStates } from "../../state/subtask-state.ts";
+import { pendingSubtask, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
-import { noUsage } from "../../state/usage.ts";
 
 /** What is stored of a planner that has a plan. */
 export interface Planning extends PlanningState {
@@ -46,21 +45,9 @@ export function allSubtasks({
   subtasks,
 }: Pick<Planning, "plan" | "subtasks">): SubtaskStates {
   return Object.fromEntries(
-    plan.subtasks.map(({ id, worker = "" }) => [id, subtasks[id] ?? { ...pending, worker }]),
+    plan.subtasks.map(({ id, worker = "" }) => [id, subtasks[id] ?? pendingSubtask(worker, 0)]),
   );
 }
-
-const pending: SubtaskState = {
-  status: "pending",
-  worker: "",
-  attempts: 0,
-  started_at: null,
-  ended_at: null,
-  result: null,
-  error: null,
-  usage: noUsage,
-  depth: 0,
-};
 
 function isPlan(value: unknown): value is TaskPlan {
   return isRecord(value) && Array.isArray(value["subtasks"]) && value["subtasks"].every(isSubtask);
