@@ -10,7 +10,7 @@ import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/su
  * A superstep of LangGraph is a barrier, so that subtasks that were nodes of their own (`Send`) would wait for the slowest
  * of their level. Two ways start a successor before its siblings end, and both were measured (bench/planning.ts, "how
  * results are kept"). LangGraph's `task` keeps its result as such a write too, but looks at every task under way each
- * time that one of them ends: 0.5 ms a subtask for 250 of them, 1.2 for 1,000 and 6.8 for 4,000. It does not wait for the write
+ * time that one of them ends: 0.5 ms a subtask for 250 of them, 1 for 1,000 and 4 for 4,000. It does not wait for the write
  * either, and knows a task by the order of the calls. Writes of our own cost the same for any number, are durable
  * before a successor begins, and are known by the subtask's id; LangGraph ignores writes of tasks that it does not know.
  */
