@@ -16,17 +16,14 @@ export function cancelSignal(config: RunnableConfig): AbortSignal | undefined {
   return config.configurable?.[key] as AbortSignal | undefined;
 }
 
-const cancelledKey = "__stratagraph_cancelled_at";
+const resumedKey = "__stratagraph_resumes_cancelled";
 
-/** Says that a run goes on with a turn that was cancelled, from the outermost graph's checkpoint before that. */
-export function goingOnFrom(config: RunnableConfig): RunnableConfig {
-  const { configurable = {} } = config;
-  const at: unknown = configurable["checkpoint_id"];
-  return { ...config, configurable: { ...configurable, [cancelledKey]: at } };
+/** Says that a run goes on with a turn that was cancelled. */
+export function goingOn(config: RunnableConfig): RunnableConfig {
+  return { ...config, configurable: { ...config.configurable, [resumedKey]: true } };
 }
 
-/** The checkpoint of {@link goingOnFrom}; null in any other run. */
-export function cancelledAt({ configurable = {} }: RunnableConfig): string | null {
-  const at: unknown = configurable[cancelledKey];
-  return typeof at === "string" ? at : null;
+/** Whether {@link goingOn} said so. */
+export function goesOn(config: RunnableConfig): boolean {
+  return config.configurable?.[resumedKey] === true;
 }

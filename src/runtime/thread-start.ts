@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Overwrite, type StateSnapshot } from "@langchain/langgraph";
-import { goingOnFrom } from "../compile/cancellation.ts";
+import { goingOn } from "../compile/cancellation.ts";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isTerminal } from "../state/lifecycle.ts";
@@ -88,7 +88,7 @@ export async function startOfResumption(
   if (last === null) throw new NothingToResumeError(threadId, null);
   if (last.status === "CANCELLED") {
     const before = await lastBeforeCancelling(graph, last.snapshot);
-    if (before !== null) return goingOnFrom(before);
+    if (before !== null) return goingOn(before);
   }
   // Not `next`: LangGraph leaves out who asks again after an answer that could not be read.
   if (last.snapshot.tasks.length === 0) throw new NothingToResumeError(threadId, last.status);

@@ -38,7 +38,7 @@ const subtasksChannel = "subtasks";
 const waitsChannel = "subtask_waits";
 
 /** Ours says when all that it was given for a thread is durable. */
-type Saver = BaseCheckpointSaver & { durable?(threadId: string): Promise<void> };
+export type Saver = BaseCheckpointSaver & { durable?(threadId: string): Promise<void> };
 
 interface Place {
   readonly saver: Saver;

@@ -6,9 +6,9 @@ import { isSettled, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { withAncestors } from "../ancestors.ts";
-import { cancelledAt } from "../cancellation.ts";
+import { goesOn } from "../cancellation.ts";
 import { namespaceInside, namespaceOf, pendingTasks } from "../pending-tasks.ts";
-import { keptSubtasks } from "./subtask-log.ts";
+import { keptSubtasks, type Saver } from "./subtask-log.ts";
 
 /** How far a planner had come when its turn was cancelled. */
 export interface TakenUp extends PlanningState, Pick<GraphState, "steps" | "attempt"> {
@@ -28,20 +28,24 @@ export interface TakenUp extends PlanningState, Pick<GraphState, "steps" | "atte
  */
 export async function takeUp(config: RunnableConfig): Promise<TakenUp | null> {
   const { configurable = {} } = config;
-  const saver = configurable["__pregel_checkpointer"] as BaseCheckpointSaver | undefined;
-  const from = cancelledAt(config);
+  const saver = configurable["__pregel_checkpointer"] as Saver | undefined;
   const [planner = "", ...inside] = String(configurable["checkpoint_ns"]).split("|");
-  if (saver === undefined || from === null || inside.length !== 1) return null;
+  if (saver === undefined || !goesOn(config) || inside.length !== 1) return null;
   const node = planner.slice(0, planner.lastIndexOf(":"));
   const thread = { thread_id: configurable["thread_id"] as unknown };
-  const at = { ...thread, checkpoint_ns: "", checkpoint_id: from };
-  let tuple = await saver.getTuple({ configurable: at });
+  const { [""]: here } = configurable["checkpoint_map"] as Readonly<Record<string, string>>;
+  // LangGraph may be still writing the copy that the turn goes on from.
+  await saver.durable?.(String(thread.thread_id));
+  let tuple = await saver.getTuple({
+    configurable: { ...thread, checkpoint_ns: "", checkpoint_id: here },
+  });
+  // Where the node comes round again later, nothing stands at its own checkpoint, which is no copy.
   while (tuple !== undefined) {
     const task = pendingTasks(tuple).find((one) => one.node === node);
     const namespace = task && namespaceInside(task, namespaceOf(tuple));
     const left = namespace && (await lastWithPlan(saver, { ...thread, checkpoint_ns: namespace }));
     if (left) return takenUp(saver, left);
-    // A turn that was cancelled twice goes on from a copy, and the first time it did from the original.
+    // A turn that was cancelled goes on from a copy; one that was cancelled twice from the same.
     const isCopy = tuple.metadata?.source === "fork" && tuple.parentConfig !== undefined;
     tuple = isCopy ? await saver.getTuple(tuple.parentConfig!) : undefined;
   }

@@ -87,6 +87,46 @@ describe("a cancelled turn that is resumed", () => {
     expect([status, usage.llm_calls]).toEqual(["COMPLETED", 3]);
   });
 
+  it("plans anew where the node comes round again", async () => {
+    const { worker, log, hangs, begun } = hangingWorker("b");
+    let rounds = 0;
+    const agent = defineAgent({
+      name: "rounds",
+      workers: [worker],
+      execution_config: { ...once, max_iterations: 5 },
+      tools: {
+        round: {
+          description: "Counts.",
+          input_schema: { type: "object", properties: {} },
+          handler: () => (rounds += 1),
+        },
+      },
+      workflow_graph: {
+        entry_point: "p",
+        nodes: [
+          { name: "p", type: "planner", config: { plan: planOf({ a: "", b: "a" }) } },
+          { name: "c", type: "tool", config: { tool: "round" } },
+        ],
+        edges: [
+          { from: "p", to: "c" },
+          { from: "c", to: "p", condition: "nodes.c.result < 2" },
+          { from: "c", to: "END" },
+        ],
+        output: { message: "done" },
+      },
+    });
+    const { runtime } = await testRuntime(plannerReplies());
+    const cancel = new AbortController();
+    const of = { runtime, threadId: "t" };
+    const running = executeAgent(agent, { message: "go" }, { ...of, signal: cancel.signal });
+    await begun;
+    cancel.abort();
+    await running;
+    hangs.clear();
+    const { status } = await executeAgent(agent, null, of);
+    expect([status, log.join(" ")]).toEqual(["COMPLETED", "a b b a b"]);
+  });
+
   it("asks for the plan for gaps that was being made", async () => {
     const log: string[] = [];
     const worker = codeWorker(({ id }) => {
