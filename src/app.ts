@@ -4,15 +4,20 @@ import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { CompileServices } from "./compile/compile-agent.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { PlannerOptions } from "./definition/define-planner.ts";
+import type { Rail } from "./definition/rail.ts";
 import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
+import type { Embeddings } from "./models/embeddings/embeddings.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 import type { RunServices } from "./runtime/run-services.ts";
 import { lazyThreads } from "./runtime/threads/lazy-threads.ts";
 import type { ThreadServices } from "./runtime/threads/thread-services.ts";
 import type { Threads } from "./runtime/threads/threads.ts";
 import { watchJournal } from "./runtime/threads/watch-journal.ts";
+import type { HttpAllow } from "./tools/builtins/http/http-allow.ts";
+import type { Sandbox } from "./tools/sandbox/sandbox.ts";
+import type { SecretSource } from "./tools/secrets/secret-source.ts";
 
 // What runs agents is loaded when it is first used, so that importing the package costs little more than its types.
 
@@ -27,15 +32,28 @@ export interface RuntimeOptions {
   readonly tools?: readonly AgentTool[];
   /** Agents that agent nodes of definitions may name. */
   readonly agents?: readonly AgentDefinition[];
+  /** Custom rails that definitions may name, beside their own. */
+  readonly rails?: readonly Rail[];
   /** The folder that the builtin file tools are confined to. Default: the working directory. */
   readonly root?: string;
+  /** The hosts that the builtin `http_get` may ask. Default: those in `STRATAGRAPH_HTTP_ALLOW`, between commas; else none. */
+  readonly httpAllow?: readonly HttpAllow[];
+  /** Where references `{{secret:NAME}}` are looked up. Default: `env`. */
+  readonly secrets?: SecretSource;
+  /** Where sandboxed tools and `run_code` run. Default: QuickJS in a worker thread. */
+  readonly sandbox?: Sandbox;
+  /** What turns texts into vectors, to choose among many tools and for rails. Default: word vectors that come with the package. */
+  readonly embeddings?: Embeddings;
   /** `provider:model` for definitions that name none. */
   readonly defaultModel?: string;
   /** Further providers, ready chat models, prices, retries. */
   readonly modelOptions?: Omit<CreateModelsOptions, "env" | "clock" | "defaultModel">;
   /** Where models come from instead of all that. */
   readonly models?: ModelSource;
-  /** Environment variables: keys, `DATABASE_URL`, `STRATAGRAPH_MODEL`. Default: `process.env`. */
+  /**
+   * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_HTTP_ALLOW`. Default:
+   * `process.env`.
+   */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -45,7 +63,7 @@ export interface RuntimeOptions {
 export interface Runtime extends RunServices {
   /** The threads it keeps: their past, and other ways on from it. */
   readonly threads: Threads;
-  /** Lets go of the database. */
+  /** Lets go of the database, and ends the servers and the sandbox. */
   close(): Promise<void>;
 }
 
@@ -63,11 +81,11 @@ interface Settling {
  * AgentClashError when two tools or two agents have one name
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const services = await createServices(options);
+  const { services, close } = await createServices(options);
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
     const run: RunServices = { ...services, checkpointer };
-    return withThreads(run, {}, async () => {});
+    return withThreads(run, {}, close);
   }
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
@@ -94,9 +112,11 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       lockThread: (threadId) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    return withThreads(run, beside, () => database.close());
+    return withThreads(run, beside, async () => {
+      await Promise.all([close(), database.close()]);
+    });
   } catch (thrown) {
-    await database.close();
+    await Promise.all([close(), database.close()]);
     throw thrown;
   }
 }
@@ -179,28 +199,50 @@ export async function executeAgent<Input, Output, Exec, Attempt>(
   return executeAgentWith(definition, input, { ...rest, services });
 }
 
+/** Milliseconds after which servers that nobody uses are ended, where there is no runtime to close. */
+const serversIdleMs = 5_000;
+
 let withoutDatabase: Promise<CompileServices> | undefined;
 
 /** Shared by all calls without a runtime. */
 function servicesWithoutDatabase(): Promise<CompileServices> {
-  withoutDatabase ??= createServices({});
+  withoutDatabase ??= createServices({}, serversIdleMs).then(({ services }) => services);
   return withoutDatabase;
 }
 
-async function createServices(options: RuntimeOptions): Promise<CompileServices> {
+async function createServices(
+  options: RuntimeOptions,
+  idleMs?: number,
+): Promise<{ readonly services: CompileServices; readonly close: () => Promise<void> }> {
   const [
     { createModels },
     { createBuiltinTools },
     { createToolRegistry },
     { createAgentRegistry },
+    { createSecrets },
+    { environmentSecrets },
+    { createToolServers },
+    { createSandbox },
+    { cachedEmbeddings },
+    { createWordEmbeddings },
   ] = await Promise.all([
     import("./models/create-models.ts"),
     import("./tools/builtins/create-builtin-tools.ts"),
     import("./tools/registry.ts"),
     import("./compile/agent-registry.ts"),
+    import("./tools/secrets/secrets.ts"),
+    import("./tools/secrets/environment-secrets.ts"),
+    import("./tools/mcp/create-tool-servers.ts"),
+    import("./tools/sandbox/create-sandbox.ts"),
+    import("./models/embeddings/cached-embeddings.ts"),
+    import("./models/embeddings/word-embeddings.ts"),
   ]);
   const { defaultModel, clock = systemClock, env = process.env } = options;
-  return {
+  const httpAllow = options.httpAllow ?? hostsIn(env["STRATAGRAPH_HTTP_ALLOW"]);
+  const secrets = createSecrets(options.secrets ?? environmentSecrets(env));
+  const sandbox = options.sandbox ?? createSandbox();
+  const servers = createToolServers({ secrets, clock, ...(idleMs !== undefined && { idleMs }) });
+  const services: CompileServices = {
     clock,
     ids: options.ids ?? systemIds,
     models:
@@ -212,9 +254,41 @@ async function createServices(options: RuntimeOptions): Promise<CompileServices>
         ...(defaultModel !== undefined && { defaultModel }),
       }),
     tools: createToolRegistry([
-      ...createBuiltinTools({ root: options.root ?? process.cwd(), clock }),
+      ...createBuiltinTools({
+        root: options.root ?? process.cwd(),
+        clock,
+        secrets,
+        sandbox,
+        httpAllow,
+      }),
       ...(options.tools ?? []),
     ]),
     agents: createAgentRegistry(options.agents ?? []),
+    rails: options.rails ?? [],
+    embeddings: cachedEmbeddings(options.embeddings ?? createWordEmbeddings()),
+    secrets,
+    sandbox,
+    servers,
+    communityTool: async (spec) => {
+      const { loadCommunityTool } = await import("./tools/community/load-community-tool.ts");
+      return loadCommunityTool(spec, { secrets });
+    },
   };
+  return {
+    services,
+    close: async () => {
+      await Promise.all([
+        servers.close(),
+        ...(options.sandbox === undefined ? [sandbox.close()] : []),
+      ]);
+    },
+  };
+}
+
+/** From a list between commas. */
+function hostsIn(list = ""): readonly string[] {
+  return list
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
 }

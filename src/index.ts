@@ -63,19 +63,42 @@ export {
 export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
 export type { DefinitionChange } from "./definition/definition-drift.ts";
 export type { DefinitionDocument } from "./definition/definition-hash.ts";
-export { defineAgent, type AgentOptions, type ToolReference } from "./definition/define-agent.ts";
+export {
+  defineAgent,
+  type AgentOptions,
+  type CommunityReference,
+  type ServerReference,
+  type ToolReference,
+} from "./definition/define-agent.ts";
 export { definePlanner, type PlannerOptions } from "./definition/define-planner.ts";
-export { defineTool, InvalidToolError } from "./definition/define-tool.ts";
+export { defineRail, InvalidRailError, type RailOptions } from "./definition/define-rail.ts";
+export { defineTool } from "./definition/define-tool.ts";
 export { defineWorker, InvalidWorkerError } from "./definition/define-worker.ts";
 export type { JsonSchema } from "./definition/json-schema.ts";
+export { InvalidToolError } from "./definition/invalid-tool-error.ts";
 export { loadAgent } from "./definition/load-agent.ts";
 export { DefinitionFileError } from "./definition/parse-definition.ts";
 export { InvalidDefinitionError, type DefinitionProblem } from "./definition/problems.ts";
+export { RailFindingError, type ShortFinding } from "./definition/rail-finding.ts";
+export type { Rail, RailContext, RailFinding, RailSpan, RailSubject } from "./definition/rail.ts";
 export type { AgentSpec, AgentSpecInput, LlmConfig } from "./definition/schema.ts";
-export type { AgentTool, ToolContext, ToolDefinition } from "./definition/tool.ts";
+export type {
+  AgentTool,
+  ToolContext,
+  ToolDefinition,
+  ToolExecution,
+  ToolPermission,
+  ToolTransport,
+} from "./definition/tool.ts";
 export type { CodeWorker, WorkerTask } from "./definition/worker.ts";
 export { StratagraphError, type ErrorKind } from "./errors.ts";
+export { RailSideError, UnknownRailError } from "./guardrails/create-rails.ts";
 export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
+export { cachedEmbeddings } from "./models/embeddings/cached-embeddings.ts";
+export { EmbeddingError } from "./models/embeddings/embedding-error.ts";
+export type { Embeddings } from "./models/embeddings/embeddings.ts";
+export { fromLangChainEmbeddings } from "./models/embeddings/from-langchain-embeddings.ts";
+export { createWordEmbeddings } from "./models/embeddings/word-embeddings.ts";
 export type { CreateModelsOptions } from "./models/create-models.ts";
 export {
   MissingApiKeyError,
@@ -163,7 +186,10 @@ export type {
   ToolOutcome,
   ToolPrediction,
   ToolResult,
+  ToolSelectionRecord,
 } from "./state/step-record.ts";
+export type { FoundSpan, RailRecord, RailSide, RailVerdict } from "./state/rail-record.ts";
+export type { Redactions } from "./state/redactions.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
 export type { SubtaskError, SubtaskState, SubtaskStatus } from "./state/subtask-state.ts";
 export type { Subtask, TaskPlan } from "./state/task-plan.ts";
@@ -184,6 +210,27 @@ export {
 export { FolderLockedError } from "./storage/folder-lock.ts";
 export { NewerDatabaseError } from "./storage/migrate.ts";
 export { ThreadLockedError } from "./storage/thread-lock.ts";
+export {
+  HttpAllowError,
+  type HttpAllow,
+  type HttpAllowOptions,
+} from "./tools/builtins/http/http-allow.ts";
+export { CommunityPackageError, CommunityToolError } from "./tools/community/errors.ts";
 export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
+export { ServerDiedError, ServerStartError, ServerToolsError } from "./tools/mcp/errors.ts";
+export type { ServerStatus, ServerTools, ToolServers } from "./tools/mcp/tool-servers.ts";
 export { ToolClashError, UnknownToolError } from "./tools/registry.ts";
+export { createSandbox } from "./tools/sandbox/create-sandbox.ts";
+export { SandboxError, SandboxOptionError } from "./tools/sandbox/errors.ts";
+export type { Sandbox, SandboxedCode } from "./tools/sandbox/sandbox.ts";
+export { MissingSecretError } from "./tools/secrets/errors.ts";
+export type { SecretSource } from "./tools/secrets/secret-source.ts";
+export { InvalidSelectionOptionError } from "./tools/selection/errors.ts";
+export {
+  selectTools,
+  type SelectedTool,
+  type SelectToolsOptions,
+  type ToolSelection,
+  type ToolUse,
+} from "./tools/selection/select-tools.ts";
 export { ToolFailure } from "./tools/tool-failure.ts";

@@ -70,7 +70,8 @@ describe("the documentation", () => {
         ),
     );
     expect(problems).toEqual([]);
-  });
+    // It checks the types of the whole product.
+  }, 120_000);
 
   it.each(programs.map((snippet) => [snippet.name, snippet] as const))(
     "%s runs",

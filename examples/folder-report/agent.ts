@@ -15,6 +15,7 @@ const archivist = defineAgent({
     instructions: "Look into the files. Answer with what they say, and nothing else.",
   },
   tools: ["list_files", "read_file", "search_text"],
+  permissions: ["file:read"],
 });
 
 const counter = defineAgent({

@@ -1,15 +1,19 @@
-import { compileAgent, createRuntime, type Runtime } from "../app.ts";
+import { compileAgent, type Runtime } from "../app.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { describeProblem, InvalidDefinitionError } from "../definition/problems.ts";
 import { StratagraphError } from "../errors.ts";
 import { MissingApiKeyError } from "../models/errors.ts";
+import { missingPermissions } from "../tools/admit-call.ts";
+import { createToolRegistry } from "../tools/registry.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
 import { errorJson, exitCodes } from "./report-error.ts";
+import { runnable } from "./runnable.ts";
 import { count } from "./view/figures.ts";
 import { plainLine, plainText } from "./view/plain-text.ts";
 import { createStyle, wantsColour, type Style } from "./view/style.ts";
+import { withRuntime } from "./with-runtime.ts";
 
 export interface CheckCommandOptions {
   readonly tools?: string;
@@ -22,6 +26,8 @@ interface Finding {
   readonly file: string;
   readonly definition: AgentDefinition | null;
   readonly problems: readonly StratagraphError[];
+  /** What the agent runs with, and hardly as it is meant to. */
+  readonly warnings: readonly string[];
   /** What is no fault of the definition and still keeps it from running here. */
   readonly notes: readonly string[];
 }
@@ -35,9 +41,10 @@ export async function checkCommand(
   io: CliIo,
 ): Promise<number> {
   const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
-  const runtime = await createRuntime({ checkpointer: false, tools, root: io.cwd, env: io.env });
   const findings: Finding[] = [];
-  for (const file of given.agents) findings.push(await check(file, runtime, io.cwd));
+  await withRuntime({ tools, root: io.cwd }, io, async (runtime) => {
+    for (const file of given.agents) findings.push(await check(file, runtime, io.cwd));
+  });
   const ok = findings.every(({ problems }) => problems.length === 0);
   if (given.json) {
     io.stdout.write(`${JSON.stringify({ ok, files: findings.map(findingJson) }, null, 2)}\n`);
@@ -62,7 +69,7 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
     }
   };
   const definition = await attempt(() => loadDefinition(file, cwd));
-  if (definition === null) return { file, definition, problems, notes };
+  if (definition === null) return { file, definition, problems, warnings: [], notes };
   const { spec } = definition;
   if (!spec.is_active) notes.push("It is not active: is_active is false.");
   // One by one, since compiling stops at the first that is missing.
@@ -73,22 +80,37 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
   }
   await attempt(() => runtime.models.resolve(spec.llm_config));
   if (problems.length === 0) await attempt(() => compileAgent(runnable(definition), runtime));
-  return { file, definition, problems, notes };
+  const warnings = permissionWarnings(definition, runtime);
+  return { file, definition, problems, warnings, notes };
 }
 
-/** The agent as if it were active and had a model: both are judged apart, and would end compiling early. */
-function runnable(definition: AgentDefinition): AgentDefinition {
-  const llm_config = { default_model: "offline:rules" };
-  return { ...definition, spec: { ...definition.spec, is_active: true, llm_config } };
+/** Tools whose calls would be refused. Those of servers are seen by `stratagraph doctor`. */
+function permissionWarnings(
+  { spec, tools }: AgentDefinition,
+  { tools: registry }: Pick<Runtime, "tools">,
+): readonly string[] {
+  const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
+  const inline = createToolRegistry(tools);
+  const named = spec.tools.filter((tool) => typeof tool === "string");
+  const names = new Set([...inline.names(), ...named]);
+  return [...names].flatMap((name) => {
+    const tool = inline.get(name) ?? registry.get(name);
+    if (tool === undefined || (allowed !== "all" && !allowed.includes(name))) return [];
+    const missing = missingPermissions(tool, spec.permissions).join(", ");
+    if (missing === "") return [];
+    return `Calls of "${name}" are refused: it requires ${missing}. Add it to the agent's permissions.`;
+  });
 }
 
-function findingLines({ file, definition, problems, notes }: Finding, style: Style): string[] {
+function findingLines(finding: Finding, style: Style): string[] {
+  const { file, definition, problems, warnings, notes } = finding;
   const told = problems.flatMap(describe);
   const found = told.length === 0 ? style.green("ok") : style.red(count(told.length, "problem"));
   const name = definition === null ? "" : `${definition.spec.name}@${definition.spec.version} `;
   return [
     `${found} ${name}(${plainLine(file)})`,
     ...told.map((text) => `  ${plainText(text)}`),
+    ...warnings.map((text) => `  ${style.yellow("warning:")} ${plainText(text)}`),
     ...notes.map((text) => `  ${style.dim("note:")} ${plainText(text)}`),
   ].map((line) => `${line}\n`);
 }
@@ -98,7 +120,7 @@ function describe(error: StratagraphError): string[] {
   return [`${error.message} [${error.code}]`];
 }
 
-function findingJson({ file, definition, problems, notes }: Finding) {
+function findingJson({ file, definition, problems, warnings, notes }: Finding) {
   return {
     file,
     ok: problems.length === 0,
@@ -108,6 +130,7 @@ function findingJson({ file, definition, problems, notes }: Finding) {
         ? error.problems.map((problem) => ({ code: error.code, ...problem }))
         : [errorJson(error)],
     ),
+    warnings,
     notes,
   };
 }

@@ -1,4 +1,4 @@
-import { compileAgent, createRuntime } from "../app.ts";
+import { compileAgent } from "../app.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { ModelSource } from "../models/agent-model.ts";
 import { modelProfile } from "../models/model-profile.ts";
@@ -9,6 +9,7 @@ import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
 import { UsageError } from "./usage-error.ts";
+import { withRuntime } from "./with-runtime.ts";
 
 export interface GraphCommandOptions {
   readonly format?: PlanFormat;
@@ -19,7 +20,8 @@ export interface GraphCommandOptions {
 }
 
 /**
- * `stratagraph graph`: draws an agent's graph. Needs no database, no key and no network.
+ * `stratagraph graph`: draws an agent's graph. Needs no database and no key, and of the network what MCP servers need
+ * whose tools the agent has.
  * @throws UsageError, what loading and compiling the agent throws, and what drawing a picture throws
  */
 export async function graphCommand(
@@ -36,10 +38,11 @@ export async function graphCommand(
   }
   const definition = await loadDefinition(given.agent, io.cwd);
   const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
-  const services = { checkpointer: false, tools, root: io.cwd, env: io.env } as const;
-  const runtime = await createRuntime({ ...services, models: modelsToDrawWith });
-  const graph = await compileAgent(active(definition), runtime);
-  const drawing = await graph.getGraphAsync({ xray: given.xray ?? false });
+  const services = { tools, root: io.cwd, models: modelsToDrawWith };
+  const drawing = await withRuntime(services, io, async (runtime) => {
+    const graph = await compileAgent(active(definition), runtime);
+    return graph.getGraphAsync({ xray: given.xray ?? false });
+  });
   const content = await render(drawing.toJSON() as unknown as DrawnGraph, format, given, io);
   return writeDrawing(content, out, io);
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { isPermission } from "../definition/permission.ts";
 
 /** @throws InvalidArgumentError */
 export function temperatureOption(text: string): number {
@@ -25,6 +26,12 @@ export function budgetOption(text: string): number {
   const value = /^\d{1,12}$/.test(text) ? Number(text) : 0;
   if (value >= 256) return value;
   throw new InvalidArgumentError("Expected a number of tokens, 256 or more.");
+}
+
+/** One more of the permissions that were given. @throws InvalidArgumentError */
+export function permissionOption(text: string, before: readonly string[] = []): readonly string[] {
+  if (isPermission(text, { wildcards: true })) return [...before, text];
+  throw new InvalidArgumentError("Expected a permission such as file:read or network:*.");
 }
 
 const minute = 60_000;

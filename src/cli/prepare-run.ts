@@ -60,14 +60,18 @@ export async function prepareAgent(
   if (given.root !== undefined) await existingFolder(root, given.root);
 
   const trial = await createRuntime({ checkpointer: false, tools, root, env: io.env });
-  await compileAgent(definition, trial);
-  const resolved = await trial.models.resolve({
-    ...definition.spec.llm_config,
-    ...(model !== undefined && { default_model: model }),
-    ...(temperature !== undefined && { temperature }),
-  });
-  const services = { tools, root, env: io.env, models: trial.models };
-  return { definition, model: resolved.ref, services };
+  try {
+    await compileAgent(definition, trial);
+    const resolved = await trial.models.resolve({
+      ...definition.spec.llm_config,
+      ...(model !== undefined && { default_model: model }),
+      ...(temperature !== undefined && { temperature }),
+    });
+    const services = { tools, root, env: io.env, models: trial.models };
+    return { definition, model: resolved.ref, services };
+  } finally {
+    await trial.close();
+  }
 }
 
 /** @throws UsageError */

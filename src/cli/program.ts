@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { CheckCommandOptions } from "./check-command.ts";
+import type { DoctorCommandOptions } from "./doctor-command.ts";
 import { planFormats } from "./draw/graph-format.ts";
 import type { GraphCommandOptions } from "./graph-command.ts";
 import type { CliIo } from "./io.ts";
@@ -7,6 +8,7 @@ import { temperatureOption } from "./option-values.ts";
 import { packageVersion } from "./package-version.ts";
 import type { RunOptions } from "./run-arguments.ts";
 import { addThreadCommands } from "./thread-program.ts";
+import { addToolCommands } from "./tools-program.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface PlanOption {
@@ -74,6 +76,19 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     });
 
   program
+    .command("doctor")
+    .description(
+      "Check what agents need to run here: database, models, tool servers, secrets, permissions. Asks no model.",
+    )
+    .argument("[agents...]", "definitions or modules, as for run (default: what is around them)")
+    .option("--tools <file>", "module whose `tools` the definitions may name")
+    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .action(async (agents: string[], options: DoctorCommandOptions) => {
+      const { doctorCommand } = await import("./doctor-command.ts");
+      exitWith(await doctorCommand({ agents, ...options }, io));
+    });
+
+  program
     .command("graph")
     .description(
       "Draw an agent's graph, which needs no database, no key and no network, or with --plan the plans of a thread.",
@@ -104,6 +119,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       }
     });
 
+  addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   return program;
 }

@@ -1,21 +1,24 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
 import { inputText } from "../context/input-text.ts";
-import { openingMessages } from "../context/system-prompt.ts";
-import type { ToolForm } from "../context/step-messages.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { agentReferences, subagentKey } from "../definition/agent-references.ts";
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { JsonSchema } from "../definition/json-schema.ts";
+import type { Rail } from "../definition/rail.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { AgentTool } from "../definition/tool.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
-import { renderTextFormInstructions } from "../models/text-form.ts";
+import { createRails } from "../guardrails/create-rails.ts";
+import type { Embeddings } from "../models/embeddings/embeddings.ts";
 import type { RunContext } from "../state/channels.ts";
 import type { ToolJournal } from "../tools/journal.ts";
-import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
+import type { Sandbox } from "../tools/sandbox/sandbox.ts";
+import type { Secrets } from "../tools/secrets/secrets.ts";
 import { toModelTool } from "../tools/model-tool.ts";
 import type { AgentGraph } from "./agent-graph.ts";
+import { agentTools, type ToolServices } from "./agent-tools.ts";
+import { compileArgumentRules } from "./argument-rules.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { guardAnswers } from "./answer-guard.ts";
 import { contextReader, keepReader } from "./context-reader.ts";
@@ -25,6 +28,7 @@ import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
 import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
+import { openings } from "./loop/openings.ts";
 import { resultSummariserOf } from "./loop/result-summaries.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
 import type { LlmNode, PlannerNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
@@ -35,16 +39,22 @@ import { durabilityOf } from "./durability.ts";
 import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
-export interface CompileServices {
+export interface CompileServices extends ToolServices {
   readonly models: ModelSource;
-  /** Where names in a definition's `tools` are looked up. */
-  readonly tools: ToolRegistry;
   /** Where names of agent nodes are looked up that a definition's own `agents` do not have. */
   readonly agents?: AgentRegistry;
   readonly clock: Clock;
   readonly ids: IdSource;
   /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
   readonly checkpointer?: AgentCheckpointer | undefined;
+  /** Where references to secrets are looked up. Left out, there are none. */
+  readonly secrets?: Secrets | undefined;
+  /** Where sandboxed tools run. Left out, these cannot be called. */
+  readonly sandbox?: Sandbox | undefined;
+  /** What turns texts into vectors, for choosing tools and for rails. */
+  readonly embeddings: Embeddings;
+  /** Custom rails that definitions may name. */
+  readonly rails?: readonly Rail[] | undefined;
   /** Where tool calls are written down, so that none that has ended is made again. Left out, they are not. */
   readonly journal?: ToolJournal | undefined;
 }
@@ -154,12 +164,21 @@ async function resolve(
   const summariser = await resultSummariserOf(spec, (model) => {
     return thinkers.make({ model, tools: "none", answerSchema: null });
   });
+  const { clock, ids, journal, secrets, sandbox, embeddings } = services;
+  const rails = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
+  const argumentRules = compileArgumentRules(spec);
   const partsWith = (attempts: AttemptShape): LoopParts => ({
     definition,
-    clock: services.clock,
-    ids: services.ids,
+    clock,
+    ids,
     tools: thinkers.tools,
-    journal: services.journal,
+    journal,
+    secrets,
+    sandbox,
+    embeddings,
+    rails,
+    argumentRules,
+    railModel: (ref) => services.models.resolve(withModel(spec.llm_config, ref)),
     needsApproval: approvalRule(definition, thinkers.tools),
     thinker,
     summariser,
@@ -256,40 +275,33 @@ interface Thinkers {
   }): Promise<Thinker>;
 }
 
-/** @throws ToolClashError, UnknownToolError */
+/** @throws what finding its tools and models throws */
 async function createThinkers(
   definition: AgentDefinition,
   services: CompileServices,
 ): Promise<Thinkers> {
   const { spec } = definition;
-  const inline = createToolRegistry(definition.tools);
-  const named = spec.tools.filter((tool) => typeof tool === "string");
-  const fromRegistry = services.tools.resolve(named.filter((name) => !inline.get(name)));
-  const all = createToolRegistry([...definition.tools, ...fromRegistry]);
-  const tools = new Map(all.resolve(all.names()).map((tool) => [tool.definition.name, tool]));
+  const tools = await agentTools(definition, services);
   const allowed = spec.guardrail_config.tool_rails.allowed_tools;
-  const modelTools = [...tools.values()]
-    .filter(({ definition: { name } }) => allowed === "all" || allowed.includes(name))
-    .map(toModelTool);
+  const candidates = [...tools.values()].filter(
+    ({ definition: { name } }) => allowed === "all" || allowed.includes(name),
+  );
+  const known = new Map(candidates.map((tool) => [tool, toModelTool(tool)]));
   return {
     tools,
     async make({ model = null, tools: offered = "all", answerSchema = spec.output_schema }) {
       const config = withModel(spec.llm_config, model);
       const defaultModel = await services.models.resolve(config);
-      const own = modelTools.filter(
-        ({ name }) => offered === "all" || (offered !== "none" && offered.includes(name)),
+      const own = candidates.filter(
+        ({ definition: { name } }) =>
+          offered === "all" || (offered !== "none" && offered.includes(name)),
       );
-      const openings = {
-        native: openingMessages(spec, { answerSchema }),
-        text: openingMessages(spec, {
-          answerSchema,
-          toolInstructions: renderTextFormInstructions(own),
-        }),
-      } satisfies Record<ToolForm, unknown>;
+      const modelTools = own.flatMap((tool) => known.get(tool) ?? []);
       return {
-        modelTools: own,
+        modelTools,
+        candidates: own,
         model: (context) => modelForRun(context, defaultModel, config, services),
-        opening: (form) => openings[form],
+        opening: openings(spec, { answerSchema, modelTools }),
       };
     },
   };

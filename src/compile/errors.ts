@@ -9,6 +9,17 @@ export class InactiveAgentError extends StratagraphError {
   }
 }
 
+/** A definition brings tools of servers or packages, and what compiles it was not made to find them. */
+export class NoToolServersError extends StratagraphError {
+  readonly code = "no_tool_servers";
+
+  constructor(readonly source: string) {
+    super(
+      `The tools of "${source}" cannot be reached from here. Compile the agent with a runtime of createRuntime().`,
+    );
+  }
+}
+
 /** The input of a turn does not fit the agent's `input_schema`, or is too large. Nothing was stored. */
 export class InvalidInputError extends StratagraphError {
   readonly code = "invalid_input";

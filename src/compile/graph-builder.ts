@@ -1,4 +1,7 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { START, StateGraph } from "@langchain/langgraph";
+import { restore } from "../guardrails/redaction.ts";
 import {
   contextSchema,
   inputSchema,
@@ -9,6 +12,7 @@ import {
 import type { AgentGraph } from "./agent-graph.ts";
 import type { DrawnEdge } from "./drawn-edges.ts";
 import { checkInput, checkMessages } from "./input.ts";
+import { inheritedRedactions } from "./loop/inherited-redactions.ts";
 import { loopNode, type LoopNodeOptions } from "./loop/loop-node.ts";
 import type { NodeBody } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
@@ -43,7 +47,7 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
   const builder = new StateGraph({
     state,
     input: inputSchema(schemas, {
-      input: (value) => void checkInput(parts.definition, value),
+      input: (value) => void checkInput(parts.definition, revealInherited(value)),
       messages: (list) => checkMessages(parts.definition, list),
     }),
     output: outputSchema(state),
@@ -59,4 +63,11 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
     });
   }
   return builder.addEdge(START, "initialize" as never);
+}
+
+/** What an agent inside of another is given, with what was redacted around it: that is what its schema describes. */
+function revealInherited(value: unknown): unknown {
+  const around = AsyncLocalStorageProviderSingleton.getRunnableConfig() as
+    RunnableConfig | undefined;
+  return around === undefined ? value : restore(value, inheritedRedactions(around));
 }

@@ -6,6 +6,7 @@ import { noUsage } from "../state/usage.ts";
 import { keptSummaries } from "./loop/kept-summaries.ts";
 import type { NodeRun } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
+import { railDesk } from "./loop/rail-desk.ts";
 
 /** What is looked at; see `ContextRequest`. */
 export interface LookedFor {
@@ -47,6 +48,7 @@ export function lookingRun(
     const isPlan = request.messages.at(-1)?.text.endsWith(planningRequest) === true;
     return replyOf(model, isPlan ? (of.planning ?? "") : "");
   };
+  const { signal } = new AbortController();
   const run: NodeRun = {
     node: of.node,
     within: [],
@@ -54,7 +56,15 @@ export function lookingRun(
     parts: withBudget(parts, of.budget),
     config: {},
     context: of.model === undefined ? undefined : { model: of.model },
-    signal: new AbortController().signal,
+    signal,
+    rails: railDesk({
+      parts,
+      signal,
+      redactions: state.redactions,
+      inherited: {},
+      ask,
+      emit() {},
+    }),
     ended: [],
     begun: [],
     // What nobody is asked for now is not known; what was made was kept.

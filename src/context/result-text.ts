@@ -30,7 +30,8 @@ function wholeText(value: unknown): string {
 
 /** A result with its value told by `tell`. */
 export function outcomeText(result: ToolResult, tell: (value: unknown) => string): string {
-  if (result.outcome === "success") return tell(result.result);
+  const warning = result.warning === undefined ? "" : `[${result.warning}]\n`;
+  if (result.outcome === "success") return warning + tell(result.result);
   const partial = result.result === null ? "" : `\n${tell(result.result)}`;
-  return `${result.outcome}: ${cutText(result.error ?? "", errorCharacters)}${partial}`;
+  return `${warning}${result.outcome}: ${cutText(result.error ?? "", errorCharacters)}${partial}`;
 }

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import type { JsonSchema } from "../definition/json-schema.ts";
 import type { AgentSpec } from "../definition/schema.ts";
 import { answersInText } from "./answer-form.ts";
-import { answerInstructions } from "./prompts.ts";
+import { answerInstructions, toolDataNote } from "./prompts.ts";
 
 /** The messages every call of an agent begins with: one system message, then the definition's examples as turns. */
 export function openingMessages(
@@ -21,6 +21,7 @@ export function openingMessages(
     role,
     instructions,
     toolInstructions,
+    marksToolData(spec) ? toolDataNote : "",
     isText ? "" : answerInstructions(answerSchema),
   ]
     .filter((part) => part !== "")
@@ -30,4 +31,9 @@ export function openingMessages(
     new AIMessage(output),
   ]);
   return system === "" ? turns : [new SystemMessage(system), ...turns];
+}
+
+/** Whether the agent is guarded against instructions in what its tools give. */
+function marksToolData({ guardrail_config: { input_rails: rails } }: AgentSpec): boolean {
+  return rails.some(({ type, config }) => type === "injection" && config.tool_results);
 }

@@ -1,4 +1,5 @@
 import type { AgentState } from "../state/agent-state.ts";
+import type { Rail } from "./rail.ts";
 import type { AgentSpec } from "./schema.ts";
 import type { SchemaCheck } from "./json-schema.ts";
 import type { AgentTool } from "./tool.ts";
@@ -22,12 +23,16 @@ export interface AgentDefinition<
   readonly source?: string;
   readonly input: SchemaCheck<Input>;
   readonly output: SchemaCheck<Output>;
+  /** Whether `tools` has all that it may use, those of servers and packages too: it was made from what is kept of it. */
+  readonly hasAllTools?: true;
   /** Tools defined inline; names in `spec.tools` that are not here come from the runtime's registry. */
   readonly tools: readonly AgentTool[];
   /** The agents that came with it, by the name or path under which its nodes name them. */
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   /** Workers of code that its planner nodes may name. */
   readonly workers: readonly CodeWorker[];
+  /** Rails of code that came with it; others that `guardrail_config` names come from the runtime. */
+  readonly rails: readonly Rail[];
   readonly behaviour: AgentBehaviour<Input, Output, Exec, Attempt>;
 }
 

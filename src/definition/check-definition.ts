@@ -1,5 +1,6 @@
 import valid from "semver/functions/valid.js";
 import { errorMessage } from "../errors.ts";
+import { argumentRuleProblems } from "./argument-rule-problems.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
 import { showFound, type DefinitionProblem } from "./problems.ts";
@@ -7,6 +8,8 @@ import { schemaProblems } from "./schema-problems.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
 import { unsupportedProblems } from "./unsupported.ts";
 import { valueAt } from "./value-at.ts";
+import { railConfigProblems } from "./rail-problems.ts";
+import { serverProblems } from "./server-problems.ts";
 import { railProblems, writtenTools } from "./tool-name-problems.ts";
 import { workflowProblems } from "./workflow-problems.ts";
 
@@ -51,6 +54,7 @@ function ruleProblems(
   { hasWorkers = false }: BesideDefinition,
 ): readonly DefinitionProblem[] {
   const input = schemaRule("input_schema", valueAt(written, ["input_schema"]));
+  const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
   const graph = valueAt(written, ["workflow_graph"]);
   return [
@@ -58,12 +62,15 @@ function ruleProblems(
     ...duplicateTools(valueAt(written, ["tools"])),
     ...input,
     ...schemaRule("output_schema", valueAt(written, ["output_schema"])),
+    ...serverProblems(written),
+    ...railConfigProblems(written),
     ...railProblems(written, tools),
+    ...argumentRuleProblems(written, inputSchema),
     ...(graph === undefined
       ? []
       : workflowProblems(graph, {
           tools,
-          inputSchema: input.length === 0 ? inputSchemaOf(written) : {},
+          inputSchema,
           maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
           hasWorkers,
         })),

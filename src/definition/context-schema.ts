@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { besideDefaults } from "./beside-defaults.ts";
 import { modelRef } from "./model-ref-schema.ts";
 
 const summarizeResultsSchema = z
@@ -59,8 +60,5 @@ const defaults = contextConfigSchema.parse({});
 
 /** The part of it that is not what it would be if nothing were written; null where that is nothing. */
 export function contextConfigBeside(config: ContextConfig): Partial<ContextConfig> | null {
-  const own = Object.entries(config).filter(
-    ([key, value]) => value !== undefined && value !== defaults[key as keyof ContextConfig],
-  );
-  return own.length === 0 ? null : Object.fromEntries(own);
+  return besideDefaults(config, defaults);
 }

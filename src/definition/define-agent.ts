@@ -3,21 +3,19 @@ import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
 import { inlineAgentProblems, namedAgents } from "./inline-agents.ts";
+import { inlineRailProblems } from "./inline-rails.ts";
 import { inlineWorkerProblems } from "./inline-workers.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check-definition.ts";
-import {
-  defineInlineTool,
-  InvalidToolError,
-  isZod,
-  isZod3,
-  type InlineToolOptions,
-} from "./define-tool.ts";
+import { isZod, isZod3, type InlineToolOptions } from "./define-tool.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
-import { fromLangChainTool, isLangChainTool, type LangChainTool } from "./langchain-tool.ts";
+import type { LangChainTool } from "./langchain-tool.ts";
 import { nearestName } from "../nearest-name.ts";
 import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./problems.ts";
+import type { Rail } from "./rail.ts";
+import { readTools } from "./read-tools.ts";
 import type { AgentSpecInput } from "./schema.ts";
+import type { CommunitySpecInput, ServerSpecInput } from "./server-schema.ts";
 import type { AgentTool } from "./tool.ts";
 import type { CodeWorker } from "./worker.ts";
 
@@ -26,8 +24,19 @@ interface Message {
   message: string;
 }
 
-/** A name of the tool registry, a tool of `defineTool`, or a LangChain tool. */
-export type ToolReference = string | AgentTool | LangChainTool;
+/** An MCP server whose tools the agent gets. */
+export interface ServerReference {
+  readonly mcp: ServerSpecInput;
+}
+
+/** A tool of `@langchain/community`. */
+export interface CommunityReference {
+  readonly community: CommunitySpecInput;
+}
+
+/** A name of the tool registry, a tool of `defineTool`, a LangChain tool, an MCP server, or a tool of LangChain's community. */
+export type ToolReference =
+  string | AgentTool | LangChainTool | ServerReference | CommunityReference;
 
 export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   AgentSpecInput,
@@ -68,6 +77,8 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   readonly agents?: readonly AgentDefinition[];
   /** Workers of code that planner nodes name, as those of `defineWorker`; looked for before agents of the runtime. */
   readonly workers?: readonly CodeWorker[];
+  /** Rails of `defineRail` that `guardrail_config` names; looked for before those of the runtime. */
+  readonly rails?: readonly Rail[];
   /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
   readonly validate?: (
     output: Output,
@@ -111,6 +122,7 @@ export function defineAgent<
     otherTools = [],
     agents: ownAgents = [],
     workers: ownWorkers = [],
+    rails: ownRails = [],
     ...written
   } = options;
   const own = readTools(ownTools);
@@ -138,6 +150,7 @@ export function defineAgent<
       agents: ownAgents,
     }),
     ...inlineWorkerProblems(ownWorkers, ownAgents),
+    ...inlineRailProblems(written, ownRails),
   ];
   if (!checked.ok || problems.length > 0) throw new InvalidDefinitionError(problems);
   const behaviour = {
@@ -154,57 +167,10 @@ export function defineAgent<
     tools,
     agents: namedAgents(ownAgents),
     workers: ownWorkers,
+    rails: ownRails,
     behaviour,
   });
   return definition as AgentDefinition<Input, Output, Exec, Attempt>;
-}
-
-/** The names that the definition lists, and the tools that came with their code. */
-function readTools(given: unknown): {
-  readonly names: readonly unknown[];
-  readonly tools: readonly AgentTool[];
-} {
-  if (given === undefined) return { names: [], tools: [] };
-  if (Array.isArray(given)) {
-    const tools = (given as unknown[]).map((tool) =>
-      isLangChainTool(tool) ? fromLangChainTool(tool) : tool,
-    );
-    return {
-      names: tools.map((tool) => (isAgentTool(tool) ? tool.definition.name : tool)),
-      tools: tools.filter(isAgentTool),
-    };
-  }
-  if (typeof given !== "object" || given === null) return { names: [], tools: [] };
-  const entries = Object.entries(given as Record<string, InlineToolOptions<never, never, never>>);
-  return {
-    names: entries.map(([name]) => name),
-    tools: entries.map(([name, options]) => inlineTool(name, options)),
-  };
-}
-
-function inlineTool(name: string, options: InlineToolOptions<never, never, never>): AgentTool {
-  const given: unknown = options;
-  const found =
-    isAgentTool(given) || isLangChainTool(given)
-      ? "a finished tool"
-      : typeof given === "object" && given !== null && !Array.isArray(given)
-        ? undefined
-        : showFound(given);
-  if (found === undefined) return defineInlineTool(name, options);
-  throw new InvalidToolError(
-    name,
-    `expected its options, found ${found}; finished tools and names belong in otherTools or in a list`,
-  );
-}
-
-function isAgentTool(value: unknown): value is AgentTool {
-  const tool = value as Partial<AgentTool> | null;
-  return (
-    typeof tool === "object" &&
-    tool !== null &&
-    typeof tool.definition === "object" &&
-    (tool.kind === "stateless" || tool.kind === "stateful")
-  );
 }
 
 interface ReadSchema {
@@ -237,7 +203,14 @@ function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
 
 const functionOptions = ["initialExecutionState", "initialAttemptState", "validate"] as const;
 const stateSchemaOptions = ["execution_schema", "attempt_schema"] as const;
-const codeOptions = [...functionOptions, ...stateSchemaOptions, "otherTools", "agents", "workers"];
+const codeOptions = [
+  ...functionOptions,
+  ...stateSchemaOptions,
+  "otherTools",
+  "agents",
+  "workers",
+  "rails",
+];
 
 /** What TypeScript refuses, for callers in JavaScript. */
 function codeProblems(options: {

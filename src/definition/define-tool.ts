@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { errorMessage, StratagraphError } from "../errors.ts";
+import { errorMessage } from "../errors.ts";
 import type { AgentState, Awaitable, ToolReducerHandler } from "../state/agent-state.ts";
 import { deepFreeze } from "../state/freeze.ts";
-import { isSemanticVersion, tryCompile } from "./check-definition.ts";
+import { tryCompile } from "./check-definition.ts";
+import { checkToolOptions } from "./check-tool-options.ts";
+import { InvalidToolError } from "./invalid-tool-error.ts";
+import { functionSource } from "./function-source.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
-import { nearestName } from "../nearest-name.ts";
 import { showFound } from "./problems.ts";
 import type {
   AgentTool,
@@ -12,20 +14,11 @@ import type {
   StatelessTool,
   ToolContext,
   ToolDefinition,
-  ToolExecution,
+  ToolPermission,
 } from "./tool.ts";
+import { toolExecution, type ToolExecutionOptions } from "./tool-execution.ts";
 
-/** A tool is not defined as it has to be. */
-export class InvalidToolError extends StratagraphError {
-  readonly code = "invalid_tool";
-
-  constructor(
-    readonly tool: string,
-    problem: string,
-  ) {
-    super(`Tool "${tool}": ${problem}.`);
-  }
-}
+export { InvalidToolError };
 
 /** A zod schema of an object, or the same as JSON Schema; only the first types the handler's input. */
 export type ToolSchema<Value> = z.ZodType<Value> | JsonSchema;
@@ -36,7 +29,9 @@ interface ToolOptionsBase<Input> {
   readonly description: string;
   readonly input_schema: ToolSchema<Input>;
   readonly output_schema?: ToolSchema<unknown>;
-  readonly execution?: Partial<ToolExecution>;
+  readonly execution?: ToolExecutionOptions;
+  /** What an agent has to be granted: names such as `file:read`, or with `required: false` for people to read. Default none. */
+  readonly permissions?: readonly (string | ToolPermission)[];
   /** Whether a person has to approve every call. Default false. */
   readonly requires_approval?: boolean;
   /** Semantic version. Default 1.0.0. */
@@ -62,12 +57,6 @@ const persistenceNotes = {
   attempt: "(reset on retry)",
 } as const;
 
-const defaultExecution: ToolExecution = Object.freeze({
-  timeout_ms: 30_000,
-  max_result_bytes: 262_144,
-  idempotent: false,
-});
-
 /**
  * Makes a tool from a TypeScript function. Without state, the handler gets the checked input; with `persistence` set,
  * it is a {@link ToolReducerHandler}: it gets frozen state first and returns the new state.
@@ -88,7 +77,7 @@ export function defineTool<Exec, Attempt, Input>(
   options: { readonly name: string } & StatefulToolOptions<Exec, Attempt, Input>,
 ): StatefulTool;
 export function defineTool(options: { readonly name: string } & AnyToolOptions): AgentTool {
-  checkOptions(options);
+  checkToolOptions(options);
   const { name, handler } = options;
   const input = toCheck(name, "input_schema", options.input_schema);
   const output = options.output_schema && toCheck(name, "output_schema", options.output_schema);
@@ -100,11 +89,9 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
     description: options.description + note,
     input_schema: input.jsonSchema,
     ...(output && { output_schema: output.jsonSchema }),
-    execution: Object.freeze({
-      timeout_ms: options.execution?.timeout_ms ?? defaultExecution.timeout_ms,
-      max_result_bytes: options.execution?.max_result_bytes ?? defaultExecution.max_result_bytes,
-      idempotent: options.execution?.idempotent ?? defaultExecution.idempotent,
-    }),
+    transport: functionTransport,
+    execution: toolExecution(options.execution),
+    permissions: (options.permissions ?? []).map(toPermission),
     persistence,
     requires_approval: options.requires_approval ?? false,
     version: options.version ?? "1.0.0",
@@ -113,7 +100,13 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
   const base = { definition, input, ...(output && { output }) };
   if (persistence === "none") {
     const run: StatelessTool["run"] = handler;
-    return Object.freeze({ ...base, kind: "stateless", run });
+    const source = definition.execution.sandbox ? functionSource(handler) : undefined;
+    return Object.freeze({
+      ...base,
+      kind: "stateless",
+      ...(source?.ok && { source: source.source }),
+      run,
+    });
   }
   const reduce = handler as StatefulTool["reduce"];
   return Object.freeze({ ...base, kind: "stateful", reduce });
@@ -141,84 +134,11 @@ export function defineInlineTool(
   >);
 }
 
-/** What a timer can wait for at most. */
-const maxLimit = 2_147_483_647;
+const functionTransport = Object.freeze({ type: "function" });
 
-const optionNames = [
-  "name",
-  "display_name",
-  "description",
-  "input_schema",
-  "output_schema",
-  "execution",
-  "requires_approval",
-  "version",
-  "persistence",
-  "handler",
-];
-
-function checkOptions(options: { readonly name: string } & AnyToolOptions): void {
-  const given = options as unknown;
-  if (typeof given !== "object" || given === null) {
-    throw new InvalidToolError("?", `expected the tool's options, found ${showFound(given)}`);
-  }
-  const name: unknown = options.name;
-  const refuse = (problem: string) => new InvalidToolError(String(name), problem);
-  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    throw refuse("a name has 1 to 64 letters, digits, _ and -");
-  }
-  refuseUnknown(Object.keys(options), optionNames, refuse);
-  if (options.description !== undefined && typeof options.description !== "string") {
-    throw refuse(`the description has to be a text, not ${showFound(options.description)}`);
-  }
-  if (options.description === undefined || options.description.trim() === "") {
-    throw refuse("the description is empty; the model chooses tools by it");
-  }
-  if (typeof options.handler !== "function") throw refuse("the handler is not a function");
-  const { persistence } = options;
-  if (persistence !== undefined && !["none", "execution", "attempt"].includes(persistence)) {
-    throw refuse(`persistence is none, execution or attempt, not ${showFound(persistence)}`);
-  }
-  const { version, display_name } = options;
-  if (version !== undefined && (typeof version !== "string" || !isSemanticVersion(version))) {
-    throw refuse(`the version has to be one such as 1.0.0, not ${showFound(version)}`);
-  }
-  if (display_name !== undefined && typeof display_name !== "string") {
-    throw refuse(`display_name has to be a text, not ${showFound(display_name)}`);
-  }
-  const { requires_approval: approval } = options;
-  if (approval !== undefined && typeof approval !== "boolean") {
-    throw refuse(`requires_approval is true or false, not ${showFound(approval)}`);
-  }
-  const execution = options.execution ?? {};
-  if (typeof execution !== "object") {
-    throw refuse(`execution has to be an object, not ${showFound(execution)}`);
-  }
-  refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
-  const { idempotent, ...limits } = execution;
-  if (idempotent !== undefined && typeof idempotent !== "boolean") {
-    throw refuse(`execution.idempotent is true or false, not ${showFound(idempotent)}`);
-  }
-  for (const [key, value] of Object.entries(limits)) {
-    if (value === undefined) continue;
-    if (!Number.isInteger(value) || value < 1 || value > maxLimit) {
-      throw refuse(
-        `execution.${key} has to be a whole number from 1 to 2,147,483,647, not ${showFound(value)}`,
-      );
-    }
-  }
-}
-
-function refuseUnknown(
-  keys: readonly string[],
-  allowed: readonly string[],
-  refuse: (problem: string) => InvalidToolError,
-): void {
-  const unknown = keys.find((key) => !allowed.includes(key));
-  if (unknown === undefined) return;
-  const near = nearestName(unknown, allowed);
-  const meant = near === undefined ? "" : `; did you mean "${near}"?`;
-  throw refuse(`unknown option "${unknown}" (allowed: ${allowed.join(", ")}${meant})`);
+function toPermission(given: string | ToolPermission): ToolPermission {
+  const { name, required = true } = typeof given === "string" ? { name: given } : given;
+  return Object.freeze({ name, required });
 }
 
 /** @throws InvalidToolError for a schema that cannot be checked or is not one of an object */

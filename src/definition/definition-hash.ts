@@ -3,6 +3,7 @@ import { canonicalJson } from "../state/canonical-json.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { hashedSpec, type HashedSpec } from "./hashed-spec.ts";
+import { toolOfToday } from "./hashed-tool.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { withoutDefaults } from "./schema-shape.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
@@ -58,8 +59,8 @@ export function stampDefinition(
 }
 
 /**
- * A document that was stored, as it would be made today: what a spec lacks has its default, agents inside included. A spec
- * that is none today stays as it is.
+ * A document that was stored, as it would be made today: what a spec or a tool lacks has its default, agents inside
+ * included. A spec that is none today stays as it is.
  */
 export function documentOfToday(stored: unknown): unknown {
   if (!isRecord(stored)) return stored;
@@ -68,7 +69,9 @@ export function documentOfToday(stored: unknown): unknown {
   return {
     ...stored,
     ...(spec.success && { spec: specShape(spec.data) }),
-    ...(isRecord(tools) && { tools: mapValues(tools, toolShape) }),
+    ...(isRecord(tools) && {
+      tools: mapValues(tools, (tool) => toolShape(isRecord(tool) ? toolOfToday(tool) : tool)),
+    }),
     ...(isRecord(state) && { state: mapValues(state, withoutDefaults) }),
     ...(isRecord(agents) && { agents: mapValues(agents, documentOfToday) }),
   };

@@ -26,6 +26,18 @@ export function expressionProblems(
   ];
 }
 
+/** What is wrong with one condition. */
+export function conditionProblems(
+  {
+    what,
+    source,
+    path,
+  }: { readonly what: string; readonly source: string; readonly path: DefinitionPath },
+  scope: Scope,
+): readonly DefinitionProblem[] {
+  return checker(scope).bool(what, source, path);
+}
+
 interface Checker {
   bool(what: string, source: string, path: DefinitionPath): readonly DefinitionProblem[];
   template(source: string | undefined, path: DefinitionPath): readonly DefinitionProblem[];

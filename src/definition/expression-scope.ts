@@ -45,6 +45,16 @@ export function expressionScope(
   };
 }
 
+/** What an argument rule of `guardrail_config.tool_rails.rules` may read: the call's `args`, and the state around it. */
+export function argumentRuleScope(inputSchema: JsonSchema): Scope {
+  return {
+    args: any,
+    input: valueTypeOfJsonSchema(inputSchema),
+    execution: anyMap,
+    attempt: anyMap,
+  };
+}
+
 /** The shape of `nodes.<name>`. */
 function outputOf(node: WorkflowNode | UnknownNode): ValueType {
   switch (node.type) {

@@ -53,7 +53,7 @@ export function formatPath(path: DefinitionPath): string {
 }
 
 /** Values of `allowed` that a message lists. */
-const maxAllowedShown = 24;
+const maxAllowedShown = 32;
 
 /**
  * `file:line:column path: message (found …; allowed: …; did you mean "…"?)`; what concerns the whole of a file has no

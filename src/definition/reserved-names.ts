@@ -18,6 +18,8 @@ const channels: Readonly<Record<keyof GraphState, true>> = {
   result_summaries: true,
   output: true,
   turn: true,
+  rails: true,
+  redactions: true,
 };
 
 /** Names that no node of a workflow may have: the nodes around it, the channels of the state, what every object has. */

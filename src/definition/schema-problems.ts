@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import { nearestName } from "../nearest-name.ts";
+import { isRecord } from "../state/is-record.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
+import { knownKeys, soleKeys } from "./schema-lookup.ts";
 import { agentSpecSchema } from "./schema.ts";
 import { valueAt } from "./value-at.ts";
 
@@ -13,10 +15,16 @@ export function schemaProblems(written: unknown): readonly DefinitionProblem[] {
 function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProblem[] {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
   const found = valueAt(written, path);
+  if (mayBeSecret(path) && issue.code === "invalid_type") return [wrongKind(path, found)];
   switch (issue.code) {
     case "unrecognized_keys": {
       const allowed = knownKeys(path, written);
-      return issue.keys.map((key) => unknownKey(path, key, allowed));
+      const others = soleKeys(path, written) ?? [];
+      return issue.keys.map((key) =>
+        others.includes(key)
+          ? severalKeys(path, [...allowed, key])
+          : unknownKey(path, key, allowed),
+      );
     }
     case "invalid_type":
       return [wrongType(path, found, typeName(issue.expected))];
@@ -30,6 +38,19 @@ function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProble
     default:
       return [{ path, message: issue.message, found: showFound(found) }];
   }
+}
+
+/** Whether what stands at a path is a text that may be a secret itself, and so is not shown. */
+function mayBeSecret(path: DefinitionPath): boolean {
+  return (
+    ["tools", "guardrail_config"].includes(String(path[0])) &&
+    ["args", "env", "headers"].includes(String(path.at(-2)))
+  );
+}
+
+function wrongKind(path: DefinitionPath, found: unknown): DefinitionProblem {
+  const kind = typeof found === "object" ? showFound(found) : `a ${typeof found}`;
+  return { path, message: "expected a text", found: kind };
 }
 
 function wrongType(path: DefinitionPath, found: unknown, expected: string): DefinitionProblem {
@@ -64,8 +85,8 @@ function unknownKey(
 }
 
 /**
- * Of a union by discriminator, the discriminator is at fault. Of another union, the branch speaks whose kind of value
- * was written; where there is none, all kinds are named.
+ * Of a union by discriminator, the discriminator is at fault. Of a union of maps with one key each, the key says which is
+ * meant. Of another union, the branch speaks whose kind of value was written; where there is none, all kinds are named.
  */
 function unionProblems(
   issue: z.core.$ZodIssueInvalidUnion,
@@ -79,20 +100,65 @@ function unionProblems(
     const options = "options" in issue ? (issue.options ?? []) : [];
     return [wrongValue(at, valueAt(written, at), options.map(String))];
   }
+  const keys = isRecord(found) ? soleKeys(path, written) : undefined;
+  if (keys !== undefined) return soleKeyProblems({ issue, path, written, keys });
   const sameKind = issue.errors.find((branch) => branch.every((inner) => !isOfOtherKind(inner)));
   if (sameKind !== undefined) {
-    return sameKind.flatMap((inner) =>
-      toProblems({ ...inner, path: [...path, ...inner.path] }, written),
-    );
+    return sameKind.flatMap((inner) => toProblems(below(path, inner), written));
   }
   const roots = issue.errors.flat();
-  const kinds = roots.flatMap((inner) => ("expected" in inner ? [typeName(inner.expected)] : []));
+  const expected = roots.flatMap((inner) =>
+    "expected" in inner ? [typeName(inner.expected)] : [],
+  );
+  const kinds = [...new Set(expected)];
   const values = roots.flatMap((inner) =>
     inner.code === "invalid_value" ? inner.values.map(String) : [],
   );
   return values.length > 0
     ? [wrongValue(path, found, values, kinds)]
     : [wrongType(path, found, kinds.join(" or "))];
+}
+
+interface SoleKeyUnion {
+  readonly issue: z.core.$ZodIssueInvalidUnion;
+  readonly path: DefinitionPath;
+  readonly written: unknown;
+  /** Of each branch; null for one that is no map of one key. */
+  readonly keys: readonly (string | null)[];
+}
+
+/** Of a map that has to have one of some keys, and nothing beside it. */
+function soleKeyProblems({ issue, path, written, keys }: SoleKeyUnion): DefinitionProblem[] {
+  const names = keys.filter((key) => key !== null);
+  const given = Object.keys(valueAt(written, path) as object);
+  const meant = names.filter((key) => given.includes(key));
+  if (given.length === 0) {
+    const message = "expected a map with one of the allowed keys";
+    return [{ path, message, found: "an empty map", allowed: names }];
+  }
+  const one = meant[0];
+  if (one === undefined) return given.map((key) => unknownKey(path, key, names));
+  const unknown = given.filter((key) => !names.includes(key));
+  return [
+    ...(meant.length > 1 ? [severalKeys(path, meant)] : []),
+    ...unknown.map((key) => unknownKey(path, key, [one])),
+    ...meant
+      .flatMap((key) => issue.errors[keys.indexOf(key)] ?? [])
+      .filter((inner) => inner.path.length > 0)
+      .flatMap((inner) => toProblems(below(path, inner), written)),
+  ];
+}
+
+function severalKeys(path: DefinitionPath, keys: readonly string[]): DefinitionProblem {
+  return {
+    path,
+    message: `expected one key, found ${keys.join(" and ")}; write an entry for each`,
+  };
+}
+
+/** An issue in a branch of a union, at its place in the definition. */
+function below(path: DefinitionPath, inner: z.core.$ZodIssue): z.core.$ZodIssue {
+  return { ...inner, path: [...path, ...inner.path] };
 }
 
 /** Whether a branch of a union fails since another kind of value was written, not since something is wrong in it. */
@@ -109,53 +175,6 @@ function boundMessage(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig):
     return `${bound} ${Number(limit) === 1 ? "character" : "characters"}`;
   if (issue.origin === "array") return `${bound} ${Number(limit) === 1 ? "entry" : "entries"}`;
   return bound;
-}
-
-/** What is used of the definitions that zod keeps of its schemas. */
-interface SchemaDef {
-  readonly type: string;
-  readonly shape?: Readonly<Record<string, z.ZodType>>;
-  readonly element?: z.ZodType;
-  readonly innerType?: z.ZodType;
-  readonly options?: readonly z.ZodType[];
-  readonly values?: readonly unknown[];
-}
-
-function defOf(schema: z.ZodType): SchemaDef {
-  return schema.def;
-}
-
-/** The keys that the schema has at a path; which branch of a union that is, is told by what was written. */
-function knownKeys(path: DefinitionPath, written: unknown): readonly string[] {
-  let def: SchemaDef | undefined = resolve(agentSpecSchema, written);
-  let value = written;
-  for (const part of path) {
-    value = valueAt(value, [part]);
-    const inner: z.ZodType | undefined = def?.type === "array" ? def.element : def?.shape?.[part];
-    def = inner && resolve(inner, value);
-  }
-  return Object.keys(def?.shape ?? {});
-}
-
-/** Of defaults and optionals what is inside, of a union the branch. */
-function resolve(schema: z.ZodType, value: unknown): SchemaDef {
-  const def = defOf(schema);
-  if (def.innerType !== undefined) return resolve(def.innerType, value);
-  const branch = def.options && chooseOption(def.options, value);
-  return branch === undefined ? def : resolve(branch, value);
-}
-
-function chooseOption(options: readonly z.ZodType[], value: unknown): z.ZodType | undefined {
-  const wanted = valueAt(value, ["type"]);
-  return (
-    options.find((option) => wanted !== undefined && typeLiteral(option) === wanted) ??
-    options.find((option) => defOf(option).type === "object")
-  );
-}
-
-function typeLiteral(option: z.ZodType): unknown {
-  const type = defOf(option).shape?.["type"];
-  return type && defOf(type).values?.[0];
 }
 
 const typeNames: Readonly<Record<string, string>> = {

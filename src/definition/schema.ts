@@ -3,6 +3,9 @@ import { contextConfigSchema } from "./context-schema.ts";
 import { guardrailConfigSchema } from "./guardrail-schema.ts";
 import { memoryConfigSchema } from "./memory-schema.ts";
 import { modelRef } from "./model-ref-schema.ts";
+import { isPermission } from "./permission.ts";
+import { communitySchema, serverSchema } from "./server-schema.ts";
+import { toolSelectionSchema } from "./tool-selection-schema.ts";
 import { workflowGraphSchema } from "./workflow-schema.ts";
 
 /** What a conversation needs: `{ message: string }`, and nothing else. */
@@ -70,17 +73,11 @@ const executionConfigSchema = z.strictObject({
     ),
 });
 
-const inlineServerSchema = z.strictObject({
-  mcp: z.strictObject({
-    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, _ and -"),
-    transport: z.enum(["stdio", "http", "sse"]),
-    command: z.string().optional(),
-    args: z.array(z.string()).optional(),
-    endpoint: z.url("expected a URL").optional(),
-    env: z.record(z.string(), z.string()).optional(),
-    headers: z.record(z.string(), z.string()).optional(),
-  }),
-});
+const toolEntry = z.union([
+  z.string().min(1),
+  z.strictObject({ mcp: serverSchema }),
+  z.strictObject({ community: communitySchema }),
+]);
 
 /** The whole of an agent definition. Strict: an unknown key is refused everywhere. */
 export const agentSpecSchema = z.strictObject({
@@ -94,9 +91,21 @@ export const agentSpecSchema = z.strictObject({
   input_schema: jsonSchema,
   output_schema: jsonSchema,
   tools: z
-    .array(z.union([z.string().min(1), inlineServerSchema]))
+    .array(toolEntry)
     .default([])
-    .describe("Names from the tool registry, or MCP servers."),
+    .describe("Names from the tool registry, MCP servers, or tools of @langchain/community."),
+  permissions: z
+    .array(
+      z
+        .string()
+        .refine(
+          (text) => isPermission(text, { wildcards: true }),
+          "expected a permission such as file:read, or a pattern such as network:*",
+        ),
+    )
+    .default([])
+    .describe("What the agent is granted; tools that require more are not called."),
+  tool_selection: toolSelectionSchema.prefault({}),
   workflow_graph: workflowGraphSchema.optional(),
   memory_config: memoryConfigSchema.prefault({}),
   context_config: contextConfigSchema.prefault({}),

@@ -5,7 +5,7 @@ import { valueAt } from "./value-at.ts";
 
 /** The tools that a definition names, as it was written. */
 export interface WrittenTools {
-  /** Undefined where they are not known, since something is wrong with the list. */
+  /** Undefined where they are not known: something is wrong with the list, or servers and packages name tools of their own. */
   readonly names: readonly string[] | undefined;
   /** `tool_rails.allowed_tools`; undefined where all are allowed. */
   readonly allowed: readonly string[] | undefined;
@@ -32,13 +32,20 @@ export function railProblems(
   { names }: WrittenTools,
 ): readonly DefinitionProblem[] {
   if (names === undefined) return [];
-  return ["allowed_tools", "require_approval"].flatMap((key) => {
-    const path = [...rails, key];
-    const listed: unknown = valueAt(written, path);
-    return (Array.isArray(listed) ? listed : []).flatMap((name: unknown, index) =>
-      typeof name === "string" ? unknownTool(name, names, [...path, index]) : [],
-    );
-  });
+  const check = (name: unknown, path: DefinitionPath) =>
+    typeof name === "string" && name !== "" ? unknownTool(name, names, path) : [];
+  const listed = (key: string): readonly unknown[] => {
+    const list: unknown = valueAt(written, [...rails, key]);
+    return Array.isArray(list) ? list : [];
+  };
+  return [
+    ...["allowed_tools", "require_approval"].flatMap((key) =>
+      listed(key).flatMap((name, index) => check(name, [...rails, key, index])),
+    ),
+    ...listed("rules").flatMap((rule, index) =>
+      check(valueAt(rule, ["tool"]), [...rails, "rules", index, "tool"]),
+    ),
+  ];
 }
 
 /** Names in a workflow's nodes that are no tools of the definition, or that its rails do not allow. */

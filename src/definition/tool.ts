@@ -12,7 +12,11 @@ export interface ToolDefinition {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly output_schema?: JsonSchema;
+  /** What its calls go through. */
+  readonly transport: ToolTransport;
   readonly execution: ToolExecution;
+  /** What an agent has to be granted before it may call the tool. Default none. */
+  readonly permissions: readonly ToolPermission[];
   readonly persistence: ToolPersistence;
   /** Whether a person has to approve every call. */
   readonly requires_approval: boolean;
@@ -20,13 +24,37 @@ export interface ToolDefinition {
   readonly is_builtin: boolean;
 }
 
+/** Secrets in it are references, `{{secret:NAME}}`. */
+export type ToolTransport =
+  | { readonly type: "builtin" | "function" }
+  | { readonly type: "stdio"; readonly server: string; readonly command: string }
+  | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string };
+
+export interface ToolPermission {
+  /** Segments between colons: `file:read`. */
+  readonly name: string;
+  /** Whether the tool may not be called without it. One that is not required is for people to read. */
+  readonly required: boolean;
+}
+
 export interface ToolExecution {
-  /** Milliseconds one call may take before it is aborted with outcome `timeout`. Default 30,000. */
+  /** Milliseconds one try may take before it is aborted with outcome `timeout`. Default 30,000. */
   readonly timeout_ms: number;
-  /** UTF-8 bytes of the result's JSON; what is over is cut and marked. Default 262,144. */
-  readonly max_result_bytes: number;
+  readonly retry: ToolRetry;
+  /** Whether the handler runs in a sandbox: no network, no files, no environment, and nothing of its module. Default false. */
+  readonly sandbox: boolean;
   /** Whether a call that is made twice does no more than one that is made once. Default false. */
   readonly idempotent: boolean;
+  /** UTF-8 bytes of the result's JSON; what is over is cut and marked. Default 262,144. */
+  readonly max_result_bytes: number;
+}
+
+/** Only calls of idempotent tools, and errors after which nothing was done, are tried again. */
+export interface ToolRetry {
+  /** Tries after the first. Default 0. */
+  readonly max_retries: number;
+  /** Milliseconds before the first retry, doubled for each one after it, and half to all of that at random. Default 500. */
+  readonly backoff_ms: number;
 }
 
 /** What a handler is given beside its input. */
@@ -37,6 +65,11 @@ export interface ToolContext {
   readonly callId: string;
   /** The current time, from the runtime's clock. */
   readonly now: () => Date;
+  /**
+   * The value of a secret, by name. It is taken out of what the handler returns or throws.
+   * @throws MissingSecretError
+   */
+  secret(name: string): Promise<string>;
 }
 
 /** A tool with its code. `input` and `output` are checks of the definition's schemas. */
@@ -50,6 +83,8 @@ interface ToolBase {
 
 export interface StatelessTool extends ToolBase {
   readonly kind: "stateless";
+  /** The source text of the handler, where it runs in a sandbox. */
+  readonly source?: string;
   run(input: unknown, context: ToolContext): Awaitable<unknown>;
 }
 

@@ -1,4 +1,5 @@
-import { isStopWord, stem, wordsOf } from "../models/offline/words.ts";
+import { wordRoot } from "../models/embeddings/word-root.ts";
+import { isStopWord, wordsOf } from "../models/offline/words.ts";
 import type { Subtask } from "../state/task-plan.ts";
 
 /** What is known of a worker when one is chosen. */
@@ -58,13 +59,6 @@ function rootsOf(text: string): Set<string> {
   return new Set(
     wordsOf(text)
       .filter((word) => !isStopWord(word))
-      .map(rootOf),
+      .map(wordRoot),
   );
-}
-
-/** One for `write`, `writer` and `writing`, for `translate`, `translator` and `translation`, for `analyse` and `analyst`. */
-function rootOf(word: string): string {
-  const stemmed = stem(word).replace(/([iy])z$/, "$1s");
-  const root = stemmed.replace(/(?:e|er|or|ion|ing|(?<=ys)(?:is|t))$/, "");
-  return root.length < 3 ? stemmed : stem(root);
 }

@@ -1,6 +1,7 @@
 import type { AgentState } from "../state/agent-state.ts";
 import type { PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
+import type { RailRecord } from "../state/rail-record.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import { stepsOfTurn, turnUsage, type FailedAttempt, type TurnFailure } from "../state/turn.ts";
 import { noUsage, type Usage } from "../state/usage.ts";
@@ -22,6 +23,8 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
   readonly state: AgentState<Exec, Attempt>;
   /** The records of this turn. */
   readonly steps: readonly StepRecord[];
+  /** What guardrails said in this turn. */
+  readonly rails: readonly RailRecord[];
   /** What this turn has spent. */
   readonly usage: Usage;
   readonly attempts: readonly AttemptOutcome[];
@@ -43,6 +46,7 @@ export function toResult({ state, interrupts }: StreamedTurn, threadId: string):
     interrupts,
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
+    rails: (state.rails ?? []).filter(({ turn_number }) => turn_number === state.turn_number),
     usage: turnUsage({ turn, usage }),
     attempts: [...failed.map(outcomeOf), ...accepted],
     incomplete: turn?.draft?.incomplete ?? false,

@@ -5,6 +5,8 @@ import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
+import type { RailRecord } from "./rail-record.ts";
+import type { Redactions } from "./redactions.ts";
 import { reduceResultSummaries, type ResultSummaries } from "./result-summary.ts";
 import type { RunningSummary } from "./running-summary.ts";
 import { reduceSubtasks, type SubtaskStates } from "./subtask-state.ts";
@@ -51,11 +53,16 @@ export interface GraphState {
   readonly result_summaries: ResultSummaries;
   readonly output: unknown;
   readonly turn: TurnState | undefined;
+  /** What guardrails said, all turns. */
+  readonly rails: readonly RailRecord[];
+  /** What stands for the marks that rails put in place of what they redacted. */
+  readonly redactions: Redactions;
 }
 
 /**
- * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn` and
- * `result_summaries` are merged by key (`nodes: null` empties them), a tier is replaced, or changed by a `TierPatch`.
+ * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn`,
+ * `result_summaries` and `redactions` are merged by key (`nodes: null` empties them), a tier is replaced, or changed by
+ * a `TierPatch`.
  */
 export type GraphUpdate = Partial<
   Omit<GraphState, "usage" | "nodes" | "turn" | "branches"> & PlanningState
@@ -149,6 +156,16 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       z.any().describe("Bookkeeping of the turn: times, failed attempts, why it failed."),
       reduceTurn,
     ),
+    rails: reduced(
+      z.array(z.any()).describe("What guardrails said, all turns."),
+      (): readonly RailRecord[] => [],
+      append<RailRecord>,
+    ),
+    redactions: reduced(
+      z.record(z.string(), z.any()).describe("What stands for the marks of redacted texts."),
+      (): Redactions => ({}),
+      mergeByKey,
+    ),
   } satisfies Record<keyof GraphState, z.ZodType>;
   return checkedByWriter(z.object(shape));
 }
@@ -228,6 +245,7 @@ export function outputSchema(state: z.ZodObject): z.ZodObject {
     turn_number: true,
     turn: true,
     nodes: true,
+    rails: true,
   });
 }
 

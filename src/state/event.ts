@@ -1,4 +1,5 @@
 import type { Status } from "./lifecycle.ts";
+import type { RailRecord } from "./rail-record.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
 import type { SubtaskState } from "./subtask-state.ts";
 import type { TaskPlan } from "./task-plan.ts";
@@ -27,6 +28,8 @@ export type AgentEventBody =
   /** An attempt goes round in circles: its next step is a deep one, or it ends. */
   | { readonly type: "stuck"; readonly action: "deepen" | "end"; readonly reason: string }
   | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
+  /** A guardrail has said what it says. */
+  | { readonly type: "rail"; readonly record: RailRecord }
   /**
    * A planner has a plan: all of it, with what is done already when it closes gaps or goes on after a wait or a crash.
    * `levels` are ids for display: what depends on nothing first.

@@ -39,6 +39,10 @@ export interface ToolResult {
   relevance: Relevance | "";
   /** Left out for a call that was made once, from beginning to end. */
   recovered?: Recovered;
+  /** Tries after the first; left out where there were none. */
+  retries?: number;
+  /** What a guardrail says of the result, for whoever reads it; left out where none says anything. */
+  warning?: string;
 }
 
 /** What a step noted on the result of an earlier call of its turn; empty where it said nothing. */
@@ -50,6 +54,21 @@ export interface Observation {
   /** What is to be done otherwise. */
   learning: string;
   relevance: Relevance | "";
+}
+
+/** A choice among many tools. */
+export interface ToolSelectionRecord {
+  /** How many there were to choose from. */
+  readonly considered: number;
+  /** Best first; each part of the score is from 0 to 1. */
+  readonly selected: readonly {
+    readonly name: string;
+    readonly score: number;
+    readonly semantic: number;
+    readonly keyword: number;
+    readonly success: number;
+    readonly recency: number;
+  }[];
 }
 
 /** One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from these. */
@@ -78,6 +97,8 @@ export interface StepRecord {
   concurrent_execution: boolean;
   /** Left out where nothing was noted. Read through `withObservations`, which puts them where they belong. */
   observations?: readonly Observation[];
+  /** How the tools were chosen that it was offered; left out where it was offered all of them. */
+  tool_selection?: ToolSelectionRecord;
   /** How the step advances the goal. */
   synthesis: string;
   progress: Progress | "";

@@ -50,6 +50,8 @@ export interface TurnState {
   readonly failed_attempts: readonly FailedAttempt[];
   /** Set when the turn has FAILED. */
   readonly failure: TurnFailure | null;
+  /** The conversation as the turn left it, where input rails have looked at all of it; left out where there are none. */
+  readonly conversation?: string;
 }
 
 /**

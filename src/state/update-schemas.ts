@@ -106,6 +106,19 @@ const turn = z.looseObject({
   failure: z.looseObject({ cause: text, message: text }).nullable(),
 });
 
+const railRecord = z.looseObject({
+  turn_number: count,
+  attempt_number: count,
+  step_index: count.nullable(),
+  timestamp: when,
+  rail: text,
+  on: z.enum(["input", "tool_call", "tool_result", "output"]),
+  verdict: z.enum(["pass", "redact", "block", "flag"]),
+  score: z.number().min(0).max(1),
+  spans: z.array(z.looseObject({ path: text, start: count, end: count, label: text })),
+  reasons: z.array(text),
+});
+
 /** By channel. What a definition describes (`input`, `output`, the tiers) is checked by its own schemas. */
 export const updateSchemas = {
   input: z.unknown(),
@@ -140,4 +153,6 @@ export const updateSchemas = {
       });
     }
   }),
+  rails: z.array(railRecord),
+  redactions: z.record(z.string(), z.looseObject({ label: text, value: text })),
 } satisfies Record<keyof GraphState, z.ZodType>;

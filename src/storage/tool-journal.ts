@@ -5,7 +5,7 @@ import type { ToolOutcome } from "../state/step-record.ts";
 import type { CallEntry, CallKey, KnownCall, RecordedEnd, ToolJournal } from "../tools/journal.ts";
 import { loadMigrations } from "./load-migrations.ts";
 import { migrate } from "./migrate.ts";
-import type { DatabasePool } from "./pool.ts";
+import type { DatabasePool, QueryConfig } from "./pool.ts";
 import { quoteIdentifier } from "./quote-identifier.ts";
 
 export interface DatabaseToolJournalOptions {
@@ -45,6 +45,9 @@ export class DatabaseToolJournal implements ToolJournal {
   readonly #pool: DatabasePool;
   readonly #schema: string;
   readonly #table: string;
+  /** Statements that every call makes: prepared, since planning them takes as long as running them. */
+  readonly #begin: Omit<QueryConfig, "values">;
+  readonly #end: Omit<QueryConfig, "values">;
   readonly #serde: SerializerProtocol;
   readonly #settled: DatabaseToolJournalOptions["settled"];
   #setUp: Promise<void> | undefined;
@@ -54,6 +57,9 @@ export class DatabaseToolJournal implements ToolJournal {
     this.#pool = pool;
     this.#schema = options.schema ?? "public";
     this.#table = `${quoteIdentifier(this.#schema)}.tool_journal`;
+    const name = `tool-journal-${createHash("sha256").update(this.#schema).digest("hex").slice(0, 12)}`;
+    this.#begin = { name: `${name}-begin`, text: beginStatement(this.#table) };
+    this.#end = { name: `${name}-end`, text: endStatement(this.#table) };
     this.#serde = options.serde ?? new MemorySaver().serde;
     this.#settled = options.settled;
   }
@@ -62,20 +68,10 @@ export class DatabaseToolJournal implements ToolJournal {
     await this.setup();
     if (!entry.idempotent) await this.#settled?.(entry.threadId);
     const beginning = randomUUID();
-    // On a row of the same call this changes nothing, and gives it back.
-    const { rows } = await this.#pool.query<Row>(
-      `insert into ${this.#table} as known (thread_id, run, step, call_id, tool, input_hash, beginning)
-      values ($1, $2, $3, $4, $5, $6, $7)
-      on conflict (thread_id, run, step, call_id) do update set
-        (tool, input_hash, beginning, started_at, ended_at, end_type, end_body) = (
-          select excluded.tool, excluded.input_hash, excluded.beginning, excluded.started_at, null::timestamptz, null::text, null::bytea
-          where known.input_hash <> excluded.input_hash
-          union all
-          select known.tool, known.input_hash, known.beginning, known.started_at, known.ended_at, known.end_type, known.end_body
-          where known.input_hash = excluded.input_hash)
-      returning beginning, started_at, ended_at, end_type, end_body`,
-      [...keyOf(entry), entry.tool, inputHash(entry), beginning],
-    );
+    const { rows } = await this.#pool.query<Row>({
+      ...this.#begin,
+      values: [...keyOf(entry), entry.tool, inputHash(entry), beginning],
+    });
     const [row] = rows as [Row];
     if (row.beginning === beginning) return { state: "new" };
     const end = await this.#endOf(row);
@@ -88,10 +84,10 @@ export class DatabaseToolJournal implements ToolJournal {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
     const end: StoredEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
     const [type, body] = await this.#serde.dumpsTyped(end);
-    await this.#pool.query(
-      `update ${this.#table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null`,
-      [...keyOf(key), type, Buffer.from(body)],
-    );
+    await this.#pool.query({
+      ...this.#end,
+      values: [...keyOf(key), type, Buffer.from(body)],
+    });
   }
 
   async withdraw(key: CallKey): Promise<void> {
@@ -161,6 +157,24 @@ interface StoredEnd {
   readonly record: string;
   /** Stored as a checkpoint would have them. */
   readonly tiers?: RecordedEnd["tiers"];
+}
+
+/** On a row of the same call this changes nothing, and gives it back. */
+function beginStatement(table: string): string {
+  return `insert into ${table} as known (thread_id, run, step, call_id, tool, input_hash, beginning)
+    values ($1, $2, $3, $4, $5, $6, $7)
+    on conflict (thread_id, run, step, call_id) do update set
+      (tool, input_hash, beginning, started_at, ended_at, end_type, end_body) = (
+        select excluded.tool, excluded.input_hash, excluded.beginning, excluded.started_at, null::timestamptz, null::text, null::bytea
+        where known.input_hash <> excluded.input_hash
+        union all
+        select known.tool, known.input_hash, known.beginning, known.started_at, known.ended_at, known.end_type, known.end_body
+        where known.input_hash = excluded.input_hash)
+    returning beginning, started_at, ended_at, end_type, end_body`;
+}
+
+function endStatement(table: string): string {
+  return `update ${table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null`;
 }
 
 const WHERE_KEY = "where thread_id = $1 and run = $2 and step = $3 and call_id = $4";

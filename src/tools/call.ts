@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { AgentTool, StatefulTool, StatelessTool, ToolContext } from "../definition/tool.ts";
+import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool.ts";
 import type { AgentState, Awaitable } from "../state/agent-state.ts";
 import { deepFreeze } from "../state/freeze.ts";
 import type { ToolOutcome, ToolResult } from "../state/step-record.ts";
@@ -8,15 +8,29 @@ import { checkInput } from "./check-input.ts";
 import { checkOutput } from "./check-output.ts";
 import { HandlerMutationError, HandlerReturnError, isFrozenObjectError } from "./handler-errors.ts";
 import { acceptNewState, readReducerReturn, type StateSchemas } from "./new-state.ts";
+import { backoffMs, mayRetry, pause } from "./retry.ts";
+import { isSandboxed, runSandboxed } from "./sandboxed-call.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Secrets } from "./secrets/secrets.ts";
 import { settle, ToolTimeoutError } from "./settle.ts";
 import { isToolFailure, thrownText } from "./tool-failure.ts";
-import { type ToolCall, toolResult } from "./tool-result.ts";
+import { type CallEnd, type ToolCall, toolResult } from "./tool-result.ts";
 
 /** What a call needs of the run around it. */
 export interface CallEnv {
   /** The run's signal: cancellation and the turn's timeout. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Left out, tools have no secrets. */
+  readonly secrets?: Secrets | undefined;
+  /** Where the handlers of sandboxed tools run. Left out, these cannot be called. */
+  readonly sandbox?: Sandbox | undefined;
+  /** Puts what was redacted back into a call's arguments, for its handler. Left out, nothing was redacted. */
+  readonly reveal?: ((args: unknown) => unknown) | undefined;
+  /** Puts the marks of what was redacted back, before anything is cut or refused. Left out, nothing was redacted. */
+  readonly hide?: (<T>(value: T) => T) | undefined;
+  /** From 0 to below 1, for backoff. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
 /** The schemas judge a tier that the handler changed; its value is kept as the handler made it. */
@@ -32,14 +46,16 @@ export async function callStateless(
   call: ToolCall,
   env: CallEnv,
 ): Promise<{ result: ToolResult }> {
-  const startedAt = env.clock.monotonic();
+  const made = begun(call, env);
   try {
-    const output = await perform(tool, call, env, startedAt, (input, context) =>
-      tool.run(input, context),
-    );
-    return { result: succeeded(call, checkOutput(tool, output), env, startedAt) };
+    const output = await perform(tool, made, (input, context) => {
+      return isSandboxed(tool)
+        ? runSandboxed(tool, input, made, context)
+        : tool.run(input, context);
+    });
+    return { result: succeeded(made, checkOutput(tool, output, cleaner(env))) };
   } catch (thrown) {
-    return { result: failed(call, thrown, env, startedAt) };
+    return { result: failed(made, thrown) };
   }
 }
 
@@ -56,38 +72,80 @@ export async function callStateful(
   state: AgentState<unknown, unknown>,
   env: StatefulCallEnv,
 ): Promise<{ result: ToolResult; state: AgentState<unknown, unknown> }> {
-  const startedAt = env.clock.monotonic();
+  const made = begun(call, env);
   try {
     deepFreeze(state);
-    const returned = await perform(tool, call, env, startedAt, (input, context) =>
+    const returned = await perform(tool, made, (input, context) =>
       tool.reduce(state, input, context),
     );
     const { newState, toolResult: output } = readReducerReturn(tool, returned);
-    const accepted = acceptNewState(tool, state, newState, env);
-    const result = succeeded(call, checkOutput(tool, output), env, startedAt);
+    const clean = env.secrets?.scrubValue(newState) ?? newState;
+    const accepted = acceptNewState(tool, state, clean, env);
+    const result = succeeded(made, checkOutput(tool, output, cleaner(env)));
     return { result, state: accepted };
   } catch (thrown) {
     if (!env.signal.aborted) {
       if (thrown instanceof HandlerReturnError) throw thrown;
       if (isFrozenObjectError(thrown)) {
-        throw new HandlerMutationError(tool.definition.name, thrown);
+        throw new HandlerMutationError(tool.definition.name, thrown, env.secrets);
       }
     }
-    return { result: failed(call, thrown, env, startedAt), state };
+    return { result: failed(made, thrown), state };
   }
 }
 
-/** Checks the arguments, runs the handler and waits for it where it is not done at once. */
-function perform(
-  tool: AgentTool,
-  call: ToolCall,
-  env: CallEnv,
-  startedAt: number,
-  handler: (input: unknown, context: ToolContext) => Awaitable<unknown>,
-): Awaitable<unknown> {
+/** A call that is being made. */
+interface Begun {
+  readonly call: ToolCall;
+  readonly env: CallEnv;
+  /** `clock.monotonic()` at its first try. */
+  readonly startedAt: number;
+  /** Tries after the first. */
+  retries: number;
+}
+
+function begun(call: ToolCall, env: CallEnv): Begun {
+  return { call, env, startedAt: env.clock.monotonic(), retries: 0 };
+}
+
+type Handler = (input: unknown, context: CallContext) => Awaitable<unknown>;
+
+/** Checks the arguments, runs the handler, as often as the tool allows, and waits for it where it is not done at once. */
+function perform(tool: AgentTool, made: Begun, handler: Handler): Awaitable<unknown> {
+  const { call, env } = made;
   env.signal.throwIfAborted();
-  const input = checkInput(tool, call.args);
-  const context = new CallContext(call.id, env.clock);
+  const args = env.reveal?.(call.args) ?? call.args;
+  const once = () => tryOnce(tool, checkInput(tool, args), made, handler);
+  const { retry } = tool.definition.execution;
+  return retry.max_retries === 0 ? once() : tryAgain(tool, made, once);
+}
+
+async function tryAgain(
+  tool: AgentTool,
+  made: Begun,
+  once: () => Awaitable<unknown>,
+): Promise<unknown> {
+  const { env } = made;
+  const { max_retries: most, backoff_ms: base } = tool.definition.execution.retry;
+  for (;;) {
+    try {
+      return await once();
+    } catch (thrown) {
+      if (made.retries >= most || env.signal.aborted || !mayRetry(tool, thrown)) throw thrown;
+      made.retries += 1;
+      await pause(backoffMs(base, made.retries, env.random ?? Math.random), env);
+    }
+  }
+}
+
+function tryOnce(
+  tool: AgentTool,
+  input: unknown,
+  { call, env }: Begun,
+  handler: Handler,
+): Awaitable<unknown> {
+  const startedAt = env.clock.monotonic();
+  const context = new CallContext(call.id, env);
   const output = handler(input, context);
   if (!isThenable(output)) return output;
   return settle(output, {
@@ -108,17 +166,32 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-function succeeded(call: ToolCall, result: unknown, env: CallEnv, startedAt: number): ToolResult {
-  const elapsed = env.clock.monotonic() - startedAt;
-  return toolResult(call, { outcome: "success", result, error: null }, elapsed);
+function succeeded(made: Begun, output: unknown): ToolResult {
+  const result = made.env.secrets?.scrubValue(output) ?? output;
+  return ended(made, { outcome: "success", result, error: null });
 }
 
-/** @throws the reason of `env.signal` when that has aborted. */
-function failed(call: ToolCall, thrown: unknown, env: CallEnv, startedAt: number): ToolResult {
-  env.signal.throwIfAborted();
-  const elapsed = env.clock.monotonic() - startedAt;
-  const end = { outcome: outcomeOf(thrown), result: null, error: thrownText(thrown) };
-  return toolResult(call, end, elapsed);
+/** @throws the reason of the run's signal when that has aborted. */
+function failed(made: Begun, thrown: unknown): ToolResult {
+  const { signal, secrets } = made.env;
+  signal.throwIfAborted();
+  const text = thrownText(thrown, cleaner(made.env));
+  const error = secrets?.scrub(text) ?? text;
+  return ended(made, { outcome: outcomeOf(thrown), result: null, error });
+}
+
+/** Takes out what nobody is to see. Undefined where there is nothing to look for, since that costs a larger copy. */
+function cleaner({ secrets, hide }: CallEnv): (<T>(value: T) => T) | undefined {
+  if (secrets?.hasGivenOut() !== true) return hide;
+  return (value) => {
+    const scrubbed = secrets.scrubValue(value);
+    return hide === undefined ? scrubbed : hide(scrubbed);
+  };
+}
+
+function ended({ call, env, startedAt, retries }: Begun, end: CallEnd): ToolResult {
+  const result = toolResult(call, end, env.clock.monotonic() - startedAt);
+  return retries === 0 ? result : { ...result, retries };
 }
 
 function outcomeOf(thrown: unknown): ToolOutcome {

@@ -22,11 +22,16 @@ const maxCheckedBytes = 16 * 1024 * 1024;
 /**
  * What a handler returned, as a call's result: as JSON, checked by the tool's `output_schema`, then cut to its
  * `max_result_bytes`.
+ * @param clean see {@link limitResult}
  * @throws ToolOutputError; what a getter, a proxy or `toJSON` of the output throws.
  */
-export function checkOutput(tool: AgentTool, output: unknown): unknown {
+export function checkOutput(
+  tool: AgentTool,
+  output: unknown,
+  clean?: (json: unknown) => unknown,
+): unknown {
   const { name, execution } = tool.definition;
-  if (tool.output === undefined) return limitResult(output, execution.max_result_bytes);
+  if (tool.output === undefined) return limitResult(output, execution.max_result_bytes, clean);
   const limit = Math.max(execution.max_result_bytes, maxCheckedBytes);
   const json = toJson(output, limit);
   if (!json.whole) {
@@ -36,5 +41,5 @@ export function checkOutput(tool: AgentTool, output: unknown): unknown {
   }
   const checked = tool.output.check(json.value);
   if (!checked.ok) throw new ToolOutputError(name, checked.issues);
-  return limitResult(checked.value, execution.max_result_bytes);
+  return limitResult(checked.value, execution.max_result_bytes, clean);
 }

@@ -15,12 +15,25 @@ export interface CutResult {
 /**
  * Any handler's result as JSON of at most `maxBytes`, the mark of a cut included (a limit smaller than the mark gives
  * the mark alone). A text that is too long is cut and says so at its end; anything else becomes a {@link CutResult}.
+ * @param clean takes out of a result that is cut what nobody is to see. It is given more than what is kept, since the cut
+ * may leave a beginning that it would not know.
  * @throws what a getter, a proxy or `toJSON` of the value throws.
  */
-export function limitResult(result: unknown, maxBytes: number): unknown {
+export function limitResult(
+  result: unknown,
+  maxBytes: number,
+  clean?: (json: unknown) => unknown,
+): unknown {
   const json = toJson(result, maxBytes);
-  return json.whole ? json.value : cut(json, maxBytes);
+  if (json.whole) return json.value;
+  if (clean === undefined) return cut(json, maxBytes);
+  const { value, bytes, whole, counted } = toJson(result, maxBytes * cleanedFactor);
+  const cleaned = toJson(clean(value), maxBytes);
+  return whole && cleaned.whole ? cleaned.value : cut({ ...cleaned, bytes, counted }, maxBytes);
 }
+
+/** How much more than what is kept is cleaned, as a factor. */
+const cleanedFactor = 16;
 
 function cut(json: JsonCopy, maxBytes: number): string | CutResult {
   if (typeof json.value === "string") {

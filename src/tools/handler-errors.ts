@@ -1,20 +1,31 @@
 import { StratagraphError } from "../errors.ts";
 import type { ToolPersistence } from "../definition/tool.ts";
+import type { Secrets } from "./secrets/secrets.ts";
 import { thrownText } from "./tool-failure.ts";
 
 /** A stateful handler changed the frozen state that it was given. A mistake in its code: the run stops. */
 export class HandlerMutationError extends StratagraphError {
   readonly code = "handler_mutated_state";
 
+  /** @param secrets taken out of what was thrown; where any was given out, the cause has its text and stack alone */
   constructor(
     readonly tool: string,
-    cause: unknown,
+    thrown: unknown,
+    secrets?: Pick<Secrets, "scrub" | "hasGivenOut">,
   ) {
+    const scrub = (text: string) => secrets?.scrub(text) ?? text;
     super(
-      `The handler of tool "${tool}" changed the state it was given (${thrownText(cause)}). State is frozen: return a new one, such as { newState: { ...state, attempt: { ...state.attempt, count: 1 } }, toolResult }.`,
-      { cause },
+      `The handler of tool "${tool}" changed the state it was given (${scrub(thrownText(thrown, scrub))}). State is frozen: return a new one, such as { newState: { ...state, attempt: { ...state.attempt, count: 1 } }, toolResult }.`,
+      { cause: secrets?.hasGivenOut() === true ? scrubbedError(thrown, scrub) : thrown },
     );
   }
+}
+
+/** The error with nothing but its name, text and stack; anything else that was thrown is left out. */
+function scrubbedError(thrown: unknown, scrub: (text: string) => string): Error | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { name, message, stack = "" } = thrown;
+  return Object.assign(new Error(scrub(message)), { name, stack: scrub(stack) });
 }
 
 /** A stateful handler returned something else than a whole new state and a result. A mistake in its code: the run stops. */

@@ -27,7 +27,7 @@ export interface CallEntry extends CallKey {
 /** How a call ended: all that is needed to go on without making it. */
 export interface RecordedEnd extends Pick<
   ToolResult,
-  "outcome" | "result" | "error" | "execution_time_ms"
+  "outcome" | "result" | "error" | "execution_time_ms" | "retries"
 > {
   /** What it wrote to the tiers' channels; left out for tools without state. */
   readonly tiers?: { readonly execution?: unknown; readonly attempt?: unknown };

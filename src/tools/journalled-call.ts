@@ -72,16 +72,24 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
 }
 
 function endOf(
-  { result: { outcome, result, error, execution_time_ms }, state: after }: CallEnded,
+  { result: { outcome, result, error, execution_time_ms, retries }, state: after }: CallEnded,
   { state }: JournalledCall,
 ): RecordedEnd {
-  const end = { outcome, result, error, execution_time_ms };
+  const end = {
+    outcome,
+    result,
+    error,
+    execution_time_ms,
+    ...(retries !== undefined && { retries }),
+  };
   return after === undefined ? end : { ...end, tiers: tierChanges(state, after) };
 }
 
 function recordedEnd(end: RecordedEnd, { call, state }: JournalledCall): CallEnded {
+  const { retries } = end;
+  const result = toolResult(call, end, end.execution_time_ms);
   return {
-    result: { ...toolResult(call, end, end.execution_time_ms), recovered: "recorded" },
+    result: { ...result, ...(retries !== undefined && { retries }), recovered: "recorded" },
     ...(end.tiers && { state: deepFreeze(applyTiers(state, end.tiers)) }),
   };
 }

@@ -6,9 +6,23 @@ import { nearestName } from "../nearest-name.ts";
 export class ToolClashError extends StratagraphError {
   readonly code = "tool_clash";
 
-  /** `tool` is the name. */
-  constructor(readonly tool: string) {
-    super(`Two tools are named "${tool}". Rename one of them, or leave one out.`);
+  /** `tool` is the name; `servers` are the MCP servers that list it. */
+  constructor(
+    readonly tool: string,
+    readonly servers: readonly string[] = [],
+  ) {
+    const [first, ...others] = servers;
+    const who =
+      first === undefined
+        ? `Two tools are named "${tool}".`
+        : others.length === 0
+          ? `Server "${first}" lists a tool "${tool}", and there is another tool of that name.`
+          : `The servers ${servers.map((name) => `"${name}"`).join(" and ")} both list a tool "${tool}".`;
+    const what =
+      first === undefined
+        ? "Rename one of them, or leave one out."
+        : "Give a server a prefix, or name in its `tools` those that are to be used.";
+    super(`${who} ${what}`);
   }
 }
 
@@ -51,12 +65,17 @@ export interface ToolRegistry {
   resolve(names: readonly string[]): readonly AgentTool[];
 }
 
+function serverOf({ definition: { transport } }: AgentTool): readonly string[] {
+  return "server" in transport ? [transport.server] : [];
+}
+
 /** @throws ToolClashError */
 export function createToolRegistry(tools: readonly AgentTool[]): ToolRegistry {
   const byName = new Map<string, AgentTool>();
   for (const tool of tools) {
     const { name } = tool.definition;
-    if (byName.has(name)) throw new ToolClashError(name);
+    const other = byName.get(name);
+    if (other !== undefined) throw new ToolClashError(name, [other, tool].flatMap(serverOf));
     byName.set(name, tool);
   }
   const names: readonly string[] = Object.freeze([...byName.keys()]);

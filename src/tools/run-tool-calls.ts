@@ -1,7 +1,8 @@
-import type { StatefulTool, StatelessTool } from "../definition/tool.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool.ts";
+import type { AgentState, Awaitable } from "../state/agent-state.ts";
 import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
 import { admitCall, type CallRules } from "./admit-call.ts";
+import type { CallFinding } from "./argument-rules.ts";
 import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
 import { isJournalled } from "./journal.ts";
 import {
@@ -22,8 +23,14 @@ export interface RunToolCallsOptions extends CallRules {
   readonly concurrency?: number;
   /** Where calls are written down, so that none that has ended is made again. Left out, they are not. */
   readonly log?: CallLog | undefined;
+  /**
+   * Looks at what a call gave before anybody reads it, results of the journal included. What it throws ends the others.
+   */
+  readonly inspect?: ((result: ToolResult, tool: AgentTool) => Awaitable<ToolResult>) | undefined;
   /** Told of every call as it ends, refused ones included; not in the order of the calls. */
   readonly onResult?: (result: ToolResult) => void;
+  /** Told what tool rails found of a call, before any is made. */
+  readonly onFindings?: (call: ToolPrediction, findings: readonly CallFinding[]) => void;
 }
 
 export interface RunToolCallsResult {
@@ -50,21 +57,24 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
 
   const stateful: { index: number; call: ToolPrediction; tool: StatefulTool }[] = [];
   const stateless: { index: number; call: ToolPrediction; tool: StatelessTool }[] = [];
+  // Rules read what was redacted, and may repeat it; models read what they say.
+  const { hide = (value) => value } = options.env;
   for (const [index, call] of calls.entries()) {
-    const { tool, refusal } = admitCall(call, callsSoFar + index, options);
-    if (refusal !== null) record(index, refusedCall(call, refusal));
+    const { tool, refusal, findings } = admitCall(call, callsSoFar + index, options);
+    if (findings.length > 0) options.onFindings?.(call, hide(findings));
+    if (refusal !== null) record(index, refusedCall(call, hide(refusal)));
     else if (tool.kind === "stateful") stateful.push({ index, call, tool });
     else stateless.push({ index, call, tool });
   }
 
-  const { log } = options;
+  const { log, inspect } = options;
   const once = (made: Omit<JournalledCall, "log">): Promise<CallEnded> =>
     log !== undefined && isJournalled(made.tool) ? journalledCall({ ...made, log }) : made.make();
   let state = options.state;
   const tasks: Task[] = stateless.map(({ index, call, tool }) => async (env) => {
     const make = () => callStateless(tool, call, env);
     const { result } = await once({ tool, call, state, env, make });
-    record(index, result);
+    record(index, (await inspect?.(result, tool)) ?? result);
   });
   if (stateful.length > 0) {
     tasks.unshift(async (env) => {
@@ -73,7 +83,7 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
         const make = () => callStateful(tool, call, before, env);
         const ended = await once({ tool, call, state, env, make });
         state = ended.state ?? state;
-        record(index, ended.result);
+        record(index, (await inspect?.(ended.result, tool)) ?? ended.result);
       }
     });
   }

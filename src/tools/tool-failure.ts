@@ -1,5 +1,5 @@
 import { errorMessage, StratagraphError } from "../errors.ts";
-import { cutText } from "../state/cut-text.ts";
+import { cutMark, cutText, headOf } from "../state/cut-text.ts";
 
 /**
  * Thrown by a handler whose tool ran as it should and did not reach its aim: file not found, nothing to divide by. The
@@ -18,8 +18,14 @@ export function isToolFailure(thrown: unknown): boolean {
 /** Characters of a thrown message that a result keeps. */
 const maxErrorCharacters = 2_000;
 
-/** The text of what a handler threw, whatever it was; never throws itself. */
-export function thrownText(thrown: unknown): string {
+/** Of a longer one, so many are cleaned, since the cut may leave a beginning that cleaning would not know. */
+const cleanedCharacters = 16 * maxErrorCharacters;
+
+/**
+ * The text of what a handler threw, whatever it was; never throws itself.
+ * @param clean takes out of a text that is cut what nobody is to see
+ */
+export function thrownText(thrown: unknown, clean?: (text: string) => string): string {
   let text: string;
   try {
     text = errorMessage(thrown);
@@ -29,5 +35,13 @@ export function thrownText(thrown: unknown): string {
   }
   if (text === "")
     text = `it threw ${typeof thrown === "object" ? "an error" : "a value"} without a message`;
-  return cutText(text, maxErrorCharacters);
+  if (clean === undefined || text.length <= maxErrorCharacters) {
+    return cutText(text, maxErrorCharacters);
+  }
+  const looked = headOf(text, cleanedCharacters);
+  const left = text.length - looked.length;
+  const cleaned = clean(looked);
+  if (left === 0) return cutText(cleaned, maxErrorCharacters);
+  const head = headOf(cleaned, maxErrorCharacters);
+  return head + cutMark(left + cleaned.length - head.length);
 }

@@ -49,6 +49,32 @@ it("notes what keeps a sound definition from running here", async () => {
   ]);
 });
 
+it("warns of tools whose calls would be refused, and says ok", async () => {
+  const io = memoryIo({
+    cwd: await folderWith({
+      "reader.yaml":
+        "name: reader\npermissions: [file:*]\ntools: [read_file, http_get, json_query]\n",
+      "quiet.yaml":
+        "name: quiet\ntools: [calculator, read_file]\n" +
+        "guardrail_config: { tool_rails: { allowed_tools: [calculator] } }\n",
+    }),
+  });
+  expect(await runCli(["check", "reader.yaml", "quiet.yaml"], io)).toBe(0);
+  const refused =
+    'Calls of "http_get" are refused: it requires network:http. Add it to the agent\'s permissions.';
+  expect(io.stdout.take().split("\n")).toEqual([
+    "ok reader@1.0.0 (reader.yaml)",
+    `  warning: ${refused}`,
+    "ok quiet@1.0.0 (quiet.yaml)",
+    "",
+  ]);
+  expect(await runCli(["check", "reader.yaml", "--json"], io)).toBe(0);
+  expect(JSON.parse(io.stdout.take())).toMatchObject({
+    ok: true,
+    files: [{ ok: true, problems: [], warnings: [refused], notes: [] }],
+  });
+});
+
 it("gives one JSON document", async () => {
   const cwd = await folderWith(files);
   const io = memoryIo({ cwd });

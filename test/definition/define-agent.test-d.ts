@@ -1,5 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
+import { defineRail } from "../../src/definition/define-rail.ts";
+import type { Rail, RailContext } from "../../src/definition/rail.ts";
 import {
   defineAgent,
   defineTool,
@@ -114,6 +116,40 @@ describe("defineAgent", () => {
     expectTypeOf(agent.agents).toEqualTypeOf<ReadonlyMap<string, AgentDefinition>>();
     // @ts-expect-error: an agent is a definition, not its name
     defineAgent({ name: "c", agents: ["helper"] });
+  });
+
+  it("takes servers, tools of LangChain's community and rails", () => {
+    const rail = defineRail({
+      name: "short",
+      on: ["output"],
+      check: ({ text, on }, context) => {
+        expectTypeOf(text).toEqualTypeOf<string>();
+        expectTypeOf(on).toEqualTypeOf<"input" | "tool_result" | "output">();
+        expectTypeOf(context).toEqualTypeOf<RailContext>();
+        return text.length > 9 ? { verdict: "block", reasons: "Too long." } : undefined;
+      },
+    });
+    const agent = defineAgent({
+      name: "a",
+      permissions: ["network:*"],
+      tools: [
+        "calculator",
+        { mcp: { name: "files", transport: "stdio", command: "files-server" } },
+        { mcp: { name: "web", transport: "http", endpoint: "https://example.com" } },
+        { community: { tool: "serpapi", options: { apiKey: "{{secret:SERPAPI}}" } } },
+      ],
+      guardrail_config: { output_rails: [{ type: "custom", name: "short" }] },
+      rails: [rail],
+    });
+    expectTypeOf(agent.rails).toEqualTypeOf<readonly Rail[]>();
+    // @ts-expect-error: a server over http has an endpoint
+    defineAgent({ name: "b", tools: [{ mcp: { name: "web", transport: "http" } }] });
+    // @ts-expect-error: one key an entry
+    defineAgent({ name: "c", tools: [{ server: { name: "web" } }] });
+    // @ts-expect-error: a rail is more than its name
+    defineAgent({ name: "d", rails: ["short"] });
+    // @ts-expect-error: no such verdict
+    defineRail({ name: "e", on: ["input"], check: () => ({ verdict: "refuse" }) });
   });
 
   it("refuses options and values that there are not", () => {

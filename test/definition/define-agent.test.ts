@@ -136,7 +136,7 @@ describe("defineAgent", () => {
 
   it("suggests options that hold code", () => {
     expect(refusalOf({ name: "a", initialExecutionstate: () => ({}) })).toEqual([
-      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents, workers; did you mean "initialExecutionState"?)',
+      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents, workers, rails; did you mean "initialExecutionState"?)',
     ]);
   });
 
@@ -191,8 +191,7 @@ describe("defineAgent", () => {
 
   it("takes no object for a tool that is none", () => {
     expect(refusalOf({ name: "a", tools: [{ definition: { name: "x" } }] })).toEqual([
-      "  tools[0].mcp: expected a map, but it is missing",
-      "  tools[0].definition: unknown key (allowed: mcp)",
+      "  tools[0].definition: unknown key (allowed: mcp, community)",
     ]);
   });
 });

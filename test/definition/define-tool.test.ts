@@ -1,3 +1,4 @@
+import { Script } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
@@ -19,7 +20,15 @@ describe("defineTool", () => {
       name: "weather",
       description: "Gives the weather.",
       input_schema: z.toJSONSchema(options.input_schema, { io: "input" }),
-      execution: { timeout_ms: 30_000, max_result_bytes: 262_144, idempotent: false },
+      transport: { type: "function" },
+      execution: {
+        timeout_ms: 30_000,
+        retry: { max_retries: 0, backoff_ms: 500 },
+        sandbox: false,
+        idempotent: false,
+        max_result_bytes: 262_144,
+      },
+      permissions: [],
       persistence: "none",
       version: "1.0.0",
       requires_approval: false,
@@ -30,10 +39,17 @@ describe("defineTool", () => {
   it("takes a limit that is undefined as left out", () => {
     const tool = defineTool({
       ...options,
-      execution: { timeout_ms: undefined, max_result_bytes: 9, idempotent: true },
+      execution: {
+        timeout_ms: undefined,
+        max_result_bytes: 9,
+        idempotent: true,
+        retry: { max_retries: 2, backoff_ms: undefined },
+      },
     });
     expect(tool.definition.execution).toEqual({
       timeout_ms: 30_000,
+      retry: { max_retries: 2, backoff_ms: 500 },
+      sandbox: false,
       max_result_bytes: 9,
       idempotent: true,
     });
@@ -87,7 +103,7 @@ describe("defineTool", () => {
     [{ name: undefined }, 'Tool "undefined": a name has 1 to 64 letters, digits, _ and -.'],
     [
       { handle: 1 },
-      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, requires_approval, version, persistence, handler; did you mean "handler"?).',
+      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, permissions, requires_approval, version, persistence, handler; did you mean "handler"?).',
     ],
     [
       { description: " " },
@@ -108,7 +124,7 @@ describe("defineTool", () => {
     [{ execution: 3 }, 'Tool "weather": execution has to be an object, not 3.'],
     [
       { execution: { timeout: 3 } },
-      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, max_result_bytes, idempotent).',
+      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, retry, sandbox, idempotent, max_result_bytes).',
     ],
     [
       { execution: { idempotent: 1 } },
@@ -143,6 +159,79 @@ describe("defineTool", () => {
   ])("refuses %o", (wrong, message) => {
     expect(() => define({ ...options, ...wrong })).toThrow(
       expect.objectContaining({ code: "invalid_tool", message }),
+    );
+  });
+
+  it("takes permissions as names, required, or with what they are", () => {
+    const permissions = ["file:read", { name: "network:http", required: false }];
+    const { definition } = defineTool({ ...options, permissions });
+    expect(definition.permissions).toEqual([
+      { name: "file:read", required: true },
+      { name: "network:http", required: false },
+    ]);
+    expect(definition.permissions.every((permission) => Object.isFrozen(permission))).toBe(true);
+  });
+
+  it("has the source of its handler where it runs in a sandbox, and only there", () => {
+    const sandboxed = defineTool({ ...options, execution: { sandbox: true } });
+    const { source = "" } = sandboxed;
+    const again = new Script(`(${source})`).runInThisContext() as typeof options.handler;
+    expect(again({ city: "Bern" })).toBe("Bern");
+    expect(defineTool(options)).not.toHaveProperty("source");
+    expect(defineTool({ ...options, execution: { sandbox: false } })).not.toHaveProperty("source");
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ permissions: "file:read" }, 'permissions has to be a list, not "file:read".'],
+    [
+      { permissions: ["file:*"] },
+      'a permission is a name such as file:read, or { name, required }, not "file:*".',
+    ],
+    [
+      { permissions: [{ name: "file:read", required: "no" }] },
+      "a permission is a name such as file:read, or { name, required }, not a map.",
+    ],
+    [
+      { permissions: [3] },
+      "a permission is a name such as file:read, or { name, required }, not 3.",
+    ],
+    [
+      { permissions: [null] },
+      "a permission is a name such as file:read, or { name, required }, not null.",
+    ],
+    [
+      { permissions: [{ name: "file:read", require: true }] },
+      "a permission is a name such as file:read, or { name, required }, not a map.",
+    ],
+    [{ execution: { retry: 3 } }, "execution.retry has to be an object, not 3."],
+    [
+      { execution: { retry: { retries: 3 } } },
+      'unknown option "retries" (allowed: max_retries, backoff_ms).',
+    ],
+    [
+      { execution: { retry: { max_retries: -1 } } },
+      "execution.retry.max_retries has to be a whole number from 0 to 2,147,483,647, not -1.",
+    ],
+    [
+      { execution: { retry: { backoff_ms: 0 } } },
+      "execution.retry.backoff_ms has to be a whole number from 1 to 2,147,483,647, not 0.",
+    ],
+    [{ execution: { sandbox: "yes" } }, 'execution.sandbox is true or false, not "yes".'],
+    [
+      { execution: { sandbox: true }, persistence: "attempt" },
+      "execution.sandbox is for tools without state.",
+    ],
+    [
+      { execution: { sandbox: true }, handler: options.handler.bind(null) },
+      "the handler has no source text, as bound and built-in functions have none; pass a function as it is.",
+    ],
+    [
+      { execution: { sandbox: true }, handler: (input: unknown, context: unknown) => context },
+      "the handler takes more than its input, and in a sandbox there is nothing more to be given.",
+    ],
+  ])("refuses in tools with limits and permissions: %o", (wrong, message) => {
+    expect(() => define({ ...options, ...wrong })).toThrow(
+      expect.objectContaining({ code: "invalid_tool", message: `Tool "weather": ${message}` }),
     );
   });
 

@@ -7,8 +7,15 @@ import {
   stampDefinition,
   type DefinitionDocument,
 } from "../../src/definition/definition-hash.ts";
+import { hashedSpec } from "../../src/definition/hashed-spec.ts";
 import { withoutDefaults } from "../../src/definition/schema-shape.ts";
-import { defineAgent, defineTool, defineWorker, type AgentDefinition } from "../../src/index.ts";
+import {
+  defineAgent,
+  defineTool,
+  defineWorker,
+  type AgentDefinition,
+  type AgentSpecInput,
+} from "../../src/index.ts";
 
 let count = 0;
 const counted = () => z.number().default(() => (count += 1));
@@ -72,8 +79,8 @@ describe("the hash of a definition", () => {
   });
 });
 
-describe("the hash of what says nothing of context_config", () => {
-  // As version 0.1.0 hashed it, before there was a context_config.
+describe("the hash of what says nothing of keys that came later", () => {
+  // As version 0.1.0 hashed it, before there were context_config, permissions, tool_selection and argument rules.
   const stampBefore = "31ecfed96b5ec7e236086a0d51ba4d2411387477db1f60410c9b95a705d013fa";
   const hashBefore = "4afc4eda8ed113a3dedb187eae0d5e31e6c59ee15f3f3e1f4fd87ef0782ae580";
 
@@ -86,21 +93,40 @@ describe("the hash of what says nothing of context_config", () => {
     const saved = JSON.parse(JSON.stringify(defineAgent({ name: "a" }).spec)) as {
       name: string;
       context_config: { preview_chars: number };
+      tool_selection: { weights: { semantic: number } };
+      permissions: string[];
     };
-    expect(saved.context_config.preview_chars).toBe(1000);
+    expect(saved).toMatchObject({
+      context_config: { preview_chars: 1000 },
+      tool_selection: { top_k: 10, weights: { semantic: 0.5 } },
+      permissions: [],
+      guardrail_config: { tool_rails: { rules: [] } },
+    });
     const agent = defineAgent(saved) as AgentDefinition;
     expect([stamp(agent).hash, agent.hash]).toEqual([stampBefore, hashBefore]);
   });
 
-  it("is another where something else is said, and what was stored with it is known again", () => {
-    const agent = defineAgent({
-      name: "a",
-      context_config: { utilization: "low", summarize_results: {} },
-    }) as AgentDefinition;
+  it.each<Omit<AgentSpecInput, "name">>([
+    { context_config: { utilization: "low", summarize_results: {} } },
+    { permissions: ["file:read"] },
+    { tool_selection: { weights: { recency: 0 } } },
+    { guardrail_config: { tool_rails: { rules: [{ tool: "x", check: "true" }] } }, tools: ["x"] },
+  ])("is another where %j is said, and what was stored with it is known again", (said) => {
+    const agent = defineAgent({ name: "a", ...said }) as AgentDefinition;
     const today = stamp(agent);
     expect(today.hash).not.toBe(stampBefore);
     expect(agent.hash).not.toBe(hashBefore);
     expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+  });
+});
+
+describe("what is hashed of tool_selection", () => {
+  it("is what is not the default, weights one by one", () => {
+    const { spec } = defineAgent({
+      name: "a",
+      tool_selection: { top_k: 10, min_score: 0.2, weights: { semantic: 0.5, recency: 0 } },
+    });
+    expect(hashedSpec(spec).tool_selection).toEqual({ min_score: 0.2, weights: { recency: 0 } });
   });
 });
 
@@ -168,6 +194,75 @@ describe("a document that was stored", () => {
     const document = stored(today.document) as { agents: Record<string, { spec: object }> };
     Reflect.deleteProperty(document.agents["inner"]!.spec, "is_active");
     expect(isStamped(documentOfToday(document), today)).toBe(true);
+  });
+});
+
+describe("a document with tools of an earlier version", () => {
+  const send = (options: Partial<Parameters<typeof defineTool>[0]> = {}) =>
+    defineAgent({
+      name: "a",
+      tools: [
+        defineTool({
+          name: "send",
+          description: "Sends.",
+          input_schema: { type: "object" },
+          handler: () => "sent",
+          ...options,
+        } as Parameters<typeof defineTool>[0]),
+      ],
+    }) as AgentDefinition;
+
+  /** As version 0.1.0 stored it. */
+  const older = {
+    spec: {
+      ...stored(stamp(send()).document).spec,
+      context_config: { utilization: "medium", whole_results: "turn", preview_chars: 1000 },
+    },
+    tools: {
+      send: {
+        name: "send",
+        description: "Sends.",
+        input_schema: { type: "object" },
+        execution: { timeout_ms: 30_000, max_result_bytes: 262_144, idempotent: false },
+        persistence: "none",
+        requires_approval: false,
+        version: "1.0.0",
+        is_builtin: false,
+      },
+    },
+    state: {},
+    agents: {},
+  };
+
+  it("is the one of today, since what they lack is known", () => {
+    expect(isStamped(documentOfToday(older), stamp(send()))).toBe(true);
+  });
+
+  it("knows builtins from functions", () => {
+    const document = { ...older, tools: { send: { ...older.tools.send, is_builtin: true } } };
+    expect(documentOfToday(document)).toMatchObject({
+      tools: { send: { transport: { type: "builtin" } } },
+    });
+  });
+
+  it.each([
+    { permissions: ["mail:send"] },
+    { execution: { retry: { max_retries: 1 } } },
+    { execution: { sandbox: true } },
+  ])("is another where the tool says %j today", (options) => {
+    expect(isStamped(documentOfToday(older), stamp(send(options)))).toBe(false);
+  });
+
+  it("leaves tools that say it as they are", () => {
+    const today = stamp(
+      send({ permissions: ["mail:send"], execution: { retry: { max_retries: 1 }, sandbox: true } }),
+    );
+    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+  });
+
+  it("leaves the hash of the definition itself as it was, too", () => {
+    expect(send().hash).toBe("9ceae6a1d1bb68ab50fb12c42beb085909c427c576286e107800d451f2dc1ca8");
+    expect(send({ permissions: ["mail:send"] }).hash).not.toBe(send().hash);
   });
 });
 

@@ -18,7 +18,12 @@ async function call(given: LangChainTool, args: unknown, signal = new AbortContr
   const checked = made.input.check(args);
   if (!checked.ok) return checked.issues;
   if (made.kind !== "stateless") throw new TypeError("expected a stateless tool");
-  return made.run(checked.value, { signal, callId: "c1", now: () => new Date(0) });
+  return made.run(checked.value, {
+    signal,
+    callId: "c1",
+    now: () => new Date(0),
+    secret: async () => "",
+  });
 }
 
 describe("fromLangChainTool", () => {

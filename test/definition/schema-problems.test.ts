@@ -7,6 +7,8 @@ function problemsOf(parts: Record<string, unknown>): readonly string[] {
   return schemaProblems({ name: "a", ...parts }).map(describeProblem);
 }
 
+const server = { name: "x", transport: "stdio", command: "y" };
+
 function problemsOfNode(node: unknown): readonly string[] {
   return problemsOf({ workflow_graph: { entry_point: "a", nodes: [node], edges: [] } });
 }
@@ -20,7 +22,7 @@ describe("schemaProblems", () => {
     [
       "at the top level",
       { toools: [] },
-      'toools: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active; did you mean "tools"?)',
+      'toools: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active; did you mean "tools"?)',
     ],
     [
       "in a nested map",
@@ -34,13 +36,47 @@ describe("schemaProblems", () => {
     ],
     [
       "in an MCP server",
-      { tools: [{ mcp: { name: "x", transport: "stdio", comand: "y" } }] },
-      'tools[0].mcp.comand: unknown key (allowed: name, transport, command, args, endpoint, env, headers; did you mean "command"?)',
+      { tools: [{ mcp: { name: "x", transport: "stdio", command: "y", comand: "y" } }] },
+      'tools[0].mcp.comand: unknown key (allowed: transport, command, args, env, cwd, name, tools, prefix, start_timeout_ms, execution, permissions, requires_approval, overrides; did you mean "command"?)',
+    ],
+    [
+      "of another kind of MCP server",
+      { tools: [{ mcp: { name: "x", transport: "http", endpoint: "http://a", command: "y" } }] },
+      "tools[0].mcp.command: unknown key (allowed: transport, endpoint, headers, name, tools, prefix, start_timeout_ms, execution, permissions, requires_approval, overrides)",
+    ],
+    [
+      "in the settings of one tool of a server",
+      { tools: [{ mcp: { ...server, overrides: { read: { desc: "y" } } } }] },
+      "tools[0].mcp.overrides.read.desc: unknown key (allowed: description, execution, permissions, requires_approval)",
+    ],
+    [
+      "in a tool of LangChain's community",
+      { tools: [{ community: { tool: "serpapi", option: {} } }] },
+      'tools[0].community.option: unknown key (allowed: tool, class, options, execution, permissions, requires_approval; did you mean "options"?)',
+    ],
+    [
+      "in the config of a rail, by the rail's type",
+      { guardrail_config: { input_rails: [{ type: "pii", config: { entites: ["EMAIL"] } }] } },
+      'guardrail_config.input_rails[0].config.entites: unknown key (allowed: entities, action, tool_results; did you mean "entities"?)',
+    ],
+    [
+      "in the config of a rail of the other side",
+      { guardrail_config: { output_rails: [{ type: "pii", config: { tool_results: true } }] } },
+      "guardrail_config.output_rails[0].config.tool_results: unknown key (allowed: entities, action)",
+    ],
+    [
+      "deep in the config of a rail",
+      {
+        guardrail_config: {
+          output_rails: [{ type: "toxicity", config: { moderation: { header: {} } } }],
+        },
+      },
+      'guardrail_config.output_rails[0].config.moderation.header: unknown key (allowed: endpoint, model, headers; did you mean "headers"?)',
     ],
     [
       "that a prototype has",
       { constructor: 1 },
-      "constructor: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
+      "constructor: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
     ],
   ])("names an unknown key %s, what is allowed and the nearest", (_where, parts, problem) => {
     expect(problemsOf(parts)).toEqual([problem]);
@@ -89,7 +125,19 @@ describe("schemaProblems", () => {
     ],
     [
       { guardrail_config: { input_rails: [{}] } },
-      "guardrail_config.input_rails[0].type: expected one of the allowed values, but it is missing (allowed: pii, injection, topic)",
+      "guardrail_config.input_rails[0].type: expected one of the allowed values, but it is missing (allowed: pii, injection, topic, custom)",
+    ],
+    [
+      { guardrail_config: { output_rails: [{ type: "formt" }] } },
+      'guardrail_config.output_rails[0].type: not one of the allowed values (found "formt"; allowed: pii, hallucination, toxicity, format, custom; did you mean "format"?)',
+    ],
+    [
+      { guardrail_config: { input_rails: [{ type: "topic", on_error: "flag" }] } },
+      'guardrail_config.input_rails[0].on_error: not one of the allowed values (found "flag"; allowed: block, pass)',
+    ],
+    [
+      { tools: [{ mcp: { ...server, transport: "studio" } }] },
+      'tools[0].mcp.transport: not one of the allowed values (found "studio"; allowed: stdio, http, sse; did you mean "stdio"?)',
     ],
     [
       { guardrail_config: { tool_rails: { allowed_tools: "al" } } },
@@ -141,10 +189,45 @@ describe("schemaProblems", () => {
   });
 
   it("says what an entry of tools may be", () => {
-    expect(problemsOf({ tools: ["calculator", 3, { server: "x" }] })).toEqual([
+    expect(problemsOf({ tools: ["calculator", 3, { server: "x" }, { mpc: server }, {}] })).toEqual([
       "tools[1]: expected a text or a map (found 3)",
-      "tools[2].mcp: expected a map, but it is missing",
-      "tools[2].server: unknown key (allowed: mcp)",
+      "tools[2].server: unknown key (allowed: mcp, community)",
+      'tools[3].mpc: unknown key (allowed: mcp, community; did you mean "mcp"?)',
+      "tools[4]: expected a map with one of the allowed keys (found an empty map; allowed: mcp, community)",
+    ]);
+  });
+
+  it("says of an entry of tools what is wrong in it, and what is too much beside it", () => {
+    expect(problemsOf({ tools: [{ mcp: 3 }, { mcp: server, name: "x" }] })).toEqual([
+      "tools[0].mcp: expected a map (found 3)",
+      "tools[1].name: unknown key (allowed: mcp)",
+    ]);
+    const several = "tools[0]: expected one key, found mcp and community; write an entry for each";
+    expect(problemsOf({ tools: [{ mcp: server, community: { tool: "serpapi" } }] })).toEqual([
+      several,
+    ]);
+    expect(problemsOf({ tools: [{ mcp: { ...server, name: "a b" }, community: {} }] })).toEqual([
+      'tools[0].mcp.name: expected 1 to 64 letters, digits, _ and - (found "a b")',
+      several,
+    ]);
+    expect(problemsOf({ tools: [{ mcp: { ...server, command: 3 }, community: {} }] })).toEqual([
+      several,
+      "tools[0].mcp.command: expected a text (found 3)",
+      "tools[0].community.tool: expected a text, but it is missing",
+    ]);
+  });
+
+  it("does not show what may be a secret", () => {
+    const mcp = { ...server, args: [12345], env: { PIN: 12345 } };
+    expect(problemsOf({ tools: [{ mcp }] })).toEqual([
+      "tools[0].mcp.args[0]: expected a text (found a number)",
+      "tools[0].mcp.env.PIN: expected a text (found a number)",
+    ]);
+    const config = { moderation: { headers: { Authorization: ["abc"] } } };
+    expect(
+      problemsOf({ guardrail_config: { output_rails: [{ type: "toxicity", config }] } }),
+    ).toEqual([
+      "guardrail_config.output_rails[0].config.moderation.headers.Authorization: expected a text (found a list)",
     ]);
   });
 

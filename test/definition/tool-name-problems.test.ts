@@ -35,6 +35,16 @@ describe("names of tools in a workflow", () => {
     ]);
   });
 
+  it.each([
+    { mcp: { name: "web", transport: "http", endpoint: "https://example.com" } },
+    { community: { tool: "serpapi" } },
+  ])("are not judged beside %j, whose tools have names of their own", (entry) => {
+    const tool_rails = { allowed_tools: ["search"], require_approval: ["serch"] };
+    const nodes = [think(["serch"]), run, search];
+    const parts = { tools: ["read", entry], guardrail_config: { tool_rails } };
+    expect(workflowProblemsOf({ nodes }, parts)).toEqual([]);
+  });
+
   it("may be of tools that come with their code", () => {
     const tool = defineTool({
       name: "search",

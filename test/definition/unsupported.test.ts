@@ -14,18 +14,6 @@ describe("unsupportedProblems", () => {
       { memory_config: { procedural: { enabled: true } } },
       "memory_config.procedural.enabled: not run by this version; set it to false",
     ],
-    [
-      { guardrail_config: { input_rails: [{ type: "pii" }] } },
-      "guardrail_config.input_rails: not run by this version; leave them out, tool_rails are run",
-    ],
-    [
-      { guardrail_config: { output_rails: [{ type: "format" }] } },
-      "guardrail_config.output_rails: not run by this version; leave them out and check outputs with output_schema and validate",
-    ],
-    [
-      { tools: ["a", { mcp: {} }] },
-      "tools[1]: MCP servers are not run by this version; name tools of the registry",
-    ],
   ])("refuses %j by name", (written, problem) => {
     expect(problemsOf(written)).toEqual([problem]);
   });

@@ -15,6 +15,7 @@ const described = [
   "approval-flow",
   "context-budget",
   "folder-report",
+  "guarded-desk",
   "invoice-extraction",
   "research",
   "support-triage",
@@ -57,7 +58,7 @@ describe("the page of an example", () => {
     expect(pages.toSorted()).toEqual(described.map((name) => `${name}/README.md`));
   });
 
-  it.each(pages)("%s shows what its commands print", { timeout: 300_000 }, async (page) => {
+  it.each(pages)("%s shows what its commands print", { timeout: 900_000 }, async (page) => {
     const sessions = sessionsOf(`examples/${page}`);
     expect(sessions).not.toEqual([]);
     const folder = tempFolder();

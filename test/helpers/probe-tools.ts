@@ -4,6 +4,7 @@ import type {
   StatelessTool,
   ToolDefinition,
   ToolPersistence,
+  ToolRetry,
 } from "../../src/definition/tool.ts";
 
 interface ToolOptions {
@@ -13,6 +14,8 @@ interface ToolOptions {
   timeoutMs?: number;
   maxResultBytes?: number;
   idempotent?: boolean;
+  retry?: Partial<ToolRetry>;
+  permissions?: readonly string[];
 }
 
 function toolParts(options: ToolOptions, persistence: ToolPersistence) {
@@ -22,11 +25,15 @@ function toolParts(options: ToolOptions, persistence: ToolPersistence) {
     description: "A tool of a test.",
     input_schema: inputSchema,
     ...(options.output && { output_schema: options.output }),
+    transport: { type: "function" },
     execution: {
       timeout_ms: options.timeoutMs ?? 1_000,
-      max_result_bytes: options.maxResultBytes ?? 1_000,
+      retry: { max_retries: 0, backoff_ms: 500, ...options.retry },
+      sandbox: false,
       idempotent: options.idempotent ?? false,
+      max_result_bytes: options.maxResultBytes ?? 1_000,
     },
+    permissions: (options.permissions ?? []).map((name) => ({ name, required: true })),
     persistence,
     requires_approval: false,
     version: "1.0.0",

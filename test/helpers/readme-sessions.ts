@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -21,9 +21,12 @@ export function sessionsOf(page: string): readonly Session[] {
 
 /**
  * Runs commands as they are written, from a folder of their own in which they may keep threads, and returns what they
- * print. Nothing is configured: no key, no database.
+ * print. Nothing is configured: no key, no database. The examples are there as well, for definitions that name files from
+ * the folder that commands are run in.
  */
 export function runCommands(commands: string, cwd: string): Promise<string> {
+  const examples = join(cwd, "examples");
+  if (!existsSync(examples)) symlinkSync(join(root, "examples"), examples);
   const script = commands
     .replaceAll(/^npm run stratagraph -- /gm, `${tsx} ${root}src/cli/main.ts `)
     .replaceAll(/^npx tsx /gm, `${tsx} `)

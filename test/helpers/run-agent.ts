@@ -1,5 +1,5 @@
 import { MemorySaver, type BaseCheckpointSaver } from "@langchain/langgraph";
-import { createRuntime, type Runtime } from "../../src/app.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/app.ts";
 import type { Clock } from "../../src/clock.ts";
 import type { AgentEvent } from "../../src/state/event.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -23,16 +23,18 @@ export async function testRuntime(
     toolCalling?: boolean;
     checkpointer?: BaseCheckpointSaver | false;
     clock?: Clock;
-  } = {},
+  } & Pick<RuntimeOptions, "rails" | "tools" | "env" | "sandbox"> = {},
 ): Promise<TestRun> {
-  const model = new ScriptedModel(script, options.toolCalling ?? true);
+  const { toolCalling, checkpointer, ...others } = options;
+  const model = new ScriptedModel(script, toolCalling ?? true);
   const clock = new ManualClock();
   const runtime = await createRuntime({
-    models: model,
-    checkpointer: options.checkpointer ?? new MemorySaver(),
-    clock: options.clock ?? clock,
-    ids: () => `id-${String((made += 1)).padStart(4, "0")}`,
     env: {},
+    clock,
+    ...others,
+    models: model,
+    checkpointer: checkpointer ?? new MemorySaver(),
+    ids: () => `id-${String((made += 1)).padStart(4, "0")}`,
   });
   const events: AgentEvent[] = [];
   return { runtime, model, clock, events, onEvent: (event) => void events.push(event) };

@@ -14,6 +14,8 @@ function setUp(tools: readonly AgentTool[]) {
       calls: [callOf()],
       tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
       allowed: "all",
+      grants: [],
+      values: { input: null, execution: null, attempt: null },
       callsSoFar: 0,
       state: { execution: { n: 0 }, attempt: {} },
       env: { clock, signal: controller.signal },
@@ -56,6 +58,24 @@ describe("a call that is written down", () => {
     const [second] = (await run()).results;
     expect(made.calls).toBe(1);
     expect(second).toEqual({ ...first, recovered: "recorded" });
+  });
+
+  it("that was tried more than once keeps how often", async () => {
+    let tries = 0;
+    const tool = statelessTool(
+      () => {
+        tries += 1;
+        if (tries === 1) throw new Error("down");
+        return tries;
+      },
+      { idempotent: true, retry: { max_retries: 1, backoff_ms: 0 } },
+    );
+    const { run, clock } = setUp([tool]);
+    const first = run();
+    while (clock.pending === 0) await Promise.resolve();
+    clock.advance(1);
+    expect((await first).results[0]).toMatchObject({ result: 2, retries: 1 });
+    expect((await run()).results[0]).toMatchObject({ retries: 1, recovered: "recorded" });
   });
 
   it("that has ended badly is not made again either", async () => {

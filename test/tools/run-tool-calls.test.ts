@@ -16,6 +16,8 @@ function run(tools: readonly AgentTool[], options: Partial<RunToolCallsOptions>)
     calls: [],
     tools: new Map(tools.map((tool) => [tool.definition.name, tool])),
     allowed: "all",
+    grants: [],
+    values: { input: null, execution: null, attempt: null },
     callsSoFar: 0,
     state: { execution: {}, attempt: { log: [] } },
     env: { clock: new ManualClock(), signal: new AbortController().signal },

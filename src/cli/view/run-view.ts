@@ -8,6 +8,7 @@ import { PlanView } from "./plan-view.ts";
 import { shortLines } from "./short-lines.ts";
 import type { Style } from "./style.ts";
 import { cutToWidth, textWidth } from "./text-width.ts";
+import { railLines } from "./rail-line.ts";
 import { toolLines } from "./tool-line.ts";
 
 export interface RunViewOptions {
@@ -174,6 +175,8 @@ export class RunView {
         return this.#stuck(event);
       case "attempt_failed":
         return this.#refusal(event);
+      case "rail":
+        return this.#indented(railLines(event.record, this.#room, this.#style));
       case "node":
         return this.#outcome(event);
       case "done":
@@ -228,7 +231,8 @@ export class RunView {
     const isAnswer = step.next_action === "finish" && placeOf(origin) === "";
     if (isAnswer) this.#thoughts.delete(key);
     const isShown = this.#shown.has(stepKeyOf(origin, step.step_index));
-    if (!isAnswer && !isShown) this.#thoughts.set(key, step.thought);
+    // Where answers are held, a step may be told without what was thought in it.
+    if (!isAnswer && !isShown && step.thought !== "") this.#thoughts.set(key, step.thought);
     const isNews = !isShown || step.fallback !== null || step.problem !== "";
     if (!isNews) return [];
     const lines = this.#beginStep(origin, step.step_index);

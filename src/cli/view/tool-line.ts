@@ -12,6 +12,14 @@ const readArguments = 20;
 
 /** A call and what came of it, on two lines at most: `✓ search(query: "tides")  12 ms`, and the result below. */
 export function toolLines(call: ToolResult, width: number, style: Style): string[] {
+  const head = callHead(call, width, style);
+  const text = cutToWidth(resultText(call), Math.max(20, width - 2));
+  if (text === "") return [head];
+  return [head, `  ${call.outcome === "success" ? style.dim(text) : text}`];
+}
+
+/** The first of the two lines. */
+export function callHead(call: ToolResult, width: number, style: Style): string {
   const { mark, colour } = marks[call.outcome];
   const took = duration(call.execution_time_ms);
   const ending = [
@@ -20,10 +28,7 @@ export function toolLines(call: ToolResult, width: number, style: Style): string
     ...(call.recovered === undefined ? [] : [recoveries[call.recovered]]),
   ].join(" · ");
   const room = Math.max(20, width - textWidth(ending) - 4);
-  const head = `${colour(style)(mark)} ${cutToWidth(callText(call), room)}  ${style.dim(ending)}`;
-  const text = cutToWidth(resultText(call), Math.max(20, width - 2));
-  if (text === "") return [head];
-  return [head, `  ${call.outcome === "success" ? style.dim(text) : text}`];
+  return `${colour(style)(mark)} ${cutToWidth(callText(call), room)}  ${style.dim(ending)}`;
 }
 
 const marks: Record<

@@ -1,4 +1,5 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { GraphState } from "../../state/channels.ts";
 import { answerSchema } from "../../state/answer-schema.ts";
 import { readCallAnswer, type CallDecisions } from "../../state/call-answer.ts";
 import { problem, type Decision, type Read } from "../../state/decision.ts";
@@ -9,16 +10,19 @@ import { admitCall } from "../../tools/admit-call.ts";
 import { askPerson } from "./ask-person.ts";
 import { callRules } from "./call-rules.ts";
 import type { NodeRun } from "./node-body.ts";
-import type { LoopParts } from "./parts.ts";
 
 type Calls = readonly ToolPrediction[];
 
 /**
  * The calls as a person lets them be made: with the arguments that were edited, and with a problem where they were
- * rejected. One request asks about all that need approval; those that would be refused anyway are not asked about.
+ * rejected. A person sees what was redacted, and what it says of that is redacted again. One request asks about all that need approval; those that would be refused anyway are not asked about.
  */
-export function approveCalls(calls: Calls, callsBefore: number, run: NodeRun): Calls {
-  const proposed = callsToApprove(calls, callsBefore, run.parts);
+export function approveCalls(
+  calls: Calls,
+  callsBefore: number,
+  { state, run }: { readonly state: GraphState; readonly run: NodeRun },
+): Calls {
+  const proposed = callsToApprove(calls, { before: callsBefore, state, run });
   const [first, ...others] = proposed;
   if (first === undefined) return calls;
   const agent = run.parts.definition.spec.name;
@@ -35,39 +39,46 @@ export function approveCalls(calls: Calls, callsBefore: number, run: NodeRun): C
       schema: answerSchema({ kind: "tool_approval", calls: proposed }),
       expires_at: null,
     },
-    (answer) => readDecisions(proposed, answer, run.parts),
+    (answer) => readDecisions(proposed, answer, run),
   );
   return calls.map((call) => decided(call, decisions.get(call.id)));
 }
 
-function callsToApprove(calls: Calls, before: number, parts: LoopParts): readonly ProposedCall[] {
-  const rules = callRules(parts);
+function callsToApprove(
+  calls: Calls,
+  of: { readonly before: number; readonly state: GraphState; readonly run: NodeRun },
+): readonly ProposedCall[] {
+  const { before, state, run } = of;
+  const { parts, rails } = run;
+  const rules = callRules(state, run);
   return calls.flatMap((call, index): readonly ProposedCall[] => {
     const { id, name, args, reason } = call;
     if (!parts.needsApproval(name)) return [];
     const { tool } = admitCall(call, before + index, rules);
-    return tool?.input.check(args).ok === true ? [{ id, name, args, reason }] : [];
+    const shown = rails.reveal({ args, reason });
+    return tool?.input.check(shown.args).ok === true ? [{ id, name, ...shown }] : [];
   });
 }
 
-/** An answer whose arguments the tools take. */
+/** An answer whose arguments the tools take, with the marks of what is known in it. */
 function readDecisions(
   proposed: readonly ProposedCall[],
   answer: unknown,
-  { tools }: LoopParts,
+  { parts, rails }: Pick<NodeRun, "parts" | "rails">,
 ): Read<CallDecisions> {
   const read = readCallAnswer(proposed, answer);
   if (!read.ok) return read;
   for (const { id, name } of proposed) {
     const decision = read.value.get(id);
     if (decision?.decision !== "edit") continue;
-    const checked = tools.get(name)?.input.check(decision.value);
+    const checked = parts.tools.get(name)?.input.check(rails.reveal(decision.value));
     if (checked?.ok === false) {
       const issues = checked.issues.join("; ");
       return problem(`Call "${id}": the arguments do not fit tool "${name}": ${issues}.`);
     }
   }
-  return read;
+  const decisions = [...read.value].map(([id, decision]) => [id, rails.hide(decision)] as const);
+  return { ok: true, value: new Map(decisions) };
 }
 
 function decided(call: ToolPrediction, decision: Decision | undefined): ToolPrediction {

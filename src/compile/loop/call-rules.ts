@@ -4,13 +4,26 @@ import type { CallRules } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
 import type { CallLog } from "../../tools/journalled-call.ts";
 import type { NodeRun } from "./node-body.ts";
-import type { LoopParts } from "./parts.ts";
+import { revealing } from "./revealing.ts";
 
-/** What the definition lets the agent call. */
-export function callRules({ definition, tools }: LoopParts): CallRules {
-  const { allowed_tools: allowed, max_calls_per_turn: maxCalls } =
-    definition.spec.guardrail_config.tool_rails;
-  return { tools, allowed, maxCalls };
+/** What the definition lets the agent call in this state. */
+export function callRules(
+  state: Pick<GraphState, "input" | "execution" | "attempt">,
+  { parts, rails }: Pick<NodeRun, "parts" | "rails">,
+): CallRules {
+  const { spec } = parts.definition;
+  const { allowed_tools: allowed, max_calls_per_turn: maxCalls } = spec.guardrail_config.tool_rails;
+  const { input, execution, attempt } = state;
+  const values = { input, execution, attempt };
+  return {
+    tools: parts.tools,
+    allowed,
+    maxCalls,
+    grants: spec.permissions,
+    argumentRules: parts.argumentRules,
+    values: parts.argumentRules.length === 0 ? values : rails.reveal(values),
+    reveal: (args) => rails.reveal(args),
+  };
 }
 
 /** Calls of the turn that have ended. */
@@ -20,9 +33,21 @@ export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: Graph
 }
 
 /** What calls need of the node that makes them. */
-export function callEnv({ signal, parts }: NodeRun): StatefulCallEnv {
+export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
   const { executionSchema, attemptSchema } = parts.definition.behaviour;
-  return { signal, clock: parts.clock, executionSchema, attemptSchema };
+  const { clock, secrets, sandbox } = parts;
+  // Calls beside each other may redact what these then have to know.
+  const mayRedact = parts.rails.input.length > 0 || Object.keys(rails.redactions()).length > 0;
+  return {
+    signal,
+    clock,
+    secrets,
+    sandbox,
+    reveal: (args) => rails.reveal(args),
+    ...(mayRedact && { hide: (value) => rails.hide(value) }),
+    executionSchema: executionSchema && revealing(executionSchema, rails),
+    attemptSchema: attemptSchema && revealing(attemptSchema, rails),
+  };
 }
 
 /** Where the node's calls are written down. */

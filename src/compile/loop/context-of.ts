@@ -30,7 +30,7 @@ export async function contextOf(
     goal,
     settings: contextSettingsOf(definition.spec),
     form: stepFormOf(model, tools),
-    opening: thinker.opening(toolFormOf(model)),
+    opening: thinker.opening(toolFormOf(model), tools),
     tools: model.toolCalling ? tools : [],
     transcript: loopTranscript({
       conversation: state.messages,

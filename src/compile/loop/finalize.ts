@@ -1,6 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END } from "@langchain/langgraph";
 import { turnUsage } from "../../state/turn.ts";
+import { conversationDigest } from "./conversation-digest.ts";
 import { dropLeftOver } from "./drop-calls.ts";
 import type { NodeBody } from "./node-body.ts";
 
@@ -26,14 +27,22 @@ export const finalize: NodeBody = (state, run) => {
     ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),
   });
   run.emit({ type: "status", status });
-  if (failure === null) run.emit({ type: "message", text, incomplete });
+  // The caller gets the values themselves; the conversation keeps their marks.
+  if (failure === null) {
+    run.emit({ type: "message", text: run.rails.reveal(text, "own"), incomplete });
+  }
   run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
+  const messages = [...(dropped.messages ?? []), message];
+  const isGuarded = run.parts.rails.input.some(({ on }) => on.has("input"));
   return {
     update: {
       ...dropped,
-      messages: [...(dropped.messages ?? []), message],
+      messages,
       ...(state.branches.length > 0 && { branches: { only: [] } }),
     },
+    ...(isGuarded && {
+      turn: { conversation: conversationDigest([...state.messages, ...messages]) },
+    }),
     goto: END,
   };
 };

@@ -9,7 +9,7 @@ export const human: NodeBody = (state, run) => {
   const current = state.current_step;
   if (!current) throw new NoStepError();
   const before = current.tool_predictions;
-  const calls = approveCalls(before, callsSoFar(state), run);
+  const calls = approveCalls(before, callsSoFar(state), { state, run });
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   return {
     update: {

@@ -7,6 +7,9 @@ import { cancelTurn, failTurn } from "./end-turn.ts";
 import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
+import { areAnswersHeld, holdAnswers, withoutAnswers } from "./held-answers.ts";
+import { inheritedRedactions } from "./inherited-redactions.ts";
+import { railDesk } from "./rail-desk.ts";
 import { turnSignal } from "./turn-signal.ts";
 
 export interface LoopNodeOptions {
@@ -29,7 +32,8 @@ export function loopNode(
 ) {
   const timeoutSeconds = parts.definition.spec.execution_config.timeout_seconds;
   const beginsTurn = name === "initialize";
-  return async (state: GraphState, config: LangGraphRunnableConfig) => {
+  return async (stored: GraphState, config: LangGraphRunnableConfig) => {
+    const state = withInherited(stored, config);
     const startedAt = parts.clock.monotonic();
     const elapsedBefore = beginsTurn ? 0 : (state.turn?.elapsed_ms ?? 0);
     const cancel = cancelSignal(config);
@@ -42,16 +46,41 @@ export function loopNode(
     const { signal } = bounds;
     const now = superstep(config);
     const within = agentsAround(config);
+    const isInside = areAnswersHeld(config);
+    // What is told as it comes cannot be taken back.
+    const isHeld = isInside || parts.rails.output.length > 0;
     let isOver = false;
     let spent = noUsage;
     let kept: NodeResult["update"] = {};
     const summaries = keptSummaries(state.result_summaries);
+    const ask: NodeRun["ask"] = async (model, request, unseen) => {
+      const isUnseen = unseen !== undefined || isHeld;
+      const tags = isUnseen && { tags: [...(config.tags ?? []), "nostream"] };
+      const reply = await model.call(request, { ...config, ...tags, signal });
+      spent = addUsage(spent, reply.usage);
+      return reply;
+    };
+    const emit: NodeRun["emit"] = (event, of) => {
+      const told = isHeld ? withoutAnswers(event, isInside) : event;
+      if (isOver || told === null) return;
+      config.writer?.({
+        ...told,
+        node: name,
+        within,
+        turn_number: of?.turnNumber ?? state.turn_number ?? 0,
+        attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
+      });
+    };
+    const inherited = inheritedRedactions(config);
+    const { redactions } = stored;
+    const suffix = suffixBeside(state, name);
+    const rails = railDesk({ parts, signal, redactions, inherited, suffix, ask, emit });
     const run: NodeRun = {
       node: name,
       within,
       superstep: now,
       parts,
-      config,
+      config: isHeld ? holdAnswers(config) : config,
       context: config.context as RunContext | undefined,
       signal,
       ended: [],
@@ -59,12 +88,8 @@ export function loopNode(
       summaries,
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
-      async ask(model, request, unseen) {
-        const tags = unseen && { tags: [...(config.tags ?? []), "nostream"] };
-        const reply = await model.call(request, { ...config, ...tags, signal });
-        spent = addUsage(spent, reply.usage);
-        return reply;
-      },
+      rails,
+      ask,
       spend(usage) {
         spent = addUsage(spent, usage);
       },
@@ -72,16 +97,7 @@ export function loopNode(
       keep(update) {
         kept = update;
       },
-      emit(event, of) {
-        if (isOver) return;
-        config.writer?.({
-          ...event,
-          node: name,
-          within,
-          turn_number: of?.turnNumber ?? state.turn_number ?? 0,
-          attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
-        });
-      },
+      emit,
       interrupt: (request) => interrupt(request),
     };
     let result: NodeResult;
@@ -107,6 +123,7 @@ export function loopNode(
     const update: GraphUpdate = {
       ...result.update,
       ...(made !== null && { result_summaries: made }),
+      ...rails.made(),
       usage: addUsage(spent, result.update.usage ?? {}),
       turn: {
         ...result.turn,
@@ -116,6 +133,19 @@ export function loopNode(
     };
     return new Command({ update, goto: result.goto as string | string[] });
   };
+}
+
+/** Marks of branches beside each other are told apart, since neither knows of the other's. */
+function suffixBeside({ branches }: GraphState, node: string): string {
+  const isAlone = branches.every(({ at }) => at === node);
+  return isAlone ? "" : `_B${branches.findIndex(({ at }) => at === node) + 1}`;
+}
+
+/** The state with what the agents around have redacted, which its templates must not show either. */
+function withInherited(state: GraphState, config: LangGraphRunnableConfig): GraphState {
+  const inherited = inheritedRedactions(config);
+  if (Object.keys(inherited).length === 0) return state;
+  return { ...state, redactions: { ...inherited, ...state.redactions } };
 }
 
 /** Number of the superstep in its thread. */

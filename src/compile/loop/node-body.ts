@@ -1,14 +1,15 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/event.ts";
 import type { HumanRequest } from "../../state/human-request.ts";
 import type { CurrentStep, ToolResult } from "../../state/step-record.ts";
 import type { TurnState } from "../../state/turn.ts";
 import type { Usage } from "../../state/usage.ts";
+import type { AskModel } from "./ask-model.ts";
 import type { ContextReading } from "./context-reading.ts";
 import type { KeptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
+import type { RailDesk } from "./rail-desk.ts";
 
 /** What a node decides: what to write, and which nodes are next. */
 export interface NodeResult {
@@ -39,15 +40,13 @@ export interface NodeRun {
   readonly begun: CurrentStep[];
   /** Supersteps that LangGraph's recursion limit leaves to this turn, the present one included. */
   readonly superstepsLeft: number;
+  /** The guardrails at this node. */
+  readonly rails: RailDesk;
   /** Summaries of results that the thread keeps. */
   readonly summaries: KeptSummaries;
   /** Left out, the run is under way; else somebody looks at what its node reads. */
   readonly reading?: ContextReading | undefined;
-  /**
-   * Calls the model within the turn's time.
-   * @param unseen the reply is for the loop and is not streamed
-   */
-  ask(model: AgentModel, request: ModelRequest, unseen?: "unseen"): Promise<ModelReply>;
+  readonly ask: AskModel;
   /** Counts what something that ran inside of the node has spent, whatever becomes of the node. */
   spend(usage: Usage): void;
   /** What the node has spent so far. */

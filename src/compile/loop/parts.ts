@@ -4,11 +4,16 @@ import type { StepForm, ToolForm } from "../../context/step-messages.ts";
 import type { ResultSummariser } from "../../context/summarise/result-summariser.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { AgentTool } from "../../definition/tool.ts";
+import type { AgentRails } from "../../guardrails/create-rails.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { Draft } from "../../state/turn.ts";
+import type { Embeddings } from "../../models/embeddings/embeddings.ts";
+import type { ArgumentRule } from "../../tools/argument-rules.ts";
 import type { ToolJournal } from "../../tools/journal.ts";
+import type { Sandbox } from "../../tools/sandbox/sandbox.ts";
+import type { Secrets } from "../../tools/secrets/secrets.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
 export interface LoopParts {
@@ -23,6 +28,15 @@ export interface LoopParts {
   readonly thinker: Thinker;
   /** What has large results summarised; null where they are not. */
   readonly summariser: ResultSummariser | null;
+  /** Where secrets come from; left out, tools have none. */
+  readonly secrets?: Secrets | undefined;
+  /** Where sandboxed tools run; left out, these cannot be called. */
+  readonly sandbox?: Sandbox | undefined;
+  readonly embeddings: Embeddings;
+  readonly rails: AgentRails;
+  readonly argumentRules: readonly ArgumentRule[];
+  /** A model that a rail asks, by its name. */
+  railModel(ref: string): Promise<AgentModel> | AgentModel;
   /** A turn's input as the person's message. */
   requestOf(input: unknown): string;
   /** Tier 1 at the start of a turn: checked and frozen. */
@@ -36,10 +50,15 @@ export interface LoopParts {
 export interface Thinker {
   /** The same array for every call, since models cache the binding by identity. */
   readonly modelTools: readonly ModelTool[];
+  /** What these stand for, in the same order. */
+  readonly candidates: readonly AgentTool[];
   /** The definition's model, or the one a run asks for instead. */
   model(context: RunContext | undefined): Promise<AgentModel> | AgentModel;
-  /** What every call begins with. */
-  opening(form: ToolForm): readonly BaseMessage[];
+  /**
+   * What every call begins with.
+   * @param offered the tools of the request, where only some are offered and the model has to be told of them in text
+   */
+  opening(form: ToolForm, offered?: readonly ModelTool[]): readonly BaseMessage[];
 }
 
 /** What lies between `plan` and `reflect`. */

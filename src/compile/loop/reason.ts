@@ -3,6 +3,7 @@ import { transition } from "../../state/lifecycle.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
+import { chooseTools } from "./choose-tools.ts";
 import { contextOf } from "./context-of.ts";
 import { readExactly } from "./context-reading.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
@@ -38,6 +39,7 @@ export const reason: NodeBody = async (state, run) => {
   const { mode } = spec.execution_config;
   const model = await thinker.model(run.context);
   const stepIndex = turn.steps.length;
+  const choice = await chooseTools(thinker, state, run);
   const step: StepToMake = {
     run,
     model,
@@ -49,7 +51,8 @@ export const reason: NodeBody = async (state, run) => {
     stuck: raised,
     before: turn.attempt.at(-1),
     behind: turn.steps,
-    offered: offeredTools(thinker.modelTools, { model, mode, taken: run.parts.tools }),
+    offered: offeredTools(choice.tools, { model, mode, taken: run.parts.tools }),
+    selection: choice.record,
     answerSchema: run.parts.definition.output,
     isUsed: (id) => turn.callIds.has(id),
     read: (note, goal, tools = []) =>

@@ -9,6 +9,7 @@ import type { CurrentStep, StepRecord } from "../../state/step-record.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { blankStep } from "./blank-step.ts";
+import { areAnswersHeld } from "./held-answers.ts";
 import type { NodeRun } from "./node-body.ts";
 import { toolFormOf } from "./parts.ts";
 import { readReply, type ReadReply } from "./read-reply.ts";
@@ -62,7 +63,9 @@ export async function makeStep(step: StepToMake): Promise<StepMade> {
     noUsage,
   );
   const current = { ...currentStep(step, { timestamp, reply, read, usage }), planning: planned };
-  if (read.thought !== "") {
+  // An answer that rails have yet to look at is told by none but its record.
+  const isHeld = read.answer !== null && areAnswersHeld(run.config);
+  if (read.thought !== "" && !isHeld) {
     run.emit({ type: "thought", step_index: current.step_index, text: read.thought });
   }
   return { current, reply, read };
@@ -159,6 +162,7 @@ function currentStep(
     ...(observations.length > 0 && { observations }),
     ...judgement,
     problem: made.read.problem,
+    ...(step.selection !== null && { tool_selection: step.selection }),
     usage: made.usage,
     model: made.reply.model,
     fallback: made.reply.fallback,

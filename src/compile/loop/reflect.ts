@@ -6,20 +6,30 @@ import { deepFreeze } from "../../state/freeze.ts";
 import { transition, type Status } from "../../state/lifecycle.ts";
 import type { Draft, FailedAttempt } from "../../state/turn.ts";
 import { ValidateReturnError } from "../errors.ts";
+import { guardOutput } from "./guard-output.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import type { LoopParts } from "./parts.ts";
 import { judge } from "./reflection.ts";
+import { revealingOwn } from "./revealing.ts";
 
 /** Judges an attempt's draft: schema, `validate`, and in deep mode the model. Refused, the next attempt begins. */
 export const reflect: NodeBody = async (state, run) => {
   const draft = run.parts.attempts.draft(state);
   if (draft === null) return { update: {}, goto: [] };
   run.emit({ type: "status", status: "REFLECTING" });
-  const { output, errors } = await checkDraft(draft, state, run.parts);
-  if (errors.length > 0 || draft.answer === null) return refuse(state, run, draft, errors);
+  const checked = await checkDraft(draft, state, run);
+  if (checked.errors.length > 0 || draft.answer === null) {
+    return refuse(state, run, draft.answer, checked.errors);
+  }
+  const guarded = await guardOutput({ answer: draft.answer, output: checked.output }, state, run);
+  const { answer, output } = guarded;
+  if (guarded.errors.length > 0) {
+    return refuse(state, run, guarded.isWithheld ? null : answer, guarded.errors);
+  }
   const { mode } = run.parts.definition.spec.execution_config;
-  const reasons = mode === "fast" || draft.incomplete ? [] : await judge(draft.answer, state, run);
-  return reasons.length > 0 ? refuse(state, run, draft, reasons) : accept(state, { draft, output });
+  const reasons = mode === "fast" || draft.incomplete ? [] : await judge(answer, state, run);
+  if (reasons.length > 0) return refuse(state, run, answer, reasons);
+  return accept(state, { draft: { ...draft, answer }, output });
 };
 
 function accept(state: GraphState, made: { draft: Draft; output: unknown }): NodeResult {
@@ -38,13 +48,15 @@ function reflecting({ status = "CREATED" }: GraphState): Status {
 function refuse(
   state: GraphState,
   run: NodeRun,
-  draft: Draft,
-  errors: readonly string[],
+  answer: string | null,
+  reasons: readonly string[],
 ): NodeResult {
+  // Schemas and validators judge values and may repeat them, and the next attempt is told why this one was refused.
+  const errors = run.rails.hide(reasons);
   const status = reflecting(state);
   const attemptNumber = state.attempt_number ?? 0;
   const maxAttempts = run.parts.definition.spec.execution_config.max_attempts;
-  const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer: draft.answer };
+  const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer };
   const failedAttempts = [...(state.turn?.failed_attempts ?? []), attempt];
   run.emit({ type: "attempt_failed", attempt });
   if (attemptNumber + 1 < maxAttempts && run.superstepsLeft >= superstepsOfAnAttempt) {
@@ -81,10 +93,10 @@ function exhausted(attempts: readonly FailedAttempt[]): string {
 async function checkDraft(
   draft: Draft,
   state: GraphState,
-  { definition }: LoopParts,
+  { parts: { definition }, rails }: NodeRun,
 ): Promise<{ readonly output: unknown; readonly errors: readonly string[] }> {
   if (draft.problem !== null) return { output: null, errors: [draft.problem] };
-  const checked = checkAnswer(draft.answer, definition.output);
+  const checked = checkAnswer(draft.answer, revealingOwn(definition.output, rails));
   if (!checked.ok) return { output: null, errors: checked.issues };
   const errors = await validationErrors(definition.behaviour, checked.value, {
     execution: state.execution,

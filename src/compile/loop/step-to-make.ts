@@ -2,7 +2,7 @@ import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { deepNotes, stuckNote } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
-import type { ExecutionMode, StepRecord } from "../../state/step-record.ts";
+import type { ExecutionMode, StepRecord, ToolSelectionRecord } from "../../state/step-record.ts";
 import type { NodeRun } from "./node-body.ts";
 
 /** A reasoning step that is about to be made. */
@@ -21,8 +21,10 @@ export interface StepToMake {
   readonly before: StepRecord | undefined;
   /** Steps of the turn whose results the model may note on, in order. */
   readonly behind: readonly StepRecord[];
-  /** The same array for every step: see `offeredTools`. */
+  /** The same array for the same tools: see `offeredTools`. */
   readonly offered: readonly ModelTool[];
+  /** How they were chosen; null where all tools are offered. */
+  readonly selection: ToolSelectionRecord | null;
   /** What an answer has to fit; null where any text is one. */
   readonly answerSchema: SchemaCheck | null;
   /** Whether a call id was used before in this turn. */

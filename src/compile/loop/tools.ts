@@ -1,10 +1,10 @@
 import { transition } from "../../state/lifecycle.ts";
-import { runToolCalls } from "../../tools/run-tool-calls.ts";
 import { NoStepError } from "../errors.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { callEnv, callLog, callRules, callsSoFar } from "./call-rules.ts";
+import { callsSoFar } from "./call-rules.ts";
 import { closeStep, toolMessage } from "./close-step.ts";
 import { contextOf } from "./context-of.ts";
+import { makeCalls } from "./make-calls.ts";
 import type { NodeBody } from "./node-body.ts";
 import { reflectOn } from "./reflection.ts";
 
@@ -13,18 +13,10 @@ export const tools: NodeBody = async (state, run) => {
   const { parts } = run;
   const current = state.current_step;
   if (!current) throw new NoStepError();
-  run.emit({ type: "status", status: "AWAITING_TOOL" });
-  const ran = await runToolCalls({
-    ...callRules(parts),
+  const ran = await makeCalls(state, run, {
     calls: current.tool_predictions,
-    callsSoFar: callsSoFar(state),
-    state: { execution: state.execution, attempt: state.attempt },
-    env: callEnv(run),
-    log: callLog(state, run, () => current.step_index),
-    onResult: (result) => {
-      run.ended.push(result);
-      run.emit({ type: "tool_result", step_index: current.step_index, result });
-    },
+    callsBefore: callsSoFar(state),
+    stepOf: () => current.step_index,
   });
   const closed = closeStep(current, ran);
   const read = async (openStep: StepRecord, note: string) => {

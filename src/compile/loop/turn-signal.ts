@@ -34,15 +34,19 @@ export function turnSignal(options: {
   else timeUp();
   return {
     signal,
-    race: (work) =>
-      new Promise((resolve, reject) => {
-        const abort = () => reject(signal.reason);
-        if (signal.aborted) abort();
-        else signal.addEventListener("abort", abort, { once: true });
-        work.then(resolve, reject);
-      }),
+    race: (work) => raceAbort(work, signal),
     release: () => {
       for (const release of releases) release();
     },
   };
+}
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as that aborts, whatever `work` does then. */
+export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }

@@ -5,6 +5,7 @@ import { synthesisRequest } from "../../context/prompts.ts";
 import type { AgentModel, ModelReply } from "../../models/agent-model.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { parseTextForm } from "../../models/text-form.ts";
+import { revealing } from "./revealing.ts";
 import { noteFor, type StepToMake } from "./step-to-make.ts";
 
 /**
@@ -63,11 +64,12 @@ export async function writeAnswer(
 export function replaces(
   written: string,
   first: string,
-  { answerSchema }: Pick<StepToMake, "answerSchema">,
+  { answerSchema, run }: Pick<StepToMake, "answerSchema" | "run">,
 ): boolean {
   if (written === "") return false;
   if (answerSchema === null) return true;
-  return checkAnswer(written, answerSchema).ok || !checkAnswer(first, answerSchema).ok;
+  const schema = revealing(answerSchema, run.rails);
+  return checkAnswer(written, schema).ok || !checkAnswer(first, schema).ok;
 }
 
 /** The answer in a reply to a request without tools; what was thought before it, in the text form, is no part of it. */

@@ -24,20 +24,22 @@ export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork 
   const { kind } = plan;
   const schema = answerSchema({ kind, schema: plan.schema });
   return (at) => {
+    const { rails } = at.run;
     const expires = expiryOf(plan, at);
     const value = proposed === null ? defaultProposal(plan, at) : proposed.render(at.values);
     if (expires !== null && at.run.parts.clock.now() >= expires) return timedOut(plan, value, at);
+    // People see what was redacted; what they answer is read by models again.
     const request = {
       kind,
-      prompt: promptText(prompt, at.values),
-      proposed: value,
+      prompt: rails.reveal(promptText(prompt, at.values)),
+      proposed: rails.reveal(value),
       schema,
       expires_at: expires?.toISOString() ?? null,
     };
     const decision = askPerson(at.run, request, (answer) => {
-      const read = checkHumanAnswer(request, answer);
+      const read = checkHumanAnswer(request, rails.reveal(answer));
       if (!read.ok) return read;
-      if (read.on === "value") return { ok: true, value: read.decision };
+      if (read.on === "value") return { ok: true, value: rails.hide(read.decision) };
       throw new TypeError(`human node "${plan.name}" asked about no calls`);
     });
     return decided(plan, decision, value, at);

@@ -3,6 +3,7 @@ import { attemptFeedback } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
+import { chooseTools } from "../loop/choose-tools.ts";
 import {
   answerFromWhatIsKnown,
   callingMessage,
@@ -11,6 +12,7 @@ import {
   withoutTools,
   type StepMade,
 } from "../loop/reasoning.ts";
+import { revealing } from "../loop/revealing.ts";
 import { isWorthReflection, reflectOn } from "../loop/reflection.ts";
 import type { StepToMake } from "../loop/step-to-make.ts";
 import { readExactly } from "../loop/context-reading.ts";
@@ -35,7 +37,7 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: Node
       const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
       const stuck = raiseOrEnd(own);
       if (stuck.action === "end") {
-        const reason = refusedReason(parts, own) ?? stuck.reason;
+        const reason = refusedReason(parts, own, at.run) ?? stuck.reason;
         at.run.emit({ type: "stuck", action: "end", reason });
         return { end: noAnswer(reason) };
       }
@@ -72,6 +74,7 @@ async function stepToMake(
   const { callIds } = stepsOfTurn(at);
   const open = branch.open.flatMap((one) => one.tool_predictions.map(({ id }) => id));
   const prompt = promptText(parts.prompt, at.values);
+  const choice = await chooseTools(parts.thinker, state, run);
   return {
     run,
     model,
@@ -83,7 +86,8 @@ async function stepToMake(
     stuck: raised,
     before: steps.at(-1),
     behind: steps,
-    offered: offeredTools(parts.thinker.modelTools, { model, mode, taken: run.parts.tools }),
+    offered: offeredTools(choice.tools, { model, mode, taken: run.parts.tools }),
+    selection: choice.record,
     answerSchema,
     // Branches beside this one cannot see which ids it takes.
     isUsed: (id) => at.isParallel || callIds.has(id) || open.includes(id),
@@ -100,10 +104,10 @@ async function next(parts: LlmNodeParts, at: NodeAt, made: StepMade): Promise<No
   const { run } = at;
   const { current, read } = made;
   const { outputSchema } = parts;
-  const checked =
-    read.answer === null || outputSchema === null ? null : checkAnswer(read.answer, outputSchema);
-  const issues = checked?.ok === false ? checked.issues : [];
-  const value = checked?.ok === true ? checked.value : null;
+  const schema = outputSchema && revealing(outputSchema, run.rails);
+  const checked = read.answer === null || schema === null ? null : checkAnswer(read.answer, schema);
+  const issues = checked?.ok === false ? run.rails.hide(checked.issues) : [];
+  const value = checked?.ok === true ? run.rails.hide(checked.value) : null;
   const said = { text: read.thought, tool_calls: calls(current), output: value };
   const steps = [...at.branch.steps, current.step_index];
   const branch = { last: run.node, steps };
@@ -141,12 +145,17 @@ function calls(current: CurrentStep) {
 }
 
 /** Why a node that answered in vain is given up: what its schema refuses of the last answer. */
-function refusedReason(parts: LlmNodeParts, own: readonly StepRecord[]): string | null {
+function refusedReason(
+  { plan, outputSchema }: LlmNodeParts,
+  own: readonly StepRecord[],
+  { rails }: NodeAt["run"],
+): string | null {
   const last = own.at(-1);
   if (last?.next_action !== "continue" || last.thought === "") return null;
-  const checked = parts.outputSchema && checkAnswer(last.thought, parts.outputSchema);
+  const checked = outputSchema && checkAnswer(last.thought, revealing(outputSchema, rails));
   if (checked?.ok !== false) return null;
-  return `the output_schema of node "${parts.plan.name}" refused its answers, the last for: ${checked.issues.join("; ")}`;
+  const issues = rails.hide(checked.issues).join("; ");
+  return `the output_schema of node "${plan.name}" refused its answers, the last for: ${issues}`;
 }
 
 /** What a node does that has run as often as it may: the best answer from what is known. */

@@ -51,7 +51,7 @@ export async function nodeContext(
     goal: call.goal,
     settings: contextSettingsOf(run.parts.definition.spec),
     form: stepFormOf(model, tools),
-    opening: thinker.opening(toolFormOf(model)),
+    opening: thinker.opening(toolFormOf(model), tools),
     tools: model.toolCalling ? tools : [],
     ...(model.toolCalling && call.answer !== undefined && { answer: call.answer }),
     transcript: workflowTranscript({

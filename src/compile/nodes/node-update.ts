@@ -4,6 +4,7 @@ import { isRecord } from "../../state/is-record.ts";
 import { patchedKeys, tierPatch, type TierPatch } from "../../state/tier-patch.ts";
 import type { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeRun } from "../loop/node-body.ts";
+import { revealing } from "../loop/revealing.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
 import type { NodeDone } from "./node-work.ts";
 
@@ -31,7 +32,7 @@ export function refusedWrite(
   const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
   const schema = tier === "execution" ? executionSchema : attemptSchema;
   if (schema === undefined || !(tier in update)) return null;
-  const checked = schema.check(update[tier]);
+  const checked = revealing(schema, run.rails).check(update[tier]);
   if (checked.ok) return null;
   return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
 }

@@ -3,8 +3,10 @@ import type { Template } from "../../expression/template.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
+import type { TurnFailure } from "../../state/turn.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
 import { PlannerFailedError } from "../planner/errors.ts";
+import { inspectOutput, withheldFailure } from "./inspect-output.ts";
 import type { NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
 import { runSubagent, type Subagent } from "./run-subagent.ts";
@@ -36,15 +38,25 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
     };
     const turn = await runSubagent(planner, { input, messages: [] }, at.run);
     at.run.spend(turn.usage);
-    const { status, output, failure } = turn;
     const planned = turn.state as Partial<GraphState & PlanningState>;
     const { depth = 0, gaps = [], subtasks = {}, criteria_met = null } = planned;
-    const told = { criteria_met, gaps, depth, plan: planned.plan ?? null, subtasks };
-    const done: NodeDone = { output: { status, output, failure, ...told } };
-    if (failure === null) return { ...done, value: output };
+    const { output, failure } = turn;
+    const made = { output, failure, gaps, plan: planned.plan ?? null, subtasks };
+    const { value, withheldBy } = await inspectOutput(made, plan.name, at);
+    const { status, ...told } =
+      withheldBy === null
+        ? { status: turn.status, ...value }
+        : withheld(withheldFailure(`planner "${plan.name}"`, withheldBy));
+    const done: NodeDone = { output: { status, criteria_met, depth, ...told } };
+    if (told.failure === null) return { ...done, value: told.output };
     if (at.asks("status") || at.asks("failure")) return done;
-    throw new PlannerFailedError(plan.name, failure);
+    throw new PlannerFailedError(plan.name, told.failure);
   };
+}
+
+/** A planner's output without anything that its workers gave or that was made of it. */
+function withheld(failure: TurnFailure) {
+  return { status: "FAILED", output: null, failure, gaps: [], plan: null, subtasks: {} };
 }
 
 /** The turn's input as a task. A plan that came with it is none of it. */

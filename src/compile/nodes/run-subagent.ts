@@ -10,6 +10,8 @@ import type { AgentGraph } from "../agent-graph.ts";
 import { cancellable } from "../cancellation.ts";
 import { InvalidInputError } from "../errors.ts";
 import { checkInput } from "../input.ts";
+import { handDownRedactions } from "../loop/inherited-redactions.ts";
+import type { RailDesk } from "../loop/rail-desk.ts";
 
 /** An agent that is a node of another. */
 export interface Subagent {
@@ -39,14 +41,18 @@ export interface SubagentTurn {
 export async function runSubagent(
   { definition, graph }: Subagent,
   given: { readonly input: unknown; readonly messages: readonly BaseMessage[] },
-  at: { readonly config: RunnableConfig; readonly signal: AbortSignal },
+  at: {
+    readonly config: RunnableConfig;
+    readonly signal: AbortSignal;
+    readonly rails: Pick<RailDesk, "redactions" | "reveal">;
+  },
 ): Promise<SubagentTurn> {
-  const refused = refusedInput(definition, given.input);
+  const refused = refusedInput(definition, at.rails.reveal(given.input));
   if (refused !== null) return failed("FAILED", refused, {});
   allowListeners(at.config);
   const { recursionLimit } = graph.config ?? {};
   const config = {
-    ...withoutEmptyCheckpoint(at.config),
+    ...withoutEmptyCheckpoint(handDownRedactions(at.config, at.rails.redactions())),
     ...(recursionLimit !== undefined && { recursionLimit }),
   };
   const input = {
@@ -73,6 +79,7 @@ function allowListeners({ signal, configurable }: RunnableConfig): void {
   }
 }
 
+/** @param input with nothing redacted in it, as its schema describes it */
 function refusedInput(definition: AgentDefinition, input: unknown): TurnFailure | null {
   try {
     checkInput(definition, input);

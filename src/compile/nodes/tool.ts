@@ -6,11 +6,12 @@ import type {
   ToolPrediction,
   ToolResult,
 } from "../../state/step-record.ts";
-import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import type { RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { UnknownOutcomeError } from "../errors.ts";
 import { approveCalls, editedMessages } from "../loop/approval.ts";
-import { callEnv, callLog, callRules, callsSoFar } from "../loop/call-rules.ts";
+import { callsSoFar } from "../loop/call-rules.ts";
 import { closeStep, toolMessage } from "../loop/close-step.ts";
+import { makeCalls } from "../loop/make-calls.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import { reflectOn } from "../loop/reflection.ts";
 import type { ToolNode } from "../plan/plan-node.ts";
@@ -35,7 +36,7 @@ function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
   return async (at) => {
     const { state, run, branch } = at;
     const asked = branch.open.flatMap((step) => step.tool_predictions);
-    const calls = approveCalls(asked, callsBefore(at), run);
+    const calls = approveCalls(asked, callsBefore(at), at);
     const underWay = withCalls(branch.open, calls);
     run.begun.push(...underWay);
     const ran = await runCalls(plan, at, calls);
@@ -74,7 +75,7 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
       args: isRecord(rendered) ? rendered : {},
       reason: "",
     };
-    const [call = asked] = approveCalls([asked], callsBefore(at), run);
+    const [call = asked] = approveCalls([asked], callsBefore(at), at);
     // No model thought of it: the definition makes the call.
     const current: CurrentStep = {
       ...blankStepAt(at),
@@ -133,26 +134,16 @@ async function runCalls(
   stepIndex?: number,
 ): Promise<RunToolCallsResult> {
   const { state, run, branch } = at;
-  const { parts } = run;
-  run.emit({ type: "status", status: "AWAITING_TOOL" });
   const stepOfCall = new Map(
     branch.open.flatMap((step) =>
       step.tool_predictions.map(({ id }) => [id, step.step_index] as const),
     ),
   );
-  const stepOf = (callId: string) => stepIndex ?? stepOfCall.get(callId) ?? at.stepIndex;
-  return runToolCalls({
-    ...callRules(parts),
+  return makeCalls(state, run, {
     calls,
-    callsSoFar: callsBefore(at),
+    callsBefore: callsBefore(at),
     concurrency: plan.concurrency,
-    state: { execution: state.execution, attempt: state.attempt },
-    env: callEnv(run),
-    log: callLog(state, run, stepOf),
-    onResult: (result) => {
-      run.ended.push(result);
-      run.emit({ type: "tool_result", step_index: stepOf(result.id), result });
-    },
+    stepOf: (callId) => stepIndex ?? stepOfCall.get(callId) ?? at.stepIndex,
   });
 }
 

@@ -1,8 +1,10 @@
 import { valueAt } from "../../definition/value-at.ts";
 import type { Expression } from "../../expression/expression.ts";
 import type { Branch } from "../../state/branch.ts";
+import { hideKnown } from "../../guardrails/redaction.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { isRecord } from "../../state/is-record.ts";
+import type { Redactions } from "../../state/redactions.ts";
 import { stepsOfTurn, turnUsage } from "../../state/turn.ts";
 
 /** The variables of expressions, by name; see spec/01, "Conditions and templates". */
@@ -16,8 +18,8 @@ export function valuesOf(
 ): ExpressionValues {
   return {
     input: state.input,
-    execution: state.execution,
-    attempt: state.attempt,
+    execution: hidden(state.execution, state.redactions),
+    attempt: hidden(state.attempt, state.redactions),
     attempt_number: state.attempt_number ?? 0,
     nodes: state.nodes,
     last: lastOf(state, branch),
@@ -29,6 +31,11 @@ export function valuesOf(
       return turnUsage(state);
     },
   };
+}
+
+/** Handlers keep values that models are not to read, and templates are read by models. */
+function hidden(tier: unknown, redactions: Redactions): unknown {
+  return Object.keys(redactions).length === 0 ? tier : hideKnown(tier, redactions);
 }
 
 /** What expressions have read, by path, for people who wonder why none of them holds. */

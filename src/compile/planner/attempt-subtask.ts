@@ -13,6 +13,7 @@ import type { Subtask } from "../../state/task-plan.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { toJson } from "../../tools/json-value.ts";
 import type { NodeRun } from "../loop/node-body.ts";
+import type { RailDesk } from "../loop/rail-desk.ts";
 import { turnSignal } from "../loop/turn-signal.ts";
 import { runSubagent, type Subagent, type SubagentTurn } from "../nodes/run-subagent.ts";
 import { attemptNamespace } from "./attempt-namespace.ts";
@@ -47,6 +48,8 @@ export type AttemptOutcome =
     }
   | { readonly kind: "waits"; readonly interrupts: readonly Interrupt[] };
 
+type Hiding = Pick<RailDesk, "hide">;
+
 /** Characters of an error's message that are kept. */
 const messageCharacters = 4000;
 
@@ -72,6 +75,7 @@ export async function attemptSubtask(
 ): Promise<AttemptOutcome> {
   const { subtask, worker } = work;
   const { timeoutSeconds } = limits;
+  const { rails } = at.run;
   const bounds = turnSignal({
     clock: at.run.parts.clock,
     outer: [at.signal],
@@ -83,14 +87,14 @@ export async function attemptSubtask(
     const outcome =
       worker.kind === "agent"
         ? await runAgent(work, worker.agent, { ...at, signal })
-        : await bounds.race(runCode(work, worker.code, signal));
+        : await bounds.race(runCode(work, worker.code, { signal, rails }));
     if (outcome.kind === "waits") return outcome;
-    if (!signal.aborted) return limited(outcome, limits.maxResultBytes);
-    if (!at.signal.aborted) return failed(signal.reason, outcome.usage);
+    if (!signal.aborted) return limited(outcome, limits.maxResultBytes, rails);
+    if (!at.signal.aborted) return failed(signal.reason, outcome.usage, rails);
     at.run.spend(outcome.usage);
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
-    if (!at.signal.aborted) return failed(signal.reason, noUsage);
+    if (!at.signal.aborted) return failed(signal.reason, noUsage, rails);
   } finally {
     bounds.release();
   }
@@ -100,8 +104,9 @@ export async function attemptSubtask(
 async function runAgent(
   { subtask, dependencies, attempt }: SubtaskWork,
   agent: Subagent,
-  { config, signal }: AttemptRun,
+  { run, config, signal }: AttemptRun,
 ): Promise<AttemptOutcome> {
+  const { rails } = run;
   const { spec } = agent.definition;
   const message = workerMessage(subtask, dependencies);
   const takesResults = isRecord(spec.input_schema["properties"])
@@ -112,11 +117,15 @@ async function runAgent(
   try {
     for (let cut = 0; ; cut += 1) {
       const place = namespaced(config, { id: subtask.id, attempt, cut });
-      const turn = await runSubagent(agent, { input, messages: [] }, { config: place, signal });
+      const turn = await runSubagent(
+        agent,
+        { input, messages: [] },
+        { config: place, signal, rails },
+      );
       spent = addUsage(spent, turn.usage);
       // The process was gone before more than the end of the agent's turn was written: nobody knows of the attempt.
       const isCutOff = turn.status === "CANCELLED" && !signal.aborted;
-      if (!isCutOff) return outcomeOf(turn, spent, agent);
+      if (!isCutOff) return outcomeOf(turn, spent, agent, rails);
     }
   } catch (thrown) {
     if (isGraphInterrupt(thrown)) return { kind: "waits", interrupts: thrown.interrupts };
@@ -128,10 +137,11 @@ function outcomeOf(
   { failure, output }: SubagentTurn,
   usage: Usage,
   agent: Subagent,
+  rails: RailDesk,
 ): AttemptOutcome {
   if (failure === null) return { kind: "done", result: plainOutput(output, agent), usage };
   const { cause: code, transient = false } = failure;
-  const error = { code, message: cutText(failure.message, messageCharacters) };
+  const error = { code, message: cutText(rails.hide(failure.message), messageCharacters) };
   return { kind: "failed", error, transient, retryAfterMs: 0, usage };
 }
 
@@ -162,19 +172,21 @@ function namespaced(
 async function runCode(
   { subtask, dependencies: given, attempt }: SubtaskWork,
   code: CodeWorker,
-  signal: AbortSignal,
+  { signal, rails }: { readonly signal: AbortSignal; readonly rails: RailDesk },
 ): Promise<AttemptOutcome> {
   const { id, description, expected_output = "" } = subtask;
   const dependencies = given.map((one) => one.id);
   const results = resultsOf(given);
-  const task = { id, description, expected_output, dependencies, results, attempt, signal };
+  // Code gets what was redacted; models read neither that in its result nor in what it throws.
+  const told = rails.reveal({ description, expected_output, results });
+  const task = { id, ...told, dependencies, attempt, signal };
   try {
     // In a microtask of its own, so that what is thrown at once is told like all the rest.
     await Promise.resolve();
     const result = await code.run(task);
     return { kind: "done", result, usage: noUsage };
   } catch (thrown) {
-    return failed(thrown, noUsage);
+    return failed(thrown, noUsage, rails);
   }
 }
 
@@ -182,21 +194,21 @@ function resultsOf(dependencies: SubtaskWork["dependencies"]): Readonly<Record<s
   return Object.fromEntries(dependencies.map(({ id, result }) => [id, result]));
 }
 
-function failed(thrown: unknown, usage: Usage): AttemptOutcome {
+function failed(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcome {
   try {
-    return failedWith(thrown, usage);
+    return failedWith(thrown, usage, rails);
   } catch {
-    return failedWith(new Error("it threw something that cannot be read"), usage);
+    return failedWith(new Error("it threw something that cannot be read"), usage, rails);
   }
 }
 
-function failedWith(thrown: unknown, usage: Usage): AttemptOutcome {
+function failedWith(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcome {
   const isOurs = thrown instanceof StratagraphError;
   const failure = isOurs ? null : classifyFailure(thrown);
   const transient = failure?.transient ?? (isOurs && thrown.transient);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
   const code = isOurs ? thrown.code : "worker_error";
-  const message = cutText(errorMessage(thrown), messageCharacters);
+  const message = cutText(rails.hide(errorMessage(thrown)), messageCharacters);
   return { kind: "failed", error: { code, message }, transient, retryAfterMs, usage };
 }
 
@@ -204,15 +216,16 @@ function failedWith(thrown: unknown, usage: Usage): AttemptOutcome {
 function limited(
   outcome: Exclude<AttemptOutcome, { kind: "waits" }>,
   maxBytes: number,
+  rails: Hiding,
 ): AttemptOutcome {
   if (outcome.kind === "failed") return outcome;
   const { usage } = outcome;
   try {
     const json = toJson(outcome.result ?? null, maxBytes);
     // Frozen, as several may be given it.
-    if (json.whole) return { kind: "done", result: deepFreeze(json.value), usage };
-    return failed(new ResultTooLargeError(json.bytes, json.counted, maxBytes), usage);
+    if (json.whole) return { kind: "done", result: deepFreeze(rails.hide(json.value)), usage };
+    return failed(new ResultTooLargeError(json.bytes, json.counted, maxBytes), usage, rails);
   } catch (thrown) {
-    return failed(thrown, usage);
+    return failed(thrown, usage, rails);
   }
 }

@@ -32,6 +32,8 @@ export function plannerDefinition({ spec }: AgentDefinition, node: PlannerNode):
       input_schema: inputSchema,
       output_schema: node.answerSchema ?? textSchema,
       tools: [],
+      // The agent around it looks at what comes in and goes out.
+      guardrail_config: { ...spec.guardrail_config, input_rails: [], output_rails: [] },
       llm_config: model === null ? spec.llm_config : { ...spec.llm_config, default_model: model },
       // Its judge looks at the result, so that deep mode would judge it twice.
       execution_config: { ...spec.execution_config, mode: "fast", execution_scope: "turn" },

@@ -9,6 +9,8 @@ export function builtinTool<Input>(
   const tool = defineTool({ ...options, execution });
   return Object.freeze({
     ...tool,
-    definition: Object.freeze({ ...tool.definition, is_builtin: true }),
+    definition: Object.freeze({ ...tool.definition, transport, is_builtin: true }),
   });
 }
+
+const transport = Object.freeze({ type: "builtin" });

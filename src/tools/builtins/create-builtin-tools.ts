@@ -1,10 +1,18 @@
 import type { Clock } from "../../clock.ts";
 import type { AgentTool } from "../../definition/tool.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import { calculator } from "./calculator/calculator.ts";
 import { currentTimeTool } from "./current-time.ts";
+import type { HttpAllow } from "./http/http-allow.ts";
+import { httpGetTool } from "./http/http-get.ts";
+import { jsonQueryTool } from "./json-query/json-query.ts";
+import { queryJsonFileTool } from "./json-query/query-json-file.ts";
 import { listFilesTool } from "./list-files.ts";
 import { readFileTool } from "./read-file.ts";
 import { rootFolder } from "./root-folder.ts";
+import { runCodeTool } from "./run-code.ts";
+import { searchDocumentsTool } from "./search-documents.ts";
 import { searchTextTool } from "./search-text.ts";
 
 export interface BuiltinToolsOptions {
@@ -12,16 +20,32 @@ export interface BuiltinToolsOptions {
   readonly root: string;
   /** What `current_time` tells. Default: the clock of the run that calls it. */
   readonly clock?: Clock;
+  /** What `http_get` may ask. Default: nothing. */
+  readonly httpAllow?: readonly HttpAllow[];
+  /** Where secrets in the headers of `http_get` come from. Default: those of the run that calls it. */
+  readonly secrets?: Secrets;
+  /** Where `run_code` runs. Without one there is no such tool. */
+  readonly sandbox?: Sandbox;
 }
 
-/** The tools that need neither a key nor a network: calculator, current_time, read_file, list_files, search_text. */
-export function createBuiltinTools({ root, clock }: BuiltinToolsOptions): readonly AgentTool[] {
+/**
+ * The tools that need no key: calculator, current_time, json_query, search_documents, read_file, list_files,
+ * search_text, query_json_file, http_get, and run_code where there is a sandbox.
+ * @throws HttpAllowError
+ */
+export function createBuiltinTools(options: BuiltinToolsOptions): readonly AgentTool[] {
+  const { root, clock, httpAllow: allow, secrets, sandbox } = options;
   const folder = rootFolder(root);
   return [
     calculator,
     currentTimeTool(clock),
+    jsonQueryTool,
+    searchDocumentsTool,
     readFileTool(folder),
     listFilesTool(folder),
     searchTextTool(folder),
+    queryJsonFileTool(folder),
+    httpGetTool({ ...(allow && { allow }), ...(secrets && { secrets }) }),
+    ...(sandbox === undefined ? [] : [runCodeTool(sandbox)]),
   ];
 }

@@ -28,6 +28,7 @@ export function listFilesTool(root: RootFolder) {
     description:
       "Lists files and folders of the root folder, with the files' sizes in bytes. Links are shown and not followed; .git and node_modules are not entered.",
     input_schema: input,
+    permissions: ["file:read"],
     async handler({ path = ".", recursive = false, pattern, limit = 200 }, { signal }) {
       const folder = await root.locate(path);
       const matches = pattern === undefined ? () => true : fileGlob(pattern);

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { cutText } from "../../state/cut-text.ts";
 import { ToolFailure } from "../tool-failure.ts";
 import { builtinTool } from "./builtin-tool.ts";
-import { linesOf, readText } from "./read-text.ts";
-import type { Location, RootFolder } from "./root-folder.ts";
+import { linesOf, textOfFile } from "./read-text.ts";
+import type { RootFolder } from "./root-folder.ts";
 
 /** Bytes of the largest file that is read. */
 const maxFileBytes = 10 * 1024 * 1024;
@@ -29,9 +29,10 @@ export function readFileTool(root: RootFolder) {
     description:
       "Reads a UTF-8 text file of the root folder, whole or some of its lines. `next_line` in the result is where to go on when not all was read.",
     input_schema: input,
+    permissions: ["file:read"],
     async handler({ path, start_line = 1, max_lines = 1_000 }) {
       const location = await root.locate(path);
-      const lines = linesOf(await textAt(root, location));
+      const lines = linesOf(await textOfFile(root, location, maxFileBytes));
       if (start_line > Math.max(1, lines.length)) {
         throw new ToolFailure(`"${location.shown}" has ${lines.length} lines.`);
       }
@@ -47,22 +48,6 @@ export function readFileTool(root: RootFolder) {
       };
     },
   });
-}
-
-async function textAt(root: RootFolder, location: Location): Promise<string> {
-  const file = await root.open(location);
-  try {
-    const read = await readText(file, maxFileBytes);
-    if (read.kind === "text") return read.text;
-    if (read.kind === "binary") {
-      throw new ToolFailure(`"${location.shown}" is not UTF-8 text, and cannot be read as such.`);
-    }
-    throw new ToolFailure(
-      `"${location.shown}" has ${read.bytes.toLocaleString("en")} bytes; files of up to ${maxFileBytes.toLocaleString("en")} are read.`,
-    );
-  } finally {
-    await file.close();
-  }
 }
 
 /** At least one line, which is cut when it is too long by itself. */

@@ -1,4 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
+import { ToolFailure } from "../tool-failure.ts";
+import type { Location, RootFolder } from "./root-folder.ts";
 
 export type TextFile =
   | { readonly kind: "text"; readonly text: string; readonly bytes: number }
@@ -24,6 +26,30 @@ export async function readText(file: FileHandle, maxBytes: number): Promise<Text
     return { kind: "text", text: decoder.decode(content), bytes: filled };
   } catch {
     return { kind: "binary" };
+  }
+}
+
+/**
+ * The text of a file in the root folder.
+ * @throws ToolFailure when it is no UTF-8 text, or has more than `maxBytes`
+ */
+export async function textOfFile(
+  root: RootFolder,
+  location: Location,
+  maxBytes: number,
+): Promise<string> {
+  const file = await root.open(location);
+  try {
+    const read = await readText(file, maxBytes);
+    if (read.kind === "text") return read.text;
+    if (read.kind === "binary") {
+      throw new ToolFailure(`"${location.shown}" is not UTF-8 text, and cannot be read as such.`);
+    }
+    throw new ToolFailure(
+      `"${location.shown}" has ${read.bytes.toLocaleString("en")} bytes; files of up to ${maxBytes.toLocaleString("en")} are read.`,
+    );
+  } finally {
+    await file.close();
   }
 }
 

@@ -44,6 +44,7 @@ export function searchTextTool(root: RootFolder) {
     description:
       "Finds lines with a text in the text files of the root folder, those of inner folders included. Gives file, line number and line of each, and the total count. Links, .git, node_modules, binary and very large files are left out.",
     input_schema: input,
+    permissions: ["file:read"],
     async handler(asked, { signal }) {
       const start = await root.locate(asked.path ?? ".");
       const matches = asked.pattern === undefined ? () => true : fileGlob(asked.pattern);

@@ -7,13 +7,14 @@ function planOf(
   graph: NonNullable<AgentSpecInput["workflow_graph"]>,
   more: Partial<AgentSpecInput> = {},
 ) {
-  const { spec } = defineAgent({
+  const options: object = {
     name: "planned",
     tools: ["calculator"],
     execution_config: { max_iterations: 4 },
     ...more,
     workflow_graph: graph,
-  } as never);
+  };
+  const { spec } = defineAgent(options as Parameters<typeof defineAgent>[0]);
   return planWorkflow(spec, spec.workflow_graph as never);
 }
 

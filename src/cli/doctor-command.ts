@@ -1,0 +1,142 @@
+import type { Runtime } from "../app.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { StratagraphError } from "../errors.ts";
+import { checkAgent, checkCompiled, notLoaded } from "./doctor/check-agent.ts";
+import { checkDatabase } from "./doctor/check-database.ts";
+import { checkNode } from "./doctor/check-node.ts";
+import { checkPictures } from "./doctor/check-pictures.ts";
+import type { Finding } from "./doctor/finding.ts";
+import { findTools, type ToolSource } from "./find-tools.ts";
+import type { CliIo } from "./io.ts";
+import { loadDefinition } from "./load-definition.ts";
+import { loadTools } from "./load-tools.ts";
+import { printJson, printLines } from "./print.ts";
+import { exitCodes } from "./report-error.ts";
+import { doctorLines, type FindingGroup } from "./view/doctor-lines.ts";
+import { viewOf } from "./view/view-of.ts";
+import { withRuntime } from "./with-runtime.ts";
+
+export interface DoctorCommandOptions {
+  readonly tools?: string;
+  readonly json?: boolean;
+}
+
+/** What was found of an agent. */
+interface AgentGroup extends FindingGroup {
+  /** As it was given. */
+  readonly file: string;
+  /** Null where it could not be loaded. */
+  readonly definition: AgentDefinition | null;
+}
+
+/**
+ * `stratagraph doctor`: checks what is around agents, and what each needs to run here. Makes nothing and asks no model;
+ * servers that agents name are started, and ended.
+ * @throws what loading `--tools` throws
+ */
+export async function doctorCommand(
+  given: DoctorCommandOptions & { readonly agents: readonly string[] },
+  io: CliIo,
+): Promise<number> {
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const around = [
+    ...checkNode(process.version),
+    ...(await checkDatabase(io)),
+    ...(await checkPictures(io)),
+  ];
+  const agents =
+    given.agents.length === 0
+      ? []
+      : await withRuntime({ tools, root: io.cwd }, io, (runtime) =>
+          agentGroups(given.agents, runtime, io),
+        );
+  const groups = [{ title: "Environment", findings: around }, ...agents];
+  const isOk = groups.every(({ findings }) => !hasProblem(findings));
+  if (given.json) {
+    printJson({ ok: isOk, environment: around, agents: agents.map(agentJson) }, io);
+  } else {
+    printLines(doctorLines(groups, viewOf(io)), io);
+  }
+  return isOk ? exitCodes.done : exitCodes.runFailed;
+}
+
+async function agentGroups(
+  files: readonly string[],
+  runtime: Runtime,
+  { cwd }: Pick<CliIo, "cwd">,
+): Promise<readonly AgentGroup[]> {
+  const asked = new Map<string, Promise<ToolSource>>();
+  const loaded = await Promise.all(files.map((file) => loadAgentFile(file, cwd)));
+  const groups = await Promise.all(
+    loaded.map(async ({ file, outcome }): Promise<readonly AgentGroup[]> => {
+      if (outcome instanceof StratagraphError) {
+        return [{ file, title: file, definition: null, findings: notLoaded(outcome) }];
+      }
+      return groupsOf(file, outcome, { runtime, asked });
+    }),
+  );
+  return groups.flat();
+}
+
+interface LoadedAgent {
+  readonly file: string;
+  readonly outcome: AgentDefinition | StratagraphError;
+}
+
+async function loadAgentFile(file: string, cwd: string): Promise<LoadedAgent> {
+  try {
+    return { file, outcome: await loadDefinition(file, cwd) };
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError) return { file, outcome: thrown };
+    throw thrown;
+  }
+}
+
+/** The agent, and below it those that came with it. */
+async function groupsOf(
+  file: string,
+  outermost: AgentDefinition,
+  of: { readonly runtime: Runtime; readonly asked: Map<string, Promise<ToolSource>> },
+): Promise<readonly AgentGroup[]> {
+  const { runtime, asked } = of;
+  const groups = await Promise.all(
+    [...withInner(outermost)].map(async (definition): Promise<AgentGroup> => {
+      const found = await findTools(definition, runtime, asked);
+      const findings = await checkAgent(definition, { ...runtime, found });
+      const { name, version } = definition.spec;
+      const within = definition === outermost ? "" : `, within ${outermost.spec.name}`;
+      return { file, title: `${name}@${version} (${file}${within})`, definition, findings };
+    }),
+  );
+  if (groups.some(({ findings }) => hasProblem(findings))) return groups;
+  const compiled = await checkCompiled(outermost, runtime);
+  return groups.map((group) =>
+    group.definition === outermost
+      ? { ...group, findings: [...compiled, ...group.findings] }
+      : group,
+  );
+}
+
+/** An agent and those that came with it, each once. */
+function withInner(
+  definition: AgentDefinition,
+  known = new Set<AgentDefinition>(),
+): ReadonlySet<AgentDefinition> {
+  if (known.has(definition)) return known;
+  known.add(definition);
+  for (const inner of definition.agents.values()) withInner(inner, known);
+  return known;
+}
+
+function hasProblem(findings: readonly Finding[]): boolean {
+  return findings.some(({ status }) => status === "problem");
+}
+
+function agentJson({ file, definition, findings }: AgentGroup) {
+  return {
+    file,
+    agent: definition && { name: definition.spec.name, version: definition.spec.version },
+    ok: !hasProblem(findings),
+    findings,
+  };
+}

@@ -1,0 +1,18 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Redactions } from "../../state/redactions.ts";
+
+/** Where an agent finds what was redacted around it. LangGraph keeps such keys out of what it stores. */
+const key = "__stratagraph_redactions";
+
+const none: Redactions = Object.freeze({});
+
+/** What the agents around a node have redacted; nothing where there are none. */
+export function inheritedRedactions({ configurable }: RunnableConfig): Redactions {
+  return (configurable?.[key] as Redactions | undefined) ?? none;
+}
+
+/** The config for an agent that runs inside of a node. */
+export function handDownRedactions(config: RunnableConfig, redactions: Redactions): RunnableConfig {
+  if (Object.keys(redactions).length === 0) return config;
+  return { ...config, configurable: { ...config.configurable, [key]: redactions } };
+}

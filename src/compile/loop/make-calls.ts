@@ -1,0 +1,43 @@
+import type { GraphState } from "../../state/channels.ts";
+import type { ToolPrediction } from "../../state/step-record.ts";
+import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import { callEnv, callLog, callRules } from "./call-rules.ts";
+import { inspectResult } from "./inspect-result.ts";
+import type { NodeRun } from "./node-body.ts";
+
+/** Makes the calls that a node has to make, within the definition's rules and guardrails. */
+export function makeCalls(
+  state: GraphState,
+  run: NodeRun,
+  of: {
+    readonly calls: readonly ToolPrediction[];
+    /** Calls that were asked for earlier in the turn. */
+    readonly callsBefore: number;
+    readonly concurrency?: number;
+    /** `step_index` of the step that asked for a call. */
+    readonly stepOf: (callId: string) => number;
+  },
+): Promise<RunToolCallsResult> {
+  const { calls, callsBefore, concurrency, stepOf } = of;
+  run.emit({ type: "status", status: "AWAITING_TOOL" });
+  return runToolCalls({
+    ...callRules(state, run),
+    calls,
+    callsSoFar: callsBefore,
+    ...(concurrency !== undefined && { concurrency }),
+    state: { execution: state.execution, attempt: state.attempt },
+    env: callEnv(run),
+    log: callLog(state, run, stepOf),
+    inspect: (result) => inspectResult(result, { state, run, stepIndex: stepOf(result.id) }),
+    onFindings: (call, findings) =>
+      run.rails.note(call, findings, {
+        turnNumber: state.turn_number ?? 0,
+        attemptNumber: state.attempt_number ?? 0,
+        stepIndex: stepOf(call.id),
+      }),
+    onResult: (result) => {
+      run.ended.push(result);
+      run.emit({ type: "tool_result", step_index: stepOf(result.id), result });
+    },
+  });
+}

@@ -1,0 +1,58 @@
+import { Script } from "node:vm";
+
+export type FunctionSource =
+  | { readonly ok: true; readonly source: string }
+  /** The problem reads on after "the handler". */
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * The source text of a function as an expression whose value is that function: it can be run elsewhere, where nothing of
+ * its module is there. Taken are functions of at most one argument: arrow functions, function expressions and
+ * declarations, and methods, async or not.
+ */
+export function functionSource(handler: (...args: never[]) => unknown): FunctionSource {
+  const text = Function.prototype.toString.call(handler);
+  const problem = kindProblem(handler, text);
+  if (problem !== undefined) return { ok: false, problem };
+  const source = [text, `Object.values({ ${text} })[0]`].find(isExpression);
+  if (source === undefined) {
+    return {
+      ok: false,
+      problem: "cannot be read alone; write it as a function or an arrow function",
+    };
+  }
+  return { ok: true, source: withNaming(source) };
+}
+
+function kindProblem(handler: (...args: never[]) => unknown, text: string): string | undefined {
+  if (/\{\s*\[native code\]\s*\}$/.test(text)) {
+    return "has no source text, as bound and built-in functions have none; pass a function as it is";
+  }
+  if (/^class\b/.test(text)) return "is a class; pass a function";
+  if (/Generator/.test(Object.prototype.toString.call(handler))) {
+    return "is a generator; return all of the result at once";
+  }
+  if (/^[gs]et\b(?!\s*\()/.test(text)) return "is a getter or a setter; pass a function";
+  if (/^(?:async\b\s*)?\[/.test(text)) {
+    return "is a method whose name is computed; write it as a function or an arrow function";
+  }
+  if (handler.length > 1) {
+    return "takes more than its input, and in a sandbox there is nothing more to be given";
+  }
+  return undefined;
+}
+
+/** Only reads the text: the function made of it is never called. */
+function isExpression(text: string): boolean {
+  try {
+    return new Script(`(${text}\n)`) instanceof Script;
+  } catch {
+    return false;
+  }
+}
+
+/** Where names are to be kept, esbuild, and so tsx, puts calls of a helper of its own into functions. */
+function withNaming(source: string): string {
+  if (!/\b__name\(/.test(source)) return source;
+  return `((__name) => (${source}\n))((named) => named)`;
+}

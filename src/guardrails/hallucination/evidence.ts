@@ -1,0 +1,158 @@
+import { sentencesOf } from "../injection/windows.ts";
+import { factsOf, type Facts } from "./facts.ts";
+import { findDates, formsOfDate } from "./dates.ts";
+import { findNumbers } from "./numbers.ts";
+
+/** A word that stands in more windows than this says nothing of where a claim comes from. */
+const mostPlaces = 400;
+/** Numbers after one label are looked at as a column: their sum and how many they are can be told. */
+const longestColumn = 5000;
+
+/** What an answer may rest on, made ready for many questions. */
+export interface Evidence {
+  /** Without differences of case, spaces and marks. */
+  readonly plain: string;
+  readonly words: ReadonlySet<string>;
+  readonly identifiers: ReadonlySet<string>;
+  readonly dates: ReadonlySet<string>;
+  readonly numbers: ReadonlySet<number>;
+  /** Numbers of each label: `"price": 12` and `price 12` are of `price`. */
+  readonly columns: ReadonlyMap<string, readonly number[]>;
+  /** How many there are of something: labels that come again, lines, entries of lists. */
+  readonly counts: ReadonlySet<number>;
+  /** Numbers in the part of the evidence that has most of a claim's words. */
+  numbersNear(words: readonly string[]): readonly number[];
+  /** Share of the words that the best part of the evidence has, 0..1. */
+  overlap(words: readonly string[]): number;
+}
+
+/** Each text is read some times over; linear in all of them together. */
+export function readEvidence(texts: readonly string[]): Evidence {
+  const all = texts.join("\n");
+  const windows = texts.flatMap((text) =>
+    sentencesOf(text).map(({ start, end }) => text.slice(start, end)),
+  );
+  const facts = factsOf(all);
+  const places = placesOf(windows);
+  const columns = columnsOf(all);
+  const best = (words: readonly string[]) => bestWindow(words, places);
+  return {
+    plain: plainText(all),
+    words: new Set((all.toLowerCase().match(/\p{L}+/gu) ?? []).map(rootOf)),
+    identifiers: new Set(facts.identifiers.flatMap(partsOf)),
+    dates: new Set(findDates(all).flatMap(({ values }) => values.flatMap(formsOfDate))),
+    numbers: numbersIn(all, facts),
+    columns,
+    counts: countsOf(all, columns),
+    numbersNear: (words) => {
+      const { window } = best(words);
+      const near = window === null ? [] : windows.slice(Math.max(0, window - 1), window + 2);
+      return findNumbers(near.join("\n")).flatMap(({ values }) => values);
+    },
+    overlap: (words) => (words.length === 0 ? 1 : best(words).shared / words.length),
+  };
+}
+
+/** Words of more than three letters, as their roots, once each. */
+export function contentWords(text: string): string[] {
+  const words = text.toLowerCase().match(/\p{L}{4,}/gu) ?? [];
+  return [...new Set(words.filter((word) => !empty.has(word)).map(rootOf))];
+}
+
+const empty = new Set(
+  "that this with from have been will your they them their there here which what when where also into about were would could should than then some more most very just only each other over under such these those does done being both your yours please dass diese dieser dieses sind wird werden wurde haben eine einen einer eines nicht auch oder aber für über sich ihre ihren ihrer".split(
+    " ",
+  ),
+);
+
+/** Endings off, so that `flights` is `flight` and `cancelled` is `cancel`: rough, and the same on both sides. */
+export function rootOf(word: string): string {
+  const root = word.replace(/(?:'s|s'|ing|edly|ed|ies|es|s|ly|en|er|e|y)$/u, "");
+  const kept = root.length >= 3 ? root : word;
+  return kept.replace(/(\p{L})\1$/u, "$1");
+}
+
+/** Without case, marks of emphasis, and differences between spaces and between quotation marks. */
+export function plainText(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[*_`"“”„«»'’‘]+/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+function numbersIn(text: string, facts: Facts): Set<number> {
+  // Digits inside dates and identifiers count as well: a claim may name the number of `order-4471`.
+  const inside = Array.from(text.matchAll(/\d+/g), ([digits]) => Number(digits));
+  return new Set([...facts.numbers.flatMap(({ values }) => values), ...inside]);
+}
+
+function partsOf(identifier: string): string[] {
+  return [identifier, ...identifier.split(/[./:#@-]+/).filter((part) => part.length > 1)];
+}
+
+function placesOf(windows: readonly string[]): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  windows.forEach((window, index) => {
+    for (const word of contentWords(window)) {
+      const list = places.get(word);
+      if (list === undefined) places.set(word, [index]);
+      else if (list.length <= mostPlaces) list.push(index);
+    }
+  });
+  return places;
+}
+
+function bestWindow(
+  words: readonly string[],
+  places: ReadonlyMap<string, readonly number[]>,
+): { readonly window: number | null; readonly shared: number } {
+  const shared = new Map<number, number>();
+  let everywhere = 0;
+  for (const word of words) {
+    const list = places.get(word) ?? [];
+    if (list.length > mostPlaces) everywhere += 1;
+    // A fact and what it is about often stand in lines next to each other.
+    else
+      for (const at of new Set(list.flatMap((one) => [one - 1, one, one + 1]))) {
+        shared.set(at, (shared.get(at) ?? 0) + 1);
+      }
+  }
+  let window: number | null = null;
+  let most = 0;
+  for (const [at, count] of shared) {
+    if (count <= most) continue;
+    most = count;
+    window = Math.max(0, at);
+  }
+  return { window, shared: most + everywhere };
+}
+
+function columnsOf(text: string): Map<string, number[]> {
+  const columns = new Map<string, number[]>();
+  const labelled =
+    /(\p{L}[\p{L}_-]{0,40})["']?\s{0,3}[:=]?\s{0,3}["']?[$€£]?(-?\d+(?:\.\d+)?)(?![\d:.-])/gu;
+  for (const [, label = "", digits] of text.matchAll(labelled)) {
+    const list = columns.get(label.toLowerCase()) ?? [];
+    if (list.length < longestColumn) list.push(Number(digits));
+    columns.set(label.toLowerCase(), list);
+  }
+  return columns;
+}
+
+function countsOf(text: string, columns: ReadonlyMap<string, readonly number[]>): Set<number> {
+  const counts = new Set([...columns.values()].map((list) => list.length));
+  const keys = new Map<string, number>();
+  for (const [key] of text.matchAll(/"[\p{L}_][\p{L}\p{N}_ -]{0,40}"(?=\s{0,3}:)/gu)) {
+    keys.set(key, (keys.get(key) ?? 0) + 1);
+  }
+  for (const count of keys.values()) counts.add(count);
+  for (const [list] of text.matchAll(/\[[^[\]{}]{1,4000}\]/g)) {
+    counts.add(list.split(",").length);
+  }
+  for (const mark of [/^\s*[-*•]\s/gmu, /^\s*\d{1,3}[.)]\s/gmu, /^.*\S.*$/gmu]) {
+    counts.add(text.match(mark)?.length ?? 0);
+  }
+  return counts;
+}

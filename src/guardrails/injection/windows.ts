@@ -1,0 +1,72 @@
+/** Part of a text, in UTF-16 units. */
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Sentences that follow each other, by their places in the list of all; `last` is one of them. */
+export interface Run {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A sentence without an end is cut here, so that a long line of data is many windows and not one. */
+const longestSentence = 300;
+/** Neighbouring sentences are read together up to this length: an attack is often spread over some of them. */
+const longestRun = 360;
+/** A text up to this length is read as a whole as well. */
+const longestWhole = 1500;
+
+/**
+ * Each sentence, runs of them that overlap by half, and a short text as a whole: each place of the text is in at most four,
+ * so that the time of all of them is linear in its length.
+ */
+export function* runsOf(sentences: readonly Window[]): Generator<Run> {
+  for (let at = 0; at < sentences.length; at += 1) yield { first: at, last: at };
+  for (let first = 0; first < sentences.length;) {
+    const start = sentences[first]?.start ?? 0;
+    let last = first;
+    while ((sentences[last + 1]?.end ?? Infinity) - start <= longestRun) last += 1;
+    if (last > first) yield { first, last };
+    if (last === sentences.length - 1) break;
+    first = Math.max(first + 1, first + Math.ceil((last - first) / 2));
+  }
+  const length = (sentences.at(-1)?.end ?? 0) - (sentences[0]?.start ?? 0);
+  if (sentences.length > 1 && length > longestRun && length <= longestWhole) {
+    yield { first: 0, last: sentences.length - 1 };
+  }
+}
+
+/** All sentences at once; see {@link eachSentence}. */
+export function sentencesOf(text: string): Window[] {
+  return [...eachSentence(text)];
+}
+
+/** Splits at ends of sentences (those of Chinese and Japanese too) and at line breaks; what has no letter or digit is left out. */
+export function* eachSentence(text: string): Generator<Window> {
+  const boundary = /(?<![.!?…])[.!?…]+["'”’)\]]*\s+|[。！？]+|[\r\n]+|\s\|\s/gu;
+  let start = 0;
+  for (const match of text.matchAll(boundary)) {
+    yield* partsOf(text, start, match.index + match[0].length);
+    start = match.index + match[0].length;
+  }
+  yield* partsOf(text, start, text.length);
+}
+
+function* partsOf(text: string, from: number, to: number): Generator<Window> {
+  let start = from;
+  while (start < to) {
+    let end = Math.min(to, start + longestSentence);
+    if (end < to) {
+      const space = text.lastIndexOf(" ", end);
+      if (space > start + longestSentence / 2) end = space + 1;
+    }
+    const part = text.slice(start, end);
+    const lead = part.length - part.trimStart().length;
+    const trimmed = part.trim();
+    if (/[\p{L}\p{N}]/u.test(trimmed)) {
+      yield { start: start + lead, end: start + lead + trimmed.length };
+    }
+    start = end;
+  }
+}

@@ -1,0 +1,9 @@
+export {
+  passed,
+  type Rail,
+  type RailContext,
+  type RailEmbeddings,
+  type RailFinding,
+  type RailSpan,
+  type RailSubject,
+} from "../definition/rail.ts";

@@ -1,0 +1,105 @@
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Readable } from "node:stream";
+import { errorMessage, StratagraphError } from "../../../errors.ts";
+import { decodedBody } from "./decoded-body.ts";
+import { HttpUnreachableError } from "./errors.ts";
+import type { HostAddress } from "./resolve-host.ts";
+
+export interface Exchange {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where to connect, whatever the URL's name leads to by now. */
+  readonly addresses: readonly HostAddress[];
+  readonly signal: AbortSignal;
+  /** Bytes of the decompressed body that are read. */
+  readonly maxBytes: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  /** Decompressed; empty for a redirect. */
+  readonly body: Buffer;
+  /** Whether there was more than `maxBytes`. */
+  readonly truncated: boolean;
+}
+
+/**
+ * One GET, whose redirect is not followed.
+ * @throws HttpUnreachableError; ToolFailure for a body that cannot be decompressed; the signal's reason
+ */
+export async function exchange(url: URL, options: Exchange): Promise<Answer> {
+  const { signal } = options;
+  signal.throwIfAborted();
+  const request = send(url, options);
+  try {
+    const answer = await answered(request);
+    const { statusCode: status = 0, headers } = answer;
+    if (isRedirect({ status, headers })) {
+      return { status, headers, body: Buffer.alloc(0), truncated: false };
+    }
+    const body = decodedBody(answer, headers["content-encoding"]);
+    return { status, headers, ...(await firstBytes(body, options.maxBytes)) };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof StratagraphError) throw thrown;
+    throw new HttpUnreachableError(url.host, errorMessage(innermost(thrown)), {
+      cause: innermost(thrown),
+    });
+  } finally {
+    request.destroy();
+  }
+}
+
+export function isRedirect({ status, headers }: Pick<Answer, "status" | "headers">): boolean {
+  return [301, 302, 303, 307, 308].includes(status) && headers.location !== undefined;
+}
+
+function send(url: URL, { headers, addresses, signal }: Exchange): ClientRequest {
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  return request(url, {
+    method: "GET",
+    headers: { "accept-encoding": "gzip, deflate, br", "user-agent": "stratagraph", ...headers },
+    // A connection of its own: one that is kept may have been made for a host by another rule.
+    agent: false,
+    lookup: pinned(addresses),
+    signal,
+  });
+}
+
+function pinned(addresses: readonly HostAddress[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses;
+    if (all === true || first === undefined) callback(null, [...addresses]);
+    else callback(null, first.address, first.family);
+  };
+}
+
+function answered(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    // Stays for what goes wrong later, when the connection is cut on purpose.
+    request.on("error", reject);
+    request.once("response", resolve);
+    request.end();
+  });
+}
+
+async function firstBytes(
+  body: Readable,
+  maxBytes: number,
+): Promise<{ readonly body: Buffer; readonly truncated: boolean }> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk as Buffer);
+    length += (chunk as Buffer).length;
+    if (length > maxBytes) break;
+  }
+  return { body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: length > maxBytes };
+}
+
+/** A host with several addresses fails with one error that holds one for each. */
+function innermost(thrown: unknown): unknown {
+  return thrown instanceof AggregateError ? (thrown.errors[0] ?? thrown) : thrown;
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { replaceSecrets, secretsIn } from "../../../definition/secret-reference.ts";
+import type { ToolContext } from "../../../definition/tool.ts";
+import { cutText } from "../../../state/cut-text.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import { ToolFailure } from "../../tool-failure.ts";
+import { builtinTool } from "../builtin-tool.ts";
+import { type AllowEntry, entryFor, mayCarryHeaders, readAllowList } from "./allow-list.ts";
+import type { HttpAllow } from "./http-allow.ts";
+import { bodyValue } from "./body-value.ts";
+import { DeepJsonFailure, HttpStatusFailure } from "./errors.ts";
+import { type Answer, exchange, isRedirect } from "./exchange.ts";
+import { type HostLookup, resolveHost, systemLookup } from "./resolve-host.ts";
+
+export interface HttpGetOptions {
+  /** What may be asked. Default: nothing. */
+  readonly allow?: readonly HttpAllow[];
+  /** Where the secrets in headers come from. Default: those of the run that calls it. */
+  readonly secrets?: Secrets;
+  /** Default: as the system resolves names. */
+  readonly lookup?: HostLookup;
+  /** Bytes of a body, decompressed, that are read; the rest is left out. Default 2 MiB. */
+  readonly maxBytes?: number;
+}
+
+const maxRedirects = 5;
+
+/** Characters of a body that a failure shows. */
+const maxShownBody = 1_000;
+
+const input = z.strictObject({
+  url: z.string().min(1).max(8_192).describe("The http or https URL to read"),
+});
+
+/**
+ * Reads URLs of hosts that are on an allow-list. Every redirect is checked by the same rules, and addresses within the
+ * own network are asked only where an entry names them.
+ * @throws HttpAllowError
+ */
+export function httpGetTool(options: HttpGetOptions = {}) {
+  const entries = readAllowList(options.allow ?? []);
+  const { secrets } = options;
+  return builtinTool({
+    name: "http_get",
+    display_name: "HTTP GET",
+    description: `Reads a URL over HTTP and gives status, content type and body: JSON as a value, text and HTML as text. ${hostsOf(entries)}`,
+    input_schema: input,
+    permissions: ["network:http"],
+    async handler({ url }, context) {
+      const found = await new Reading(entries, options, context).get(url);
+      return secrets === undefined ? found : secrets.scrubValue(found);
+    },
+  });
+}
+
+function hostsOf(entries: readonly AllowEntry[]): string {
+  return entries.length === 0
+    ? "No host is allowed yet."
+    : `Allowed are: ${cutText(entries.map(({ shown }) => shown).join(", "), 1_000)}.`;
+}
+
+class Reading {
+  readonly #entries: readonly AllowEntry[];
+  readonly #options: HttpGetOptions;
+  readonly #context: ToolContext;
+
+  constructor(entries: readonly AllowEntry[], options: HttpGetOptions, context: ToolContext) {
+    this.#entries = entries;
+    this.#options = options;
+    this.#context = context;
+  }
+
+  async get(text: string) {
+    let url = this.#parsed(text);
+    const { origin } = url;
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await this.#ask(url, url.origin === origin);
+      const next = nextUrl(answer, url);
+      if (next === undefined) return this.#result(url, answer);
+      if (redirects === maxRedirects) {
+        throw new ToolFailure(
+          `There were more than ${maxRedirects} redirects, the last to ${next.host}.`,
+        );
+      }
+      url = this.#checked(next);
+    }
+  }
+
+  #parsed(text: string): URL {
+    if (!URL.canParse(text)) {
+      throw new ToolFailure(
+        `${JSON.stringify(cutText(text, 200))} is no URL such as https://example.com/data.json.`,
+      );
+    }
+    return this.#checked(new URL(text));
+  }
+
+  #checked(url: URL): URL {
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new ToolFailure(`Only http and https are read, not ${url.protocol.slice(0, 50)}`);
+    }
+    if (url.username !== "" || url.password !== "") {
+      throw new ToolFailure("The URL has a user or a password in it; such are not asked.");
+    }
+    url.hash = "";
+    return url;
+  }
+
+  async #ask(url: URL, isFirstHost: boolean): Promise<Answer> {
+    const entry = entryFor(url, this.#entries);
+    if (entry === undefined) throw notAllowed(url, this.#entries, isFirstHost);
+    const { signal } = this.#context;
+    const { lookup = systemLookup, maxBytes = 2 * 1024 * 1024 } = this.#options;
+    const addresses = await resolveHost(url, entry, { lookup, signal });
+    const headers = isFirstHost ? await this.#headers(url, entry) : {};
+    return exchange(url, { headers, addresses, signal, maxBytes });
+  }
+
+  async #headers(url: URL, entry: AllowEntry): Promise<Readonly<Record<string, string>>> {
+    if (!mayCarryHeaders(entry, url)) {
+      throw new ToolFailure(
+        `${url.host} is asked with a secret, which goes over https only. Use an https URL.`,
+      );
+    }
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(entry.headers)) {
+      headers[name] = await this.#resolved(value);
+      if (/[^\t\x20-\x7e\x80-\xff]/.test(headers[name])) {
+        throw new ToolFailure(`The header ${name} has a character that no header can have.`);
+      }
+    }
+    return headers;
+  }
+
+  async #resolved(value: string): Promise<string> {
+    const { secrets } = this.#options;
+    if (secrets !== undefined) return secrets.resolve(value);
+    const values = new Map<string, string>();
+    for (const name of secretsIn(value)) values.set(name, await this.#context.secret(name));
+    return replaceSecrets(value, (name) => values.get(name) ?? "");
+  }
+
+  #result(url: URL, { status, headers, body, truncated }: Answer) {
+    const contentType = headers["content-type"] ?? "";
+    if (status >= 400) {
+      const text = shownBody(body, contentType, truncated);
+      const shown = text.trim() === "" ? "" : ` It says: ${cutText(text, maxShownBody)}`;
+      const message = `${url.host} answered with status ${status}.${shown}`;
+      throw new HttpStatusFailure(status, this.#options.secrets?.scrub(message) ?? message);
+    }
+    return {
+      status,
+      url: url.href,
+      content_type: contentType,
+      body: bodyValue(body, contentType, truncated),
+      ...(truncated && { truncated }),
+    };
+  }
+}
+
+function shownBody(body: Buffer, contentType: string, truncated: boolean): string {
+  try {
+    const value = bodyValue(body, contentType, truncated);
+    return typeof value === "string" ? value : JSON.stringify(value);
+  } catch (thrown) {
+    if (thrown instanceof DeepJsonFailure) return thrown.text;
+    throw thrown;
+  }
+}
+
+function nextUrl(answer: Answer, from: URL): URL | undefined {
+  const { location } = answer.headers;
+  if (location === undefined || !isRedirect(answer)) return undefined;
+  if (URL.canParse(location, from.href)) return new URL(location, from.href);
+  throw new ToolFailure(`${from.host} redirects to what is no URL.`);
+}
+
+function notAllowed(url: URL, entries: readonly AllowEntry[], isFirstHost: boolean): ToolFailure {
+  const what = isFirstHost
+    ? `${url.origin} is not among what http_get may ask.`
+    : `The redirect to ${url.origin} is not followed, since http_get may not ask it.`;
+  if (entries.length === 0) {
+    return new ToolFailure(
+      `${what} Nothing is: whoever runs the agent allows hosts with createRuntime({ httpAllow: ["${url.host}"] }).`,
+    );
+  }
+  return new ToolFailure(`${what} ${hostsOf(entries)}`);
+}

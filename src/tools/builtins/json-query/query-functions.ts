@@ -1,0 +1,152 @@
+import type { TreeInterpreter } from "@jmespath-community/jmespath";
+import type { WorkMeter } from "./work-meter.ts";
+
+type Interpreter = typeof TreeInterpreter;
+type Key = string | number;
+
+/** Functions that cost nothing in proportion to what they are given. */
+const free: readonly string[] = ["type", "not_null", "to_array"];
+
+/** Functions that look for their second argument in the first. */
+const finders: readonly string[] = ["contains", "find_first", "find_last", "split", "replace"];
+
+/** What calling a function costs at most, beside the queries that it is given as an argument. */
+export function costOfCall(name: string, args: readonly unknown[]): number {
+  if (free.includes(name)) return 0;
+  const [first, second] = args;
+  if (name === "length" && typeof first !== "string") return 0;
+  let cost = 0;
+  for (const arg of args) cost += widthOf(arg);
+  if (name.startsWith("pad_") && typeof second === "number") cost += Math.abs(second);
+  if (name === "join" && typeof first === "string" && Array.isArray(second)) {
+    cost += first.length * second.length;
+  }
+  if (finders.includes(name) && typeof first === "string" && typeof second === "string") {
+    cost += (first.length * second.length) / 64;
+  }
+  return cost;
+}
+
+/** Characters of a text, items of a list with the characters of those that are texts. */
+function widthOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  if (!Array.isArray(value)) return Object.keys(value).length;
+  let width = value.length;
+  for (const item of value as unknown[]) if (typeof item === "string") width += item.length;
+  return width;
+}
+
+/**
+ * Puts functions in the place of the library's: its `sort` compares numbers as texts, its `sort_by` asks for the key
+ * with every comparison, `max` and `min` cannot take long lists, `trim` needs the square of the text's length,
+ * `replace` reads `$&` in the new text, and `ends_with` is true of what stands before the end.
+ */
+export function replaceFunctions(interpreter: Interpreter, meter: WorkMeter): void {
+  // A table of this interpreter alone.
+  const table = Reflect.get(interpreter.runtime, "_functionTable") as Record<string, object>;
+  const replace = (name: string, act: (args: never) => unknown) => {
+    const known = table[name];
+    if (known !== undefined) Reflect.set(known, "_func", act);
+  };
+  replace("sort", ([list]: [Key[]]) => sorted(list, (item) => item, meter));
+  replace("sort_by", ([list, expression]: [Key[], never]) => {
+    const keyOf = interpreter.runtime.createKeyFunction(expression, [
+      keyTypes.number,
+      keyTypes.text,
+    ]);
+    return sorted(list, (item) => keyOf(item) as Key, meter);
+  });
+  replace("max", ([list]: [Key[]]) => extreme(list, (a, b) => compare(a, b) > 0));
+  replace("min", ([list]: [Key[]]) => extreme(list, (a, b) => compare(a, b) < 0));
+  replace("ends_with", ([text, end]: [string, string]) => text.endsWith(end));
+  replace("replace", ([text, old, by, count]: [string, string, string, number?]) =>
+    replaced({ text, old, by, count: count ?? Infinity, meter }),
+  );
+  replace("trim", ([text, set]: [string, string?]) =>
+    trimmed(text, set, { start: true, end: true }),
+  );
+  replace("trim_left", ([text, set]: [string, string?]) => trimmed(text, set, { start: true }));
+  replace("trim_right", ([text, set]: [string, string?]) => trimmed(text, set, { end: true }));
+}
+
+/** The library's numbers for types of arguments. */
+const keyTypes = { number: 0, text: 2 } as const;
+
+function sorted(items: readonly Key[], keyOf: (item: Key) => Key, meter: WorkMeter): Key[] {
+  const keyed = items.map((item) => ({ item, key: keyOf(item) }));
+  const type = typeof keyed[0]?.key;
+  if (keyed.some(({ key }) => typeof key !== type)) {
+    throw new TypeError("Invalid type: the keys to sort by are partly numbers and partly strings");
+  }
+  const rounds = Math.ceil(Math.log2(items.length + 1));
+  for (const { key } of keyed) {
+    meter.charge(rounds * (typeof key === "string" ? 1 + key.length / 8 : 1));
+  }
+  return keyed.toSorted((a, b) => compare(a.key, b.key)).map(({ item }) => item);
+}
+
+/** Texts in the order of their code points, as JMESPath has it. */
+function compare(a: Key, b: Key): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  const [left, right] = [String(a), String(b)];
+  if (left === right) return 0;
+  for (let at = 0; at < Math.min(left.length, right.length); at += 1) {
+    const [one, other] = [left.charCodeAt(at), right.charCodeAt(at)];
+    if (one === other) continue;
+    // Halves of surrogate pairs stand for code points above all that are one unit.
+    if (isSurrogate(one) !== isSurrogate(other)) return isSurrogate(one) ? 1 : -1;
+    return one - other;
+  }
+  return left.length - right.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+function extreme(list: readonly Key[], isBetter: (a: Key, b: Key) => boolean): Key | null {
+  let best = list[0];
+  if (best === undefined) return null;
+  for (const item of list) if (isBetter(item, best)) best = item;
+  return best;
+}
+
+interface Replacement {
+  readonly text: string;
+  readonly old: string;
+  readonly by: string;
+  readonly count: number;
+  readonly meter: WorkMeter;
+}
+
+function replaced({ text, old, by, count, meter }: Replacement): string {
+  if (!(count >= 0)) throw new TypeError("Invalid value: expected a count of 0 or more");
+  if (old === "") return text;
+  const parts: string[] = [];
+  let from = 0;
+  while (parts.length < count) {
+    const at = text.indexOf(old, from);
+    if (at < 0) break;
+    meter.charge(1 + by.length);
+    parts.push(text.slice(from, at));
+    from = at + old.length;
+  }
+  return [...parts, text.slice(from)].join(by);
+}
+
+interface Ends {
+  readonly start?: boolean;
+  readonly end?: boolean;
+}
+
+function trimmed(text: string, set: string | undefined, { start = false, end = false }: Ends) {
+  const isTrimmed =
+    set === undefined || set === ""
+      ? (unit: string) => /[\s\u0085]/.test(unit)
+      : (unit: string) => set.includes(unit);
+  let [from, to] = [0, text.length];
+  if (start) while (from < to && isTrimmed(text.charAt(from))) from += 1;
+  if (end) while (to > from && isTrimmed(text.charAt(to - 1))) to -= 1;
+  return text.slice(from, to);
+}

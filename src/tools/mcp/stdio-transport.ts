@@ -1,0 +1,205 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import type { Clock } from "../../clock.ts";
+import { headOf } from "../../state/cut-text.ts";
+import { answeredRequest, brokenAnswer, maxMessageBytes } from "./broken-answer.ts";
+import { LastLines } from "./last-lines.ts";
+import { LineSplitter } from "./line-splitter.ts";
+import { hasOwnGroup, signalChild, trackChild } from "./live-children.ts";
+
+/** Milliseconds that a process has for ending by itself once its input has ended. */
+const graceMs = 500;
+/** Milliseconds between SIGTERM and SIGKILL. */
+const killAfterMs = 2_000;
+/** Milliseconds that pipes are waited for after the process has ended. */
+const pipesMs = 1_000;
+
+export interface StdioCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** All of the process's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
+}
+
+/** The request could not be written to the server's input, so the server has not got it. */
+export class NotSentError extends Error {}
+
+export interface ProcessEnd {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/**
+ * A server as a child process. The SDK's own transport of this kind, which LangChain's adapter uses, says neither how the
+ * process ended nor what it printed, copies the whole of a long message for every chunk of it, ends the process where
+ * one message is too long, and leaves what the process itself started.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+
+  readonly stderr = new LastLines();
+  /** Lines of its output that are no messages; only the first is kept. */
+  readonly garbage = { count: 0, first: "" };
+  /** Set when the process has ended. */
+  end: ProcessEnd | undefined;
+
+  readonly #command: StdioCommand;
+  readonly #clock: Clock;
+  readonly #parse: (line: string) => JSONRPCMessage;
+  readonly #pending = new Set<RequestId>();
+  /** Resolves when the process is gone and its output is read. */
+  readonly #closed: Promise<void>;
+  #finish: () => void = () => {};
+  #isFinished = false;
+  #child: ChildProcessByStdio<Writable, Readable, Readable> | undefined;
+
+  /** `parse` throws for a line that is no message. */
+  constructor(
+    command: StdioCommand,
+    { clock, parse }: { readonly clock: Clock; readonly parse: (line: string) => JSONRPCMessage },
+  ) {
+    this.#command = command;
+    this.#clock = clock;
+    this.#parse = parse;
+    this.#closed = new Promise((resolve) => (this.#finish = resolve));
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Rejects with Node's error where the process cannot be started. */
+  start(): Promise<void> {
+    const { command, args, env, cwd } = this.#command;
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, args, {
+        env,
+        ...(cwd !== undefined && { cwd }),
+        stdio: ["pipe", "pipe", "pipe"],
+        detached: hasOwnGroup,
+        windowsHide: true,
+      });
+      this.#child = child;
+      child.once("spawn", () => {
+        trackChild(child);
+        resolve();
+      });
+      child.on("error", (error) => {
+        reject(error);
+        if (child.pid === undefined) this.#onGone();
+      });
+      child.once("exit", (exitCode, signal) => {
+        this.end = { exitCode, signal };
+        // What it started may hold its pipes open, and would be left alone.
+        signalChild(child, "SIGKILL");
+        const stop = this.#clock.after(pipesMs, () => this.#onGone());
+        void this.#closed.then(stop);
+      });
+      child.once("close", () => this.#onGone());
+      this.#read(child);
+    });
+  }
+
+  /** Rejects with NotSentError; resolves when the message is in the pipe. */
+  send(message: JSONRPCMessage): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || this.end !== undefined || this.#isFinished) {
+      return Promise.reject(new NotSentError("the process has ended"));
+    }
+    if ("id" in message && "method" in message) this.#pending.add(message.id);
+    else if ("method" in message && message.method === "notifications/cancelled") {
+      this.#settled(message.params?.["requestId"]);
+    }
+    return new Promise((resolve, reject) => {
+      child.stdin.write(`${JSON.stringify(message)}\n`, (error) => {
+        if (error) reject(new NotSentError(error.message));
+        else resolve();
+      });
+    });
+  }
+
+  /** Ends its input, then the process: by SIGTERM after half a second, by SIGKILL two seconds later. */
+  async close(): Promise<void> {
+    await this.#stop(graceMs);
+  }
+
+  /** The same for a process that has never answered, which is given no time. */
+  async kill(): Promise<void> {
+    await this.#stop(0);
+  }
+
+  async #stop(grace: number): Promise<void> {
+    const child = this.#child;
+    if (child?.pid === undefined || this.#isFinished) return;
+    child.stdin.end();
+    let cancel = () => {};
+    const killLater = () => {
+      signalChild(child, "SIGTERM");
+      cancel = this.#clock.after(killAfterMs, () => signalChild(child, "SIGKILL"));
+    };
+    if (grace === 0) killLater();
+    else cancel = this.#clock.after(grace, killLater);
+    await this.#closed;
+    cancel();
+  }
+
+  #onGone(): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    const child = this.#child;
+    child?.stdout.destroy();
+    child?.stderr.destroy();
+    this.#pending.clear();
+    this.#finish();
+    this.onclose?.();
+  }
+
+  #read(child: ChildProcessByStdio<Writable, Readable, Readable>): void {
+    const splitter = new LineSplitter(maxMessageBytes, {
+      onLine: (line) => this.#onLine(line),
+      onLongLine: (head, tail) => {
+        const mebibytes = maxMessageBytes / 1024 / 1024;
+        this.#onBroken({ head, tail }, `its answer has more than ${mebibytes} MiB`);
+      },
+    });
+    child.stdout.on("data", (chunk: Buffer) => splitter.push(chunk));
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text: string) => this.stderr.push(text));
+    // A broken pipe is told by the end of the process, and to whoever writes.
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
+  }
+
+  #onLine(line: string): void {
+    if (line.trim() === "") return;
+    let message: JSONRPCMessage;
+    try {
+      message = this.#parse(line);
+    } catch {
+      const ends = { head: line.slice(0, 512), tail: line.slice(-512) };
+      this.#onBroken(ends, "its answer is no JSON-RPC message");
+      return;
+    }
+    if (!("method" in message)) this.#settled(message.id);
+    this.onmessage?.(message);
+  }
+
+  /** Some servers give numbers back as texts, which the SDK takes for the same. */
+  #settled(id: unknown): void {
+    this.#pending.delete(typeof id === "string" ? Number(id) : (id as RequestId));
+  }
+
+  /** Ends the request that the line was to answer; a line that answers none is passed over. */
+  #onBroken(ends: { readonly head: string; readonly tail: string }, problem: string): void {
+    this.garbage.count += 1;
+    if (this.garbage.count === 1) this.garbage.first = headOf(ends.head, 200);
+    const id = answeredRequest(ends, this.#pending);
+    if (id === undefined) return;
+    this.#pending.delete(id);
+    this.onmessage?.(brokenAnswer(id, "unreadable", problem));
+  }
+}

@@ -1,0 +1,36 @@
+// @ts-check
+// The thread that sandboxed code is run in. Plain JavaScript, since a worker inherits no loader for TypeScript.
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { parentPort } from "node:worker_threads";
+import { newQuickJSWASMModuleFromVariant, newVariant, RELEASE_SYNC } from "quickjs-emscripten";
+import { runJob } from "./run-job.mjs";
+
+/** @import { WorkerJob, WorkerMessage } from "./worker-messages.ts" */
+
+// QuickJS asks the host for the local time. Here that is UTC, so that results do not depend on the machine, and say
+// nothing of where it is.
+Reflect.defineProperty(Date.prototype, "getTimezoneOffset", { value: () => 0 });
+
+const variant = newVariant(RELEASE_SYNC, { wasmModule: await compiledQuickJS() });
+
+/** Compiled once; each run gets an instance of its own, made while nobody waits. */
+async function compiledQuickJS() {
+  const library = createRequire(createRequire(import.meta.url).resolve("quickjs-emscripten"));
+  return WebAssembly.compile(
+    await readFile(library.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")),
+  );
+}
+
+let next = newQuickJSWASMModuleFromVariant(variant);
+
+/** @param {WorkerMessage} message */
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origin
+const send = (message) => parentPort?.postMessage(message);
+
+parentPort?.on("message", async (/** @type {WorkerJob} */ job) => {
+  const quickjs = await next;
+  send({ type: "begun" });
+  send({ type: "ended", end: runJob(quickjs, job) });
+  next = newQuickJSWASMModuleFromVariant(variant);
+});
