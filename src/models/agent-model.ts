@@ -4,6 +4,7 @@ import type { JsonSchema } from "../definition/json-schema.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { Usage } from "../state/usage.ts";
 import type { ModelProfile } from "./model-profile.ts";
+import type { ModelOptions } from "./provider.ts";
 
 /** What a model is told of a tool. */
 export interface ModelTool {
@@ -66,5 +67,5 @@ export interface ModelSource {
    * Cached by the options' content. An empty `default_model` means the runtime's default.
    * @throws UnknownModelError, MissingProviderError, MissingApiKeyError, ModelOptionError
    */
-  resolve(options: LlmConfig): Promise<AgentModel>;
+  resolve(options: LlmConfig & Pick<ModelOptions, "ollama_client_config">): Promise<AgentModel>;
 }

@@ -5,8 +5,20 @@ import { MissingApiKeyError, MissingProviderError } from "./errors.ts";
 /** Environment variables, as `process.env` holds them; an empty value counts as unset. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** What `llm_config` can say beside the names of the models. */
-export type ModelOptions = Omit<LlmConfig, "default_model" | "fallback_model">;
+/** How an Ollama server is reached. */
+export interface OllamaClientConfig {
+  /** URL or `host:port`, instead of what the environment says. */
+  readonly host?: string;
+  /** Milliseconds of one request, its stream included. Left out, there is no limit. */
+  readonly timeout_ms?: number;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What `llm_config` can say beside the names of the models, and what experiments say of Ollama's server. */
+export interface ModelOptions extends Omit<LlmConfig, "default_model" | "fallback_model"> {
+  readonly ollama_client_config?: OllamaClientConfig;
+}
 export type ModelOptionName = keyof ModelOptions;
 
 /** Makes the chat models of one provider. */

@@ -1,0 +1,31 @@
+/** Port: texts that agents keep from cycle to cycle, by run and key. */
+export interface ExperimentMemory {
+  /** The memory of one run; no other run sees it. Costs nothing. */
+  of(runId: string): RunMemory;
+}
+
+/**
+ * The memory of one run. Changes are numbered from 1 in the order in which they are made, and can be taken back: a run
+ * that goes on from a checkpoint takes back what was changed after it.
+ */
+export interface RunMemory {
+  /** Keys in the order of their code units. */
+  list(): Promise<readonly string[]>;
+  /** Null where there is no such key. */
+  read(key: string): Promise<string | null>;
+  /**
+   * Adds or replaces a text; durable, with what taking it back needs, when it resolves.
+   * @param change number of the change: one more than the last
+   * @returns whether there was a text of that key before
+   */
+  write(key: string, value: string, change: number): Promise<boolean>;
+  /**
+   * Removes a text. A key that is not there is a change too.
+   * @returns whether there was one
+   */
+  delete(key: string, change: number): Promise<boolean>;
+  /** Takes back all changes after number `change`, the newest first, as one; 0 takes back all. */
+  rewind(change: number): Promise<void>;
+  /** Forgets everything, the numbers of changes too. */
+  clear(): Promise<void>;
+}
