@@ -3,6 +3,7 @@ import { errorMessage } from "../errors.ts";
 import { argumentRuleProblems } from "./argument-rule-problems.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
+import { nestingProblems } from "./nesting.ts";
 import { showFound, type DefinitionProblem } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { agentSpecSchema, type AgentSpec } from "./schema.ts";
@@ -12,9 +13,6 @@ import { railConfigProblems } from "./rail-problems.ts";
 import { serverProblems } from "./server-problems.ts";
 import { railProblems, writtenTools } from "./tool-name-problems.ts";
 import { workflowProblems } from "./workflow-problems.ts";
-
-/** Nested maps and lists of a definition. */
-const maxDepth = 64;
 
 export type CheckedDefinition =
   | { readonly ok: true; readonly spec: AgentSpec }
@@ -31,12 +29,8 @@ export function checkDefinition(
   written: unknown,
   beside: BesideDefinition = {},
 ): CheckedDefinition {
-  if (isDeeperThan(written, maxDepth)) {
-    return {
-      ok: false,
-      problems: [{ path: [], message: `nested more than ${maxDepth} levels deep` }],
-    };
-  }
+  const nesting = nestingProblems(written);
+  if (nesting.length > 0) return { ok: false, problems: nesting };
   const parsed = agentSpecSchema.safeParse(written);
   const problems = [
     ...schemaProblems(written),
@@ -94,7 +88,8 @@ export function isSemanticVersion(text: string): boolean {
   return /^\d\S*$/.test(text) && valid(text) !== null;
 }
 
-function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
+/** Names of tools that a list names again. */
+export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(tools)) return [];
   const first = new Map<string, number>();
   return tools.flatMap((tool: unknown, index) => {
@@ -138,21 +133,4 @@ export function tryCompile(
       problem: isForeign ? "a keyword has a value that it cannot have" : errorMessage(thrown),
     };
   }
-}
-
-/** Walks level by level, so that no depth can exhaust the stack; a value that contains itself counts as too deep. */
-function isDeeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; depth <= limit; depth += 1) {
-    const next = new Set<unknown>();
-    for (const one of level) {
-      if (typeof one !== "object" || one === null) continue;
-      for (const child of Object.values(one)) {
-        if (typeof child === "object" && child !== null) next.add(child);
-      }
-    }
-    if (next.size === 0) return false;
-    level = [...next];
-  }
-  return true;
 }

@@ -38,6 +38,14 @@ export function conditionProblems(
   return checker(scope).bool(what, source, path);
 }
 
+/** What is wrong with one template. */
+export function templateProblems(
+  { source, path }: { readonly source: string; readonly path: DefinitionPath },
+  scope: Scope,
+): readonly DefinitionProblem[] {
+  return checker(scope).template(source, path);
+}
+
 interface Checker {
   bool(what: string, source: string, path: DefinitionPath): readonly DefinitionProblem[];
   template(source: string | undefined, path: DefinitionPath): readonly DefinitionProblem[];

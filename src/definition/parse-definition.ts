@@ -2,10 +2,8 @@ import { StratagraphError } from "../errors.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition, type CheckedDefinition } from "./check-definition.ts";
-import { jsonSyntaxProblem } from "./json-text.ts";
-import { PositionFinder } from "./position.ts";
 import { InvalidDefinitionError, type DefinitionProblem } from "./problems.ts";
-import { toPlain, yamlFaults, type YamlFault } from "./yaml-faults.ts";
+import { readDocument } from "./read-document.ts";
 
 /** A definition file cannot be read: it is not there, too large, or no file of the kind. */
 export class DefinitionFileError extends StratagraphError {
@@ -49,36 +47,8 @@ export interface ReadDefinition {
 
 /** @throws InvalidDefinitionError for text that is no YAML or JSON document; see {@link parseDefinition} */
 export async function readDefinition(text: string, file: string): Promise<ReadDefinition> {
-  const syntax = file.toLowerCase().endsWith(".json") ? jsonSyntaxProblem(text) : undefined;
-  if (syntax !== undefined) throw new InvalidDefinitionError([{ ...syntax, file }]);
-  const yaml = await import("yaml");
-  const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-  });
-  const positions = new PositionFinder(document, lines);
-  const refuse = (faults: readonly YamlFault[]) =>
-    new InvalidDefinitionError(
-      faults.map(({ what, offset }) => {
-        return { path: [], message: `YAML: ${what}`, file, ...positions.at(offset) };
-      }),
-    );
-  const faults = yamlFaults(document, yaml.visit);
-  if (faults.length > 0) throw refuse(faults);
-  if (document.contents === null) {
-    const message = "expected a definition, but the file is empty";
-    throw new InvalidDefinitionError([{ path: [], message, file, ...positions.at(0) }]);
-  }
-  const plain = toPlain(document);
-  if ("fault" in plain) throw refuse([plain.fault]);
-  return {
-    written: plain.value,
-    checked: checkDefinition(plain.value),
-    placed: (problems) =>
-      problems
-        .map((problem) => ({ ...problem, file, ...positions.of(problem) }))
-        .toSorted((a, b) => a.line - b.line || a.column - b.column),
-  };
+  const read = await readDocument(text, { file, what: "definition" });
+  if (!read.ok) throw new InvalidDefinitionError(read.problems);
+  const { written, placed } = read;
+  return { written, checked: checkDefinition(written), placed };
 }

@@ -27,17 +27,18 @@ export class InvalidDefinitionError extends StratagraphError {
   readonly code = "invalid_definition";
 
   constructor(readonly problems: readonly DefinitionProblem[]) {
-    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    const lines = problems.slice(0, maxShown).map((problem) => `  ${describeProblem(problem)}`);
-    const more = problems.length - lines.length;
-    super(
-      [
-        `The agent definition has ${count}:`,
-        ...lines,
-        ...(more === 0 ? [] : [`  … and ${more} more`]),
-      ].join("\n"),
-    );
+    super(problemsMessage("The agent definition", problems));
   }
+}
+
+/** `The agent definition has 2 problems:`, and the problems, one a line. */
+export function problemsMessage(what: string, problems: readonly DefinitionProblem[]): string {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  const lines = problems.slice(0, maxShown).map((problem) => `  ${describeProblem(problem)}`);
+  const more = problems.length - lines.length;
+  return [`${what} has ${count}:`, ...lines, ...(more === 0 ? [] : [`  … and ${more} more`])].join(
+    "\n",
+  );
 }
 
 /** `workflow_graph.edges[2].to`, odd keys as `["a b"]`; the definition itself is `(top level)`. */

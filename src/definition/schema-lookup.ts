@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { DefinitionPath } from "./problems.ts";
-import { agentSpecSchema } from "./schema.ts";
 import { valueAt } from "./value-at.ts";
 
 /** What is used of the definitions that zod keeps of its schemas. */
@@ -15,10 +14,16 @@ interface SchemaDef {
   readonly values?: readonly unknown[];
 }
 
+/** What was written, and the schema that it is checked with. */
+export interface CheckedValue {
+  readonly schema: z.ZodType;
+  readonly written: unknown;
+}
+
 /** The keys that the schema has at a path; which branch of a union that is, is told by what was written. */
-export function knownKeys(path: DefinitionPath, written: unknown): readonly string[] {
-  const schema = schemaAt(path, written);
-  return schema === undefined ? [] : keysOf(resolve(schema, valueAt(written, path)));
+export function knownKeys(path: DefinitionPath, checked: CheckedValue): readonly string[] {
+  const schema = schemaAt(path, checked);
+  return schema === undefined ? [] : keysOf(resolve(schema, valueAt(checked.written, path)));
 }
 
 /**
@@ -27,9 +32,9 @@ export function knownKeys(path: DefinitionPath, written: unknown): readonly stri
  */
 export function soleKeys(
   path: DefinitionPath,
-  written: unknown,
+  checked: CheckedValue,
 ): readonly (string | null)[] | undefined {
-  const schema = schemaAt(path, written);
+  const schema = schemaAt(path, checked);
   const options = schema && unwrapped(schema).options;
   const keys = options?.map((option) => {
     const of = keysOf(unwrapped(option));
@@ -38,9 +43,9 @@ export function soleKeys(
   return keys !== undefined && keys.filter((key) => key !== null).length > 1 ? keys : undefined;
 }
 
-function schemaAt(path: DefinitionPath, written: unknown): z.ZodType | undefined {
-  let schema: z.ZodType | undefined = agentSpecSchema;
-  let value = written;
+function schemaAt(path: DefinitionPath, checked: CheckedValue): z.ZodType | undefined {
+  let schema: z.ZodType | undefined = checked.schema;
+  let value = checked.written;
   for (const part of path) {
     if (schema === undefined) return undefined;
     const def: SchemaDef = resolve(schema, value);

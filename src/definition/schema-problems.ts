@@ -2,24 +2,32 @@ import type { z } from "zod";
 import { nearestName } from "../nearest-name.ts";
 import { isRecord } from "../state/is-record.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
-import { knownKeys, soleKeys } from "./schema-lookup.ts";
+import { knownKeys, soleKeys, type CheckedValue } from "./schema-lookup.ts";
 import { agentSpecSchema } from "./schema.ts";
 import { valueAt } from "./value-at.ts";
 
-/** The problems that the schema finds in a definition as it was written. */
-export function schemaProblems(written: unknown): readonly DefinitionProblem[] {
-  const parsed = agentSpecSchema.safeParse(written);
-  return parsed.success ? [] : parsed.error.issues.flatMap((issue) => toProblems(issue, written));
+/**
+ * The problems that a schema finds in what was written.
+ *
+ * @param schema of an agent definition, where none is given
+ */
+export function schemaProblems(
+  written: unknown,
+  schema: z.ZodType = agentSpecSchema,
+): readonly DefinitionProblem[] {
+  const parsed = schema.safeParse(written);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue) => toProblems(issue, { schema, written }));
 }
 
-function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProblem[] {
+function toProblems(issue: z.core.$ZodIssue, checked: CheckedValue): DefinitionProblem[] {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
-  const found = valueAt(written, path);
+  const found = valueAt(checked.written, path);
   if (mayBeSecret(path) && issue.code === "invalid_type") return [wrongKind(path, found)];
   switch (issue.code) {
     case "unrecognized_keys": {
-      const allowed = knownKeys(path, written);
-      const others = soleKeys(path, written) ?? [];
+      const allowed = knownKeys(path, checked);
+      const others = soleKeys(path, checked) ?? [];
       return issue.keys.map((key) =>
         others.includes(key)
           ? severalKeys(path, [...allowed, key])
@@ -31,7 +39,7 @@ function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProble
     case "invalid_value":
       return [wrongValue(path, found, issue.values.map(String))];
     case "invalid_union":
-      return unionProblems(issue, path, found, written);
+      return unionProblems(issue, path, checked);
     case "too_small":
     case "too_big":
       return [{ path, message: boundMessage(issue), found: showFound(found) }];
@@ -43,7 +51,7 @@ function toProblems(issue: z.core.$ZodIssue, written: unknown): DefinitionProble
 /** Whether what stands at a path is a text that may be a secret itself, and so is not shown. */
 function mayBeSecret(path: DefinitionPath): boolean {
   return (
-    ["tools", "guardrail_config"].includes(String(path[0])) &&
+    ["tools", "guardrail_config", "ollama_client_config"].includes(String(path[0])) &&
     ["args", "env", "headers"].includes(String(path.at(-2)))
   );
 }
@@ -91,20 +99,21 @@ function unknownKey(
 function unionProblems(
   issue: z.core.$ZodIssueInvalidUnion,
   path: DefinitionPath,
-  found: unknown,
-  written: unknown,
+  checked: CheckedValue,
 ): DefinitionProblem[] {
+  const { written } = checked;
+  const found = valueAt(written, path);
   if (issue.discriminator !== undefined) {
     const { discriminator } = issue;
     const at = path.at(-1) === discriminator ? path : [...path, discriminator];
     const options = "options" in issue ? (issue.options ?? []) : [];
     return [wrongValue(at, valueAt(written, at), options.map(String))];
   }
-  const keys = isRecord(found) ? soleKeys(path, written) : undefined;
-  if (keys !== undefined) return soleKeyProblems({ issue, path, written, keys });
+  const keys = isRecord(found) ? soleKeys(path, checked) : undefined;
+  if (keys !== undefined) return soleKeyProblems({ issue, path, checked, keys });
   const sameKind = issue.errors.find((branch) => branch.every((inner) => !isOfOtherKind(inner)));
   if (sameKind !== undefined) {
-    return sameKind.flatMap((inner) => toProblems(below(path, inner), written));
+    return sameKind.flatMap((inner) => toProblems(below(path, inner), checked));
   }
   const roots = issue.errors.flat();
   const expected = roots.flatMap((inner) =>
@@ -122,15 +131,15 @@ function unionProblems(
 interface SoleKeyUnion {
   readonly issue: z.core.$ZodIssueInvalidUnion;
   readonly path: DefinitionPath;
-  readonly written: unknown;
+  readonly checked: CheckedValue;
   /** Of each branch; null for one that is no map of one key. */
   readonly keys: readonly (string | null)[];
 }
 
 /** Of a map that has to have one of some keys, and nothing beside it. */
-function soleKeyProblems({ issue, path, written, keys }: SoleKeyUnion): DefinitionProblem[] {
+function soleKeyProblems({ issue, path, checked, keys }: SoleKeyUnion): DefinitionProblem[] {
   const names = keys.filter((key) => key !== null);
-  const given = Object.keys(valueAt(written, path) as object);
+  const given = Object.keys(valueAt(checked.written, path) as object);
   const meant = names.filter((key) => given.includes(key));
   if (given.length === 0) {
     const message = "expected a map with one of the allowed keys";
@@ -145,7 +154,7 @@ function soleKeyProblems({ issue, path, written, keys }: SoleKeyUnion): Definiti
     ...meant
       .flatMap((key) => issue.errors[keys.indexOf(key)] ?? [])
       .filter((inner) => inner.path.length > 0)
-      .flatMap((inner) => toProblems(below(path, inner), written)),
+      .flatMap((inner) => toProblems(below(path, inner), checked)),
   ];
 }
 

@@ -43,10 +43,10 @@ function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   const tools = valueAt(written, ["tools"]);
   return [
     ...(Array.isArray(tools) ? tools : []).flatMap((entry: unknown, index) =>
-      isRecord(entry) ? brokenIn(entry, ["tools", index]) : [],
+      isRecord(entry) ? brokenReferences(entry, ["tools", index]) : [],
     ),
     ...(Array.isArray(rails) ? rails : []).flatMap((rail: unknown, index) =>
-      brokenIn(valueAt(rail, ["config", "moderation"]), [
+      brokenReferences(valueAt(rail, ["config", "moderation"]), [
         "guardrail_config",
         "output_rails",
         index,
@@ -57,7 +57,11 @@ function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   ];
 }
 
-function brokenIn(value: unknown, path: DefinitionPath): readonly DefinitionProblem[] {
+/** References to secrets that would not be replaced, in all texts of a value. */
+export function brokenReferences(
+  value: unknown,
+  path: DefinitionPath,
+): readonly DefinitionProblem[] {
   if (typeof value === "string") {
     if (!hasBrokenReference(value)) return [];
     const message =
@@ -65,8 +69,8 @@ function brokenIn(value: unknown, path: DefinitionPath): readonly DefinitionProb
     return [{ path, message }];
   }
   if (Array.isArray(value)) {
-    return value.flatMap((one: unknown, index) => brokenIn(one, [...path, index]));
+    return value.flatMap((one: unknown, index) => brokenReferences(one, [...path, index]));
   }
   if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([key, one]) => brokenIn(one, [...path, key]));
+  return Object.entries(value).flatMap(([key, one]) => brokenReferences(one, [...path, key]));
 }

@@ -9,9 +9,17 @@ export interface YamlFault {
 /** Aliases are few in a definition; a file that multiplies them is an attack. */
 const maxAliases = 100;
 
-/** What keeps a document from being read; none for one that {@link toPlain} turns into a value. */
-export function yamlFaults(document: Document.Parsed, visit: typeof Visit): readonly YamlFault[] {
-  const told = [...document.errors, ...document.warnings].map(describe);
+/**
+ * What keeps a document from being read; none for one that {@link toPlain} turns into a value.
+ *
+ * @param what one of the kind that a file holds, such as `definition`
+ */
+export function yamlFaults(
+  document: Document.Parsed,
+  visit: typeof Visit,
+  what: string,
+): readonly YamlFault[] {
+  const told = [...document.errors, ...document.warnings].map((error) => describe(error, what));
   if (told.length > 0) return [...new Map(told.map((fault) => [fault.what, fault])).values()];
   try {
     return [...duplicateKeys(document, visit), ...aliasFaults(document, visit)];
@@ -29,11 +37,11 @@ export function toPlain(document: Document.Parsed): { value: unknown } | { fault
   }
 }
 
-function describe(error: YAMLError): YamlFault {
+function describe(error: YAMLError, what: string): YamlFault {
   const [offset] = error.pos;
   switch (error.code) {
     case "MULTIPLE_DOCS":
-      return { what: "a second document begins here; a file holds one definition", offset };
+      return { what: `a second document begins here; a file holds one ${what}`, offset };
     case "TAB_AS_INDENT":
       return { what: "a tab indents this line; use spaces", offset };
     case "RESOURCE_EXHAUSTION":
