@@ -159,11 +159,10 @@ describe("parseDefinition", () => {
   });
 
   it("takes time in proportion to the number of keys and problems", async () => {
-    const text = `name: a\n${Array.from({ length: 20_000 }, (_, index) => `k${index}: 1`).join("\n")}`;
-    const began = performance.now();
-    expect((await refusalOf(text)).problems).toHaveLength(20_000);
-    expect(performance.now() - began).toBeLessThan(5_000);
-  });
+    const keys = Array.from({ length: 100_000 }, (_, index) => `k${index}: 1`);
+    // A few seconds; comparing each key with each takes longer than the time limit.
+    expect((await refusalOf(`name: a\n${keys.join("\n")}`)).problems).toHaveLength(100_000);
+  }, 60_000);
 });
 
 describe("whatever it is given, parseDefinition", () => {

@@ -42,7 +42,7 @@ it.each<[string, string, string]>([
     "15: the regular expression is longer than 1000 characters",
   ],
 ])("refuses %s", (_, source, problem) => {
-  expect(quickly(() => problemsOf(source))).toEqual([problem]);
+  expect(problemsOf(source)).toEqual([problem]);
 });
 
 it.each<[string, string]>([
@@ -61,7 +61,7 @@ it.each<[string, string]>([
   ["lists made", "execution.big.map(a, execution.big.map(b, [a, b]))"],
   ["a list made of lists", "[0].map(a, execution.big.map(b, execution.big).map(c, c.map(d, d)))"],
 ])("ends work without end: %s", (_, source) => {
-  const run = () => quickly(() => evaluate(source, { execution }));
+  const run = () => evaluate(source, { execution });
   expect(run).toThrow(ExpressionError);
   expect(run).toThrow("this takes more than 500000 steps");
 });
@@ -75,14 +75,14 @@ it.each<[string, string]>([
   ],
   ["replaced", "execution.half.replace('a', 'bbb')"],
 ])("ends strings without end: %s", (_, source) => {
-  const run = () => quickly(() => evaluate(source, { execution }));
+  const run = () => evaluate(source, { execution });
   expect(run).toThrow(ExpressionError);
   expect(run).toThrow("this makes a string of more than 1000000 characters");
 });
 
 it("bounds the text of a template before it is made", () => {
   const template = compileTemplate("all: ${[execution, execution]} ${execution.big}", scope);
-  expect(() => quickly(() => template.ok && template.value.render({ execution }))).toThrow(
+  expect(() => template.ok && template.value.render({ execution })).toThrow(
     "Cannot evaluate '[execution, execution]' at character 1: the text would have more than 1000000 characters with this.",
   );
 });
@@ -94,15 +94,14 @@ it.each([
   ["(a?){30}a{30}", "a".repeat(29)],
   ["((a{0,30}){0,30})b", "a".repeat(20_000)],
 ])("does not backtrack for %s", (pattern, text) => {
-  const matches = quickly(() =>
-    evaluate("input.text.matches(input.pattern)", { input: { text, pattern } }),
-  );
-  expect(matches).toBe(false);
+  // A matcher that backtracks would not end: the first two alone are 2 to the power of 50,000 ways.
+  const input = { text, pattern };
+  expect(evaluate("input.text.matches(input.pattern)", { input })).toBe(false);
 });
 
 it("refuses a regular expression that grows too large", () => {
   const pattern = "((a{1,1000}){1,1000}){1,1000}";
-  expect(() => quickly(() => evaluate("'a'.matches(input)", { input: pattern }))).toThrow(
+  expect(() => evaluate("'a'.matches(input)", { input: pattern })).toThrow(
     "the regular expression is not valid: invalid repeat count",
   );
   expect(() => evaluate("'a'.matches(input)", { input: "a".repeat(1001) })).toThrow(
@@ -112,8 +111,16 @@ it("refuses a regular expression that grows too large", () => {
 
 it("reads large values at the cost of what is read", () => {
   const rows = Array.from({ length: 300_000 }, (_, id) => ({ id, tags: ["a", "b"] }));
+  let reads = 0;
+  const counted = new Proxy(rows, {
+    get(target, key, receiver) {
+      reads += 1;
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+  });
   const source = "size(execution.rows) > 2 && execution.rows[299999].id == 299999";
-  expect(quickly(() => evaluate(source, { execution: { rows } }))).toBe(true);
+  expect(evaluate(source, { execution: { rows: counted } })).toBe(true);
+  expect(reads).toBeLessThan(100);
 });
 
 it("goes through 100,000 items", () => {
@@ -134,13 +141,3 @@ it("survives values that are nested too deeply to go through", () => {
     "Cannot evaluate 'execution' at character 1: this cannot be written as JSON.",
   );
 });
-
-/** Fails when it takes a second; each of these takes a small part of it. */
-function quickly<T>(run: () => T): T {
-  const start = performance.now();
-  try {
-    return run();
-  } finally {
-    expect(performance.now() - start).toBeLessThan(1000);
-  }
-}

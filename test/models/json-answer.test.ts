@@ -84,10 +84,10 @@ describe("parseJsonAnswer", () => {
   it.each(["{", "[1,", '{"a":', '"', " {a} ", "{a:1}", "```\n", "{/*", "\\"])(
     "takes time in proportion to a megabyte of %j",
     (unit) => {
-      const start = performance.now();
-      parseJsonAnswer(`so: ${unit.repeat(1_000_000 / unit.length)}`);
-      // Linear reading takes 10 to 1,500 ms; quadratic reading would take minutes.
-      expect(performance.now() - start).toBeLessThan(15_000);
+      // Linear reading takes a few seconds at most; quadratic reading would not end within the test's time limit.
+      const { ok } = parseJsonAnswer(`so: ${unit.repeat(1_000_000 / unit.length)}`);
+      expect(ok).toBeTypeOf("boolean");
     },
+    100_000,
   );
 });

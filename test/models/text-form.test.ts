@@ -293,10 +293,8 @@ describe("parseTextForm", () => {
     " ",
     "**",
   ])("takes time in proportion to a megabyte of %j", (unit) => {
-    const start = performance.now();
-    parseTextForm(unit.repeat(1_000_000 / unit.length));
-    // Linear reading takes 10 to 400 ms; quadratic reading would take minutes.
-    expect(performance.now() - start).toBeLessThan(10_000);
+    // Linear reading takes two seconds at most; quadratic reading would not end within the test's time limit.
+    expect(parseTextForm(unit.repeat(1_000_000 / unit.length))).toBeDefined();
   });
 });
 

@@ -158,9 +158,8 @@ describe("pattern", () => {
   });
 
   it("takes linear time with a pattern that is catastrophic elsewhere", async () => {
-    const begun = performance.now();
+    // A matcher that backtracks would not end: there are 2 to the power of 20,000 ways.
     expect(await reasons({ pattern: "^(a+)+$" }, `${"a".repeat(20_000)}!`)).toHaveLength(1);
-    expect(performance.now() - begun).toBeLessThan(3000);
   });
 
   it.each(["(a", "(?=a)", "(a)\\1"])("is refused where it is not RE2's: %s", (pattern) => {

@@ -187,9 +187,9 @@ describe("the injection rail", () => {
   it.each(["!", "a", "A1-", "| ", "<", "=", "%41", "ignore ", "system: ", "\n"])(
     "takes time in proportion to a text of nothing but %j",
     async (unit) => {
-      const startedAt = performance.now();
-      await check(unit.repeat(60_000 / unit.length), { on: "tool_result" });
-      expect(performance.now() - startedAt).toBeLessThan(6000);
+      // Half a second; 3.6e11 steps would not end within the test's time limit.
+      const { verdict } = await check(unit.repeat(600_000 / unit.length), { on: "tool_result" });
+      expect(verdict).toBe("pass");
     },
   );
 });

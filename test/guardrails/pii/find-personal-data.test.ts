@@ -313,7 +313,7 @@ describe("findPersonalData", () => {
     );
   });
 
-  // Quadratic time would be hours at this size: what is checked is no more than that.
+  // A second or two; quadratic time would not end within the time limit.
   it.each([
     "1",
     ".",
@@ -341,11 +341,10 @@ describe("findPersonalData", () => {
   ])(
     "goes over much of %j in linear time",
     (piece) => {
-      const size = piece.length === 1 ? 1_000_000 : 200_000;
-      const text = piece.repeat(Math.ceil(size / piece.length));
-      const begun = process.cpuUsage().user;
-      findPersonalData(text, piiEntities);
-      expect((process.cpuUsage().user - begun) / 1e6).toBeLessThan(10);
+      const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
+      for (const { end } of findPersonalData(text, piiEntities)) {
+        if (end > text.length) expect.fail(`${end} is behind the end of the text`);
+      }
     },
     60_000,
   );

