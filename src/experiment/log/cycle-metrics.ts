@@ -1,3 +1,4 @@
+import { isRecord } from "../../state/is-record.ts";
 import type { CycleMetrics, LogEntry } from "./log-entry.ts";
 
 /** Tools whose calls are counted as work on the memory. */
@@ -40,21 +41,19 @@ export function withEntry(metrics: CycleMetrics, entry: LogEntry): CycleMetrics 
     messages_to_operator: metrics.messages_to_operator + (tool === "message_operator" ? 1 : 0),
     memory_write_chars:
       metrics.memory_write_chars +
-      (tool === "memory_write" ? codePoints(textField(parameters, "value") ?? "") : 0),
+      (tool === "memory_write" ? codePoints(textParameter(parameters, "value") ?? "") : 0),
   };
 }
 
 /** Whether a call was refused or failed: its output is an object whose `error` is there and not null. */
 export function isFailedOutput(output: unknown): boolean {
-  if (typeof output !== "object" || output === null || Array.isArray(output)) return false;
-  return Object.hasOwn(output, "error") && (output as { error: unknown }).error !== null;
+  return isRecord(output) && Object.hasOwn(output, "error") && output["error"] !== null;
 }
 
 /** A text among the parameters of a call; undefined where there is none of that name. */
-export function textField(parameters: unknown, name: string): string | undefined {
-  if (typeof parameters !== "object" || parameters === null) return undefined;
-  if (!Object.hasOwn(parameters, name)) return undefined;
-  const value = (parameters as Record<string, unknown>)[name];
+export function textParameter(parameters: unknown, name: string): string | undefined {
+  if (!isRecord(parameters) || !Object.hasOwn(parameters, name)) return undefined;
+  const value = parameters[name];
   return typeof value === "string" ? value : undefined;
 }
 

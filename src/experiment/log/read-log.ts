@@ -1,0 +1,54 @@
+import { createReadStream } from "node:fs";
+import { describeProblem } from "../../definition/problems.ts";
+import { schemaProblems } from "../../definition/schema-problems.ts";
+import { errorMessage } from "../../errors.ts";
+import { logEntrySchema, type LogEntry } from "./log-entry.ts";
+import { splitLines, type FileLine } from "./split-lines.ts";
+import { UnreadableLogError } from "./unreadable-log-error.ts";
+
+/** What one line of a log holds. Lines are numbered from 1. */
+export type LogLine =
+  | { readonly kind: "entry"; readonly line: number; readonly entry: LogEntry }
+  /** It is no entry. Each problem is a sentence without its full stop. */
+  | { readonly kind: "broken"; readonly line: number; readonly problems: readonly string[] }
+  /** Half a line at the end, of a process that was killed while it wrote; whoever goes on with the run writes it anew. */
+  | { readonly kind: "unfinished"; readonly line: number };
+
+/** Bytes of a line; a text of this size can still be made in memory. */
+const longestLine = 256 * 1024 * 1024;
+
+/**
+ * Reads a log line by line, holding one line at a time, however large the file.
+ * @throws UnreadableLogError
+ */
+export async function* readLog(path: string): AsyncGenerator<LogLine> {
+  try {
+    const chunks = createReadStream(path) as AsyncIterable<Buffer>;
+    for await (const line of splitLines(chunks, longestLine)) yield logLine(line);
+  } catch (cause) {
+    throw new UnreadableLogError(path, { cause });
+  }
+}
+
+function logLine({ number: line, bytes, ended }: FileLine): LogLine {
+  if (!ended) return { kind: "unfinished", line };
+  const broken = (...problems: string[]): LogLine => ({ kind: "broken", line, problems });
+  if (bytes === null) {
+    return broken(`longer than ${longestLine / (1024 * 1024)} MiB`);
+  }
+  if (bytes.length === 0) return broken("an empty line");
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch (thrown) {
+    return broken(
+      thrown instanceof SyntaxError ? "not JSON" : `not UTF-8 (${errorMessage(thrown)})`,
+    );
+  }
+  const parsed = logEntrySchema.safeParse(value);
+  if (parsed.success) return { kind: "entry", line, entry: parsed.data };
+  return broken(...schemaProblems(value, logEntrySchema).map(describeProblem));
+}
+
+// A byte order mark is not taken away: no log begins with one.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -1,0 +1,49 @@
+/** One line of a file, without its line feed. */
+export interface FileLine {
+  /** 1-based. */
+  readonly number: number;
+  /** Null where the line is longer than the limit, and was passed over. */
+  readonly bytes: Buffer | null;
+  /** False for what comes after the last line feed of the file. */
+  readonly ended: boolean;
+}
+
+/**
+ * Splits what is read into lines, holding one at a time. What comes after the last line feed is a line that has not
+ * ended; where nothing does there is none.
+ *
+ * @param longest bytes of a line that is given; a longer one is passed over without being held
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  longest: number,
+): AsyncGenerator<FileLine> {
+  let held: Buffer[] = [];
+  let length = 0;
+  let number = 1;
+  const add = (part: Buffer) => {
+    length += part.length;
+    if (length > longest) held = [];
+    else if (part.length > 0) held.push(part);
+  };
+  const line = (ended: boolean): FileLine => ({
+    number,
+    bytes: length > longest ? null : Buffer.concat(held),
+    ended,
+  });
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      add(chunk.subarray(start, end));
+      yield line(true);
+      held = [];
+      length = 0;
+      number += 1;
+      start = end + 1;
+    }
+    add(chunk.subarray(start));
+  }
+  if (length > 0) yield line(false);
+}
+
+const lineFeed = 0x0a;
