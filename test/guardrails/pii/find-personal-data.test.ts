@@ -342,9 +342,8 @@ describe("findPersonalData", () => {
     "goes over much of %j in linear time",
     (piece) => {
       const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
-      for (const { end } of findPersonalData(text, piiEntities)) {
-        if (end > text.length) expect.fail(`${end} is behind the end of the text`);
-      }
+      const spans = findPersonalData(text, piiEntities);
+      expect(spans.every(({ end }) => end <= text.length)).toBe(true);
     },
     60_000,
   );
