@@ -7,21 +7,26 @@ export interface ExperimentMemory {
 /**
  * The memory of one run. Changes are numbered from 1 in the order in which they are made, and can be taken back: a run
  * that goes on from a checkpoint takes back what was changed after it.
+ *
+ * Calls take effect in the order in which they are made, also when they are not waited for. Keys and values are texts
+ * without NUL and lone surrogates, which databases do not take; keys are short (the tools take 200 characters).
  */
 export interface RunMemory {
-  /** Keys in the order of their code units. */
+  /** Keys in the order of their UTF-16 code units, which is that of JavaScript's own `sort`. */
   list(): Promise<readonly string[]>;
   /** Null where there is no such key. */
   read(key: string): Promise<string | null>;
   /**
    * Adds or replaces a text; durable, with what taking it back needs, when it resolves.
-   * @param change number of the change: one more than the last
+   * @param change number of the change: one more than the last, or above that where changes in between have failed
    * @returns whether there was a text of that key before
+   * @throws MemoryChangeTakenError for a number that is not above the last
    */
   write(key: string, value: string, change: number): Promise<boolean>;
   /**
    * Removes a text. A key that is not there is a change too.
    * @returns whether there was one
+   * @throws MemoryChangeTakenError for a number that is not above the last
    */
   delete(key: string, change: number): Promise<boolean>;
   /** Takes back all changes after number `change`, the newest first, as one; 0 takes back all. */

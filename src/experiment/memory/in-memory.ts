@@ -1,0 +1,76 @@
+import { MemoryChangeTakenError } from "./change-taken-error.ts";
+import type { ExperimentMemory, RunMemory } from "./run-memory.ts";
+
+/** A memory that lasts as long as this object, for runtimes without a database. */
+export function createInMemoryExperimentMemory(): ExperimentMemory {
+  const runs = new Map<string, InMemoryRunMemory>();
+  return {
+    of(runId) {
+      const memory = runs.get(runId) ?? new InMemoryRunMemory(runId);
+      runs.set(runId, memory);
+      return memory;
+    },
+  };
+}
+
+interface Change {
+  readonly number: number;
+  readonly key: string;
+  /** The value before; undefined where there was none. */
+  readonly before: string | undefined;
+}
+
+class InMemoryRunMemory implements RunMemory {
+  readonly #runId: string;
+  readonly #values = new Map<string, string>();
+  /** Oldest first. */
+  readonly #changes: Change[] = [];
+
+  constructor(runId: string) {
+    this.#runId = runId;
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#values.keys()].toSorted();
+  }
+
+  async read(key: string): Promise<string | null> {
+    return this.#values.get(key) ?? null;
+  }
+
+  async write(key: string, value: string, change: number): Promise<boolean> {
+    return this.#set(key, value, change);
+  }
+
+  async delete(key: string, change: number): Promise<boolean> {
+    return this.#set(key, undefined, change);
+  }
+
+  async rewind(change: number): Promise<void> {
+    for (const { number, key, before } of this.#changes.toReversed()) {
+      if (number <= change) break;
+      this.#put(key, before);
+      this.#changes.pop();
+    }
+  }
+
+  async clear(): Promise<void> {
+    this.#values.clear();
+    this.#changes.length = 0;
+  }
+
+  /** Returns whether there was a value before. */
+  #set(key: string, value: string | undefined, number: number): boolean {
+    const last = this.#changes.at(-1)?.number ?? 0;
+    if (number <= last) throw new MemoryChangeTakenError(this.#runId, number, last);
+    const before = this.#values.get(key);
+    this.#changes.push({ number, key, before });
+    this.#put(key, value);
+    return before !== undefined;
+  }
+
+  #put(key: string, value: string | undefined): void {
+    if (value === undefined) this.#values.delete(key);
+    else this.#values.set(key, value);
+  }
+}
