@@ -2,7 +2,14 @@ import { createHash, randomUUID } from "node:crypto";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { canonicalJson } from "../state/canonical-json.ts";
 import type { ToolOutcome } from "../state/step-record.ts";
-import type { CallEntry, CallKey, KnownCall, RecordedEnd, ToolJournal } from "../tools/journal.ts";
+import type {
+  BegunCall,
+  CallEntry,
+  CallKey,
+  KnownCall,
+  RecordedEnd,
+  ToolJournal,
+} from "../tools/journal.ts";
 import { loadMigrations } from "./load-migrations.ts";
 import { migrate } from "./migrate.ts";
 import type { DatabasePool, QueryConfig } from "./pool.ts";
@@ -45,9 +52,8 @@ export class DatabaseToolJournal implements ToolJournal {
   readonly #pool: DatabasePool;
   readonly #schema: string;
   readonly #table: string;
-  /** Statements that every call makes: prepared, since planning them takes as long as running them. */
-  readonly #begin: Omit<QueryConfig, "values">;
-  readonly #end: Omit<QueryConfig, "values">;
+  readonly #durable: CallStatements;
+  readonly #mayBeLost: CallStatements;
   readonly #serde: SerializerProtocol;
   readonly #settled: DatabaseToolJournalOptions["settled"];
   #setUp: Promise<void> | undefined;
@@ -58,8 +64,8 @@ export class DatabaseToolJournal implements ToolJournal {
     this.#schema = options.schema ?? "public";
     this.#table = `${quoteIdentifier(this.#schema)}.tool_journal`;
     const name = `tool-journal-${createHash("sha256").update(this.#schema).digest("hex").slice(0, 12)}`;
-    this.#begin = { name: `${name}-begin`, text: beginStatement(this.#table) };
-    this.#end = { name: `${name}-end`, text: endStatement(this.#table) };
+    this.#durable = callStatements(this.#table, { name, mayBeLost: false });
+    this.#mayBeLost = callStatements(this.#table, { name, mayBeLost: true });
     this.#serde = options.serde ?? new MemorySaver().serde;
     this.#settled = options.settled;
   }
@@ -69,7 +75,7 @@ export class DatabaseToolJournal implements ToolJournal {
     if (!entry.idempotent) await this.#settled?.(entry.threadId);
     const beginning = randomUUID();
     const { rows } = await this.#pool.query<Row>({
-      ...this.#begin,
+      ...this.#statementsOf(entry).begin,
       values: [...keyOf(entry), entry.tool, inputHash(entry), beginning],
     });
     const [row] = rows as [Row];
@@ -80,13 +86,13 @@ export class DatabaseToolJournal implements ToolJournal {
       : { state: "finished", end };
   }
 
-  async end(key: CallKey, { tiers, ...record }: RecordedEnd): Promise<void> {
+  async end(call: BegunCall, { tiers, ...record }: RecordedEnd): Promise<void> {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
     const end: StoredEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
     const [type, body] = await this.#serde.dumpsTyped(end);
     await this.#pool.query({
-      ...this.#end,
-      values: [...keyOf(key), type, Buffer.from(body)],
+      ...this.#statementsOf(call).end,
+      values: [...keyOf(call), type, Buffer.from(body)],
     });
   }
 
@@ -139,6 +145,15 @@ export class DatabaseToolJournal implements ToolJournal {
     return this.#setUp;
   }
 
+  /**
+   * Waiting for the disk is most of what the journal costs. A call that may be made twice does without: where a crash of
+   * the database server forgets its row, it is made again. Any other call waits both times: with its beginning forgotten
+   * it would be made twice, and with its end forgotten a call that is done would be told as one whose outcome is unknown.
+   */
+  #statementsOf({ idempotent }: BegunCall): CallStatements {
+    return idempotent ? this.#mayBeLost : this.#durable;
+  }
+
   async #migrate(): Promise<void> {
     const migrations = await loadMigrations(new URL("migrations", import.meta.url));
     await migrate(this.#pool, { schema: this.#schema, name: "tool_journal", migrations });
@@ -159,10 +174,41 @@ interface StoredEnd {
   readonly tiers?: RecordedEnd["tiers"];
 }
 
+/** The two statements of every call: prepared, since planning them takes as long as running them. */
+interface CallStatements {
+  readonly begin: Statement;
+  readonly end: Statement;
+}
+
+type Statement = Omit<QueryConfig, "values">;
+
+interface CallStatementOptions {
+  /** What the names begin with. */
+  readonly name: string;
+  /** Whether what they write may be lost in a crash of the server. */
+  readonly mayBeLost: boolean;
+}
+
+function callStatements(table: string, { name, mayBeLost }: CallStatementOptions): CallStatements {
+  const kind = mayBeLost ? "-may-be-lost" : "";
+  const only = mayBeLost ? `where ${DOES_NOT_WAIT}` : "";
+  const also = mayBeLost ? `and ${DOES_NOT_WAIT}` : "";
+  return {
+    begin: { name: `${name}-begin${kind}`, text: beginStatement(table, only) },
+    end: { name: `${name}-end${kind}`, text: endStatement(table, also) },
+  };
+}
+
+/**
+ * True, and lets the transaction that a statement is by itself commit without waiting for the disk. As a subquery it runs
+ * once, before any row is read, and the session's own setting is back after the statement.
+ */
+const DOES_NOT_WAIT = "(select set_config('synchronous_commit', 'off', true)) = 'off'";
+
 /** On a row of the same call this changes nothing, and gives it back. */
-function beginStatement(table: string): string {
+function beginStatement(table: string, only: string): string {
   return `insert into ${table} as known (thread_id, run, step, call_id, tool, input_hash, beginning)
-    values ($1, $2, $3, $4, $5, $6, $7)
+    select $1, $2, $3::integer, $4, $5, $6::bytea, $7::uuid ${only}
     on conflict (thread_id, run, step, call_id) do update set
       (tool, input_hash, beginning, started_at, ended_at, end_type, end_body) = (
         select excluded.tool, excluded.input_hash, excluded.beginning, excluded.started_at, null::timestamptz, null::text, null::bytea
@@ -173,8 +219,8 @@ function beginStatement(table: string): string {
     returning beginning, started_at, ended_at, end_type, end_body`;
 }
 
-function endStatement(table: string): string {
-  return `update ${table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null`;
+function endStatement(table: string, also: string): string {
+  return `update ${table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null ${also}`;
 }
 
 const WHERE_KEY = "where thread_id = $1 and run = $2 and step = $3 and call_id = $4";

@@ -24,6 +24,9 @@ export interface CallEntry extends CallKey {
   readonly idempotent: boolean;
 }
 
+/** A call that has begun. */
+export type BegunCall = CallKey & Pick<CallEntry, "idempotent">;
+
 /** How a call ended: all that is needed to go on without making it. */
 export interface RecordedEnd extends Pick<
   ToolResult,
@@ -41,10 +44,13 @@ export type KnownCall =
 
 /** Where calls are written down, so that one that has ended is not made again after a crash. */
 export interface ToolJournal {
-  /** Writes down that a call begins, unless it is known already; what is answered was known before. */
+  /**
+   * Writes down that a call begins, unless it is known already; what is answered was known before. Durable when it
+   * resolves, unless the call may be made twice: what a crash of the database forgets of such a call is made again.
+   */
   begin(entry: CallEntry): Promise<KnownCall>;
-  /** Durable when it resolves. The first end of a call stands. */
-  end(key: CallKey, end: RecordedEnd): Promise<void>;
+  /** Durable as the beginning is. The first end of a call stands. */
+  end(call: BegunCall, end: RecordedEnd): Promise<void>;
   /** Forgets a beginning: the call was not made after all. */
   withdraw(key: CallKey): Promise<void>;
 }

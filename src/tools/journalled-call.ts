@@ -66,7 +66,7 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
     env.signal.throwIfAborted();
   }
   const ended = await make();
-  await journal.end(key, endOf(ended, options));
+  await journal.end({ ...key, idempotent }, endOf(ended, options));
   const { result } = ended;
   return settled.again ? { ...ended, result: { ...result, recovered: "repeated" } } : ended;
 }

@@ -209,6 +209,54 @@ export function toolJournalContract(database: TestDatabase): void {
       expect(waited).toEqual([threadId]);
     });
 
+    test("keeps calls that may be made twice as it keeps others", async () => {
+      const often = entryOf({ idempotent: true });
+      const known = await Promise.all(Array.from({ length: 5 }, () => journal.begin(often)));
+      expect(known.map(({ state }) => state).toSorted()).toEqual([
+        "new",
+        ...Array.from({ length: 4 }, () => "started"),
+      ]);
+      await journal.end(often, endOf({ result: "first" }));
+      await journal.end(often, endOf({ result: "second" }));
+      expect(await journal.begin(often)).toEqual({
+        state: "finished",
+        end: endOf({ result: "first" }),
+      });
+      expect(await journal.begin({ ...often, input: {} })).toEqual({ state: "new" });
+      expect(await journal.entriesOf(often.threadId)).toMatchObject([{ state: "started" }]);
+    });
+
+    test("waits for the disk, but not for rows of calls that may be made twice", async () => {
+      const schema = `waits_${threads}`;
+      const { pool } = database.shared;
+      const watched = new DatabaseToolJournal(pool, { schema });
+      await watched.setup();
+      await pool.query(`create table ${schema}.seen (at serial, call text, setting text)`);
+      await pool.query(`create function ${schema}.see() returns trigger language plpgsql as $$ begin
+        insert into ${schema}.seen (call, setting)
+        values (tg_op || ' ' || new.call_id, current_setting('synchronous_commit'));
+        return new; end $$`);
+      await pool.query(`create trigger see after insert or update on ${schema}.tool_journal
+        for each row execute function ${schema}.see()`);
+      for (const [callId, idempotent] of [
+        ["often", true],
+        ["once", false],
+      ] as const) {
+        await watched.begin(entryOf({ callId, idempotent }));
+        await watched.begin(entryOf({ callId, idempotent }));
+        await watched.end(entryOf({ callId, idempotent }), endOf());
+      }
+      const { rows } = await pool.query(`select call, setting from ${schema}.seen order by at`);
+      expect(rows).toEqual([
+        { call: "INSERT often", setting: "off" },
+        { call: "UPDATE often", setting: "off" },
+        { call: "UPDATE often", setting: "off" },
+        { call: "INSERT once", setting: "on" },
+        { call: "UPDATE once", setting: "on" },
+        { call: "UPDATE once", setting: "on" },
+      ]);
+    });
+
     test("begins no call of a thread whose state could not be kept", async () => {
       const broken = new DatabaseToolJournal(database.shared.pool, {
         settled: () => Promise.reject(new Error("disk full")),
