@@ -6,7 +6,7 @@ import { noUsage } from "../state/usage.ts";
 import { keptSummaries } from "./loop/kept-summaries.ts";
 import type { NodeRun } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
-import { railDesk } from "./loop/rail-desk.ts";
+import { openDesk } from "./loop/open-desk.ts";
 
 /** What is looked at; see `ContextRequest`. */
 export interface LookedFor {
@@ -57,7 +57,7 @@ export function lookingRun(
     config: {},
     context: of.model === undefined ? undefined : { model: of.model },
     signal,
-    rails: railDesk({
+    rails: openDesk({
       parts,
       signal,
       redactions: state.redactions,

@@ -49,10 +49,15 @@ export class RailSideError extends StratagraphError {
   }
 }
 
-/** The rails of a definition, in its order. */
+/** The rails of a definition by what they are asked about, in its order. One may be in several of the lists. */
 export interface AgentRails {
-  /** On the turn's input and on tool results; which, each says itself. */
   readonly input: readonly Rail[];
+  /**
+   * Those on input that are asked about what people answer, too: all that look for what must not be told. Whether a text is
+   * an attack or off the topic is a question about requests.
+   */
+  readonly answer: readonly Rail[];
+  readonly tool_result: readonly Rail[];
   readonly output: readonly Rail[];
 }
 
@@ -64,10 +69,21 @@ export async function createRails(
   { guardrail_config: config }: Pick<AgentSpec, "guardrail_config">,
   custom: readonly Rail[],
 ): Promise<AgentRails> {
+  const { input_rails: specs } = config;
+  const rails = await Promise.all(specs.map((spec) => inputRail(spec, custom)));
+  const input = rails.filter(({ on }) => on.has("input"));
+  const judging = new Set(rails.filter((_, at) => judgesRequests(specs[at])));
   return {
-    input: await Promise.all(config.input_rails.map((spec) => inputRail(spec, custom))),
+    input,
+    answer: input.filter((rail) => !judging.has(rail)),
+    tool_result: rails.filter(({ on }) => on.has("tool_result")),
     output: await Promise.all(config.output_rails.map((spec) => outputRail(spec, custom))),
   };
+}
+
+/** Whether a rail takes nothing out, and only lets a request pass or not. */
+function judgesRequests(spec: InputRailSpec | undefined): boolean {
+  return spec?.type === "injection" || spec?.type === "topic";
 }
 
 async function inputRail(spec: InputRailSpec, custom: readonly Rail[]): Promise<Rail> {

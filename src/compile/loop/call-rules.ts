@@ -36,15 +36,14 @@ export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: Graph
 export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
   const { executionSchema, attemptSchema } = parts.definition.behaviour;
   const { clock, secrets, sandbox } = parts;
-  // Calls beside each other may redact what these then have to know.
-  const mayRedact = parts.rails.input.length > 0 || Object.keys(rails.redactions()).length > 0;
   return {
     signal,
     clock,
     secrets,
     sandbox,
     reveal: (args) => rails.reveal(args),
-    ...(mayRedact && { hide: (value) => rails.hide(value) }),
+    // Calls beside each other may redact what these then have to know.
+    ...(!rails.isIdle && { hide: (value) => rails.hide(value) }),
     executionSchema: executionSchema && revealing(executionSchema, rails),
     attemptSchema: attemptSchema && revealing(attemptSchema, rails),
   };

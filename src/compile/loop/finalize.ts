@@ -33,7 +33,7 @@ export const finalize: NodeBody = (state, run) => {
   }
   run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
   const messages = [...(dropped.messages ?? []), message];
-  const isGuarded = run.parts.rails.input.some(({ on }) => on.has("input"));
+  const isGuarded = run.parts.rails.input.length > 0;
   return {
     update: {
       ...dropped,

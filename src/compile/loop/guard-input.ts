@@ -29,8 +29,7 @@ export interface GivenInput {
  * @throws what ends the whole run
  */
 export async function guardInput(given: GivenInput, run: NodeRun): Promise<GuardedInput> {
-  const isGuarded = run.parts.rails.input.some(({ on }) => on.has("input"));
-  if (!isGuarded) return { end: null, input: given.input, messages: [] };
+  if (run.parts.rails.input.length === 0) return { end: null, input: given.input, messages: [] };
   try {
     return await raceAbort(checkAll(given, run), run.signal);
   } catch (thrown) {

@@ -9,7 +9,7 @@ import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { areAnswersHeld, holdAnswers, withoutAnswers } from "./held-answers.ts";
 import { inheritedRedactions } from "./inherited-redactions.ts";
-import { railDesk } from "./rail-desk.ts";
+import { openDesk } from "./open-desk.ts";
 import { turnSignal } from "./turn-signal.ts";
 
 export interface LoopNodeOptions {
@@ -74,7 +74,7 @@ export function loopNode(
     const inherited = inheritedRedactions(config);
     const { redactions } = stored;
     const suffix = suffixBeside(state, name);
-    const rails = railDesk({ parts, signal, redactions, inherited, suffix, ask, emit });
+    const rails = openDesk({ parts, signal, redactions, inherited, suffix, ask, emit });
     const run: NodeRun = {
       node: name,
       within,
