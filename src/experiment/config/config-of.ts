@@ -1,0 +1,34 @@
+import { isRecord } from "../../state/is-record.ts";
+import { ExperimentInputError } from "../errors.ts";
+import { parseExperiment } from "./load-experiment.ts";
+import type { RunSpec } from "./run-spec.ts";
+
+/** A run as a config of one run, which {@link runOf} reads. */
+export function configOf({ ollama_client_config: client, ...run }: RunSpec): unknown {
+  return { ...run, ...(client !== null && { ollama_client_config: client }) };
+}
+
+/**
+ * The run that a graph was given: a config as in a file, without a matrix, or what {@link configOf} has made. The model
+ * is not looked at: the runtime may have others than the built-in ones, and says so itself.
+ *
+ * @throws InvalidExperimentError; ExperimentInputError for no config, or one of several runs
+ */
+export function runOf(config: unknown): RunSpec {
+  if (!isRecord(config)) throw new ExperimentInputError("expected { config }, the config of a run");
+  const { variant, ...written } = config;
+  const { runs } = parseExperiment(written, { instances: known(written["model_name"]) });
+  const [run, ...others] = runs;
+  if (run === undefined || others.length > 0) {
+    throw new ExperimentInputError(
+      `expected the config of one run, got a matrix of ${runs.length.toLocaleString("en")}; the command line runs them all`,
+    );
+  }
+  const prompt = isRecord(variant) ? variant["system_prompt"] : null;
+  const system_prompt = typeof prompt === "string" ? prompt : null;
+  return { ...run, variant: { ...run.variant, system_prompt } };
+}
+
+function known(model: unknown) {
+  return typeof model === "string" && model.includes(":") ? { [model]: undefined as never } : {};
+}
