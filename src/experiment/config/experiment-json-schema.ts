@@ -10,7 +10,10 @@ export function experimentJsonSchema(): JsonSchema {
     ...(z.toJSONSchema(experimentSchema, { io: "input" }) as JsonSchema),
     anyOf: [
       { required: ["model_name"] },
-      { required: ["matrix"], properties: { matrix: { required: ["model_name"] } } },
+      {
+        required: ["matrix"],
+        properties: { matrix: { type: "object", required: ["model_name"] } },
+      },
     ],
   };
 }

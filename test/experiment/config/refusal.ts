@@ -1,0 +1,12 @@
+import { InvalidExperimentError } from "../../../src/experiment/config/invalid-experiment-error.ts";
+
+/** What is thrown for a config that has to be refused. */
+export async function refusalOf(read: () => unknown): Promise<InvalidExperimentError> {
+  try {
+    await read();
+  } catch (thrown) {
+    if (thrown instanceof InvalidExperimentError) return thrown;
+    throw thrown;
+  }
+  throw new Error("expected a refusal");
+}
