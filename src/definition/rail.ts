@@ -1,5 +1,6 @@
 import type { Awaitable } from "../state/agent-state.ts";
 import type { RailSide, RailVerdict } from "../state/rail-record.ts";
+import type { Embeddings } from "./embeddings.ts";
 
 /** Part of a text, in UTF-16 units. */
 export interface RailSpan {
@@ -11,17 +12,6 @@ export interface RailSpan {
 
 /** What a custom rail may be called. */
 export const railName = /^[a-z][a-z0-9_-]*$/;
-
-/** Turns texts into vectors of length 1 whose cosine says how alike the texts are. */
-export interface RailEmbeddings {
-  /** Names the model and its version: vectors of one id can be compared. */
-  readonly id: string;
-  readonly dimensions: number;
-  embed(
-    texts: readonly string[],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<readonly Float32Array[]>;
-}
 
 /** What a rail checks. A value that is no text is checked as its texts, one a line. */
 export interface RailSubject {
@@ -37,7 +27,7 @@ export interface RailContext {
   readonly signal: AbortSignal;
   /** What the definition gives a custom rail as its `config`; absent for others. */
   readonly config?: Readonly<Record<string, unknown>>;
-  readonly embeddings: RailEmbeddings;
+  readonly embeddings: Embeddings;
   /** What the person asked, as the agent reads it. */
   readonly request: string;
   /** On output: what the answer may rest on, which is the request and the results of the turn's tools, as texts. */

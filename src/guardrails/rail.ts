@@ -2,7 +2,6 @@ export {
   passed,
   type Rail,
   type RailContext,
-  type RailEmbeddings,
   type RailFinding,
   type RailSpan,
   type RailSubject,

@@ -1,5 +1,6 @@
 import type { TopicConfig } from "../../definition/guardrail-schema.ts";
-import { passed, type Rail, type RailEmbeddings, type RailFinding } from "../rail.ts";
+import type { Embeddings } from "../../models/embeddings/embeddings.ts";
+import { passed, type Rail, type RailFinding } from "../rail.ts";
 import { judgedParts, type PartLikeness } from "./judged-parts.ts";
 import { isCourtesy, type TextPart, textParts } from "./text-parts.ts";
 import { type TopicScale, topicScale } from "./topic-scale.ts";
@@ -20,7 +21,7 @@ export function topicRail(
   { onError }: { readonly onError: Rail["onError"] },
 ): Rail {
   const { allow, deny } = config;
-  const scales = new WeakMap<RailEmbeddings, TopicScale>();
+  const scales = new WeakMap<Embeddings, TopicScale>();
   return {
     name: "topic",
     on: new Set(["input"] as const),

@@ -1,4 +1,4 @@
-import type { RailEmbeddings } from "../rail.ts";
+import type { Embeddings } from "../../models/embeddings/embeddings.ts";
 import { backgroundTexts } from "./background-texts.ts";
 
 /** Deviations from the ordinary at which a request counts as on a topic; set on the requests of topic-rail.test.ts. */
@@ -29,7 +29,7 @@ export interface TopicScale {
  */
 export async function topicScale(
   topics: readonly string[],
-  embeddings: RailEmbeddings,
+  embeddings: Embeddings,
   signal: AbortSignal,
 ): Promise<TopicScale> {
   const vectors = await embeddings.embed([...backgroundTexts, ...topics], { signal });
