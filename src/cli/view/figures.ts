@@ -40,7 +40,7 @@ export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): 
 }
 
 /** Two digits after the point from a cent on, else two digits that count. */
-function dollars(amount: number): string {
+export function dollars(amount: number): string {
   return amount >= 0.01
     ? `$${amount.toFixed(2)}`
     : `$${Number(amount.toPrecision(2)).toFixed(decimals(amount))}`;

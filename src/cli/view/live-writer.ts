@@ -1,12 +1,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../io.ts";
+import { LiveBlock } from "./live-block.ts";
 import type { Style } from "./style.ts";
 import { cutToWidth } from "./text-width.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMs = 120;
-const eraseLine = "\r\u001B[2K";
-const lineUp = "\u001B[1A";
 /** Lines below the one that says what is going on: a terminal has more. */
 const mostTasks = 8;
 
@@ -27,17 +26,17 @@ export class LiveWriter {
   /** When each task was first told. */
   #tasks: ReadonlyMap<string, number> = new Map();
   #frame = 0;
-  /** Lines on the terminal that are to be erased. */
-  #shown = 0;
+  readonly #block: LiveBlock;
   #cancel: () => void = () => {};
 
   constructor(options: LiveWriterOptions) {
     this.#options = options;
+    this.#block = new LiveBlock(options.sink);
   }
 
   print(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    this.#erase();
+    this.#block.clear();
     this.#options.sink.write(lines.map((line) => `${line}\n`).join(""));
     this.#draw();
   }
@@ -52,7 +51,7 @@ export class LiveWriter {
     this.#tasks = new Map(tasks.map((task) => [task, this.#tasks.get(task) ?? now]));
     this.#activity = activity;
     this.#cancel();
-    this.#erase();
+    this.#block.clear();
     if (activity !== null && sink.isTerminal) this.#tick();
   }
 
@@ -74,27 +73,15 @@ export class LiveWriter {
       return `     ${style.dim(cutToWidth(task, Math.max(1, width - ran.length - 1)) + ran)}`;
     });
     const more = this.#tasks.size - told.length;
-    const lines = [
+    this.#block.show([
       ` ${mark}  ${style.dim(cutToWidth(`${this.#activity}…${time}`, width))}`,
       ...told,
       ...(more === 0 ? [] : [`     ${style.dim(cutToWidth(`and ${more} more`, width))}`]),
-    ];
-    sink.write(`${this.#erasing()}${eraseLine}${lines.join("\n")}`);
-    this.#shown = lines.length;
+    ]);
   }
 
   #timeSince(since: number): string {
     const elapsed = this.#options.clock.monotonic() - since;
     return elapsed < 1000 ? "" : ` ${Math.floor(elapsed / 1000)} s`;
-  }
-
-  #erase(): void {
-    if (this.#shown > 0) this.#options.sink.write(`${this.#erasing()}${eraseLine}`);
-    this.#shown = 0;
-  }
-
-  /** All lines but the first one. */
-  #erasing(): string {
-    return `${eraseLine}${lineUp}`.repeat(Math.max(0, this.#shown - 1));
   }
 }

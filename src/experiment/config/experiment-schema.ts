@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { modelRefPattern } from "../../definition/model-ref-schema.ts";
 import { agentSpecSchema, llmConfigSchema } from "../../definition/schema.ts";
+import { experimentToolNames } from "../tools/experiment-tools.ts";
 import { defaultPrompts } from "./default-prompts.ts";
-import { defaultTools } from "./default-tools.ts";
 
 /** Runs of one experiment. */
 export const maxRuns = 1000;
@@ -112,7 +112,7 @@ export const experimentSchema = z.strictObject({
     .describe(
       "The experiment's own tools, names from the tool registry, MCP servers, or tools of @langchain/community.",
     )
-    .default([...defaultTools]),
+    .default([...experimentToolNames]),
   permissions: agentSpecSchema.shape.permissions,
   max_iterations: z.int().min(1).max(1000).describe("Model calls of one cycle.").default(10),
   matrix: matrixSchema
