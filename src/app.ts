@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
@@ -9,6 +10,10 @@ import type { AgentTool } from "./definition/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { Embeddings } from "./models/embeddings/embeddings.ts";
+import type { Experiment } from "./experiment/config/load-experiment.ts";
+import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
+import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
+import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 import type { RunServices } from "./runtime/run-services.ts";
 import { lazyThreads } from "./runtime/threads/lazy-threads.ts";
@@ -63,6 +68,8 @@ export interface RuntimeOptions {
 export interface Runtime extends RunServices {
   /** The threads it keeps: their past, and other ways on from it. */
   readonly threads: Threads;
+  /** What agents of experiments keep from cycle to cycle: in the database, or without one in this process. */
+  readonly experimentMemory: ExperimentMemory;
   /** Lets go of the database, and ends the servers and the sandbox. */
   close(): Promise<void>;
 }
@@ -85,7 +92,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
     const run: RunServices = { ...services, checkpointer };
-    return withThreads(run, {}, close);
+    const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
+    const experimentMemory = createInMemoryExperimentMemory();
+    return withThreads({ ...run, experimentMemory }, {}, close);
   }
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
@@ -93,6 +102,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const { openCheckpointer } = await import("../checkpointers/open.ts");
   const { lockThread } = await import("./storage/thread-lock.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
+  const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
   const database = await openDatabase({
     ...(url && { url }),
     ...(options.folder !== undefined && { folder: options.folder }),
@@ -112,7 +122,8 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       lockThread: (threadId) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    return withThreads(run, beside, async () => {
+    const experimentMemory = new DatabaseExperimentMemory(database.pool);
+    return withThreads({ ...run, experimentMemory }, beside, async () => {
       await Promise.all([close(), database.close()]);
     });
   } catch (thrown) {
@@ -122,7 +133,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 }
 
 function withThreads(
-  run: RunServices,
+  run: RunServices & Pick<Runtime, "experimentMemory">,
   beside: Pick<ThreadServices, "journal" | "forget">,
   close: () => Promise<void>,
 ): Runtime {
@@ -197,6 +208,39 @@ export async function executeAgent<Input, Output, Exec, Attempt>(
   const { executeAgentWith } = await import("./runtime/execute-agent.ts");
   const services = runtime ?? (await servicesWithoutDatabase());
   return executeAgentWith(definition, input, { ...rest, services });
+}
+
+/**
+ * Runs an experiment: every run of it for all its cycles, or what is left of them. Everything is checked before anything
+ * is written; what goes wrong in a run later comes back with it as `failed`.
+ *
+ * @throws NoCheckpointerError where the runtime keeps nothing; ExperimentOptionError, ExperimentChangedError,
+ * LogExistsError, LogChangedError, ExperimentToolError, and what resolving models, tools and secrets throws
+ * @example
+ * const { runs } = await runExperiment(await loadExperiment("experiment.yaml"), { runtime });
+ */
+export async function runExperiment(
+  experiment: Experiment,
+  options: RunExperimentOptions & { readonly runtime: Runtime },
+): Promise<ExperimentResult> {
+  const { runtime, ...rest } = options;
+  const { runExperimentWith } = await import("./experiment/run-experiment.ts");
+  return runExperimentWith(experiment, { ...rest, services: runtime });
+}
+
+/**
+ * Compiles the graph in which an experiment's cycles run, for an Agent Server or `langgraph dev`. It takes
+ * `{ config }`, the config of one run.
+ *
+ * @param options.logFolder default: `logs` in the working directory
+ */
+export async function compileExperiment(
+  runtime: Runtime,
+  options: { readonly logFolder?: string } = {},
+): Promise<ExperimentGraph> {
+  const { compileExperimentWith } = await import("./experiment/cycle/experiment-graph.ts");
+  const logFolder = resolve(options.logFolder ?? "logs");
+  return compileExperimentWith(runtime, { logFolder }).graph;
 }
 
 /** Milliseconds after which servers that nobody uses are ended, where there is no runtime to close. */

@@ -7,9 +7,11 @@ export { pinCheckpointer } from "../checkpointers/pin.ts";
 export { InvalidExportError, ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {
   compileAgent,
+  compileExperiment,
   compilePlanner,
   createRuntime,
   executeAgent,
+  runExperiment,
   type Runtime,
   type RuntimeOptions,
 } from "./app.ts";
@@ -92,6 +94,37 @@ export type {
 } from "./definition/tool.ts";
 export type { CodeWorker, WorkerTask } from "./definition/worker.ts";
 export { StratagraphError, type ErrorKind } from "./errors.ts";
+export {
+  defineExperiment,
+  loadExperiment,
+  type Experiment,
+} from "./experiment/config/load-experiment.ts";
+export type { ExperimentInput } from "./experiment/config/experiment-schema.ts";
+export { InvalidExperimentError } from "./experiment/config/invalid-experiment-error.ts";
+export type {
+  ExperimentModelOptions,
+  RunSpec,
+  RunVariant,
+} from "./experiment/config/run-spec.ts";
+export type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
+export {
+  ExperimentChangedError,
+  ExperimentInputError,
+  ExperimentOptionError,
+  ExperimentToolError,
+  LogChangedError,
+  LogExistsError,
+  LogWriteError,
+} from "./experiment/errors.ts";
+export type {
+  CycleMetrics,
+  LogEntry,
+  LogEventType,
+  LogMessage,
+} from "./experiment/log/log-entry.ts";
+export type { ExperimentMemory, RunMemory } from "./experiment/memory/run-memory.ts";
+export type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
+export type { ExperimentEvent, RunProgress } from "./experiment/run-progress.ts";
 export { RailSideError, UnknownRailError } from "./guardrails/create-rails.ts";
 export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
 export { cachedEmbeddings } from "./models/embeddings/cached-embeddings.ts";

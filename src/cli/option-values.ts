@@ -28,6 +28,13 @@ export function budgetOption(text: string): number {
   throw new InvalidArgumentError("Expected a number of tokens, 256 or more.");
 }
 
+/** Runs at once. @throws InvalidArgumentError */
+export function parallelOption(text: string): number {
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= 64) return value;
+  throw new InvalidArgumentError("Expected a whole number from 1 to 64.");
+}
+
 /** One more of the permissions that were given. @throws InvalidArgumentError */
 export function permissionOption(text: string, before: readonly string[] = []): readonly string[] {
   if (isPermission(text, { wildcards: true })) return [...before, text];

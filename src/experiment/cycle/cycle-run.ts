@@ -1,0 +1,91 @@
+import type { RunSpec } from "../config/run-spec.ts";
+import { addUsage, type Usage } from "../../state/usage.ts";
+import type { LogRecord } from "../log/log-file.ts";
+import { withEntry } from "../log/cycle-metrics.ts";
+import type { LogEntry } from "../log/log-entry.ts";
+import type { CycleEvent, NodeConfig } from "./cycle-event.ts";
+import type { CycleState } from "./cycle-state.ts";
+import { runParts, type ExperimentServices, type RunParts } from "./run-parts.ts";
+
+/** What a node tells of its cycle; `spent` is what this node has spent. */
+export type CycleNews =
+  { readonly doing: string } | { readonly message: string } | { readonly spent: Partial<Usage> };
+
+/** What a node of a run that has begun works with. */
+export interface CycleRun {
+  readonly services: ExperimentServices;
+  readonly parts: RunParts;
+  readonly config: NodeConfig;
+  /** How far the log is, and what the cycle has counted; both go into the node's update. */
+  written(): Pick<CycleState, "log" | "metrics">;
+  /** Writes a line of the present cycle. */
+  write(record: Omit<LogRecord, "cycle_number">, cycle?: number): Promise<void>;
+  tell(event: CycleNews): void;
+}
+
+/** Runs of one process: their models, tools and logs, made when they are first needed. */
+export class CycleRuns {
+  readonly #services: ExperimentServices;
+  readonly #logFolder: string;
+  readonly #parts = new Map<string, Promise<RunParts>>();
+  readonly #clients = new Map<string, RunSpec["ollama_client_config"]>();
+
+  constructor(services: ExperimentServices, logFolder: string) {
+    this.#services = services;
+    this.#logFolder = logFolder;
+  }
+
+  /** Has a run's model reached as this config says: that may be another way than when the run began. */
+  reach({ run_id, ollama_client_config }: RunSpec): void {
+    this.#clients.set(run_id, ollama_client_config);
+  }
+
+  /** Made once; what fails is tried again the next time. */
+  partsOf(given: RunSpec): Promise<RunParts> {
+    const client = this.#clients.get(given.run_id);
+    const run = client === undefined ? given : { ...given, ollama_client_config: client };
+    const key = JSON.stringify(run);
+    const known = this.#parts.get(key);
+    if (known !== undefined) return known;
+    const made = runParts(run, this.#services, this.#logFolder);
+    this.#parts.set(key, made);
+    made.catch(() => this.#parts.delete(key));
+    return made;
+  }
+
+  /** Lets go of a run's log; it is opened again where the run goes on. */
+  async release(runId: string): Promise<void> {
+    for (const [key, made] of this.#parts) {
+      const parts = await made.catch(() => null);
+      if (parts?.run.run_id !== runId) continue;
+      this.#parts.delete(key);
+      await parts.log.close();
+    }
+  }
+
+  async at(state: CycleState, config: NodeConfig): Promise<CycleRun> {
+    if (state.run === null) throw new TypeError("The run has not begun.");
+    const parts = await this.partsOf(state.run);
+    const { run_id } = parts.run;
+    let { log, metrics } = state;
+    return {
+      services: this.#services,
+      parts,
+      config,
+      written: () => ({ log, metrics }),
+      async write(record, cycle = state.cycle_number) {
+        const line = { ...record, cycle_number: cycle } as LogRecord;
+        log = await parts.log.append(log, line);
+        metrics = withEntry(metrics, { timestamp: "", run_id, ...line } as LogEntry);
+      },
+      tell: (news) => config.writer?.(eventOf(news, state)),
+    };
+  }
+}
+
+function eventOf(news: CycleNews, { run_id, cycle_number, usage }: CycleState): CycleEvent {
+  const head = { type: "experiment", run_id } as const;
+  if ("doing" in news) return { ...head, event: "doing", cycle_number, doing: news.doing };
+  if ("spent" in news) return { ...head, event: "spent", usage: addUsage(usage, news.spent) };
+  return { ...head, event: "message", cycle_number, text: news.message };
+}

@@ -1,0 +1,14 @@
+import type { CycleRun } from "./cycle-run.ts";
+import type { CycleState, CycleUpdate } from "./cycle-state.ts";
+
+/** Ends a cycle with what it has come to. */
+export async function endCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
+  const { run } = cycle.parts;
+  const { metrics } = state;
+  await cycle.write({
+    event_type: "CYCLE_END",
+    payload: { final_reflection: state.reflection_history.at(-1) ?? "", metrics },
+  });
+  const isOver = state.cycle_number >= run.cycle_count;
+  return { log: cycle.written().log, status: isOver ? "COMPLETED" : "EXECUTING" };
+}

@@ -1,0 +1,61 @@
+import { readReply } from "../../compile/loop/read-reply.ts";
+import type { LogMessage } from "../log/log-entry.ts";
+import { askForMove } from "./ask-model.ts";
+import type { CycleRun } from "./cycle-run.ts";
+import type { CycleState, CycleUpdate } from "./cycle-state.ts";
+
+/** Asks the model for the next move. */
+export async function think(
+  state: CycleState,
+  cycle: CycleRun,
+): Promise<{ readonly update: CycleUpdate; readonly goto: "act" | "think" | "reflect" }> {
+  const { run, otherTools } = cycle.parts;
+  cycle.tell({ doing: "thinking" });
+  const { reply, sent, form } = await askForMove(state.message_history, state.tool_form, cycle);
+  cycle.tell({ spent: reply.usage });
+  const iteration = state.iteration + 1;
+  let calls = 0;
+  const read = readReply({
+    message: reply.message,
+    form,
+    tools: otherTools,
+    // Providers' own ids are random; these tell where in the run a call was asked for.
+    ids: () => `call_${state.cycle_number}_${iteration}_${(calls += 1)}`,
+    isUsed: () => true,
+    takesNotes: false,
+    behind: [],
+  });
+  const asked = read.predictions.map(({ id, name, args }) => ({ id, name, args }));
+  const response: LogMessage = {
+    role: "assistant",
+    content: form === "text" && asked.length > 0 ? read.thought : reply.message.text,
+    ...(asked.length > 0 && { tool_calls: asked }),
+  };
+  await cycle.write({
+    event_type: "LLM_INVOCATION",
+    payload: {
+      prompt_messages: [...sent],
+      response_message: response,
+      model_options: run.model_options as Record<string, unknown>,
+    },
+  });
+  // What cannot be read is told back; a native reply without calls is the agent's end of the cycle, whatever it says.
+  const isUnclear = form === "text" && read.nextAction === "continue";
+  const isLast = iteration >= run.max_iterations;
+  const goto = asked.length > 0 ? "act" : isUnclear && !isLast ? "think" : "reflect";
+  return {
+    update: {
+      message_history: [
+        ...state.message_history,
+        response,
+        ...(goto === "think" ? [{ role: "user", content: read.problem } as const] : []),
+      ],
+      iteration,
+      calls: read.predictions,
+      tool_form: form,
+      usage: reply.usage,
+      ...cycle.written(),
+    },
+    goto,
+  };
+}

@@ -1,0 +1,116 @@
+import { StratagraphError } from "../errors.ts";
+
+/** A log holds less than its run has written, or something else: it was cut or changed by others. */
+export class LogChangedError extends StratagraphError {
+  readonly code = "experiment_log_changed";
+
+  constructor(
+    readonly runId: string,
+    readonly file: string,
+    problem: string,
+  ) {
+    super(
+      `The log ${file} of run "${runId}" ${problem}. Put the log back as the run left it, or begin the run again with --fresh.`,
+    );
+  }
+}
+
+/** There is a log of a run that nothing else is known of. */
+export class LogExistsError extends StratagraphError {
+  readonly code = "experiment_log_exists";
+
+  constructor(
+    readonly runId: string,
+    readonly file: string,
+  ) {
+    super(
+      `There is a log of run "${runId}" already, ${file}, but no checkpoint that it could be gone on from. ` +
+        "Move it away, give the run another run_id, or begin it again with --fresh.",
+    );
+  }
+}
+
+/** The log of a run cannot be written. */
+export class LogWriteError extends StratagraphError {
+  readonly code = "experiment_log_write";
+  override readonly kind = "run";
+
+  constructor(
+    readonly runId: string,
+    readonly file: string,
+    options: { readonly cause: NodeJS.ErrnoException },
+  ) {
+    const { code = "", message } = options.cause;
+    super(
+      `The log ${file} of run "${runId}" cannot be written (${code || message}). The run goes on from its last checkpoint once it can.`,
+      options,
+    );
+  }
+}
+
+/** One thing that a config says otherwise than it did when the run began. */
+export interface ConfigChange {
+  readonly key: string;
+  readonly before: unknown;
+  readonly now: unknown;
+}
+
+/** A run was begun with another config. */
+export class ExperimentChangedError extends StratagraphError {
+  readonly code = "experiment_changed";
+
+  constructor(
+    readonly runId: string,
+    readonly changes: readonly ConfigChange[],
+  ) {
+    const onlyMore =
+      changes.length === 1 &&
+      changes[0]?.key === "cycle_count" &&
+      Number(changes[0].now) > Number(changes[0].before);
+    const what = changes.map(({ key, before, now }) => `${key} (${show(before)} → ${show(now)})`);
+    super(
+      `Run "${runId}" was begun with another config: ${what.join(", ")}. ` +
+        (onlyMore
+          ? "Go on to the new number of cycles with --extend, or begin again with --fresh."
+          : "Put the config back, give the run another run_id, or begin again with --fresh."),
+    );
+  }
+}
+
+/** A tool cannot be used where nobody watches. */
+export class ExperimentToolError extends StratagraphError {
+  readonly code = "experiment_tool";
+
+  constructor(
+    readonly tool: string,
+    problem: string,
+  ) {
+    super(`Experiments cannot use the tool "${tool}": ${problem}.`);
+  }
+}
+
+/** The graph was given no config, or one of several runs. */
+export class ExperimentInputError extends StratagraphError {
+  readonly code = "experiment_input";
+
+  constructor(problem: string) {
+    super(`The experiment cannot begin: ${problem}.`);
+  }
+}
+
+/** A number that is not one of its kind was given to an option of a run. */
+export class ExperimentOptionError extends StratagraphError {
+  readonly code = "experiment_option";
+
+  constructor(
+    readonly option: string,
+    problem: string,
+  ) {
+    super(`${option}: ${problem}.`);
+  }
+}
+
+function show(value: unknown): string {
+  const text = value === undefined ? "left out" : (JSON.stringify(value) ?? String(value));
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

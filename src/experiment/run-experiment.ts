@@ -1,0 +1,113 @@
+import { rm } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { RetryPolicy } from "@langchain/langgraph";
+import { NoCheckpointerError } from "../runtime/errors.ts";
+import type { Experiment } from "./config/load-experiment.ts";
+import type { RunSpec } from "./config/run-spec.ts";
+import { compileExperimentWith, type CompiledExperiment } from "./cycle/experiment-graph.ts";
+import { logPath } from "./cycle/run-parts.ts";
+import { ExperimentOptionError } from "./errors.ts";
+import { runCycles, waiting, type CycleServices } from "./run-cycles.ts";
+import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
+import { checkSame, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";
+
+export interface RunExperimentOptions {
+  /** Folder that logs are written to, one `<run_id>.jsonl` a run. Default: `logs` in the working directory. */
+  readonly logFolder?: string;
+  /** How many runs are under way at once. Default: the config's `matrix.parallel`. */
+  readonly parallel?: number;
+  /** Forgets what earlier processes did of these runs, their logs and memories too, and begins again. Default false. */
+  readonly fresh?: boolean;
+  /** Goes on to a greater `cycle_count` than the runs were begun with. Default false. */
+  readonly extend?: boolean;
+  /** Aborting it ends the runs where they stand; run them again to go on. */
+  readonly signal?: AbortSignal;
+  /** Told of everything that happens, in order for each run; must not throw. */
+  readonly onEvent?: (event: ExperimentEvent) => void;
+  /** How often a model that is out of reach is asked again. Default: twelve tries in some twenty minutes. */
+  readonly retries?: RetryPolicy;
+}
+
+/** What an experiment has come to: one entry a run, in the order of the matrix. */
+export interface ExperimentResult {
+  readonly runs: readonly (RunProgress & { readonly log: string })[];
+  /** Absolute. */
+  readonly logFolder: string;
+}
+
+/** Threads that can be forgotten. */
+interface Forgetting {
+  readonly threads: { delete(threadId: string): Promise<void> };
+}
+
+/**
+ * Runs every run of an experiment, or goes on with those that have begun. Everything is checked before anything is
+ * written; what goes wrong later ends one run alone.
+ * @throws see `runExperiment` of the package
+ */
+export async function runExperimentWith(
+  { runs, parallel }: Experiment,
+  options: RunExperimentOptions & { readonly services: CycleServices & Forgetting },
+): Promise<ExperimentResult> {
+  const { services, extend = false, onEvent = () => {} } = options;
+  const lanes = checkParallel(options.parallel ?? parallel);
+  if (services.checkpointer === undefined) throw new NoCheckpointerError("thread");
+  const signal = options.signal ?? new AbortController().signal;
+  const logFolder = resolve(options.logFolder ?? "logs");
+  const { retries } = options;
+  const compiled = compileExperimentWith(services, { logFolder, ...(retries && { retries }) });
+  await checkAll(runs, compiled, { extend, isFresh: options.fresh === true });
+  if (options.fresh === true) await forgetAll(runs, services, logFolder);
+  const done = new Map<string, RunProgress>();
+  const queue = runs.values();
+  const lane = async (): Promise<void> => {
+    for (const run of queue) {
+      const end = signal.aborted
+        ? { ...waiting(run), status: "stopped" as const }
+        : await runCycles(run, { services, compiled, extend, signal, onEvent });
+      done.set(run.run_id, end);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, runs.length) }, lane));
+  return {
+    runs: runs.map((run) => ({
+      ...(done.get(run.run_id) ?? waiting(run)),
+      log: logPath(logFolder, run.run_id),
+    })),
+    logFolder,
+  };
+}
+
+/** @throws what is wrong with any of the runs */
+async function checkAll(
+  runs: readonly RunSpec[],
+  { graph, runs: cycles }: CompiledExperiment,
+  { extend, isFresh }: { readonly extend: boolean; readonly isFresh: boolean },
+): Promise<void> {
+  for (const run of runs) {
+    cycles.reach(run);
+    const { log } = await cycles.partsOf(run);
+    if (isFresh) continue;
+    const state = await runStateOf(graph, threadConfigOf(run.run_id));
+    if (state === null) await log.expectNone();
+    else checkSame(state.values, run, { extend });
+  }
+}
+
+async function forgetAll(
+  runs: readonly RunSpec[],
+  { threads, experimentMemory }: CycleServices & Forgetting,
+  logFolder: string,
+): Promise<void> {
+  for (const { run_id: runId } of runs) {
+    await threads.delete(threadOf(runId));
+    await experimentMemory.of(runId).clear();
+    await rm(logPath(logFolder, runId), { force: true });
+  }
+}
+
+/** @throws ExperimentOptionError */
+function checkParallel(parallel: number): number {
+  if (Number.isInteger(parallel) && parallel >= 1 && parallel <= 64) return parallel;
+  throw new ExperimentOptionError("parallel", `expected 1 to 64 runs at once, got ${parallel}`);
+}
