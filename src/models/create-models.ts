@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Clock } from "../clock.ts";
+import { canonicalJson } from "../state/canonical-json.ts";
 import type { AgentModel, ModelSource } from "./agent-model.ts";
 import { chatModel, type ChatModel } from "./chat-model.ts";
 import { meteredModel } from "./metered-model.ts";
@@ -72,7 +73,7 @@ export function createModels(options: CreateModelsOptions): ModelSource {
       ref: `${name}:${model}`,
       takes: provider.options,
       isItself: provider === builtinProviders[name],
-      create: (wanted) => provider.create({ model, options: wanted, env }),
+      create: (wanted) => provider.create({ model, options: wanted, env, clock }),
     };
   }
 
@@ -114,7 +115,7 @@ export function createModels(options: CreateModelsOptions): ModelSource {
     resolve({ default_model, fallback_model, ...rest }) {
       const wanted = given(rest);
       const ref = default_model || defaultModel;
-      const key = JSON.stringify([ref, fallback_model ?? "", wanted]);
+      const key = canonicalJson([ref, fallback_model ?? "", wanted]);
       const known = resolved.get(key);
       if (known !== undefined) return known;
       const building = build(ref, fallback_model ?? "", wanted);
@@ -134,10 +135,10 @@ interface Found {
   create(wanted: ModelOptions): Promise<BaseChatModel>;
 }
 
-/** The options that are set, in a fixed order. */
+/** The options that are set. */
 function given(options: ModelOptions): ModelOptions {
   const set = Object.entries(options).filter(([, value]) => value !== undefined && value !== "");
-  return Object.fromEntries(set.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(set);
 }
 
 function taken(wanted: ModelOptions, takes: ModelProvider["options"]): ModelOptions {

@@ -21,6 +21,7 @@ export function modelCallError(
     reason: failed.failure.reason,
     status: failed.failure.status,
     tries: failed.tries,
+    lacksTools: failed.failure.lacksTools || (fallback?.failure.lacksTools ?? false),
     message: describe(failed, fallback, redact),
     fallback: fallback && {
       ref: fallback.ref,
@@ -58,9 +59,14 @@ function describe(
   redact: (text: string) => string,
 ): string {
   const own = sentence(`The model "${failed.ref}"`, failed, redact);
-  if (fallback === null) return `${own} ${advice[failed.failure.reason]}`;
+  if (fallback === null) return `${own} ${adviceFor(failed)}`;
   const other = sentence(`Its fallback "${fallback.ref}"`, fallback, redact);
-  return `${own} ${other} ${advice[fallback.failure.reason]}`;
+  return `${own} ${other} ${adviceFor(fallback)}`;
+}
+
+function adviceFor({ ref, failure }: FailedModel): string {
+  if (!failure.lacksTools) return advice[failure.reason];
+  return `Set modelOptions.toolCalling["${ref}"] to false, so that tools are worded in text for it, or name a model that takes tools.`;
 }
 
 function sentence(

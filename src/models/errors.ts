@@ -58,14 +58,28 @@ export class ModelOptionError extends StratagraphError {
   readonly option: string;
   readonly allowed: readonly string[];
 
-  constructor(ref: string, option: string, allowed: readonly string[]) {
+  /** @param problem what is wrong with the value of an option that is taken, as the rest of a sentence without a full stop */
+  constructor(ref: string, option: string, allowed: readonly string[], problem?: string) {
     super(
-      `The model "${ref}" does not take the option "${option}". It takes: ${allowed.join(", ")}.`,
+      problem === undefined
+        ? untaken(ref, option, allowed)
+        : `The option "${option}" of the model "${ref}" ${problem}.`,
     );
     this.ref = ref;
     this.option = option;
     this.allowed = allowed;
   }
+}
+
+const clientConfig = "ollama_client_config";
+
+/** `ollama_client_config` is no option of a model, but of the way to it, and nothing to choose instead of one. */
+function untaken(ref: string, option: string, allowed: readonly string[]): string {
+  const refused = `The model "${ref}" does not take the option "${option}"`;
+  if (option === clientConfig) {
+    return `${refused}: it says how an Ollama server is reached. Leave it out, or name a model of Ollama's ("ollama:…").`;
+  }
+  return `${refused}. It takes: ${allowed.filter((name) => name !== clientConfig).join(", ")}.`;
 }
 
 /**
@@ -83,6 +97,11 @@ export class ModelCallError extends StratagraphError {
   readonly status: number | null;
   /** Requests made to the model, at least 1. */
   readonly tries: number;
+  /**
+   * Whether it, or its fallback, was asked with tools and takes none: then the same may succeed with the tools worded in
+   * text. `reason` is `bad_request` for the one that takes none.
+   */
+  readonly lacksTools: boolean;
   readonly fallback: FailedFallback | null;
 
   constructor(facts: ModelCallFacts) {
@@ -92,6 +111,7 @@ export class ModelCallError extends StratagraphError {
     this.transient = facts.reason === "rate_limit" || facts.reason === "outage";
     this.status = facts.status ?? null;
     this.tries = facts.tries ?? 1;
+    this.lacksTools = facts.lacksTools ?? false;
     this.fallback = facts.fallback ?? null;
   }
 }
@@ -102,6 +122,7 @@ export interface ModelCallFacts {
   readonly message: string;
   readonly status?: number | null;
   readonly tries?: number;
+  readonly lacksTools?: boolean;
   readonly fallback?: FailedFallback | null;
   readonly cause?: unknown;
 }

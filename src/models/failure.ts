@@ -1,4 +1,5 @@
 import { errorMessage } from "../errors.ts";
+import { saysItTakesNoTools } from "./no-tools.ts";
 
 /** Why a model did not answer. */
 export type FailureReason =
@@ -12,7 +13,7 @@ export type FailureReason =
   | "context_overflow"
   /** 401 or 403. */
   | "auth"
-  /** Any other 4xx: the request itself is wrong. */
+  /** Any other 4xx, or tools for a model that takes none: the request itself is wrong. */
   | "bad_request"
   /** It answered something that is no chat reply. */
   | "bad_reply";
@@ -25,6 +26,8 @@ export interface Failure {
   readonly retryAfterMs: number | null;
   /** Whether the same request may succeed on this model a little later. */
   readonly transient: boolean;
+  /** Whether it was asked with tools and takes none: then it may answer without. */
+  readonly lacksTools: boolean;
   readonly thrown: unknown;
 }
 
@@ -42,9 +45,28 @@ export class BadReply extends Error {
   override readonly name = "BadReply";
 }
 
-/** Thrown for an answer that stopped in the middle without an error of its own; classified as `outage`. */
+/** Thrown for an answer that stopped in the middle, or never began; classified as `outage`. */
 export class BrokenStream extends Error {
   override readonly name = "BrokenStream";
+}
+
+/** Thrown for a request that took longer than it was allowed to; classified as `outage`. */
+export class OutOfTime extends Error {
+  override readonly name = "TimeoutError";
+}
+
+/** Thrown for an answer with a status of 300 and above; classified by the status and by what it says. */
+export class RefusedRequest extends Error {
+  override readonly name = "RefusedRequest";
+  readonly status: number;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, status: number, headers: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
 }
 
 /** Reads any error that a LangChain chat model throws. Providers differ: status, code, name and message are all looked at. */
@@ -53,14 +75,18 @@ export function classifyFailure(thrown: unknown): Failure {
   const status = first(chain, statusOf);
   const text = chain.map((error) => `${codeOf(error) ?? ""} ${errorMessage(error)}`).join("\n");
   const retryAfterMs = first(chain, retryAfterOf);
+  const lacksTools = saysItTakesNoTools(text) && (status === null || status >= 400);
   const made = (reason: FailureReason, transient: boolean): Failure => ({
     reason,
     status,
     retryAfterMs,
     transient,
+    lacksTools,
     thrown,
   });
 
+  // Before the status: llama.cpp says so with 500.
+  if (lacksTools) return made("bad_request", false);
   if (isOverflow(chain, status, text)) return made("context_overflow", false);
   if (status === 402 || /insufficient[_ ]quota|exceeded your current quota/i.test(text)) {
     return made("quota", false);

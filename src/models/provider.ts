@@ -1,4 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { Clock } from "../clock.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import { MissingApiKeyError, MissingProviderError } from "./errors.ts";
 
@@ -7,11 +8,11 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 /** How an Ollama server is reached. */
 export interface OllamaClientConfig {
-  /** URL or `host:port`, instead of what the environment says. */
+  /** URL, or `host:port` as in OLLAMA_HOST, instead of what the environment says. Credentials in it are sent as basic authorization. */
   readonly host?: string;
-  /** Milliseconds of one request, its stream included. Left out, there is no limit. */
+  /** Milliseconds of one request, its stream included, more than 0; retries have as many again. Left out, there is no limit. */
   readonly timeout_ms?: number;
-  /** Sent with every request. */
+  /** Sent with every request. Their values are secrets: no error says them, and the model does not hold them in what it shows of itself. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +28,7 @@ export interface ModelProvider {
   readonly options: readonly ModelOptionName[] | "any";
   /**
    * Loads the provider's package on first use. The model it gives must not retry by itself.
-   * @throws MissingProviderError, MissingApiKeyError
+   * @throws MissingProviderError, MissingApiKeyError, ModelOptionError
    */
   create(wanted: ProviderRequest): Promise<BaseChatModel>;
 }
@@ -37,6 +38,8 @@ export interface ProviderRequest {
   /** Only such as the provider takes. */
   readonly options: ModelOptions;
   readonly env: Env;
+  /** For limits of time. */
+  readonly clock: Clock;
 }
 
 /**

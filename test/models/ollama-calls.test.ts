@@ -1,169 +1,172 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { HumanMessage } from "@langchain/core/messages";
+import { getEventListeners } from "node:events";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
+import { OllamaConnection } from "../../src/models/providers/ollama-connection.ts";
+import { ollama } from "../../src/models/providers/ollama.ts";
 import { readStructured } from "../../src/models/structured-answer.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
+import { ollamaServer, Silence } from "../helpers/ollama-server.ts";
+import { look, lookOnWire, messages, modelOn } from "./ollama-model.ts";
+import { streamed } from "./openai-model.ts";
 
-const messages = [new HumanMessage("Hello")];
-
-interface ChatBody {
-  readonly model: string;
-  readonly options: Record<string, unknown>;
-  readonly tools?: readonly unknown[];
-  readonly format?: unknown;
-}
-
-/** A loopback server whose `/api/chat` answers as `respond` says. */
-async function ollamaServer(respond: (response: ServerResponse) => void) {
-  const requests: ChatBody[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      requests.push(JSON.parse(Buffer.concat(chunks).toString()) as ChatBody);
-      respond(response);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    host: `127.0.0.1:${port}`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-function say(...lines: object[]) {
-  return (response: ServerResponse) => {
-    response.writeHead(200, { "content-type": "application/x-ndjson" });
-    for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
-    response.end();
-  };
-}
-
-const hello = [
-  { model: "llama3", message: { role: "assistant", content: "Hi" }, done: false },
-  {
-    model: "llama3",
-    message: { role: "assistant", content: "!" },
-    done: true,
-    done_reason: "stop",
-    prompt_eval_count: 26,
-    eval_count: 3,
-  },
-];
-
-function modelOn(host: string, options: object = {}) {
-  const models = createModels({
-    env: { OLLAMA_HOST: host },
-    clock: new ManualClock(),
-    maxRetries: 0,
-  });
-  return models.resolve({ default_model: "ollama:llama3:latest", ...options });
-}
+const weather = { city: "Bern", days: 2 };
+const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
+const answer = { name: "judge", description: "Judges.", schema };
 
 describe("a model behind Ollama's protocol", () => {
-  it("puts every option on the wire", async () => {
-    await using server = await ollamaServer(say(...hello));
-    const model = await modelOn(server.host, {
-      temperature: 0.1,
-      seed: 3,
-      top_p: 0.8,
-      num_ctx: 16_384,
-      num_predict: 256,
-      repeat_last_n: 32,
-      repeat_penalty: 1.1,
-    });
-    const reply = await model.call({ messages }, {});
-    expect(server.requests[0]).toMatchObject({
-      model: "llama3:latest",
-      options: {
-        temperature: 0.1,
-        seed: 3,
-        top_p: 0.8,
-        num_ctx: 16_384,
-        num_predict: 256,
-        repeat_last_n: 32,
-        repeat_penalty: 1.1,
-      },
-    });
+  it("answers, and is counted", async () => {
+    await using server = await ollamaServer(["Good day to you."]);
+    const reply = await (await modelOn(server)).call({ messages }, {});
     expect(reply).toMatchObject({
-      model: "ollama:llama3:latest",
+      model: "ollama:llama3.2",
       usage: { tokens_in: 26, tokens_out: 3, llm_calls: 1, cost_usd: 0 },
+      message: { response_metadata: { done_reason: "stop", model_provider: "ollama" } },
     });
-    expect(reply.message.text).toBe("Hi!");
+    expect(reply.message.text).toBe("Good day to you.");
   });
 
-  it("says max_tokens in Ollama's word", async () => {
-    await using server = await ollamaServer(say(...hello));
-    await (await modelOn(server.host, { max_tokens: 99 })).call({ messages }, {});
-    expect(server.requests[0]?.options).toMatchObject({ num_predict: 99 });
-  });
-
-  it("makes a value's schema the form of the text, since Ollama forces no tool", async () => {
-    const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
-    const answer = { name: "judge", description: "Judges.", schema };
-    await using server = await ollamaServer(
-      say({ ...hello[1], message: { role: "assistant", content: '{"ok": true}' } }),
-    );
-    const { message } = await (await modelOn(server.host)).call({ messages, answer }, {});
-    expect(server.requests[0]?.format).toEqual(schema);
-    expect(server.requests[0]).not.toHaveProperty("tools");
-    expect(readStructured(message, answer)).toEqual({ ok: true, value: { ok: true } });
-  });
-
-  it("still sends tools that may be called", async () => {
-    await using server = await ollamaServer(say(...hello));
-    const tool = { name: "look", description: "Looks.", input_schema: { type: "object" } };
-    await (await modelOn(server.host)).call({ messages, tools: [tool] }, {});
-    expect(server.requests[0]?.tools).toMatchObject([{ function: { name: "look" } }]);
-    expect(server.requests[0]).not.toHaveProperty("format");
+  it("is counted while its tokens are streamed", async () => {
+    await using server = await ollamaServer(["Good day."]);
+    const { tokens, reply } = await streamed(await modelOn(server));
+    expect(tokens).toEqual(["Good", " day."]);
+    expect(reply).toMatchObject({ usage: { tokens_in: 26, tokens_out: 3, llm_calls: 1 } });
   });
 
   it("counts tokens itself where the server gives none", async () => {
-    await using server = await ollamaServer(
-      say({ ...hello[1], prompt_eval_count: undefined, eval_count: undefined }),
-    );
-    const { usage } = await (await modelOn(server.host)).call({ messages }, {});
+    await using server = await ollamaServer([{ text: "Hi", usage: null }]);
+    const { usage } = await (await modelOn(server)).call({ messages }, {});
     expect(usage).toMatchObject({ tokens_in: 5, tokens_out: 5 });
   });
 
-  it("takes a stream without an end for an outage", async () => {
-    await using server = await ollamaServer(say(hello[0] as object));
-    const model = await modelOn(server.host, { fallback_model: "offline:rules" });
-    expect(await model.call({ messages }, {})).toMatchObject({
-      fallback: { from: "ollama:llama3:latest", reason: "outage" },
-    });
+  it("says that a reply is cut off", async () => {
+    await using server = await ollamaServer([{ text: "It is", done_reason: "length" }]);
+    const { message } = await (await modelOn(server)).call({ messages }, {});
+    expect(message.response_metadata).toMatchObject({ done_reason: "length" });
   });
 
-  it("names a model that is not there", async () => {
-    await using server = await ollamaServer((response) => {
-      response.writeHead(404, { "content-type": "application/json" });
-      response.end('{"error":"model \'llama3:latest\' not found"}');
+  it("makes a value's schema the form of the text, since Ollama forces no tool", async () => {
+    await using server = await ollamaServer(['{"ok": true}']);
+    const model = await modelOn(server, { default_model: "ollama:llama3:latest" });
+    const { message } = await model.call({ messages, answer }, {});
+    expect(server.chats[0]?.format).toEqual(schema);
+    expect(server.chats[0]).not.toHaveProperty("tools");
+    expect(readStructured(message, answer)).toEqual({ ok: true, value: { ok: true } });
+  });
+
+  it("calls tools, several in one reply, also as a stream", async () => {
+    const calls = [
+      { name: "look", args: weather },
+      { name: "look", args: {} },
+    ];
+    await using server = await ollamaServer(() => ({ text: "Let me see.", calls }));
+    const model = await modelOn(server);
+    const { message } = await model.call({ messages, tools: [look] }, {});
+    expect(message.tool_calls).toMatchObject(calls);
+    expect(message.text).toBe("Let me see.");
+    expect(new Set(message.tool_calls?.map(({ id }) => id)).size).toBe(2);
+    const { reply } = await streamed(model, [look]);
+    expect((reply as { message: AIMessage }).message.tool_calls).toMatchObject(calls);
+    expect(server.chats.map(({ tools }) => tools)).toEqual([[lookOnWire], [lookOnWire]]);
+  });
+
+  it("calls tools where its reply is told as events", async () => {
+    const calls = [
+      { name: "look", args: weather },
+      { name: "look", args: {} },
+    ];
+    await using server = await ollamaServer([{ thinking: "Hm.", text: "Let me see.", calls }]);
+    const chat = await ollama.create({
+      model: "llama3.2",
+      options: {},
+      env: { OLLAMA_HOST: server.url },
+      clock: new ManualClock(),
     });
-    await expect((await modelOn(server.host)).call({ messages }, {})).rejects.toMatchObject({
-      reason: "bad_request",
-      status: 404,
-      message: expect.stringContaining("model 'llama3:latest' not found"),
+    const message = await chat.streamEvents("Hello", { version: "v3" });
+    expect(message.tool_calls).toMatchObject(calls);
+    expect(message.text).toBe("Let me see.");
+    expect(message.usage_metadata).toMatchObject({ input_tokens: 26, output_tokens: 3 });
+  });
+
+  it("reads calls and results back", async () => {
+    await using server = await ollamaServer(["Sunny."]);
+    const called = new AIMessage({
+      content: "",
+      tool_calls: [{ id: "1", name: "look", args: weather }],
     });
+    const result = new ToolMessage({ tool_call_id: "1", name: "look", content: "sun" });
+    await (await modelOn(server)).call({ messages: [...messages, called, result] }, {});
+    expect(server.chats[0]?.messages).toMatchObject([
+      { role: "user", content: "Hello" },
+      { role: "assistant", tool_calls: [{ function: { name: "look", arguments: weather } }] },
+      { role: "tool", content: "sun" },
+    ]);
+  });
+
+  it("thinks beside its reply, not in it", async () => {
+    await using server = await ollamaServer(() => ({ thinking: "Let me think.", text: "Yes." }));
+    const model = await modelOn(server, { default_model: "ollama:qwen3" });
+    const { message } = await model.call({ messages }, {});
+    expect(message.text).toBe("Yes.");
+    expect(message.additional_kwargs).toEqual({ reasoning_content: "Let me think." });
+    const { tokens, reply } = await streamed(model);
+    expect(tokens).toEqual(["Yes."]);
+    expect((reply as { message: AIMessage }).message.text).toBe("Yes.");
+  });
+
+  it("leaves an empty reply to the caller", async () => {
+    await using server = await ollamaServer([""]);
+    const { message } = await (await modelOn(server)).call({ messages }, {});
+    expect(message.text).toBe("");
   });
 
   it("lets the server know when the signal aborts before the first word", async () => {
+    const silent = new Silence();
+    await using server = await ollamaServer([{ silent }]);
     const controller = new AbortController();
     const reason = new Error("Cancelled.");
-    let closed: () => void = () => undefined;
-    const gone = new Promise<void>((resolve) => (closed = resolve));
-    await using server = await ollamaServer((response) => {
-      response.on("close", closed);
-      controller.abort(reason);
-    });
-    const model = await modelOn(server.host);
-    await expect(model.call({ messages }, { signal: controller.signal })).rejects.toBe(reason);
-    await gone;
+    const call = (await modelOn(server)).call({ messages }, { signal: controller.signal });
+    await silent.asked;
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    await silent.aborted;
   });
+
+  it("keeps nothing of itself at a signal that lasts for many calls", async () => {
+    await using server = await ollamaServer(() => "Hi");
+    const { signal } = new AbortController();
+    const connection = new OllamaConnection({
+      url: server.url,
+      headers: {},
+      clock: new ManualClock(),
+    });
+    const request = { model: "llama3.2", messages: [{ role: "user", content: "Hello" }] };
+    const kept: number[] = [];
+    for await (const _ of connection.chat(request, signal)) {
+      kept.push(getEventListeners(signal, "abort").length);
+    }
+    kept.push(getEventListeners(signal, "abort").length);
+    expect(kept).toEqual([1, 1, 0]);
+  });
+
+  it("uses no socket twice, so that none is dead after a long pause", async () => {
+    await using server = await ollamaServer(() => "Hi");
+    const model = await modelOn(server);
+    for (const _ of [1, 2]) await model.call({ messages }, {});
+    expect(server.requests.map(({ headers }) => headers.connection)).toEqual(["close", "close"]);
+  });
+});
+
+it("answers several calls at once", async () => {
+  const silent = new Silence();
+  await using server = await ollamaServer(({ messages: [first] }) =>
+    first?.content === "Wait" ? { silent } : "Hi",
+  );
+  const models = createModels({ env: { OLLAMA_HOST: server.url }, clock: new ManualClock() });
+  const model = await models.resolve({ default_model: "ollama:llama3.2" });
+  const waiting = model.call({ messages: [new HumanMessage("Wait")] }, {});
+  await silent.asked;
+  expect((await model.call({ messages }, {})).message.text).toBe("Hi");
+  silent.release("Now");
+  expect((await waiting).message.text).toBe("Now");
 });
