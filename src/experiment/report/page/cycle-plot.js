@@ -1,0 +1,122 @@
+import { colourOf, groupings, groupsBy } from "./colours.js";
+import { axisFigure, counted, figure } from "./figures.js";
+import { Plot } from "./plot-library.js";
+import { longestRun } from "./report-data.js";
+import { meanSeries, series } from "./series.js";
+
+const panelHeight = 190;
+const splitHeight = 104;
+const axesHeight = 52;
+/** Up to so many points a line, each is marked. */
+const markedPoints = 40;
+
+/** One line a run over its cycles; where several runs have a colour, their mean stands out. */
+export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
+  const lines = shown.map((run) => series(run, name)).filter((line) => line.length > 0);
+  const points = lines.flat();
+  const groupOf = groupings[by];
+  const panelOf = split === "none" ? () => "" : groupings[split];
+  const panels =
+    split === "none"
+      ? [""]
+      : groupsBy(split).filter((one) => shown.some((run) => panelOf(run) === one));
+  const means = meanLines(lines, groupOf, panelOf);
+  const faint = means.length > 0;
+  const place = {
+    x: "cycle",
+    y: "value",
+    ...(split === "none" ? {} : { fy: ({ run }) => panelOf(run) }),
+  };
+  const stroke = ({ run }) => colourOf(by, groupOf(run));
+  const ofMean = { x: "cycle", y: "value", z: "key", ...(split === "none" ? {} : { fy: "panel" }) };
+  const marked = longestRun <= markedPoints;
+  return Plot.plot({
+    width,
+    height:
+      panels.length === 1 ? panelHeight + axesHeight : panels.length * splitHeight + axesHeight,
+    marginLeft: 46,
+    marginRight: 12,
+    marginTop: 14,
+    marginBottom: 34,
+    ariaLabel: `${title} by cycle`,
+    ariaDescription: `${counted(lines.length, "run")}, ${unit}`,
+    x: {
+      domain: longestRun > 1 ? [1, longestRun] : [0.5, 1.5],
+      label: "cycle",
+      labelArrow: "none",
+      ticks: Math.min(longestRun, Math.max(2, Math.floor(width / 80))),
+      tickFormat: (value) => (Number.isInteger(value) ? value.toLocaleString("en") : ""),
+      tickSize: 0,
+    },
+    y: {
+      label: null,
+      grid: true,
+      zero: true,
+      nice: true,
+      ticks: panels.length === 1 ? 5 : 3,
+      tickFormat: axisFigure,
+      tickSize: 0,
+      ...(points.length === 0 ? { domain: [0, 1] } : {}),
+    },
+    fy: { domain: panels, axis: null, padding: 0.14 },
+    marks: [
+      Plot.ruleY([0], { stroke: "var(--line)" }),
+      panels.length > 1
+        ? Plot.text(panels, {
+            fy: (panel) => panel,
+            text: (panel) => shortened(panel, Math.floor(width / 9)),
+            frameAnchor: "top-left",
+            dx: 4,
+            dy: -4,
+            fill: "var(--muted)",
+            stroke: "var(--surface)",
+            strokeWidth: 4,
+          })
+        : null,
+      Plot.line(points, {
+        ...place,
+        z: ({ run }) => run.index,
+        stroke,
+        strokeWidth: faint ? 1 : 1.75,
+        strokeOpacity: faint ? 0.38 : 0.95,
+        strokeLinejoin: "round",
+        ariaLabel: "runs",
+      }),
+      marked
+        ? Plot.dot(points, { ...place, fill: stroke, fillOpacity: faint ? 0.45 : 1, r: 1.75 })
+        : null,
+      Plot.line(means, {
+        ...ofMean,
+        stroke: ({ group }) => colourOf(by, group),
+        strokeWidth: 2.25,
+        strokeLinejoin: "round",
+        ariaLabel: "means",
+      }),
+      Plot.tip(points, Plot.pointer({ ...place, title: tipText, fontSize: 12, maxRadius: 60 })),
+    ],
+  });
+}
+
+/** The mean line of every colour and panel that has more than one run, and more than one cycle. */
+function meanLines(lines, groupOf, panelOf) {
+  const alike = new Map();
+  for (const line of lines) {
+    const { run } = line[0];
+    const key = JSON.stringify([groupOf(run), panelOf(run)]);
+    alike.set(key, [...(alike.get(key) ?? []), line]);
+  }
+  return [...alike].flatMap(([key, together]) => {
+    if (together.length < 2) return [];
+    const [group, panel] = JSON.parse(key);
+    return meanSeries(together).map((point) => ({ ...point, key, group, panel }));
+  });
+}
+
+function tipText({ run, from, to, value }) {
+  const when = from === to ? `cycle ${from}` : `cycles ${from}–${to}, mean`;
+  return `${shortened(run.run_id, 40)}\n${shortened(run.model_name, 40)}, ${run.seedName}\n${when}: ${figure(value)}`;
+}
+
+export function shortened(text, length) {
+  return text.length > length ? `${text.slice(0, Math.max(1, length - 1))}…` : text;
+}

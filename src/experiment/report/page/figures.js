@@ -1,0 +1,52 @@
+const wholeNumber = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const oneDigit = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+export const missing = "–";
+
+export function figure(value) {
+  if (value === null || value === undefined) return missing;
+  return (Math.abs(value) >= 100 ? wholeNumber : oneDigit).format(value);
+}
+
+/** Short, for axes: `1.2K`. Small numbers keep the digits that tell them apart. */
+export function axisFigure(value) {
+  if (Math.abs(value) >= 1000) return compact.format(value);
+  return String(Number(value.toPrecision(6)));
+}
+
+export function counted(number, noun) {
+  return `${wholeNumber.format(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** `2026-11-21 14:02 UTC` */
+export function minute(iso) {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+/** `850 ms`, `12.5 s`, `3 min 5 s`, `2 h 10 min` */
+export function duration(milliseconds) {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${oneDigit.format(milliseconds / 1000)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${wholeNumber.format(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+}
+
+export function sum(values) {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
+/** Null of no values. */
+export function mean(values) {
+  return values.length === 0 ? null : sum(values) / values.length;
+}
+
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

@@ -1,0 +1,95 @@
+import { groupings, tellingApart } from "./colours.js";
+import { cyclePlot } from "./cycle-plot.js";
+import { choice, el, section } from "./elements.js";
+import { legend } from "./legend.js";
+import { modelPlot } from "./model-plot.js";
+import { memorySizes, metrics, runs } from "./report-data.js";
+import { cyclesPerPoint } from "./series.js";
+
+const titles = { model: "Model", prompt: "Prompt", seed: "Seed", run: "Run", none: "One panel" };
+const named = (by) => ({ value: by, title: titles[by] });
+
+/** The three parts with plots, which share their colours and what is hidden. */
+export function plotSections() {
+  const state = { by: "model", split: "none", hidden: new Set() };
+  const figures = [];
+  const names = el("div", { class: "legend-place" });
+
+  function draw() {
+    for (const one of figures) one.draw();
+  }
+  function recolour() {
+    names.replaceChildren(legend(state.by, state.hidden, draw));
+    draw();
+  }
+  const shown = () => runs.filter((run) => !state.hidden.has(groupings[state.by](run)));
+  const plotted = (make, what) => {
+    const made = plotFigure(what, (width) => make(what, { ...state, shown: shown(), width }));
+    figures.push(made);
+    return made.element;
+  };
+
+  const colours = ["model", ...tellingApart("prompt", "seed", "run")];
+  const splits = tellingApart("model", "prompt", "seed");
+  const controls = el(
+    "div",
+    { class: "controls" },
+    colours.length < 2
+      ? null
+      : choice("Colour", colours.map(named), state.by, (by) => {
+          state.by = by;
+          state.hidden.clear();
+          recolour();
+        }),
+    splits.length === 0
+      ? null
+      : choice("Split", ["none", ...splits].map(named), state.split, (split) => {
+          state.split = split;
+          draw();
+        }),
+    names,
+  );
+  const grid = (make, of) =>
+    el("div", { class: "plots" }, ...of.map((what) => plotted(make, what)));
+  const lineNote =
+    cyclesPerPoint === 1
+      ? "One line a run; where runs share a colour, the strong line is their mean."
+      : `One line a run, each point the mean of ${cyclesPerPoint} cycles; where runs share a colour, the strong line is their mean.`;
+  const sections = el(
+    "div",
+    { class: "plot-sections" },
+    controls,
+    section("cycles", "Metrics by cycle", lineNote, grid(cyclePlot, metrics)),
+    section(
+      "models",
+      "Metrics by model and seed",
+      "A point a run: its mean of a cycle. The line spans a model's runs, the bar is their median.",
+      grid(modelPlot, metrics),
+    ),
+    section(
+      "memory",
+      "Memory growth",
+      "What is in memory at the end of each cycle.",
+      grid(cyclePlot, memorySizes),
+    ),
+  );
+  return { element: sections, draw: recolour };
+}
+
+/** A plot that is drawn as wide as there is room, and anew when that changes. */
+function plotFigure({ title, unit }, make) {
+  const place = el("div", { class: "plot" });
+  let width = 0;
+  const draw = () => {
+    width = Math.floor(place.clientWidth);
+    if (width === 0) return;
+    const plot = make(width);
+    plot.setAttribute("role", "img");
+    place.replaceChildren(plot);
+  };
+  new ResizeObserver(() => {
+    if (Math.floor(place.clientWidth) !== width) draw();
+  }).observe(place);
+  const caption = el("figcaption", {}, el("h3", {}, title), el("span", { class: "unit" }, unit));
+  return { element: el("figure", {}, caption, place), draw };
+}

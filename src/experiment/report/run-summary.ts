@@ -1,0 +1,127 @@
+import { codePoints, isFailedOutput, textParameter } from "../log/cycle-metrics.ts";
+import type { CycleMetrics, LogEntry } from "../log/log-entry.ts";
+
+/** One cycle that has ended, without its prompts and answers. */
+export interface CycleSummary extends CycleMetrics {
+  /** 1-based; a run's cycles have no gaps. */
+  readonly cycle_number: number;
+  /** ISO 8601, UTC. */
+  readonly started_at: string;
+  readonly duration_ms: number;
+  readonly llm_invocations: number;
+  readonly tool_calls: number;
+  /** Tool calls that were refused or failed. */
+  readonly tool_errors: number;
+  /** In memory at the end of the cycle. */
+  readonly memory_keys: number;
+  /** Code points of the values in memory at the end of the cycle. */
+  readonly memory_chars: number;
+  readonly final_reflection: string;
+}
+
+export interface RunSummary {
+  readonly run_id: string;
+  /** `provider:model`. */
+  readonly model_name: string;
+  readonly seed: number | null;
+  readonly prompt_name: string | null;
+  readonly config_hash: string;
+  /** Those that have ended, in order. */
+  readonly cycles: readonly CycleSummary[];
+  /** Number of the cycle that has begun and not ended; null where there is none. */
+  readonly unfinished_cycle: number | null;
+}
+
+type Start = Extract<LogEntry, { event_type: "CYCLE_START" }>;
+
+interface OpenCycle {
+  readonly start: Start;
+  llm_invocations: number;
+  tool_calls: number;
+  tool_errors: number;
+}
+
+/** Sums up a log that is found to be right while it is read: give it every entry, then end it. */
+export class RunSummarizer {
+  #first: Start | undefined;
+  #open: OpenCycle | undefined;
+  readonly #cycles: CycleSummary[] = [];
+  /** Code points in memory by key. */
+  readonly #memory = new Map<string, number>();
+
+  take(entry: LogEntry): void {
+    const open = this.#open;
+    switch (entry.event_type) {
+      case "CYCLE_START":
+        this.#first ??= entry;
+        this.#open = { start: entry, llm_invocations: 0, tool_calls: 0, tool_errors: 0 };
+        this.#align(entry.payload.memory_keys);
+        break;
+      case "LLM_INVOCATION":
+        if (open !== undefined) open.llm_invocations += 1;
+        break;
+      case "TOOL_CALL":
+        if (open !== undefined) this.#call(open, entry.payload);
+        break;
+      case "CYCLE_END":
+        if (open !== undefined) this.#cycles.push(this.#ended(open, entry));
+        this.#open = undefined;
+    }
+  }
+
+  /** Null where nothing is logged yet. */
+  end(): RunSummary | null {
+    const first = this.#first;
+    if (first === undefined) return null;
+    const { model_name, seed, prompt_name, config_hash } = first.payload;
+    return {
+      run_id: first.run_id,
+      model_name,
+      seed,
+      prompt_name,
+      config_hash,
+      cycles: this.#cycles,
+      unfinished_cycle: this.#open?.start.cycle_number ?? null,
+    };
+  }
+
+  /** The keys that a cycle begins with are what the memory has; how long a value from before the log is, is not known. */
+  #align(keys: readonly string[]): void {
+    const there = new Set(keys);
+    for (const key of this.#memory.keys()) if (!there.has(key)) this.#memory.delete(key);
+    for (const key of there) if (!this.#memory.has(key)) this.#memory.set(key, 0);
+  }
+
+  #call(open: OpenCycle, payload: Extract<LogEntry, { event_type: "TOOL_CALL" }>["payload"]): void {
+    const { tool_name: tool, parameters, output } = payload;
+    open.tool_calls += 1;
+    if (isFailedOutput(output)) {
+      open.tool_errors += 1;
+      return;
+    }
+    const key = textParameter(parameters, "key");
+    if (key === undefined) return;
+    if (tool === "memory_delete") this.#memory.delete(key);
+    if (tool === "memory_write") {
+      this.#memory.set(key, codePoints(textParameter(parameters, "value") ?? ""));
+    }
+  }
+
+  #ended(
+    { start, llm_invocations, tool_calls, tool_errors }: OpenCycle,
+    end: Extract<LogEntry, { event_type: "CYCLE_END" }>,
+  ): CycleSummary {
+    return {
+      cycle_number: end.cycle_number,
+      started_at: start.timestamp,
+      duration_ms: Date.parse(end.timestamp) - Date.parse(start.timestamp),
+      llm_invocations,
+      tool_calls,
+      tool_errors,
+      ...end.payload.metrics,
+      memory_keys: this.#memory.size,
+      memory_chars: [...this.#memory.values()].reduce((sum, chars) => sum + chars, 0),
+      final_reflection: end.payload.final_reflection,
+    };
+  }
+}
