@@ -59,7 +59,7 @@ export class OutOfTime extends Error {
 export class RefusedRequest extends Error {
   override readonly name = "RefusedRequest";
   readonly status: number;
-  /** Of the answer. */
+  /** Of the answer, such as say when to come back. */
   readonly headers: Readonly<Record<string, unknown>>;
 
   constructor(message: string, status: number, headers: Readonly<Record<string, unknown>> = {}) {

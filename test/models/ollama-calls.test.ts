@@ -76,12 +76,7 @@ describe("a model behind Ollama's protocol", () => {
       { name: "look", args: {} },
     ];
     await using server = await ollamaServer([{ thinking: "Hm.", text: "Let me see.", calls }]);
-    const chat = await ollama.create({
-      model: "llama3.2",
-      options: {},
-      env: { OLLAMA_HOST: server.url },
-      clock: new ManualClock(),
-    });
+    const chat = await chatOn(server.url);
     const message = await chat.streamEvents("Hello", { version: "v3" });
     expect(message.tool_calls).toMatchObject(calls);
     expect(message.text).toBe("Let me see.");
@@ -132,6 +127,17 @@ describe("a model behind Ollama's protocol", () => {
     await silent.aborted;
   });
 
+  it("lets the server know when nobody reads on", async () => {
+    const silent = new Silence();
+    await using server = await ollamaServer([{ half: "One two three four", end: silent }]);
+    const chat = await chatOn(server.url);
+    for await (const { text } of await chat.stream("Hello")) {
+      expect(text).toBe("One");
+      break;
+    }
+    await silent.aborted;
+  });
+
   it("keeps nothing of itself at a signal that lasts for many calls", async () => {
     await using server = await ollamaServer(() => "Hi");
     const { signal } = new AbortController();
@@ -170,3 +176,8 @@ it("answers several calls at once", async () => {
   silent.release("Now");
   expect((await waiting).message.text).toBe("Now");
 });
+
+function chatOn(url: string) {
+  const env = { OLLAMA_HOST: url };
+  return ollama.create({ model: "llama3.2", options: {}, env, clock: new ManualClock() });
+}

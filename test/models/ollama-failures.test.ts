@@ -122,6 +122,16 @@ describe("an Ollama server that fails", () => {
     expect(waits).toEqual([7_000]);
   });
 
+  it("is named by its address where nobody listens, also at a host of several", async () => {
+    const server = await ollamaServer([]);
+    await server.close();
+    const { port } = new URL(server.url);
+    const model = await modelOn({ url: `http://localhost:${port}` });
+    const failed = model.call({ messages }, {});
+    await expect(failed).rejects.toMatchObject({ reason: "outage", transient: true });
+    await expect(failed).rejects.toThrow(`connect ECONNREFUSED 127.0.0.1:${port}`);
+  });
+
   it("is left for the fallback model", async () => {
     await using server = await ollamaServer([{ status: 503 }]);
     const { reply } = await streamed(await modelOn(server, { fallback_model: "offline:rules" }));

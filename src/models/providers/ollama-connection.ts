@@ -85,7 +85,7 @@ export class OllamaConnection {
     return new Promise((resolve, reject) => {
       const sent = send(url, { method: "POST", headers, agent: false, signal });
       sent.on("socket", (socket) => socket.setKeepAlive(true, probeAfterMs));
-      sent.on("error", reject);
+      sent.on("error", (thrown) => reject(worded(thrown)));
       sent.on("response", (response) => {
         // An error while nobody reads is thrown to the one who reads next.
         response.on("error", () => undefined);
@@ -100,11 +100,20 @@ export class OllamaConnection {
     const said = errorMessage(thrown);
     const safe = this.#redact(said);
     if (!(thrown instanceof Error) || safe === said) return thrown;
-    if (thrown instanceof RefusedRequest) return new RefusedRequest(safe, thrown.status);
+    if (thrown instanceof RefusedRequest) {
+      return new RefusedRequest(safe, thrown.status, thrown.headers);
+    }
     const Same = thrown.constructor as new (message: string) => Error;
     const { code } = thrown as { code?: unknown };
     return Object.assign(new Same(safe), code !== undefined && { code });
   }
+}
+
+/** A host with several addresses, as localhost has, fails at each of them, with an error that says nothing itself. */
+function worded(thrown: Error & { readonly code?: string }): Error {
+  if (!(thrown instanceof AggregateError)) return thrown;
+  const message = thrown.errors.map(errorMessage).join("; ");
+  return Object.assign(new Error(message), { code: thrown.code });
 }
 
 function overdue(timeoutMs: number): string {
@@ -125,7 +134,8 @@ async function refusal(response: IncomingMessage, status: number): Promise<Refus
   }
   const text = saidError(body) ?? body.trim().slice(0, longestRefusal);
   const message = text === "" ? `${status} ${response.statusMessage ?? ""}`.trim() : text;
-  return new RefusedRequest(message, status, response.headers);
+  const { "retry-after": seconds, "retry-after-ms": exact } = response.headers;
+  return new RefusedRequest(message, status, { "retry-after": seconds, "retry-after-ms": exact });
 }
 
 function saidError(body: string): string | null {
