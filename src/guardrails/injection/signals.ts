@@ -144,13 +144,13 @@ export const signals: readonly (readonly [name: string, pattern: TextPattern])[]
   [
     "say exactly",
     find(
-      "(?:say|print|output|write|repeat|respond|reply|answer|state|sage?n?|schreibe?n?|antworte?n?|dites?|dis|diga|tell me)[^.!?\\n]{0,40}[:\"'] ?\\p{L}|repeat after me|say (?:yes|no|that)|state that|sag(?:en)?,? dass|tell me (?:that )?you (?:hate|love)|print \\p{L}+ \\d+ times",
+      "(?:say|print|output|write|repeat|respond|reply|answer|state|sage?n?|schreibe?n?|antworte?n?|dites?|dis|diga|tell me)[^.!?\\n]{0,40}[:\"'] ?\\p{L}|repeat after me|say (?:yes|no|that)|state that|sag(?:en)?,? dass|print \\p{L}+ \\d+ times",
     ),
   ],
   [
     "nothing else",
     find(
-      "\\b(?:only|just|nur|jsut|solo) (?:output|respond|answer|say|reply|print|write|antworte|sage|schreibe|tienes)|nothing (?:else|more)|nichts (?:anderes|weiter)|do ?n(?:o|')t (?:answer|explain|look|use|write|mention|reply|include|follow)|no explanations",
+      "\\b(?:only|just|nur) (?:output|respond|answer|say|reply|print|write|antworte|sage|schreibe)|nothing (?:else|more)|nichts (?:anderes|weiter)|do ?n(?:o|')t (?:answer|explain|look|use|write|mention|reply|include|follow)|no explanations",
     ),
   ],
   [
@@ -215,7 +215,7 @@ export const signals: readonly (readonly [name: string, pattern: TextPattern])[]
   [
     "authority or reward",
     find(
-      "i am (?:your|the|an?) (?:\\p{L}+ )?(?:developer|creator|admin\\p{L}*|boss|owner|engineer|ceo|manager|authority)|as (?:your|an|the) (?:\\p{L}+ )?(?:authority|creator|developer|admin)|(?:give|pay|tip|geb\\p{L}*) (?:you |ihnen |dir )?\\$?\\d+|or you(?:'ll| will)? die|oder du stirbst|lives? depend|urgent\\p{L}*: |authorized|in my authority|i suggest you (?:to )?consider",
+      "i am (?:your|the|an?) (?:\\p{L}+ )?(?:developer|creator|admin\\p{L}*|boss|owner|engineer|ceo|manager|authority)|as (?:your|an|the) (?:\\p{L}+ )?(?:authority|creator|developer|admin)|(?:give|pay|tip|geb\\p{L}*) (?:you |ihnen |dir )?\\$?\\d+|or you(?:'ll| will)? die|oder du stirbst|lives? depend|urgent\\p{L}*: |authorized",
     ),
   ],
   [
@@ -227,13 +227,13 @@ export const signals: readonly (readonly [name: string, pattern: TextPattern])[]
   [
     "not from the documents",
     find(
-      "(?:own|general) knowledge|not (?:by|in|from|use) the (?:article|document|provided|context|text)|(?:provided|given) (?:document|article|context)|information in the prompt|don'?n?t answer the question|falsch|untrue|unwahre?",
+      "(?:own|general) knowledge|not (?:by|in|from|use) the (?:article|document|provided|context|text)|(?:provided|given) (?:document|article|context)|don'?n?t answer the question|falsch|untrue|unwahre?",
     ),
   ],
   [
     "orders the result",
     find(
-      "(?:state|output|claim|say|declare|conclude|consider|report|treat|respond|answer)[^.\\n]{0,30} (?:the |this )?(?:output|result|conclusion|sum|population|answer|total)[^.\\n]{0,20}(?: is| as| could be| are|:)|(?:output|result|sum|conclusions?) (?:could|should|must|is to) be",
+      "(?:state|output|claim|say|declare|conclude|consider|report|treat|respond|answer)[^.\\n]{0,30} (?:the |this )?(?:output|result|conclusion|sum|answer|total)[^.\\n]{0,20}(?: is| as| could be| are|:)|(?:output|result|sum|conclusions?) (?:could|should|must|is to) be",
     ),
   ],
   [
@@ -251,7 +251,7 @@ export const signals: readonly (readonly [name: string, pattern: TextPattern])[]
   [
     "harm",
     find(
-      "malware|weapon|bomb|explosive|molot|molli\\b|\\bhack|\\bkill|\\bhate\\b|hitler|racist|antisemit|virus|exploit|phishing|baseless|rumou?r|\\bfake\\b|fuck|scheiß?s|shit|illegal",
+      "malware|weapon|bomb|explosive|molotov|\\bhack|\\bkill|\\bhate\\b|hitler|racist|antisemit|virus|exploit|phishing|baseless|rumou?r|\\bfake\\b|fuck|scheiß?s|shit|illegal",
     ),
   ],
   [
