@@ -79,30 +79,35 @@ export async function compileAgentWith(
 ): Promise<AgentGraph> {
   const { spec } = definition;
   if (!spec.is_active) throw new InactiveAgentError(spec.name);
-  if (spec.workflow_graph === undefined) return compileGraph(definition, services);
+  if (spec.workflow_graph === undefined) return compileGraph(definition, services, {});
   const { compileSubagents } = await import("./subagents.ts");
   // They are kept with the thread of the graph around them.
   const within = { ...services, checkpointer: undefined };
   const subagents = await compileSubagents(definition, services.agents ?? new Map(), (agent, own) =>
-    compileGraph(agent, within, own),
+    compileGraph(agent, within, { subagents: own, isInside: true }),
   );
-  return compileGraph(definition, services, subagents);
+  return compileGraph(definition, services, { subagents });
 }
 
-/**
- * @param subagents the agents of agent and planner nodes, by `subagentKey`
- * @param planner set where the definition is that of a planner node
- */
+/** What a graph is compiled for. */
+interface GraphOf {
+  /** The agents of agent and planner nodes, by `subagentKey`. Default none. */
+  readonly subagents?: ReadonlyMap<string, Subagent>;
+  /** Set where the definition is that of a planner node. */
+  readonly planner?: PlannerOf;
+  /** Whether nodes of other graphs run it, and nothing else. Default false. */
+  readonly isInside?: boolean;
+}
+
 async function compileGraph(
   definition: AgentDefinition,
   services: CompileServices,
-  subagents: ReadonlyMap<string, Subagent> = new Map(),
-  planner: PlannerOf | null = null,
+  { subagents = new Map(), planner, isInside = false }: GraphOf,
 ): Promise<AgentGraph> {
   const { spec } = definition;
-  const inside = { subagents, planner };
+  const inside = { subagents, planner: planner ?? null };
   const { parts, nodes, recursionLimit } = await resolve(definition, services, inside);
-  const graph = buildGraph(parts, nodes).compile({
+  const graph = buildGraph(parts, nodes, { isInside }).compile({
     name: spec.name,
     ...(spec.description !== "" && { description: spec.description }),
     ...(services.checkpointer && { checkpointer: services.checkpointer }),
@@ -183,9 +188,8 @@ async function resolve(
     thinker,
     summariser,
     requestOf: (input) => (planner === null ? inputText(input) : taskIn(input)),
-    initialExecution: (input) => initialExecution(definition, input),
-    initialAttempt: (input, execution, attemptNumber) =>
-      initialAttempt(definition, { input, execution, attemptNumber }),
+    initialExecution: (input, desk) => initialExecution(definition, input, desk),
+    initialAttempt: (of) => initialAttempt(definition, of),
     attempts,
   });
   if (planner !== null) {
@@ -235,7 +239,8 @@ async function compilePlanners(
     planners.map(async (node) => {
       const workers = workersOf(node, definition, { subagents, tools: services.tools });
       const own = plannerDefinition(definition, node);
-      const graph = await compileGraph(own, within, new Map(), { node, workers });
+      const planner = { node, workers };
+      const graph = await compileGraph(own, within, { planner, isInside: true });
       return [node.name, { definition: own, graph }] as const;
     }),
   );

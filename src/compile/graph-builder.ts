@@ -1,7 +1,4 @@
-import type { RunnableConfig } from "@langchain/core/runnables";
-import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { START, StateGraph } from "@langchain/langgraph";
-import { restore } from "../guardrails/redaction.ts";
 import {
   contextSchema,
   inputSchema,
@@ -12,7 +9,6 @@ import {
 import type { AgentGraph } from "./agent-graph.ts";
 import type { DrawnEdge } from "./drawn-edges.ts";
 import { checkInput, checkMessages } from "./input.ts";
-import { inheritedRedactions } from "./loop/inherited-redactions.ts";
 import { loopNode, type LoopNodeOptions } from "./loop/loop-node.ts";
 import type { NodeBody } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
@@ -34,8 +30,16 @@ export interface GraphNode extends LoopNodeOptions {
   readonly workers?: ReadonlyMap<string, AgentGraph>;
 }
 
-/** LangGraph's builder with an agent's channels and the given nodes; the turn starts at `initialize`. */
-export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
+/**
+ * LangGraph's builder with an agent's channels and the given nodes; the turn starts at `initialize`.
+ * @param isInside whether nodes of other graphs run it. What it is given then has marks where values were redacted, which
+ * only they know: `runSubagent` checks it before, and `initialize` again.
+ */
+export function buildGraph(
+  parts: LoopParts,
+  nodes: readonly GraphNode[],
+  { isInside }: { readonly isInside: boolean },
+) {
   const { input, output, behaviour } = parts.definition;
   const schemas = {
     input: input.jsonSchema,
@@ -47,7 +51,7 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
   const builder = new StateGraph({
     state,
     input: inputSchema(schemas, {
-      input: (value) => void checkInput(parts.definition, revealInherited(value)),
+      input: (value) => void (isInside || checkInput(parts.definition, value)),
       messages: (list) => checkMessages(parts.definition, list),
     }),
     output: outputSchema(state),
@@ -63,11 +67,4 @@ export function buildGraph(parts: LoopParts, nodes: readonly GraphNode[]) {
     });
   }
   return builder.addEdge(START, "initialize" as never);
-}
-
-/** What an agent inside of another is given, with what was redacted around it: that is what its schema describes. */
-function revealInherited(value: unknown): unknown {
-  const around = AsyncLocalStorageProviderSingleton.getRunnableConfig() as
-    RunnableConfig | undefined;
-  return around === undefined ? value : restore(value, inheritedRedactions(around));
 }

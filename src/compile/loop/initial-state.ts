@@ -3,31 +3,42 @@ import type { SchemaCheck } from "../../definition/json-schema.ts";
 import { errorMessage } from "../../errors.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { InitialStateError } from "../errors.ts";
+import type { Marks } from "./marks.ts";
+import { revealing } from "./revealing.ts";
 
-export function initialExecution(definition: AgentDefinition, input: unknown): unknown {
+/**
+ * @param input with the marks of what was redacted, which the state has too; its schema judges what they stand for
+ * @param rails left out where nothing was redacted
+ */
+export function initialExecution(
+  definition: AgentDefinition,
+  input: unknown,
+  rails?: Marks,
+): unknown {
   const { behaviour } = definition;
-  return checked("execution", behaviour.executionSchema, () =>
-    behaviour.initialExecutionState ? behaviour.initialExecutionState(input) : {},
-  );
+  const make = () =>
+    behaviour.initialExecutionState ? behaviour.initialExecutionState(input) : {};
+  return checked("execution", make, { schema: behaviour.executionSchema, rails });
 }
 
 export function initialAttempt(
   definition: AgentDefinition,
-  of: { input: unknown; execution: unknown; attemptNumber: number },
+  of: { input: unknown; execution: unknown; attemptNumber: number; rails?: Marks },
 ): unknown {
   const { behaviour } = definition;
-  return checked("attempt", behaviour.attemptSchema, () =>
+  const make = () =>
     behaviour.initialAttemptState
       ? behaviour.initialAttemptState(of.input, deepFreeze(of.execution), of.attemptNumber)
-      : {},
-  );
+      : {};
+  return checked("attempt", make, { schema: behaviour.attemptSchema, rails: of.rails });
 }
 
 function checked(
   tier: "execution" | "attempt",
-  schema: SchemaCheck | undefined,
   make: () => unknown,
+  by: { readonly schema: SchemaCheck | undefined; readonly rails: Marks | undefined },
 ): unknown {
+  const { schema, rails } = by;
   let state: unknown;
   try {
     state = make();
@@ -42,12 +53,14 @@ function checked(
   }
   if (state instanceof Promise)
     throw new InitialStateError(tier, "has to return a plain object, not a promise");
-  const fits = schema?.check(state);
+  const judge = rails === undefined || schema === undefined ? schema : revealing(schema, rails);
+  const fits = judge?.check(state);
   if (fits?.ok === false) {
     throw new InitialStateError(
       tier,
       `returned what its schema refuses: ${fits.issues.join("; ")}`,
     );
   }
-  return deepFreeze(fits?.value ?? state);
+  const made = fits?.value ?? state;
+  return deepFreeze(rails === undefined || fits === undefined ? made : rails.hide(made));
 }

@@ -57,7 +57,7 @@ export const initialize: NodeBody = async (state, run) => {
           ? []
           : [new HumanMessage({ content: parts.requestOf(input), id: parts.ids() })]),
       ],
-      ...(keepsExecution ? {} : { execution: parts.initialExecution(input) }),
+      ...(keepsExecution ? {} : { execution: parts.initialExecution(input, run.rails) }),
       status: transition(initializing, "PLANNING"),
     },
     turn,

@@ -14,6 +14,7 @@ import type { ArgumentRule } from "../../tools/argument-rules.ts";
 import type { ToolJournal } from "../../tools/journal.ts";
 import type { Sandbox } from "../../tools/sandbox/sandbox.ts";
 import type { Secrets } from "../../tools/secrets/secrets.ts";
+import type { Marks } from "./marks.ts";
 
 /** What the nodes of one agent's loop are made from: resolved once, when it is compiled. */
 export interface LoopParts {
@@ -40,9 +41,14 @@ export interface LoopParts {
   /** A turn's input as the person's message. */
   requestOf(input: unknown): string;
   /** Tier 1 at the start of a turn: checked and frozen. */
-  initialExecution(input: unknown): unknown;
+  initialExecution(input: unknown, rails: Marks): unknown;
   /** Tier 2 at the start of an attempt: checked and frozen. */
-  initialAttempt(input: unknown, execution: unknown, attemptNumber: number): unknown;
+  initialAttempt(of: {
+    readonly input: unknown;
+    readonly execution: unknown;
+    readonly attemptNumber: number;
+    readonly rails: Marks;
+  }): unknown;
   readonly attempts: AttemptShape;
 }
 

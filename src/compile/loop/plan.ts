@@ -11,9 +11,10 @@ import { summariseEarlier } from "./summarise-earlier.ts";
  * turn has earlier turns summarised before that, where short-term memory asks for it.
  */
 export const plan: NodeBody = async (state, run) => {
-  const { parts } = run;
+  const { parts, rails } = run;
   const attemptNumber = state.attempt_number ?? 0;
-  const attempt = parts.initialAttempt(state.input, state.execution, attemptNumber);
+  const { input, execution } = state;
+  const attempt = parts.initialAttempt({ input, execution, attemptNumber, rails });
   run.emit({ type: "status", status: "PLANNING" });
   const begun = parts.attempts.begin(state.status ?? "CREATED", parts);
   const summary = attemptNumber === 0 ? await summariseEarlier(state, run) : undefined;

@@ -6,6 +6,7 @@ import type { Redactions } from "../../state/redactions.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
 import type { CallFinding } from "../../tools/argument-rules.ts";
 import type { AskModel } from "./ask-model.ts";
+import type { Marks } from "./marks.ts";
 import type { LoopParts } from "./parts.ts";
 
 /** Where in a turn something is checked. */
@@ -30,7 +31,7 @@ export interface RailCheck {
 }
 
 /** Runs the rails of one node, and keeps what they say and what they redact until it is written. */
-export interface RailDesk {
+export interface RailDesk extends Marks {
   /** Whether it neither knows a redaction nor may make one. */
   readonly isIdle: boolean;
   check(of: RailCheck, place: RailPlace): Promise<RailsEnd>;
@@ -40,10 +41,6 @@ export interface RailDesk {
     findings: readonly CallFinding[],
     place: Omit<RailPlace, "callId">,
   ): void;
-  /** A value with what stands for its marks; `own` without those of the agents around. */
-  reveal<T>(value: T, own?: "own"): T;
-  /** A value with the mark of everything that was ever redacted in the thread; what only looks like a mark is reserved. */
-  hide<T>(value: T): T;
   /** All that the thread and the agents around it know. */
   redactions(): Redactions;
   /** Takes in what was redacted for this node before, when it was cut off. */
