@@ -35,7 +35,7 @@ export interface ExperimentReportOptions {
 export async function experimentReportCommand(
   given: ExperimentReportOptions,
   io: CliIo,
-  { now }: Pick<Clock, "now"> = systemClock,
+  clock: Pick<Clock, "now"> = systemClock,
 ): Promise<number> {
   const folder = await existingFolder(resolve(io.cwd, given.folder), given.folder);
   const read = await readRuns(await logsIn(folder, given.folder));
@@ -46,7 +46,7 @@ export async function experimentReportCommand(
   };
   const written = read.runs.length > 0;
   if (written) {
-    const source = { folder: given.folder, madeAt: now(), runs: read.runs, leftOut };
+    const source = { folder: given.folder, madeAt: clock.now(), runs: read.runs, leftOut };
     await writeWhole(files.html, asynchronous(reportHtml(source)));
     await writeWhole(files.csv, asynchronous(reportCsv(read.runs)));
   }

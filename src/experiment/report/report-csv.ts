@@ -18,7 +18,7 @@ const cycleColumns = [
 ] as const satisfies readonly (keyof CycleSummary)[];
 
 /** What a program for spreadsheets takes for the beginning of a formula, also in full width, or skips to find one. */
-const formulaStart = /^[\s\u0000-\u001f\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
+const formulaStart = /^[\s\p{Cc}\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
 
 /**
  * One row a run and cycle, under a row of names, as RFC 4180 has it: lines end in CR LF. Null is an empty cell. A text

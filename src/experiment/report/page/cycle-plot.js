@@ -5,14 +5,14 @@ import { longestRun } from "./report-data.js";
 import { meanSeries, series } from "./series.js";
 
 const panelHeight = 190;
-const splitHeight = 104;
+const splitHeight = 116;
 const axesHeight = 52;
 /** Up to so many points a line, each is marked. */
 const markedPoints = 40;
 
 /** One line a run over its cycles; where several runs have a colour, their mean stands out. */
-export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
-  const lines = shown.map((run) => series(run, name)).filter((line) => line.length > 0);
+export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, width }) {
+  const lines = shown.map((run) => series(run, name, smooth)).filter((line) => line.length > 0);
   const points = lines.flat();
   const groupOf = groupings[by];
   const panelOf = split === "none" ? () => "" : groupings[split];
@@ -29,7 +29,9 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
   };
   const stroke = ({ run }) => colourOf(by, groupOf(run));
   const ofMean = { x: "cycle", y: "value", z: "key", ...(split === "none" ? {} : { fy: "panel" }) };
-  const marked = longestRun <= markedPoints;
+  const marked = longestRun <= markedPoints && !faint;
+  // A line of one point cannot be seen.
+  const dots = lines.filter((line) => marked || line.length === 1).flat();
   return Plot.plot({
     width,
     height:
@@ -44,6 +46,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
       domain: longestRun > 1 ? [1, longestRun] : [0.5, 1.5],
       label: "cycle",
       labelArrow: "none",
+      labelAnchor: "center",
       ticks: Math.min(longestRun, Math.max(2, Math.floor(width / 80))),
       tickFormat: (value) => (Number.isInteger(value) ? value.toLocaleString("en") : ""),
       tickSize: 0,
@@ -58,7 +61,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
       tickSize: 0,
       ...(points.length === 0 ? { domain: [0, 1] } : {}),
     },
-    fy: { domain: panels, axis: null, padding: 0.14 },
+    fy: { domain: panels, axis: null, padding: 0.26 },
     marks: [
       Plot.ruleY([0], { stroke: "var(--line)" }),
       panels.length > 1
@@ -67,7 +70,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
             text: (panel) => shortened(panel, Math.floor(width / 9)),
             frameAnchor: "top-left",
             dx: 4,
-            dy: -4,
+            dy: -7,
             fill: "var(--muted)",
             stroke: "var(--surface)",
             strokeWidth: 4,
@@ -80,19 +83,25 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, width }) {
         strokeWidth: faint ? 1 : 1.75,
         strokeOpacity: faint ? 0.38 : 0.95,
         strokeLinejoin: "round",
-        ariaLabel: "runs",
+        className: "runs",
       }),
-      marked
-        ? Plot.dot(points, { ...place, fill: stroke, fillOpacity: faint ? 0.45 : 1, r: 1.75 })
-        : null,
+      Plot.dot(dots, { ...place, fill: stroke, r: 1.75 }),
       Plot.line(means, {
         ...ofMean,
         stroke: ({ group }) => colourOf(by, group),
         strokeWidth: 2.25,
         strokeLinejoin: "round",
-        ariaLabel: "means",
+        className: "means",
       }),
-      Plot.tip(points, Plot.pointer({ ...place, title: tipText, fontSize: 12, maxRadius: 60 })),
+      Plot.tip(
+        points,
+        Plot.pointer({
+          ...place,
+          title: (point) => tipText(point, smooth),
+          fontSize: 12,
+          maxRadius: 60,
+        }),
+      ),
     ],
   });
 }
@@ -112,8 +121,9 @@ function meanLines(lines, groupOf, panelOf) {
   });
 }
 
-function tipText({ run, from, to, value }) {
-  const when = from === to ? `cycle ${from}` : `cycles ${from}–${to}, mean`;
+function tipText({ run, from, to, value }, smooth) {
+  const cycles = from === to ? `cycle ${from}` : `cycles ${from}–${to}, mean`;
+  const when = smooth > 1 ? `${cycles}, smoothed` : cycles;
   return `${shortened(run.run_id, 40)}\n${shortened(run.model_name, 40)}, ${run.seedName}\n${when}: ${figure(value)}`;
 }
 

@@ -60,7 +60,7 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
         stroke: "var(--text)",
         strokeWidth: 2,
         inset: 6,
-        ariaLabel: "medians",
+        className: "medians",
       }),
       Plot.dot(there, {
         y: rowOf,
@@ -69,7 +69,7 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
         fill: (run) => colourOf(by, groupings[by](run)),
         fillOpacity: 0.75,
         stroke: "var(--surface)",
-        ariaLabel: "runs",
+        className: "runs",
       }),
       Plot.tip(
         there,

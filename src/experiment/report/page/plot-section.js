@@ -3,15 +3,21 @@ import { cyclePlot } from "./cycle-plot.js";
 import { choice, el, section } from "./elements.js";
 import { legend } from "./legend.js";
 import { modelPlot } from "./model-plot.js";
-import { memorySizes, metrics, runs } from "./report-data.js";
+import { longestRun, memorySizes, metrics, runs } from "./report-data.js";
 import { cyclesPerPoint } from "./series.js";
 
 const titles = { model: "Model", prompt: "Prompt", seed: "Seed", run: "Run", none: "One panel" };
+/** Cycles that a line is smoothed over. */
+const smoothings = [
+  { value: 1, title: "Off" },
+  { value: 5, title: "5 cycles" },
+  { value: 20, title: "20 cycles" },
+];
 const named = (by) => ({ value: by, title: titles[by] });
 
 /** The three parts with plots, which share their colours and what is hidden. */
 export function plotSections() {
-  const state = { by: "model", split: "none", hidden: new Set() };
+  const state = { by: "model", split: "none", smooth: 1, hidden: new Set() };
   const figures = [];
   const names = el("div", { class: "legend-place" });
 
@@ -45,6 +51,12 @@ export function plotSections() {
       ? null
       : choice("Split", ["none", ...splits].map(named), state.split, (split) => {
           state.split = split;
+          draw();
+        }),
+    longestRun < 10
+      ? null
+      : choice("Smooth", smoothings, state.smooth, (smooth) => {
+          state.smooth = smooth;
           draw();
         }),
     names,

@@ -9,12 +9,13 @@ const opening = 160;
 const columns = [
   {
     title: "Run",
+    name: true,
     value: (run) => run.run_id,
     cell: (run) => [swatch(modelColour(run)), el("a", { href: `#run-${run.index}` }, run.run_id)],
   },
-  { title: "Model", value: (run) => run.model_name },
+  { title: "Model", name: true, value: (run) => run.model_name },
   { title: "Seed", number: true, value: (run) => run.seed, cell: (run) => run.seed ?? missing },
-  ...(hasPrompts ? [{ title: "Prompt", value: (run) => run.prompt_name ?? "" }] : []),
+  ...(hasPrompts ? [{ title: "Prompt", name: true, value: (run) => run.prompt_name ?? "" }] : []),
   {
     title: "Cycles",
     number: true,
@@ -31,7 +32,7 @@ const columns = [
     ],
   },
   ...metrics.map(({ name, short, title }) => ({
-    title: `${short}`,
+    title: short,
     hint: `${title}, mean of a cycle`,
     number: true,
     value: (run) => run.means[name],
@@ -48,7 +49,8 @@ const columns = [
     value: (run) => run.reflections.at(-1) ?? "",
     cell: (run) => {
       const text = (run.reflections.at(-1) ?? missing).replaceAll(/\s+/g, " ");
-      return text.length > opening ? `${text.slice(0, opening).trimEnd()}…` : text;
+      const short = text.length > opening ? `${text.slice(0, opening).trimEnd()}…` : text;
+      return el("div", { class: "opening" }, short);
     },
   },
 ];
@@ -105,7 +107,7 @@ function row(run) {
     {},
     ...columns.map((column, index) => {
       const { value, cell = column.number ? (of) => figure(value(of)) : value } = column;
-      const attributes = { class: classOf(column) };
+      const attributes = { class: classOf(column), title: column.name ? value(run) : null };
       return index === 0
         ? el("th", { scope: "row", ...attributes }, cell(run))
         : el("td", attributes, cell(run));
@@ -113,8 +115,9 @@ function row(run) {
   );
 }
 
-function classOf({ number, wide }) {
+function classOf({ number, wide, name }) {
   if (wide) return "wide";
+  if (name) return "name";
   return number ? "number" : null;
 }
 
