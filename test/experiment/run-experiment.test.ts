@@ -360,11 +360,13 @@ describe("a run", () => {
       });
     };
     const script = [down, down, ...cycle("a").slice(0, 2), down, "I wrote a."];
-    const { run, log } = await experimentRuntime(script);
+    const { run, log, events } = await experimentRuntime(script);
     const retries = { maxAttempts: 3, initialInterval: 1, jitter: false };
     const { runs } = await run({ cycle_count: 1 }, { retries });
     expect(runs).toMatchObject([{ status: "done" }]);
     expect(log("drift")).toHaveLength(6);
+    const doing = events.flatMap((event) => (event.type === "progress" ? [event.run.doing] : []));
+    expect(doing).toContain("thinking, try 3");
   });
 
   it("tells how far it is", async () => {

@@ -7,7 +7,7 @@ export type CycleEvent = { readonly type: "experiment"; readonly run_id: string 
   | {
       readonly event: "doing";
       readonly cycle_number: number;
-      /** `thinking`, `reflecting`, or the name of a tool. */
+      /** `thinking`, `reflecting`, or the name of a tool; with the number of the try where a model was out of reach. */
       readonly doing: string;
     }
   /** What the run has spent so far. */
@@ -20,4 +20,8 @@ export function isCycleEvent(chunk: unknown): chunk is CycleEvent {
 }
 
 /** LangGraph's config of a node. */
-export type NodeConfig = RunnableConfig & { readonly writer?: (chunk: unknown) => void };
+export type NodeConfig = RunnableConfig & {
+  readonly writer?: (chunk: unknown) => void;
+  /** `nodeAttempt` counts from 1. */
+  readonly executionInfo?: { readonly nodeAttempt: number };
+};

@@ -78,14 +78,21 @@ export class CycleRuns {
         log = await parts.log.append(log, line);
         metrics = withEntry(metrics, { timestamp: "", run_id, ...line } as LogEntry);
       },
-      tell: (news) => config.writer?.(eventOf(news, state)),
+      tell: (news) => config.writer?.(eventOf(news, state, config.executionInfo?.nodeAttempt ?? 1)),
     };
   }
 }
 
-function eventOf(news: CycleNews, { run_id, cycle_number, usage }: CycleState): CycleEvent {
+function eventOf(
+  news: CycleNews,
+  { run_id, cycle_number, usage }: CycleState,
+  attempt: number,
+): CycleEvent {
   const head = { type: "experiment", run_id } as const;
-  if ("doing" in news) return { ...head, event: "doing", cycle_number, doing: news.doing };
+  if ("doing" in news) {
+    const doing = attempt === 1 ? news.doing : `${news.doing}, try ${attempt}`;
+    return { ...head, event: "doing", cycle_number, doing };
+  }
   if ("spent" in news) return { ...head, event: "spent", usage: addUsage(usage, news.spent) };
   return { ...head, event: "message", cycle_number, text: news.message };
 }
