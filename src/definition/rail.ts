@@ -58,6 +58,11 @@ export interface Rail {
   readonly on: ReadonlySet<RailSubject["on"]>;
   /** What becomes of a text when the check itself fails. */
   readonly onError: "block" | "pass";
+  /**
+   * Whether it is given what the marks in a text stand for, instead of these. Only for one that asks no model and repeats
+   * nothing; its spans are not used, since they are places in another text. Default false.
+   */
+  readonly readsValues?: boolean;
   check(subject: RailSubject, context: RailContext): Awaitable<RailFinding>;
 }
 

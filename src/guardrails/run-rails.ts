@@ -33,6 +33,8 @@ export interface RailsRun {
   readonly clock: Clock;
   /** Every redaction adds to it, also while other values are checked. */
   readonly book: RedactionBook;
+  /** What marks stand for, for rails that read that. Default the marks. */
+  readonly reveal?: (value: unknown) => unknown;
   /** What is done to the reasons of a rail before anybody reads them. Default nothing. */
   readonly clean?: (reason: string) => string;
 }
@@ -45,7 +47,7 @@ export interface RailsRun {
 export async function runRails(
   rails: readonly Rail[],
   of: { readonly on: RailSubject["on"]; readonly value: unknown; readonly tool: string | null },
-  { context, clock, book, clean = (reason) => reason }: RailsRun,
+  { context, clock, book, reveal = same, clean = same }: RailsRun,
 ): Promise<RailsEnd> {
   const { on, tool } = of;
   let { value } = of;
@@ -54,10 +56,12 @@ export async function runRails(
   const results: RailResult[] = [];
   for (const rail of rails.filter((one) => one.on.has(on))) {
     const startedAt = clock.monotonic();
-    const finding = await check(rail, { on, text: texts.text, value, tool }, context);
+    const read = rail.readsValues === true ? reveal(value) : value;
+    const { text } = read === value ? texts : textsOf(read);
+    const finding = await check(rail, { on, text, value: read, tool }, context);
     const { verdict, score, reasons } = finding;
     const elapsed = clock.monotonic() - startedAt;
-    const spans = spansByLeaf(texts, finding.spans);
+    const spans = spansByLeaf(texts, rail.readsValues === true ? [] : finding.spans);
     results.push({
       rail: rail.name,
       on,
@@ -79,6 +83,10 @@ export async function runRails(
     blocked: results.find(({ verdict }) => verdict === "block") ?? null,
     flags: results.filter(({ verdict }) => verdict === "flag"),
   };
+}
+
+function same<T>(value: T): T {
+  return value;
 }
 
 async function check(rail: Rail, subject: RailSubject, context: RailContext): Promise<RailFinding> {

@@ -48,7 +48,8 @@ export function workingDesk(options: RailDeskOptions): RailDesk {
       };
       // What leaves is not to come back: its marks stand for themselves.
       const used = on === "output" ? book.copy() : book;
-      const run = { context, clock, book: used, clean };
+      const reveal = (marked: unknown) => restore(marked, book.redactions);
+      const run = { context, clock, book: used, reveal, clean };
       const end = await runRails(list, { on, value, tool }, run);
       if (used !== book) book.enter(forGood(without(used.redactions, known)));
       for (const result of end.results) record(result, place);

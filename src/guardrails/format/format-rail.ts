@@ -20,6 +20,8 @@ export function formatRail(
     name: "format",
     on: new Set(["output"]),
     onError,
+    // The form is that of what the caller gets.
+    readsValues: true,
     async check(answer): Promise<RailFinding> {
       const reasons = (await Promise.all(checks.map(async (check) => check(answer)))).flat();
       if (reasons.length === 0) return passed;

@@ -37,3 +37,55 @@ describe("the form of an agent's output", () => {
     ]);
   });
 });
+
+describe("a format rail on an answer with marks", () => {
+  const address = "ada.lovelace@example.org";
+  const asking = (config: object) =>
+    defineAgent({
+      name: "asking",
+      guardrail_config: {
+        input_rails: [{ type: "pii" }],
+        output_rails: [{ type: "format", config }],
+      } as never,
+      execution_config: { max_attempts: 2 },
+    });
+  const schema = {
+    type: "object",
+    properties: { mail: { type: "string", format: "email" } },
+    required: ["mail"],
+  };
+
+  it("judges what they stand for, which no model reads", async () => {
+    const { runtime, model } = await testRuntime(['{"mail":"<EMAIL_1>"}']);
+    const input = { message: `I am ${address}` };
+    const { output, rails } = await executeAgent(asking({ schema }), input, { runtime });
+    expect(output).toEqual({ message: `{"mail":"${address}"}` });
+    expect(rails.at(-1)).toMatchObject({ rail: "format", verdict: "pass" });
+    expect(JSON.stringify(model.requests)).not.toContain(address);
+  });
+
+  it("tells the next attempt nothing of them", async () => {
+    const pattern = "^<EMAIL_1>$";
+    const { runtime, model } = await testRuntime(["<EMAIL_1>", "<EMAIL_1>"]);
+    const input = { message: `I am ${address}` };
+    const { status } = await executeAgent(asking({ pattern }), input, { runtime });
+    expect(status).toBe("FAILED");
+    expect(model.requests).toHaveLength(2);
+    expect(JSON.stringify(model.requests)).not.toContain(address);
+  });
+
+  it("refuses a mark that an output rail has put there for good", async () => {
+    const agent = defineAgent({
+      name: "asking",
+      guardrail_config: {
+        output_rails: [{ type: "pii" }, { type: "format", config: { schema } }],
+      } as never,
+      execution_config: { max_attempts: 1 },
+    });
+    const { runtime } = await testRuntime([`{"mail":"${address}"}`]);
+    const { attempts } = await executeAgent(agent, { message: "Which?" }, { runtime });
+    expect(attempts[0]?.errors).toEqual([
+      'guardrail format: "mail" of the JSON is not as the schema wants it: Invalid email address.',
+    ]);
+  });
+});
