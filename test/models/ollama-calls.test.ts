@@ -77,7 +77,7 @@ describe("a model behind Ollama's protocol", () => {
     ];
     await using server = await ollamaServer([{ thinking: "Hm.", text: "Let me see.", calls }]);
     const chat = await chatOn(server.url);
-    const message = await chat.streamEvents("Hello", { version: "v3" });
+    const message = await chat.streamEvents("Hello");
     expect(message.tool_calls).toMatchObject(calls);
     expect(message.text).toBe("Let me see.");
     expect(message.usage_metadata).toMatchObject({ input_tokens: 26, output_tokens: 3 });
