@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import type { CheckCommandOptions } from "./check-command.ts";
 import type { DoctorCommandOptions } from "./doctor-command.ts";
+import { addExperimentCommands } from "./experiment-program.ts";
 import { planFormats } from "./draw/graph-format.ts";
 import type { GraphCommandOptions } from "./graph-command.ts";
 import type { CliIo } from "./io.ts";
@@ -119,6 +120,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
       }
     });
 
+  addExperimentCommands(program, io, exitWith);
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   return program;
