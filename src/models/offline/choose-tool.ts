@@ -1,5 +1,6 @@
 import { fillArguments } from "./arguments.ts";
 import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
+import { givenName } from "./given-name.ts";
 import type { OfflineTool } from "./offline-tool.ts";
 import { descriptionOf, propertiesOf, stringKind, type StringKind } from "./property-kind.ts";
 import type { Source } from "./source.ts";
@@ -29,7 +30,10 @@ export function chooseTool(
   for (const tool of tools) {
     const args = fillArguments(tool, source);
     if (args === null) continue;
-    const score = wordScore(tool, source.text, rarity) + factScore(tool, args, source);
+    const score =
+      wordScore(tool, source.text, rarity) +
+      factScore(tool, args, source) +
+      questionScore(tool, source.text);
     if (score >= threshold && (best === null || score > best.score)) best = { tool, args, score };
   }
   return best;
@@ -89,6 +93,17 @@ function wordScore(tool: OfflineTool, text: string, rarity: (stem: string) => nu
   return score;
 }
 
+const question = /^(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did)\b/i;
+const changing = stemsOf("write create update delete send post move rename cancel");
+
+/** What only asks is answered by looking, unless it names the deed. */
+function questionScore(tool: OfflineTool, text: string): number {
+  if (!question.test(text.trim())) return 0;
+  const deeds = [...toolWords(tool).name].filter((one) => changing.has(one));
+  const said = stemsOf(text);
+  return deeds.length > 0 && !deeds.some((one) => said.has(one)) ? -3 : 0;
+}
+
 /** Facts in the text that only a tool with such an argument can use. */
 const factWeights: Partial<Record<StringKind, number>> = {
   expression: 6,
@@ -107,20 +122,30 @@ function factScore(tool: OfflineTool, args: Record<string, unknown>, source: Sou
     const value = args[name];
     const isSaid = typeof value === "string" && isWritten(kind, value, source.text);
     if (isSaid) score += factWeights[kind] ?? 0;
+    if (kind === "name") score += nameScore(tool, name, value, source.text);
     if (kind === "query" && isMarked(value, source.text)) score += 1.5;
   }
   return score + pathScore(tool, args, source.text);
 }
 
-/** Folders are listed and files are read. */
+/** A name said as such is more than one that was guessed; the tool's own name is hardly meant. */
+function nameScore(tool: OfflineTool, name: string, value: unknown, text: string): number {
+  if (value === givenName(name, text)) return 1;
+  const own = toolWords(tool).name;
+  return [...stemsOf(String(value))].some((one) => own.has(one)) ? -1 : 0;
+}
+
+/** Folders are listed and files are read, where the tool is one for either. */
 function pathScore(tool: OfflineTool, args: Record<string, unknown>, text: string): number {
   const stems = stemsOf(tool.name);
   const lists = stems.has("list");
   if (!lists && !stems.has("read")) return 0;
-  const paths = Object.entries(propertiesOf(tool.parameters)).flatMap(([name, schema]) => {
+  const places = Object.entries(propertiesOf(tool.parameters)).flatMap(([name, schema]) => {
     const kind = stringKind(name, schema);
-    return (kind === "path" || kind === "folder") && name in args ? [String(args[name])] : [];
+    return kind === "path" || kind === "folder" ? [name] : [];
   });
+  if (places.length === 0) return 0;
+  const paths = places.flatMap((name) => (name in args ? [String(args[name])] : []));
   const namesFile = [...paths, ...pathsIn(text)].some(isFile);
   if (lists) return (namesFile ? -2 : 0) + (/\bfiles\b/i.test(text) ? 1 : 0);
   return namesFile ? 1 : -2;

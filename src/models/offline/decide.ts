@@ -116,6 +116,12 @@ function toolsFor(
 
 /** "… and count the lines" is about the result before, unless a tool is meant for just that. */
 function thresholdOf(part: string): number {
+  // "… and tell the editor that it is done" is for somebody else.
+  if (
+    /^tell\s+(?!me\b|us\b)(?:the\s+|my\s+|our\s+)?[\p{L}\p{N}]+\s*(?:\bthat\b|["“:])/iu.test(part)
+  ) {
+    return enough;
+  }
   return /^(count|summari[sz]e|tell|say|explain|report|answer)\b/i.test(part)
     ? enough * 1.7
     : enough * 0.8;

@@ -46,6 +46,7 @@ const byDescription: readonly (readonly [RegExp, StringKind])[] = [
   [/\b(file ?path|path (of|to)|file to)\b/i, "path"],
   [/\bURL\b/, "url"],
   [/\b(search for|search query|to look for|to find)\b/i, "query"],
+  [/\b(text|value|content) to (write|save|store|keep|send|post|append)\b/i, "message"],
 ];
 
 export function stringKind(name: string, schema: Schema): StringKind {

@@ -11,6 +11,7 @@ import {
   quotedIn,
   urlsIn,
 } from "./facts.ts";
+import { givenName, labelOf } from "./given-name.ts";
 import { joinResults } from "./join-results.ts";
 import { numberOf, type Outcome } from "./outcome.ts";
 import type { Schema, StringKind } from "./property-kind.ts";
@@ -159,6 +160,14 @@ function queryFrom({ name, required }: WantedString, { text, used }: Search): st
   return words.length > 0 ? words.join(" ") : null;
 }
 
+/** "Tell the editor that all is done": here "that" and "all" are about no result. */
+const told =
+  /\b(?:tell|inform|notify|remind)\s+(?!me\b|us\b)(?:[\p{L}\p{N}]+\s+){1,4}?that\s+(\S.*?)\s*$/isu;
+
+/** "Save two eggs in the list" */
+const kept =
+  /^(?:please\s+)?(?:write|save|store|keep|put|post|append|add)\s+(?!(?:to|in|into|under)\b)(.+?)\s+(?:to|in|into|under|as)\s+\S/is;
+
 function messageFrom(
   { required }: WantedString,
   { text, used, outcomes }: Search,
@@ -166,11 +175,13 @@ function messageFrom(
 ): string | null {
   const quoted = quotedIn(text).find((one) => !used.has(one));
   if (quoted !== undefined) return quoted;
+  const stated = told.exec(text)?.[1];
+  if (stated !== undefined) return stated;
   if (outcomes.length > 1 && isOfSeveral(text)) return joinResults(outcomes);
   if (before !== null) return before.text;
   const said =
     /\b(?:that|saying|says|with(?: the)? (?:text|message|content))\s+(.+)$|:\s+(.+)$/is.exec(text);
-  const words = (said?.[1] ?? said?.[2])?.trim();
+  const words = (said?.[1] ?? said?.[2] ?? kept.exec(text)?.[1])?.trim();
   if (words !== undefined && words !== "") return words;
   return required ? text : null;
 }
@@ -178,9 +189,9 @@ function messageFrom(
 function nameFrom({ name, required }: WantedString, { text, used }: Search): string | null {
   const free = (one: string | undefined) =>
     one !== undefined && one !== "" && !used.has(one) && !isStopWord(one) ? one : null;
-  const words = wordsOf(name);
-  const core = words.filter((word) => !/^(id|name|number|code|key)$/.test(word));
-  const label = (core.length > 0 ? core : words).join("[ _-]?");
+  const label = labelOf(name);
+  const given = free(givenName(name, text) ?? undefined);
+  if (given !== null) return given;
   const after = new RegExp(
     `\\b${label}s?\\s+(?:(?:id|name|number|no\\.?|named|called)\\s+)?(#?[\\w@.-]*[\\w@])`,
     "i",
