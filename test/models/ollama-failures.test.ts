@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { ModelCallError } from "../../src/models/errors.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { ollamaServer, type OllamaAnswer } from "../helpers/ollama-server.ts";
-import { look, messages, modelOn } from "./ollama-model.ts";
+import { look, messages, modelOn, thrownBy } from "./ollama-model.ts";
 import { streamed } from "./openai-model.ts";
 
 const html = "<html><body>Bad gateway</body></html>";
@@ -11,10 +11,7 @@ const runnerDied = "an error was encountered while running the model: unexpected
 async function failure(answer: OllamaAnswer): Promise<ModelCallError> {
   await using server = await ollamaServer([answer]);
   const model = await modelOn(server);
-  return await model.call({ messages }, {}).then(
-    () => Promise.reject(new Error("It did not fail.")),
-    (thrown: ModelCallError) => thrown,
-  );
+  return await thrownBy(model.call({ messages }, {}));
 }
 
 describe("an Ollama server that fails", () => {

@@ -1,6 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import type { AgentModel, ModelTool } from "../../src/models/agent-model.ts";
 import { createModels, type CreateModelsOptions } from "../../src/models/create-models.ts";
+import type { ModelCallError } from "../../src/models/errors.ts";
 import type { ModelOptions } from "../../src/models/provider.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import type { OllamaServer } from "../helpers/ollama-server.ts";
@@ -30,4 +31,14 @@ export function modelOn(
     ...options,
   });
   return models.resolve({ default_model: "ollama:llama3.2", ...wanted });
+}
+
+/** An address where nobody listens. */
+export const nowhere = { url: "http://127.0.0.1:1" };
+
+export function thrownBy(call: Promise<unknown>): Promise<ModelCallError> {
+  return call.then(
+    () => Promise.reject(new Error("It did not fail.")),
+    (thrown: ModelCallError) => thrown,
+  );
 }

@@ -111,9 +111,10 @@ export class OllamaConnection {
 
 /** A host with several addresses, as localhost has, fails at each of them, with an error that says nothing itself. */
 function worded(thrown: Error & { readonly code?: string }): Error {
+  const { code } = thrown;
   if (!(thrown instanceof AggregateError)) return thrown;
   const message = thrown.errors.map(errorMessage).join("; ");
-  return Object.assign(new Error(message), { code: thrown.code });
+  return Object.assign(new Error(message), { code });
 }
 
 function overdue(timeoutMs: number): string {
