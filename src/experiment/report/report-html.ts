@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { pageScript, pageStyle, plotScripts } from "./page-script.ts";
+import { pageScript, pageStyle, plotScripts } from "./page-parts.ts";
 import { reportData, scriptJson, type ReportSource } from "./report-data.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { Script } from "node:vm";
 import { expect, it } from "vitest";
 import { joinModules } from "../../../src/experiment/report/join-modules.ts";
-import { pageScript } from "../../../src/experiment/report/page-script.ts";
+import { pageScript } from "../../../src/experiment/report/page-parts.ts";
 import { scriptJson } from "../../../src/experiment/report/report-data.ts";
 import { reportHtml } from "../../../src/experiment/report/report-html.ts";
 

@@ -7,6 +7,8 @@ import { meanSeries, series } from "./series.js";
 const panelHeight = 190;
 const splitHeight = 116;
 const axesHeight = 52;
+/** From so many lines on, they are thinner. */
+const manyLines = 12;
 /** Up to so many points a line, each is marked. */
 const markedPoints = 40;
 
@@ -32,7 +34,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
   const marked = longestRun <= markedPoints && !faint;
   // A line of one point cannot be seen.
   const dots = lines.filter((line) => marked || line.length === 1).flat();
-  return Plot.plot({
+  const plot = Plot.plot({
     width,
     height:
       panels.length === 1 ? panelHeight + axesHeight : panels.length * splitHeight + axesHeight,
@@ -80,10 +82,10 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
         ...place,
         z: ({ run }) => run.index,
         stroke,
-        strokeWidth: faint ? 1 : 1.75,
-        strokeOpacity: faint ? 0.38 : 0.95,
+        ...strokeOf(lines.length, faint),
         strokeLinejoin: "round",
-        className: "runs",
+        className: "run-lines",
+        ariaLabel: ({ run }) => run.run_id,
       }),
       Plot.dot(dots, { ...place, fill: stroke, r: 1.75 }),
       Plot.line(means, {
@@ -91,7 +93,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
         stroke: ({ group }) => colourOf(by, group),
         strokeWidth: 2.25,
         strokeLinejoin: "round",
-        className: "means",
+        className: "mean-lines",
       }),
       Plot.tip(
         points,
@@ -104,6 +106,23 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
       ),
     ],
   });
+  plot.addEventListener("input", () => stress(plot, plot.value?.run));
+  return plot;
+}
+
+/** Lines give way to the means of their colour, and to each other where there are many. */
+function strokeOf(lines, faint) {
+  if (faint) return { strokeWidth: 1, strokeOpacity: 0.38 };
+  return lines > manyLines
+    ? { strokeWidth: 1.25, strokeOpacity: 0.6 }
+    : { strokeWidth: 1.75, strokeOpacity: 0.95 };
+}
+
+/** Lets the line stand out that is pointed at. */
+function stress(plot, run) {
+  for (const line of plot.querySelectorAll(".run-lines path")) {
+    line.classList.toggle("pointed", line.getAttribute("aria-label") === run?.run_id);
+  }
 }
 
 /** The mean line of every colour and panel that has more than one run, and more than one cycle. */

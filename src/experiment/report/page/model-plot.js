@@ -69,7 +69,7 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
         fill: (run) => colourOf(by, groupings[by](run)),
         fillOpacity: 0.75,
         stroke: "var(--surface)",
-        className: "runs",
+        className: "run-dots",
       }),
       Plot.tip(
         there,

@@ -7,17 +7,25 @@ import { longestRun, memorySizes, metrics, runs } from "./report-data.js";
 import { cyclesPerPoint } from "./series.js";
 
 const titles = { model: "Model", prompt: "Prompt", seed: "Seed", run: "Run", none: "One panel" };
-/** Cycles that a line is smoothed over. */
+/** Cycles that a line is smoothed over, and how many there are where it is worth a choice. */
 const smoothings = [
-  { value: 1, title: "Off" },
-  { value: 5, title: "5 cycles" },
-  { value: 20, title: "20 cycles" },
-];
+  { value: 1, title: "Off", from: 0 },
+  { value: 5, title: "5 cycles", from: 10 },
+  { value: 20, title: "20 cycles", from: 40 },
+  { value: 100, title: "100 cycles", from: 400 },
+].filter(({ from }) => longestRun >= from);
+/** From so many cycles on, lines are smoothed at first. */
+const manyCycles = 100;
 const named = (by) => ({ value: by, title: titles[by] });
 
 /** The three parts with plots, which share their colours and what is hidden. */
 export function plotSections() {
-  const state = { by: "model", split: "none", smooth: 1, hidden: new Set() };
+  const state = {
+    by: "model",
+    split: "none",
+    smooth: longestRun < manyCycles ? 1 : 20,
+    hidden: new Set(),
+  };
   const figures = [];
   const names = el("div", { class: "legend-place" });
 
@@ -53,7 +61,7 @@ export function plotSections() {
           state.split = split;
           draw();
         }),
-    longestRun < 10
+    smoothings.length < 2
       ? null
       : choice("Smooth", smoothings, state.smooth, (smooth) => {
           state.smooth = smooth;

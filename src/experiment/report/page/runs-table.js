@@ -92,7 +92,7 @@ export function runsTable() {
   return section(
     "runs",
     "Runs",
-    "Metrics are means of a cycle. Keys are those in memory at the end. Click a heading to sort.",
+    "Metrics are means of a cycle. Keys are those in memory at the end.",
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of runs" },

@@ -11,8 +11,11 @@ export function pageScript(): string {
   return joinModules("main", (name) => readPage(`${name}.js`));
 }
 
+/** In the order in which later rules go before earlier ones. */
+const styles = ["base", "tables", "plots", "reflections", "details", "narrow", "print"];
+
 export function pageStyle(): string {
-  return readPage("report.css");
+  return styles.map((name) => readPage(`${name}.css`)).join("\n");
 }
 
 /** A script of others, and the licence that has to go with it. */
