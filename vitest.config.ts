@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/helpers/global-setup.ts"],
-    setupFiles: ["test/helpers/no-network.ts"],
+    setupFiles: ["test/helpers/no-network.ts", "test/helpers/quick-embedded.ts"],
     passWithNoTests: false,
     // A process a file: an embedded database takes hundreds of megabytes that only the end of its process gives back.
     pool: "forks",
