@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { serveCommandLines } from "./command-line-server.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const tsx = `${process.execPath} --import ${import.meta.resolve("tsx")}`;
@@ -22,22 +23,30 @@ export function sessionsOf(page: string): readonly Session[] {
 /**
  * Runs commands as they are written, from a folder of their own in which they may keep threads, and returns what they
  * print. Nothing is configured: no key, no database. The examples are there as well, for definitions that name files from
- * the folder that commands are run in.
+ * the folder that commands are run in. The command line runs in this process, which spares loading it for each command;
+ * in one of its own where a tool is to end it.
  */
-export function runCommands(commands: string, cwd: string): Promise<string> {
+export async function runCommands(commands: string, cwd: string): Promise<string> {
   const examples = join(cwd, "examples");
   if (!existsSync(examples)) symlinkSync(join(root, "examples"), examples);
-  const script = commands
-    .replaceAll(/^npm run stratagraph -- /gm, `${tsx} ${root}src/cli/main.ts `)
-    .replaceAll(/^npx tsx /gm, `${tsx} `)
-    .replaceAll("examples/", `${root}examples/`);
+  const server = await serveCommandLines(cwd);
+  const script = `stratagraph() {
+      if [ -n "$POWER_CUT" ]; then ${tsx} ${root}src/cli/main.ts "$@"
+      else ${process.execPath} ${root}test/e2e/programs/ask-command-line.mjs ${server.socket} "$@"; fi
+    }
+    ${commands
+      .replaceAll(/^npm run stratagraph -- /gm, "stratagraph ")
+      .replaceAll(/^npx tsx /gm, `${tsx} `)
+      .replaceAll("examples/", `${root}examples/`)}`;
   const env = { PATH: process.env["PATH"], HOME: cwd };
-  return new Promise((resolve) => {
+  const printed = await new Promise<string>((resolve) => {
     // Exit codes are shown by commands that ask for them.
     execFile("bash", ["-c", script], { cwd, env }, (_failed, stdout, stderr) => {
       resolve(`${stdout}${stderr}`.replaceAll(root, ""));
     });
   });
+  await server.close();
+  return printed;
 }
 
 /**
