@@ -170,7 +170,9 @@ async function resolve(
     return thinkers.make({ model, tools: "none", answerSchema: null });
   });
   const { clock, ids, journal, secrets, sandbox, embeddings } = services;
-  const rails = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
+  const own = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
+  // What a planner node is given the agent around it has looked at.
+  const rails = planner === null ? own : { ...own, input: [], answer: [] };
   const argumentRules = compileArgumentRules(spec);
   const partsWith = (attempts: AttemptShape): LoopParts => ({
     definition,

@@ -40,21 +40,24 @@ export function buildGraph(
   nodes: readonly GraphNode[],
   { isInside }: { readonly isInside: boolean },
 ) {
-  const { input, output, behaviour } = parts.definition;
+  const { behaviour } = parts.definition;
   const schemas = {
-    input: input.jsonSchema,
-    output: output.jsonSchema,
+    input: parts.definition.input.jsonSchema,
+    output: parts.definition.output.jsonSchema,
     execution: behaviour.executionSchema?.jsonSchema,
     attempt: behaviour.attemptSchema?.jsonSchema,
   };
-  const state = parts.attempts.plans ? planningStateSchema(schemas) : stateSchema(schemas);
+  const { plans = false } = parts.attempts;
+  const state = plans ? planningStateSchema(schemas) : stateSchema(schemas);
+  const output = outputSchema(state);
   const builder = new StateGraph({
     state,
     input: inputSchema(schemas, {
       input: (value) => void (isInside || checkInput(parts.definition, value)),
       messages: (list) => checkMessages(parts.definition, list),
     }),
-    output: outputSchema(state),
+    // The node of a planner reads its plan and results, and has to know what the marks in them stand for.
+    output: plans ? output.extend(state.pick({ redactions: true }).shape) : output,
     context: contextSchema,
   });
   for (const node of nodes) {

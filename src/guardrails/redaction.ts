@@ -24,6 +24,13 @@ export function restoreText(text: string, find: (mark: string) => Redaction | un
   return text.includes("<") ? text.replaceAll(markForm, (mark) => find(mark)?.value ?? mark) : text;
 }
 
+/** Those of `known` whose marks stand in a value that is plain JSON, in its keys too. */
+export function standingIn(value: unknown, known: Redactions): Redactions {
+  if (Object.keys(known).length === 0) return known;
+  const marks = new Set((JSON.stringify(value) ?? "").match(markForm));
+  return Object.fromEntries(Object.entries(known).filter(([mark]) => marks.has(mark)));
+}
+
 /** What a mark stands for; undefined where that is nothing but itself. */
 export function valueOfMark(mark: string, redaction: Redaction | undefined): string | undefined {
   return redaction === undefined || redaction.value === mark ? undefined : redaction.value;

@@ -23,6 +23,8 @@ export interface SubtaskState {
   readonly ended_at: string | null;
   /** What the worker gave; null unless it is done. */
   readonly result: unknown;
+  /** What a guardrail says of the result, for whoever reads it; left out where none says anything. */
+  readonly warning?: string;
   readonly error: SubtaskError | null;
   /** What all its attempts have spent. */
   readonly usage: Usage;

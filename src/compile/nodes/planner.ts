@@ -1,4 +1,5 @@
 import { inputText } from "../../context/input-text.ts";
+import { restore } from "../../guardrails/redaction.ts";
 import type { Template } from "../../expression/template.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
@@ -28,12 +29,12 @@ export interface PlannerNodeParts {
  * @throws PlannerFailedError
  */
 export function plannerNode(parts: PlannerNodeParts): NodeWork {
-  const { plan, task, given, criteria, planner } = parts;
+  const { plan, task, criteria, planner } = parts;
   return async (at) => {
     const message = task === null ? taskOf(at.state.input) : promptText(task, at.values);
     const input = {
       message,
-      plan: given?.render(at.values) ?? null,
+      plan: parts.given?.render(at.values) ?? null,
       success_criteria: promptText(criteria, at.values),
     };
     const turn = await runSubagent(planner, { input, messages: [] }, at.run);
@@ -41,7 +42,9 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
     const planned = turn.state as Partial<GraphState & PlanningState>;
     const { depth = 0, gaps = [], subtasks = {}, criteria_met = null } = planned;
     const { output, failure } = turn;
-    const made = { output, failure, gaps, plan: planned.plan ?? null, subtasks };
+    const given = { output, failure, gaps, plan: planned.plan ?? null, subtasks };
+    // With the values of its own marks, which the agent around it does not know.
+    const made = restore(given, planned.redactions ?? {}) as typeof given;
     const { value, withheldBy } = await inspectOutput(made, plan.name, at);
     const { status, ...told } =
       withheldBy === null

@@ -4,6 +4,7 @@ import { answersInText } from "../../context/answer-form.ts";
 import { classifyFailure } from "../../models/failure.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { workerMessage } from "../../planning/worker-message.ts";
+import type { GraphState } from "../../state/channels.ts";
 import { cutText } from "../../state/cut-text.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
@@ -12,9 +13,11 @@ import type { SubtaskError } from "../../state/subtask-state.ts";
 import type { Subtask } from "../../state/task-plan.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { toJson } from "../../tools/json-value.ts";
+import { inspectGiven } from "../loop/inspect-given.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import type { RailDesk } from "../loop/rail-desk.ts";
 import { turnSignal } from "../loop/turn-signal.ts";
+import { withheldFailure } from "../nodes/inspect-output.ts";
 import { runSubagent, type Subagent, type SubagentTurn } from "../nodes/run-subagent.ts";
 import { attemptNamespace } from "./attempt-namespace.ts";
 import { ResultTooLargeError, SubtaskTimeoutError } from "./errors.ts";
@@ -36,7 +39,13 @@ export interface SubtaskWork {
 
 /** What one attempt of a subtask came to. */
 export type AttemptOutcome =
-  | { readonly kind: "done"; readonly result: unknown; readonly usage: Usage }
+  | {
+      readonly kind: "done";
+      readonly result: unknown;
+      /** What a guardrail says of the result; null where none says anything. */
+      readonly warning: string | null;
+      readonly usage: Usage;
+    }
   | {
       readonly kind: "failed";
       readonly error: SubtaskError;
@@ -48,6 +57,8 @@ export type AttemptOutcome =
     }
   | { readonly kind: "waits"; readonly interrupts: readonly Interrupt[] };
 
+type EndedOutcome = Exclude<AttemptOutcome, { kind: "waits" }>;
+
 type Hiding = Pick<RailDesk, "hide">;
 
 /** Characters of an error's message that are kept. */
@@ -55,6 +66,7 @@ const messageCharacters = 4000;
 
 /** What an attempt runs in. */
 interface AttemptRun {
+  readonly state: GraphState;
   readonly run: NodeRun;
   /** Of the node, with what its workers share. */
   readonly config: RunnableConfig;
@@ -83,18 +95,25 @@ export async function attemptSubtask(
     timeUp: () => new SubtaskTimeoutError(subtask.id, timeoutSeconds),
   });
   const { signal } = bounds;
+  let spent = noUsage;
   try {
     const outcome =
       worker.kind === "agent"
         ? await runAgent(work, worker.agent, { ...at, signal })
         : await bounds.race(runCode(work, worker.code, { signal, rails }));
     if (outcome.kind === "waits") return outcome;
-    if (!signal.aborted) return limited(outcome, limits.maxResultBytes, rails);
-    if (!at.signal.aborted) return failed(signal.reason, outcome.usage, rails);
-    at.run.spend(outcome.usage);
+    spent = outcome.usage;
+    signal.throwIfAborted();
+    return await bounds.race(
+      inspected(limited(outcome, limits.maxResultBytes, rails), worker, {
+        ...at,
+        callId: subtask.id,
+      }),
+    );
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
-    if (!at.signal.aborted) return failed(signal.reason, noUsage, rails);
+    if (!at.signal.aborted) return failed(signal.reason, spent, rails);
+    at.run.spend(spent);
   } finally {
     bounds.release();
   }
@@ -139,7 +158,7 @@ function outcomeOf(
   agent: Subagent,
   rails: RailDesk,
 ): AttemptOutcome {
-  if (failure === null) return { kind: "done", result: plainOutput(output, agent), usage };
+  if (failure === null) return done(plainOutput(output, agent), usage);
   const { cause: code, transient = false } = failure;
   const error = { code, message: cutText(rails.hide(failure.message), messageCharacters) };
   return { kind: "failed", error, transient, retryAfterMs: 0, usage };
@@ -184,7 +203,7 @@ async function runCode(
     // In a microtask of its own, so that what is thrown at once is told like all the rest.
     await Promise.resolve();
     const result = await code.run(task);
-    return { kind: "done", result, usage: noUsage };
+    return done(result, noUsage);
   } catch (thrown) {
     return failed(thrown, noUsage, rails);
   }
@@ -194,7 +213,11 @@ function resultsOf(dependencies: SubtaskWork["dependencies"]): Readonly<Record<s
   return Object.fromEntries(dependencies.map(({ id, result }) => [id, result]));
 }
 
-function failed(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcome {
+function done(result: unknown, usage: Usage): EndedOutcome {
+  return { kind: "done", result, warning: null, usage };
+}
+
+function failed(thrown: unknown, usage: Usage, rails: Hiding): EndedOutcome {
   try {
     return failedWith(thrown, usage, rails);
   } catch {
@@ -202,7 +225,7 @@ function failed(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcome {
   }
 }
 
-function failedWith(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcome {
+function failedWith(thrown: unknown, usage: Usage, rails: Hiding): EndedOutcome {
   const isOurs = thrown instanceof StratagraphError;
   const failure = isOurs ? null : classifyFailure(thrown);
   const transient = failure?.transient ?? (isOurs && thrown.transient);
@@ -213,19 +236,37 @@ function failedWith(thrown: unknown, usage: Usage, rails: Hiding): AttemptOutcom
 }
 
 /** A result as plain JSON; one that is too large fails the subtask, and would do so again. */
-function limited(
-  outcome: Exclude<AttemptOutcome, { kind: "waits" }>,
-  maxBytes: number,
-  rails: Hiding,
-): AttemptOutcome {
+function limited(outcome: EndedOutcome, maxBytes: number, rails: Hiding): EndedOutcome {
   if (outcome.kind === "failed") return outcome;
   const { usage } = outcome;
   try {
     const json = toJson(outcome.result ?? null, maxBytes);
-    // Frozen, as several may be given it.
-    if (json.whole) return { kind: "done", result: deepFreeze(rails.hide(json.value)), usage };
+    if (json.whole) return { ...outcome, result: json.value };
     return failed(new ResultTooLargeError(json.bytes, json.counted, maxBytes), usage, rails);
   } catch (thrown) {
     return failed(thrown, usage, rails);
   }
+}
+
+/** The planner's own models read what its workers gave and threw, as those of an agent read what its tools give. */
+async function inspected(
+  outcome: EndedOutcome,
+  { profile: { name: by } }: Worker,
+  at: Pick<AttemptRun, "state" | "run"> & { readonly callId: string },
+): Promise<EndedOutcome> {
+  const given = outcome.kind === "done" ? outcome.result : outcome.error.message;
+  const { callId } = at;
+  const looked = await inspectGiven<unknown>(given, { by, stepIndex: null, callId }, at);
+  const { value, withheldBy, warning } = looked;
+  if (withheldBy !== null) {
+    const { cause: code, message } = withheldFailure(`worker "${by}"`, withheldBy);
+    const { usage } = outcome;
+    const { transient = false, retryAfterMs = 0 } = outcome.kind === "failed" ? outcome : {};
+    return { kind: "failed", error: { code, message }, transient, retryAfterMs, usage };
+  }
+  if (outcome.kind === "failed") {
+    return { ...outcome, error: { ...outcome.error, message: String(value) } };
+  }
+  // Frozen, as several may be given it.
+  return { ...outcome, result: deepFreeze(value), warning };
 }

@@ -1,6 +1,7 @@
 import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { Scheduler, type Skipped } from "../../planning/scheduler.ts";
-import type { PlanningState } from "../../state/channels.ts";
+import { standingIn } from "../../guardrails/redaction.ts";
+import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 import type { Subtask, TaskPlan } from "../../state/task-plan.ts";
 import { addUsage } from "../../state/usage.ts";
@@ -12,6 +13,7 @@ import type { SubtaskLog } from "./subtask-log.ts";
 
 interface DataflowOf {
   readonly parts: PlannerParts;
+  readonly state: GraphState;
   readonly run: NodeRun;
   readonly plan: TaskPlan;
   readonly log: SubtaskLog;
@@ -145,8 +147,10 @@ export class Dataflow {
     const tried = { ...begun, attempts, usage: addUsage(before.usage, outcome.usage) };
     const ended: SubtaskState = { ...tried, ended_at: clock.now().toISOString() };
     if (outcome.kind === "done") {
-      const state: SubtaskState = { ...ended, status: "done", result: outcome.result };
-      await log.settle({ [id]: state });
+      const { result, warning } = outcome;
+      const given = { result, ...(warning !== null && { warning }) };
+      const state: SubtaskState = { ...ended, status: "done", ...given };
+      await this.#settle({ [id]: state });
       this.#ended(id, state);
       this.#scheduler.done(id);
       return;
@@ -167,7 +171,7 @@ export class Dataflow {
   }
 
   async #attempt(id: string, before: SubtaskState, own: WorkerSlot): Promise<AttemptOutcome> {
-    const { parts, run } = this.#of;
+    const { parts, run, state } = this.#of;
     const subtask = this.#subtasks.get(id) as Subtask;
     const worker = parts.workers.get(before.worker);
     if (worker === undefined) throw new TypeError(`no worker for subtask ${id}`);
@@ -176,13 +180,16 @@ export class Dataflow {
     const running = { ...before, status: "running", started_at: startedAt, error: null } as const;
     this.#states[id] = { ...running, attempts: attempt };
     run.emit({ type: "subtask_start", id, worker: worker.profile.name, attempt });
-    const dependencies = subtask.dependencies.map((dependency) => ({
-      id: dependency,
-      description: this.#subtasks.get(dependency)?.description ?? "",
-      result: this.#states[dependency]?.result ?? null,
-    }));
+    const dependencies = subtask.dependencies.map((dependency) => {
+      const { result = null, warning } = this.#states[dependency] ?? {};
+      const { description = "" } = this.#subtasks.get(dependency) ?? {};
+      // Where it stands before the result, and is read with it.
+      const about = warning === undefined ? description : `${warning} ${description}`;
+      return { id: dependency, description: about, result };
+    });
     const shared = { slots: this.#slots, own, depthLeft: this.#depthLeft };
     return attemptSubtask({ subtask, worker, dependencies, attempt }, parts.limits, {
+      state,
       run,
       config: withShared(run.config, shared),
       // Not the signal of this run of the plan: an agent that was cancelled would stay so when the plan goes on.
@@ -199,8 +206,14 @@ export class Dataflow {
       const state = this.#states[id] as SubtaskState;
       states[id] = { ...state, status: "skipped", ended_at, error };
     }
-    await this.#of.log.settle(states);
+    await this.#settle(states);
     for (const [id, state] of Object.entries(states)) this.#ended(id, state);
+  }
+
+  async #settle(states: SubtaskStates): Promise<void> {
+    const { log, run } = this.#of;
+    const { redactions = {} } = run.rails.made();
+    await log.settle(states, standingIn(states, redactions));
   }
 
   #ended(id: string, state: SubtaskState): void {

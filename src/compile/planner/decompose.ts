@@ -50,8 +50,9 @@ function isPlanned({ plan, subtasks, depth }: PlanningState): boolean {
 
 /** With what the planner had come to when its turn was cancelled. */
 function goOn(state: GraphState, run: NodeRun, left: TakenUp): NodeResult {
-  const { usage, draft, ...update } = left;
+  const { usage, draft, redactions, ...update } = left;
   run.spend(usage);
+  run.rails.enter(redactions);
   emitPlan(run, left);
   const told = new Set(left.steps.flatMap((step) => step.tool_predictions.map(({ id }) => id)));
   const untold = Object.entries(left.subtasks).filter(

@@ -18,8 +18,9 @@ export function execute(parts: PlannerParts): NodeBody {
     const plan = planning.plan ?? { subtasks: [], success_criteria: "" };
     run.emit({ type: "status", status: "EXECUTING" });
     const log = subtaskLog(run.config, state.turn?.run ?? "");
-    const known = await log.load();
-    const dataflow = new Dataflow({ parts, run, plan, log, planning, known });
+    const { subtasks: known, redactions } = await log.load();
+    run.rails.enter(redactions);
+    const dataflow = new Dataflow({ parts, state, run, plan, log, planning, known });
     // Whoever looks on from here has not seen the plan.
     const isResumed = run.config.configurable?.["__pregel_resuming"] === true;
     if (isResumed || Object.keys(known).length > 0)

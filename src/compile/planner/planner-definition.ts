@@ -21,10 +21,14 @@ const inputSchema: JsonSchema = {
 };
 
 /** A planner as an agent of its own: the agent that its node belongs to, with its model and prompt, but another loop. */
-export function plannerDefinition({ spec }: AgentDefinition, node: PlannerNode): AgentDefinition {
+export function plannerDefinition(
+  { spec, rails }: AgentDefinition,
+  node: PlannerNode,
+): AgentDefinition {
   const { workflow_graph: _workflow, ...rest } = spec;
   const { model } = node;
   return buildDefinition({
+    rails,
     spec: {
       ...rest,
       name: node.name.toLowerCase(),
@@ -32,8 +36,8 @@ export function plannerDefinition({ spec }: AgentDefinition, node: PlannerNode):
       input_schema: inputSchema,
       output_schema: node.answerSchema ?? textSchema,
       tools: [],
-      // The agent around it looks at what comes in and goes out.
-      guardrail_config: { ...spec.guardrail_config, input_rails: [], output_rails: [] },
+      // The agent around it looks at what goes out, and at what comes in; its models read what workers give.
+      guardrail_config: { ...spec.guardrail_config, output_rails: [] },
       llm_config: model === null ? spec.llm_config : { ...spec.llm_config, default_model: model },
       // Its judge looks at the result, so that deep mode would judge it twice.
       execution_config: { ...spec.execution_config, mode: "fast", execution_scope: "turn" },

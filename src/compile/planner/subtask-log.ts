@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, Interrupt } from "@langchain/langgraph";
 import { v5 as uuidv5 } from "uuid";
 import { isRecord } from "../../state/is-record.ts";
+import type { Redactions } from "../../state/redactions.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
 
 /**
@@ -16,15 +17,23 @@ import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/su
  */
 export interface SubtaskLog {
   /** What earlier runs of the node left; settled subtasks, and those that were begun and are to be begun again. */
-  load(): Promise<SubtaskStates>;
-  /** Durable when it resolves. Several are written together. */
-  settle(states: SubtaskStates): Promise<void>;
+  load(): Promise<KeptPlan>;
+  /**
+   * Durable when it resolves. Several are written together.
+   * @param redactions what the marks in them stand for, as far as this run of the node has made them
+   */
+  settle(states: SubtaskStates, redactions: Redactions): Promise<void>;
   /** An attempt has failed and another is to follow. */
   failed(id: string, state: SubtaskState): Promise<void>;
   /** A subtask waits for people, whom it asks `interrupts`; what it asked before counts no more. */
   waits(id: string, state: SubtaskState, interrupts: readonly Interrupt[]): Promise<void>;
   /** The run is about to wait: also a thread that keeps one checkpoint a turn keeps that, and all of this beside it. */
   flush(): Promise<void>;
+}
+
+export interface KeptPlan {
+  readonly subtasks: SubtaskStates;
+  readonly redactions: Redactions;
 }
 
 interface KeptWait {
@@ -35,6 +44,7 @@ interface KeptWait {
 }
 
 const subtasksChannel = "subtasks";
+const redactionsChannel = "subtask_redactions";
 const waitsChannel = "subtask_waits";
 
 /** Ours says when all that it was given for a thread is durable. */
@@ -70,14 +80,19 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
       // What is kept beside a checkpoint is lost with it: LangGraph may be still writing it, and those around it.
       await saver.durable?.(String(at.configurable?.["thread_id"]));
       // What is replayed is done again.
-      if (isReplay(config)) return {};
+      if (isReplay(config)) return nothing;
       const writes = (await saver.getTuple(at))?.pendingWrites ?? [];
       for (const { id } of waitsIn(writes)) waited.set(id, (waited.get(id) ?? 0) + 1);
-      return keptSubtasks(writes);
+      return { subtasks: keptSubtasks(writes), redactions: keptRedactions(writes) };
     },
-    async settle(states) {
+    async settle(states, redactions) {
       const [first] = Object.keys(states);
-      if (first !== undefined) await put(["settled", first], subtasksChannel, states);
+      if (first === undefined) return;
+      // Whoever finds the states has to find these.
+      if (Object.keys(redactions).length > 0) {
+        await put(["redacted", first], redactionsChannel, redactions);
+      }
+      await put(["settled", first], subtasksChannel, states);
     },
     failed: (id, state) => put(["failed", id, state.attempts], subtasksChannel, { [id]: state }),
     async waits(id, state, interrupts) {
@@ -92,8 +107,10 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
   };
 }
 
+const nothing: KeptPlan = Object.freeze({ subtasks: {}, redactions: {} });
+
 const forgetful: SubtaskLog = {
-  load: async () => ({}),
+  load: async () => nothing,
   settle: async () => {},
   failed: async () => {},
   waits: async () => {},
@@ -137,6 +154,14 @@ export function keptSubtasks(writes: Writes): SubtaskStates {
     }
   }
   return states;
+}
+
+/** What the marks in kept subtasks stand for. */
+export function keptRedactions(writes: Writes): Redactions {
+  const kept = writes.flatMap(([, channel, value]) =>
+    channel === redactionsChannel && isRecord(value) ? [value as Redactions] : [],
+  );
+  return Object.assign({}, ...kept) as Redactions;
 }
 
 function isLater(state: SubtaskState, known: SubtaskState): boolean {

@@ -60,7 +60,7 @@ function argsOf({ id, description }: Subtask) {
 }
 
 function resultOf(subtask: Subtask, settled: SubtaskState): ToolResult {
-  const { status, worker, result, error, started_at, ended_at } = settled;
+  const { status, worker, result, warning, error, started_at, ended_at } = settled;
   const took =
     started_at === null || ended_at === null ? 0 : Date.parse(ended_at) - Date.parse(started_at);
   return {
@@ -75,5 +75,6 @@ function resultOf(subtask: Subtask, settled: SubtaskState): ToolResult {
     insights: "",
     learning: "",
     relevance: "",
+    ...(warning !== undefined && { warning }),
   };
 }

@@ -8,10 +8,11 @@ import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { withAncestors } from "../ancestors.ts";
 import { goesOn } from "../cancellation.ts";
 import { namespaceInside, namespaceOf, pendingTasks } from "../pending-tasks.ts";
-import { keptSubtasks, type Saver } from "./subtask-log.ts";
+import { keptRedactions, keptSubtasks, type Saver } from "./subtask-log.ts";
 
 /** How far a planner had come when its turn was cancelled. */
-export interface TakenUp extends PlanningState, Pick<GraphState, "steps" | "attempt"> {
+export interface TakenUp
+  extends PlanningState, Pick<GraphState, "steps" | "attempt" | "redactions"> {
   /** What it and its workers had spent. */
   readonly usage: Usage;
   /** Its result, where it had one. */
@@ -77,10 +78,12 @@ async function takenUp(saver: BaseCheckpointSaver, last: CheckpointTuple): Promi
   const { steps = [], attempt = null, usage = noUsage, turn } = values;
   // What settled while nothing was written of the node any more; what it spent is not in `usage` either.
   const unwritten = keptSubtasks(last.pendingWrites ?? []);
+  const redactions = { ...values.redactions, ...keptRedactions(last.pendingWrites ?? []) };
   const subtasks = { ...begun(earlier, values.subtasks ?? {}), ...unwritten };
   const spent = Object.values(unwritten).reduce((sum, one) => addUsage(sum, one.usage), usage);
   const draft = turn?.draft ?? null;
-  return { plan, subtasks, depth, gaps, criteria_met, steps, attempt, usage: spent, draft };
+  const taken = { plan, subtasks, depth, gaps, criteria_met, steps, attempt, redactions };
+  return { ...taken, usage: spent, draft };
 }
 
 /** With the attempts that had failed of subtasks that were not settled. */
