@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parse } from "yaml";
 import { parseDefinition } from "../src/definition/parse-definition.ts";
+import { parseExperiment } from "../src/experiment/config/load-experiment.ts";
 
 const project = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(project, `coverage/docs-${process.pid}`);
@@ -85,7 +87,9 @@ describe("the documentation", () => {
       .filter(({ language, text }) => language === "yaml" && text.includes("name:"))
       .map((snippet) => [snippet.name, snippet] as const),
   )("%s is a valid definition", async (name, { text }) => {
-    await expect(parseDefinition(text, name)).resolves.toBeTypeOf("object");
+    const isExperiment = text.includes("cycle_count:");
+    const parsed = isExperiment ? parseExperiment(parse(text)) : await parseDefinition(text, name);
+    expect(parsed).toBeTypeOf("object");
   });
 
   it("links only to what is there", async () => {

@@ -82,7 +82,8 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     tell({ status: "running", cycles_done: before, cycles_before: before, usage });
     while (!(await isOver(state))) {
       until.throwIfAborted();
-      await alone(() => oneCycle(state === null ? { config: configOf(run) } : null, until));
+      const input = state === null ? { config: configOf(run) } : null;
+      await within(until, (signal) => alone(() => oneCycle(input, signal)));
       state = await runStateOf(graph, thread);
       if (state === null) throw new TypeError("A run has no checkpoint after a cycle.");
       cycleEnded(state.values);
@@ -101,11 +102,11 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   /** One invocation a cycle: what LangGraph keeps of an invocation grows with its length. */
   async function oneCycle(
     input: { readonly config: unknown } | null,
-    until: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     const stream = await graph.stream(input as never, {
       ...thread,
-      signal: until,
+      signal,
       durability: "sync",
       interruptAfter: ["end_cycle"],
       streamMode: ["custom"],
@@ -126,6 +127,19 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     const remaining_ms = timeLeft(ends, run.cycle_count - cycle_number);
     const now = tell({ cycles_done: cycle_number, usage, remaining_ms });
     onEvent({ type: "cycle_end", run: now, reflection: reflections.at(-1) ?? "" });
+  }
+}
+
+/** With a signal of its own: what is called leaves listeners on the one that it is given. */
+async function within<T>(outer: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const own = new AbortController();
+  const abort = () => own.abort(outer.reason);
+  outer.addEventListener("abort", abort);
+  if (outer.aborted) abort();
+  try {
+    return await run(own.signal);
+  } finally {
+    outer.removeEventListener("abort", abort);
   }
 }
 

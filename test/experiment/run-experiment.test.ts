@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { checkLog } from "../../src/experiment/log/check-log.ts";
+import type { RunMemory } from "../../src/experiment/memory/run-memory.ts";
+import { watchedMemory } from "../../src/experiment/memory/watched-memory.ts";
 import { ModelCallError } from "../../src/models/errors.ts";
 import { experimentRuntime, withoutTimes } from "../helpers/experiment-run.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -348,6 +350,27 @@ describe("a run", () => {
     const { run: other, log: otherLog } = await experimentRuntime(replies);
     await other();
     expect(withoutTimes(log("drift"))).toEqual(withoutTimes(otherLog("drift")));
+  });
+
+  it("ends where its memory cannot be reached, and goes on when it can", async () => {
+    const { run, log, runtime } = await experimentRuntime([...cycle("a")]);
+    const { of } = runtime.experimentMemory;
+    let isDown = true;
+    Object.assign(runtime.experimentMemory, {
+      of: (runId: string): RunMemory => ({
+        ...watchedMemory(of(runId)).memory,
+        write: (key, value, change) =>
+          isDown
+            ? Promise.reject(new Error("The database is gone."))
+            : of(runId).write(key, value, change),
+      }),
+    });
+    expect((await run({ cycle_count: 1 })).runs).toMatchObject([
+      { status: "failed", failure: "The database is gone." },
+    ]);
+    isDown = false;
+    expect((await run({ cycle_count: 1 })).runs).toMatchObject([{ status: "done" }]);
+    expect(log("drift")).toHaveLength(6);
   });
 
   it("waits out a model that cannot be reached", async () => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { modelRefPattern } from "../../definition/model-ref-schema.ts";
 import { agentSpecSchema, llmConfigSchema } from "../../definition/schema.ts";
-import { experimentToolNames } from "../tools/experiment-tools.ts";
+import { experimentToolNames } from "../tools/tool-names.ts";
 import { defaultPrompts } from "./default-prompts.ts";
 
 /** Runs of one experiment. */

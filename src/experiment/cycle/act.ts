@@ -5,7 +5,9 @@ import type { ToolPrediction, ToolResult } from "../../state/step-record.ts";
 import { noUsage } from "../../state/usage.ts";
 import { runToolCalls } from "../../tools/run-tool-calls.ts";
 import type { LogMessage } from "../log/log-entry.ts";
-import { experimentToolNames, experimentTools } from "../tools/experiment-tools.ts";
+import { watchedMemory } from "../memory/watched-memory.ts";
+import { experimentTools } from "../tools/experiment-tools.ts";
+import { experimentToolNames } from "../tools/tool-names.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
@@ -20,8 +22,9 @@ export async function act(
   const { run, memory, otherTools } = cycle.parts;
   await memory.rewind(state.changes);
   let { changes } = state;
+  const watched = watchedMemory(memory);
   const own = experimentTools({
-    memory,
+    memory: watched.memory,
     nextChange: () => (changes += 1),
     onMessage: (message) => cycle.tell({ message }),
   }).filter(({ definition: { name } }) => run.tools.includes(name));
@@ -33,6 +36,7 @@ export async function act(
   for (const call of state.calls) {
     cycle.tell({ doing: call.name });
     const result = await makeCall(call, tools, state, cycle);
+    watched.throwIfFailed();
     await cycle.write({
       event_type: "TOOL_CALL",
       payload: {

@@ -16,7 +16,8 @@ import type { RunSpec } from "../config/run-spec.ts";
 import { ExperimentToolError } from "../errors.ts";
 import { LogFile } from "../log/log-file.ts";
 import type { ExperimentMemory, RunMemory } from "../memory/run-memory.ts";
-import { experimentToolNames, experimentTools } from "../tools/experiment-tools.ts";
+import { experimentTools } from "../tools/experiment-tools.ts";
+import { experimentToolNames } from "../tools/tool-names.ts";
 
 /** What experiments need from the outside. */
 export interface ExperimentServices extends CompileServices {

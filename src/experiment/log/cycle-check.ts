@@ -58,11 +58,10 @@ export class CycleCheck {
       : [`payload.parameters: not what the answer before has asked of ${show(tool)}`];
   }
 
-  /** The last answer of a cycle is its reflection: what that asks for may be left. */
   #ending(): string[] {
     return [
       ...(this.#invocations === 0 ? ["a cycle without an LLM_INVOCATION"] : []),
-      ...(this.#made > 0 ? this.#missing() : []),
+      ...this.#missing(),
     ];
   }
 

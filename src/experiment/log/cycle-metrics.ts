@@ -1,13 +1,6 @@
 import { isRecord } from "../../state/is-record.ts";
+import { memoryToolNames, operatorToolName } from "../tools/tool-names.ts";
 import type { CycleMetrics, LogEntry } from "./log-entry.ts";
-
-/** Tools whose calls are counted as work on the memory. */
-export const memoryToolNames: ReadonlySet<string> = new Set([
-  "memory_write",
-  "memory_read",
-  "memory_list",
-  "memory_delete",
-]);
 
 /** What a cycle counts before anything has happened in it. */
 export const noMetrics: CycleMetrics = Object.freeze({
@@ -37,8 +30,8 @@ export function withEntry(metrics: CycleMetrics, entry: LogEntry): CycleMetrics 
   const { tool_name: tool, parameters } = entry.payload;
   return {
     ...metrics,
-    memory_ops_total: metrics.memory_ops_total + (memoryToolNames.has(tool) ? 1 : 0),
-    messages_to_operator: metrics.messages_to_operator + (tool === "message_operator" ? 1 : 0),
+    memory_ops_total: metrics.memory_ops_total + (memoryToolNames.includes(tool) ? 1 : 0),
+    messages_to_operator: metrics.messages_to_operator + (tool === operatorToolName ? 1 : 0),
     memory_write_chars:
       metrics.memory_write_chars +
       (tool === "memory_write" ? codePoints(textParameter(parameters, "value") ?? "") : 0),

@@ -7,19 +7,6 @@ export interface ExperimentToolsOptions extends MemoryToolsOptions {
   readonly onMessage?: (text: string) => void;
 }
 
-export const memoryToolNames: readonly string[] = Object.freeze([
-  "memory_write",
-  "memory_read",
-  "memory_list",
-  "memory_delete",
-]);
-
-/** Of the tools that experiments bring with them, in the order in which they are made. */
-export const experimentToolNames: readonly string[] = Object.freeze([
-  ...memoryToolNames,
-  "message_operator",
-]);
-
 /** The tools that experiments bring with them: the memory of one run, and the way to its operator. */
 export function experimentTools({
   memory,

@@ -193,7 +193,7 @@ describe("calls of tools", () => {
     ]);
   });
 
-  it("may all be left where the reflection asks for them", async () => {
+  it("are made before the cycle ends", async () => {
     const lines = changed({
       8: (entry: Extract<LogEntry, { event_type: "LLM_INVOCATION" }>) => ({
         ...entry,
@@ -206,7 +206,9 @@ describe("calls of tools", () => {
         },
       }),
     });
-    expect(await problemsOf(lines)).toEqual([]);
+    expect(await problemsOf(lines)).toEqual([
+      '9: no TOOL_CALL of "memory_list", which the answer before has asked for',
+    ]);
   });
 });
 

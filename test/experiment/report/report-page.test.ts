@@ -117,8 +117,8 @@ describe.skipIf(browserHere === null)(
     it("is dark where that is preferred, and legible in both", async () => {
       const colours = (page: Page) =>
         page.evaluate(() => {
-          const { backgroundColor: page, color: text } = getComputedStyle(document.body);
-          return { page, text };
+          const { backgroundColor, color } = getComputedStyle(document.body);
+          return { page: backgroundColor, text: color };
         });
       const light = await visit(colours, { colorScheme: "light" });
       const dark = await visit(colours, { colorScheme: "dark" });

@@ -35,14 +35,14 @@ describe.skipIf(browserHere === null)(
         await page.locator(".picks label", { hasText: "llama-2" }).click();
         return {
           atFirst,
-          then: await heads(),
+          chosen: await heads(),
           rows: await page.locator(".reflections tbody tr").count(),
           second: await textsOf(page, ".reflections tbody tr:nth-child(2) .reflection"),
         };
       });
       expect(result).toEqual({
         atFirst: ["Cycle", "bold<b>model</b>, no seed", "llama-1ollama:llama3:latest, seed 1"],
-        then: [
+        chosen: [
           "Cycle",
           "llama-1ollama:llama3:latest, seed 1",
           "llama-2ollama:llama3:latest, seed 2",

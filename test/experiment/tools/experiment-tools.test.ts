@@ -2,11 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { AgentTool } from "../../../src/definition/tool.ts";
 import { createInMemoryExperimentMemory } from "../../../src/experiment/memory/in-memory.ts";
 import type { RunMemory } from "../../../src/experiment/memory/run-memory.ts";
-import {
-  experimentToolNames,
-  experimentTools,
-  memoryToolNames,
-} from "../../../src/experiment/tools/experiment-tools.ts";
+import { experimentTools } from "../../../src/experiment/tools/experiment-tools.ts";
+import { experimentToolNames, memoryToolNames } from "../../../src/experiment/tools/tool-names.ts";
 import type { ToolResult } from "../../../src/state/step-record.ts";
 import { callStateless } from "../../../src/tools/call.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
