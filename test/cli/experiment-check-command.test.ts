@@ -15,6 +15,9 @@ const cwd = tempFolder({
   "many.jsonl": "?\n".repeat(70),
   "escape.jsonl": '{"\\u001b[31mred":1}\n',
   "none/x.txt": "",
+  "config.yaml":
+    "run_id: drift\nmodel_name: offline:rules\ncycle_count: 3\nmatrix:\n  seed: [1, 2]\n",
+  "wrong.yml": "run_id: drift\nmodel_name: offline:rules\ncycle_cuont: 3\n",
 });
 
 async function check(logs: readonly string[], json = false) {
@@ -92,6 +95,31 @@ it("tells all as JSON", async () => {
           },
           { line: 4, message: "cycle_number: expected 2, found 1" },
         ],
+      },
+    ],
+  });
+});
+
+it("checks configs too", async () => {
+  const { code, out } = await check(["logs/a.jsonl", "config.yaml"]);
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: "ok config.yaml (2 runs of 3 cycles)\nok logs/a.jsonl (2 cycles, 6 events)\n",
+  });
+  const wrong = await check(["wrong.yml"]);
+  expect(wrong.code).toBe(1);
+  expect(wrong.out.split("\n")[0]).toBe("2 problems wrong.yml");
+  expect(wrong.out).toMatch(/wrong\.yml:3:1 cycle_cuont: unknown key/);
+  expect(JSON.parse((await check(["config.yaml"], true)).out)).toEqual({
+    ok: true,
+    configs: [
+      {
+        file: "config.yaml",
+        ok: true,
+        run_id: "drift",
+        runs: ["drift.seed-1", "drift.seed-2"],
+        cycle_count: 3,
+        problems: [],
       },
     ],
   });

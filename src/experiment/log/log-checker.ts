@@ -36,7 +36,7 @@ export const maxProblems = 50;
 
 type Start = Extract<LogEntry, { event_type: "CYCLE_START" }>["payload"];
 /** What every cycle of a run says alike. */
-const sameInAll = ["config_hash", "model_name", "seed", "prompt_name"] as const;
+const sameInAll = ["config_hash", "model_name"] as const;
 
 /** Checks a log while it is read: give it every line, then end it. It holds no prompts. */
 export class LogChecker {
