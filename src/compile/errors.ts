@@ -160,6 +160,20 @@ export class HumanRejectedError extends StratagraphError {
   }
 }
 
+/** The guardrails on input take no such answer of a person. Becomes the turn's failure, which does not repeat the answer. */
+export class AnswerBlockedError extends StratagraphError {
+  readonly code: string;
+  override readonly kind = "run";
+
+  constructor(
+    readonly node: string,
+    readonly rail: string,
+  ) {
+    super("This answer was not accepted: it does not pass the checks on what this agent takes.");
+    this.code = `guardrail:${rail}`;
+  }
+}
+
 /** A router made no choice and has no default. Becomes the turn's failure. */
 export class RouterChoiceError extends StratagraphError {
   readonly code = "no_choice";

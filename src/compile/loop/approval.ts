@@ -9,19 +9,23 @@ import type { ToolPrediction } from "../../state/step-record.ts";
 import { admitCall } from "../../tools/admit-call.ts";
 import { askPerson } from "./ask-person.ts";
 import { callRules } from "./call-rules.ts";
+import { inspectDecision } from "./inspect-answer.ts";
 import type { NodeRun } from "./node-body.ts";
 
 type Calls = readonly ToolPrediction[];
 
 /**
  * The calls as a person lets them be made: with the arguments that were edited, and with a problem where they were
- * rejected. A person sees what was redacted, and what it says of that is redacted again. One request asks about all that need approval; those that would be refused anyway are not asked about.
+ * rejected. A person sees what was redacted, and what it says of that is redacted again, as is what the rails on input find
+ * in it. One request asks about all that need approval; those that would be refused anyway are not asked about.
+ *
+ * @throws AnswerBlockedError
  */
-export function approveCalls(
+export async function approveCalls(
   calls: Calls,
   callsBefore: number,
   { state, run }: { readonly state: GraphState; readonly run: NodeRun },
-): Calls {
+): Promise<Calls> {
   const proposed = callsToApprove(calls, { before: callsBefore, state, run });
   const [first, ...others] = proposed;
   if (first === undefined) return calls;
@@ -41,7 +45,12 @@ export function approveCalls(
     },
     (answer) => readDecisions(proposed, answer, run),
   );
-  return calls.map((call) => decided(call, decisions.get(call.id)));
+  const inspected = new Map<string, Decision>();
+  // One after the other, so that marks have the same numbers when the node runs again.
+  for (const [id, decision] of decisions) {
+    inspected.set(id, await inspectDecision(decision, { state, run }));
+  }
+  return calls.map((call) => decided(call, inspected.get(call.id)));
 }
 
 function callsToApprove(

@@ -5,11 +5,11 @@ import { callsSoFar } from "./call-rules.ts";
 import type { NodeBody } from "./node-body.ts";
 
 /** Asks a person to approve the calls of the step under way. */
-export const human: NodeBody = (state, run) => {
+export const human: NodeBody = async (state, run) => {
   const current = state.current_step;
   if (!current) throw new NoStepError();
   const before = current.tool_predictions;
-  const calls = approveCalls(before, callsSoFar(state), { state, run });
+  const calls = await approveCalls(before, callsSoFar(state), { state, run });
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   return {
     update: {

@@ -6,6 +6,7 @@ import type { Decision } from "../../state/decision.ts";
 import { checkHumanAnswer } from "../../state/human-answer.ts";
 import { HumanRejectedError, HumanTimeoutError } from "../errors.ts";
 import { askPerson } from "../loop/ask-person.ts";
+import { inspectDecision } from "../loop/inspect-answer.ts";
 import type { HumanNode } from "../plan/plan-node.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { promptText } from "./prompt-text.ts";
@@ -23,7 +24,7 @@ export interface HumanNodeParts {
 export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork {
   const { kind } = plan;
   const schema = answerSchema({ kind, schema: plan.schema });
-  return (at) => {
+  return async (at) => {
     const { rails } = at.run;
     const expires = expiryOf(plan, at);
     const value = proposed === null ? defaultProposal(plan, at) : proposed.render(at.values);
@@ -42,7 +43,7 @@ export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork 
       if (read.on === "value") return { ok: true, value: rails.hide(read.decision) };
       throw new TypeError(`human node "${plan.name}" asked about no calls`);
     });
-    return decided(plan, decision, value, at);
+    return decided(plan, await inspectDecision(decision, at), value, at);
   };
 }
 
