@@ -4,6 +4,7 @@ import { messageTokens } from "../models/message-tokens.ts";
 import type { GraphState } from "../state/channels.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
+import { withInherited } from "./loop/inherited-redactions.ts";
 import type { NodeResult } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
 import { Asked, lookingRun, type LookedFor } from "./looking-run.ts";
@@ -52,7 +53,7 @@ export interface ContextReader {
   /** What a node that begins a turn or an attempt gives, when models that it asks say nothing. */
   lookAt(
     state: GraphState,
-    at: { readonly node: string; readonly superstep: number },
+    at: Pick<LookedFor, "inherited"> & { readonly node: string; readonly superstep: number },
   ): Promise<{ readonly result: NodeResult; readonly asked: number }>;
 }
 
@@ -79,7 +80,8 @@ export function contextReader(agent: {
         makes: (own: readonly Goal[]) => void (goals = own),
       };
       try {
-        await node.body(state, { ...read.run, reading });
+        const { run } = read;
+        await node.body(withInherited(state, run.config), { ...run, reading });
         return null;
       } catch (thrown) {
         const last = made.at(-1);
@@ -98,11 +100,11 @@ export function contextReader(agent: {
         };
       }
     },
-    async lookAt(state, { node, superstep }) {
+    async lookAt(state, { node, superstep, inherited }) {
       const found = nodes.get(node);
       if (found?.type !== "lifecycle") throw new TypeError(`${node} begins or ends nothing`);
-      const { run, asked } = lookingRun(agent, state, { node, superstep });
-      const result = await found.body(state, run);
+      const { run, asked } = lookingRun(agent, state, { node, superstep, inherited });
+      const result = await found.body(withInherited(state, run.config), run);
       return { result, asked: asked() };
     },
   };

@@ -3,6 +3,8 @@ import { planningRequest } from "../context/prompts.ts";
 import type { AgentModel, ModelRequest } from "../models/agent-model.ts";
 import type { GraphState } from "../state/channels.ts";
 import { noUsage } from "../state/usage.ts";
+import type { Redactions } from "../state/redactions.ts";
+import { handDownRedactions } from "./loop/inherited-redactions.ts";
 import { keptSummaries } from "./loop/kept-summaries.ts";
 import type { NodeRun } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
@@ -15,7 +17,11 @@ export interface LookedFor {
   readonly budget?: number | undefined;
   readonly superstep?: number | undefined;
   readonly planning?: string | undefined;
+  /** What the agents around have redacted. Default nothing. */
+  readonly inherited?: Redactions | undefined;
 }
+
+const none: Redactions = Object.freeze({});
 
 /** Ends a node at the call whose context was wanted. */
 export class Asked extends Error {
@@ -36,6 +42,7 @@ export function lookingRun(
   state: GraphState,
   of: LookedFor,
 ): { readonly run: NodeRun; readonly asked: () => number } {
+  const { inherited = none } = of;
   const first = state.turn?.first_superstep ?? 0;
   const superstep = of.superstep ?? first;
   let asked = 0;
@@ -54,14 +61,14 @@ export function lookingRun(
     within: [],
     superstep,
     parts: withBudget(parts, of.budget),
-    config: {},
+    config: handDownRedactions({}, inherited),
     context: of.model === undefined ? undefined : { model: of.model },
     signal,
     rails: openDesk({
       parts,
       signal,
       redactions: state.redactions,
-      inherited: {},
+      inherited,
       ask,
       emit() {},
     }),

@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { GraphState } from "../../state/channels.ts";
 import type { Redactions } from "../../state/redactions.ts";
 
 /** Where an agent finds what was redacted around it. LangGraph keeps such keys out of what it stores. */
@@ -15,4 +16,11 @@ export function inheritedRedactions({ configurable }: RunnableConfig): Redaction
 export function handDownRedactions(config: RunnableConfig, redactions: Redactions): RunnableConfig {
   if (Object.keys(redactions).length === 0) return config;
   return { ...config, configurable: { ...config.configurable, [key]: redactions } };
+}
+
+/** The state with what the agents around have redacted, which its templates must not show either. */
+export function withInherited(state: GraphState, config: RunnableConfig): GraphState {
+  const inherited = inheritedRedactions(config);
+  if (Object.keys(inherited).length === 0) return state;
+  return { ...state, redactions: { ...inherited, ...state.redactions } };
 }

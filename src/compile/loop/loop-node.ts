@@ -8,7 +8,7 @@ import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { areAnswersHeld, holdAnswers, withoutAnswers } from "./held-answers.ts";
-import { inheritedRedactions } from "./inherited-redactions.ts";
+import { inheritedRedactions, withInherited } from "./inherited-redactions.ts";
 import { openDesk } from "./open-desk.ts";
 import { turnSignal } from "./turn-signal.ts";
 
@@ -139,13 +139,6 @@ export function loopNode(
 function suffixBeside({ branches }: GraphState, node: string): string {
   const isAlone = branches.every(({ at }) => at === node);
   return isAlone ? "" : `_B${branches.findIndex(({ at }) => at === node) + 1}`;
-}
-
-/** The state with what the agents around have redacted, which its templates must not show either. */
-function withInherited(state: GraphState, config: LangGraphRunnableConfig): GraphState {
-  const inherited = inheritedRedactions(config);
-  if (Object.keys(inherited).length === 0) return state;
-  return { ...state, redactions: { ...inherited, ...state.redactions } };
 }
 
 /** Number of the superstep in its thread. */

@@ -14,6 +14,7 @@ import {
   type LookedAt,
   type Reached,
 } from "./next-turn.ts";
+import { redactionsIn } from "./redactions-around.ts";
 import {
   namespaceInside,
   namespaceOf,
@@ -129,7 +130,11 @@ async function contextInside(
     configurable: { thread_id: looking.threadId, checkpoint_ns: namespace },
   });
   if (last === undefined) return null;
-  return nextContext({ ...looking, agent: { graph, reader } }, { last, input: undefined });
+  const inherited = { ...looking.agent.inherited, ...redactionsIn(tuple) };
+  return nextContext(
+    { ...looking, agent: { graph, reader, inherited } },
+    { last, input: undefined },
+  );
 }
 
 async function newTurn(
@@ -159,7 +164,12 @@ async function readAt(
   { state, next, superstep, asked }: Reached,
 ): Promise<NextContext> {
   for (const node of next) {
-    const context = await agent.reader.read(state, { ...wishes, node, superstep });
+    const context = await agent.reader.read(state, {
+      ...wishes,
+      node,
+      superstep,
+      inherited: agent.inherited,
+    });
     if (context === null) continue;
     const asksBefore = asked + context.asksBefore;
     return { tuple, context: { ...context, asksBefore }, state, withoutRequest: false };

@@ -3,6 +3,7 @@ import type { AgentGraph } from "../../compile/agent-graph.ts";
 import type { ContextReader } from "../../compile/context-reader.ts";
 import type { NodeResult } from "../../compile/loop/node-body.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import type { Redactions } from "../../state/redactions.ts";
 import { noUsage } from "../../state/usage.ts";
 import { startOfNewTurn, startOfResumption } from "../thread-start.ts";
 import { threadConfig } from "../run-turn.ts";
@@ -12,6 +13,8 @@ import { stateAfter } from "./graph-state.ts";
 export interface LookedAt {
   readonly graph: AgentGraph;
   readonly reader: ContextReader;
+  /** What the agents around it have redacted: it knows that as well. */
+  readonly inherited: Redactions;
 }
 
 /** Where a turn has come to, without anything having been run or written. */
@@ -36,14 +39,14 @@ const superstepsOfInput = 2;
 
 /** What is next once a turn that is being begun has been. @throws what its nodes throw */
 export async function passBeginning(
-  { graph, reader }: LookedAt,
+  { graph, reader, inherited }: LookedAt,
   from: { readonly state: GraphState; readonly node: string; readonly superstep: number },
 ): Promise<Reached> {
   let { state, node, superstep } = from;
   let asked = 0;
   if (node === "__start__") node = "initialize";
   for (;;) {
-    const { result, asked: more } = await reader.lookAt(state, { node, superstep });
+    const { result, asked: more } = await reader.lookAt(state, { node, superstep, inherited });
     asked += more;
     state = stateAfter(graph, state, writtenBy(result, { state, node, superstep }));
     superstep += 1;

@@ -48,6 +48,7 @@ export async function pastContext(
       node: step.node,
       superstep: (tuple.metadata?.step ?? -1) + 1,
       planning: step.planning,
+      inherited: agent.inherited,
     };
     const context = await agent.reader.read(state, request);
     // A node may have been started, and have had to wait for others.

@@ -22,6 +22,7 @@ import { isOfModel, madeSteps } from "./made-steps.ts";
 import { nextContext } from "./next-context.ts";
 import type { LookedAt } from "./next-turn.ts";
 import { pastContext } from "./past-context.ts";
+import { redactionsAround } from "./redactions-around.ts";
 import { namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
 import { storedDefinition } from "./stored-definition.ts";
 import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
@@ -44,7 +45,8 @@ export async function readContext(
   const definition = options.definition ?? (await definitionKept(source, rootTuple, threadId));
   const graph = await graphOf(definition, services.run);
   const fromStored = options.definition === undefined;
-  const agent = agentAt(graph, namespace);
+  const inherited = await redactionsAround(source, last);
+  const agent = { ...agentAt(graph, namespace), inherited };
 
   const step = stepAskedFor(agent, last, options);
   if (step === null) {
@@ -128,7 +130,7 @@ async function definitionKept(
 }
 
 /** The agent that keeps its checkpoints in a namespace: `node:task|node:task`. */
-function agentAt(root: AgentGraph, namespace: string): LookedAt {
+function agentAt(root: AgentGraph, namespace: string): Omit<LookedAt, "inherited"> {
   let graph = root;
   for (const part of namespace === "" ? [] : namespace.split("|")) {
     const node = part.slice(0, part.lastIndexOf(":"));
@@ -148,7 +150,7 @@ function agentAt(root: AgentGraph, namespace: string): LookedAt {
  * @throws UnknownTurnError, UnknownStepError, NothingReadError
  */
 function stepAskedFor(
-  { graph }: LookedAt,
+  { graph }: Pick<LookedAt, "graph">,
   last: CheckpointTuple,
   { threadId, turn: askedTurn, step: asked }: ContextOptions,
 ): CurrentStep | null {
