@@ -25,7 +25,7 @@ export interface MadeRun {
 }
 
 /** When a made run begins. */
-export const runStart = "2026-11-20T08:00:00.000Z";
+const runStart = "2026-11-20T08:00:00.000Z";
 
 export const write = (key: string, value: string): MadeCall => ({
   tool: "memory_write",

@@ -20,7 +20,7 @@ export interface LogCheck {
   /** What the end of the log lacks, which is no problem: the run goes on, or was stopped. Null where it lacks nothing. */
   readonly unfinished: Unfinished | null;
   readonly problem_count: number;
-  /** The first of them, at most {@link maxProblems}. */
+  /** The first fifty of them. */
   readonly problems: readonly LogProblem[];
 }
 
@@ -32,7 +32,7 @@ export interface Unfinished {
 }
 
 /** Problems of a log that are kept; all are counted. */
-export const maxProblems = 50;
+const maxProblems = 50;
 
 type Start = Extract<LogEntry, { event_type: "CYCLE_START" }>["payload"];
 /** What every cycle of a run says alike. */
