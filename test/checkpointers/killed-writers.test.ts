@@ -6,8 +6,8 @@ import { openDatabase } from "../../src/storage/database.ts";
 import { useChildren, type Child } from "../helpers/child-process.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 
-/** Each costs about a second of both cores. */
-const KILLS = Number(process.env["KILLS"] ?? 50);
+/** Each costs about a second of both cores; set it to 500 to look for what is rare. */
+const KILLS = Number(process.env["KILLS"] ?? 20);
 /** Kills come after so many acknowledged steps, or before the first: while the folder is being opened. */
 const MAX_STEPS = 12;
 

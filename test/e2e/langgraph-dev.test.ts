@@ -202,12 +202,12 @@ describe.skipIf(!database.available)("langgraph dev with a database", () => {
 
   servesAgents(() => server);
 
+  // The last: the server of all these tests is gone after it.
   it("keeps threads in our checkpointer when the server is killed", async () => {
-    const killed = await startDevServer(env());
-    const { threads, runs } = new Client({ apiUrl: killed.url, apiKey: null });
+    const { threads, runs } = new Client({ apiUrl: server.url, apiKey: null });
     const { thread_id: threadId } = await threads.create();
     await runs.wait(threadId, "calculator", { input: question });
-    await killed.stop("SIGKILL");
+    await server.stop("SIGKILL");
 
     const runtime = await createRuntime({
       databaseUrl: env().DATABASE_URL,

@@ -9,7 +9,7 @@ import { range } from "./crashing-agent.ts";
 import { ids } from "./crashing-planner.ts";
 
 /** How often a plan is begun, killed once and run to its end, on each database. */
-const trials = Number(process.env["CRASH_TRIALS"] ?? 3);
+const trials = Number(process.env["CRASH_TRIALS"] ?? 2);
 /** A process is killed after up to so many lines of the log, and up to so many milliseconds more. */
 const lifetime = { lines: 2.5 * ids.length, ms: 20 };
 

@@ -78,7 +78,7 @@ describe("readNotation", () => {
           expect(canonicalJson(readNotation(cleanText(written)))).toBe(whole);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 
