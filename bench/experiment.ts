@@ -58,17 +58,6 @@ async function measure(kind: string): Promise<void> {
       if (event.type !== "cycle_end") return;
       ends.push(performance.now());
       sizes.push(process.memoryUsage.rss());
-        (globalThis as any).gc?.();
-        const m = process.memoryUsage();
-        console.log(
-          ends.length,
-          (m.rss / 1e6) | 0,
-          (m.heapUsed / 1e6) | 0,
-          (m.heapTotal / 1e6) | 0,
-          (m.external / 1e6) | 0,
-          (m.arrayBuffers / 1e6) | 0,
-        );
-      }
     },
   });
   const [run] = runs;

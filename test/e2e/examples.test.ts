@@ -14,6 +14,7 @@ const described = [
   "agent-of-agents",
   "approval-flow",
   "context-budget",
+  "experiment",
   "folder-report",
   "guarded-desk",
   "invoice-extraction",
