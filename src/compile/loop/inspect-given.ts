@@ -13,8 +13,8 @@ export type Inspected<T> =
   /** The rail that blocks it. */
   | { readonly value: null; readonly withheldBy: string; readonly warning: null };
 
-/** What is looked at. */
-export interface GivenBy {
+/** Where it came from. */
+interface GivenBy {
   /** The tool, agent, planner node or worker that it came from. */
   readonly by: string;
   /** Of the step that asked for it; null where no step did. */

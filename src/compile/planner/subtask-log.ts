@@ -31,7 +31,7 @@ export interface SubtaskLog {
   flush(): Promise<void>;
 }
 
-export interface KeptPlan {
+interface KeptPlan {
   readonly subtasks: SubtaskStates;
   readonly redactions: Redactions;
 }

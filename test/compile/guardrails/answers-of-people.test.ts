@@ -52,7 +52,7 @@ function asking(kind: "input" | "approval" | "edit", of: object = {}) {
       ],
     },
     ...of,
-  } as Parameters<typeof defineAgent>[0]);
+  });
 }
 
 describe("what a person answers a human node", () => {
