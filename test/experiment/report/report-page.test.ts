@@ -4,6 +4,12 @@ import { browserHere, needsBrowser } from "../../cli/draw/browser.ts";
 import { madeLog } from "../../helpers/experiment-logs.ts";
 import { madeCycles, reportBrowser, textsOf, writtenReport } from "../../helpers/report-page.ts";
 
+/** Of an element. */
+interface Width {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
+
 describe.skipIf(browserHere === null)(
   `the page of a report${needsBrowser}`,
   { timeout: 60_000 },
@@ -115,17 +121,18 @@ describe.skipIf(browserHere === null)(
     });
 
     it("is dark where that is preferred, and legible in both", async () => {
-      const colours = (page: Page) =>
-        page.evaluate(() => {
-          const { backgroundColor, color } = getComputedStyle(document.body);
-          return { page: backgroundColor, text: color };
-        });
+      const styleOf = (page: Page, name: string) =>
+        page.evaluate<string>(`getComputedStyle(document.body)["${name}"]`);
+      const colours = async (page: Page) => ({
+        page: await styleOf(page, "backgroundColor"),
+        text: await styleOf(page, "color"),
+      });
       const light = await visit(colours, { colorScheme: "light" });
       const dark = await visit(colours, { colorScheme: "dark" });
       const printed = await visit(
         async (page) => {
           await page.emulateMedia({ media: "print" });
-          return page.evaluate(() => getComputedStyle(document.body).color);
+          return styleOf(page, "color");
         },
         { colorScheme: "dark" },
       );
@@ -135,19 +142,28 @@ describe.skipIf(browserHere === null)(
     });
 
     it("fits a narrow screen, however wide its tables are", async () => {
+      const wider = ({ scrollWidth, clientWidth }: Width) => scrollWidth > clientWidth;
       const { result } = await visit(
-        (page) =>
-          page.evaluate(() => {
-            const { scrollWidth, clientWidth } = document.documentElement;
-            const plots = [...document.querySelectorAll(".plot")];
-            return {
-              over: scrollWidth - clientWidth,
-              wide: plots.filter((plot) => plot.scrollWidth > plot.clientWidth).length,
-            };
-          }),
+        async (page) => {
+          const widths = (selector: string) =>
+            page
+              .locator(selector)
+              .evaluateAll((all: Width[]) =>
+                all.map(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth })),
+              );
+          return {
+            pages: await widths("html"),
+            plots: (await widths(".plot")).filter(wider),
+            tables: (await widths(".scroll:has(.runs)")).filter(wider).length,
+          };
+        },
         { viewport: { width: 320, height: 640 } },
       );
-      expect(result).toEqual({ over: 0, wide: 0 });
+      expect(result).toEqual({
+        pages: [{ scrollWidth: 320, clientWidth: 320 }],
+        plots: [],
+        tables: 1,
+      });
     });
 
     it("shows runs of which no cycle has ended", async () => {
