@@ -101,11 +101,7 @@ export {
 } from "./experiment/config/load-experiment.ts";
 export type { ExperimentInput } from "./experiment/config/experiment-schema.ts";
 export { InvalidExperimentError } from "./experiment/config/invalid-experiment-error.ts";
-export type {
-  ExperimentModelOptions,
-  RunSpec,
-  RunVariant,
-} from "./experiment/config/run-spec.ts";
+export type { ExperimentModelOptions, RunSpec, RunVariant } from "./experiment/config/run-spec.ts";
 export type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 export {
   ExperimentChangedError,

@@ -111,6 +111,6 @@ export class ExperimentOptionError extends StratagraphError {
 }
 
 function show(value: unknown): string {
-  const text = value === undefined ? "left out" : (JSON.stringify(value) ?? String(value));
+  const text = value === undefined ? "left out" : JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

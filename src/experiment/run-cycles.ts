@@ -1,4 +1,3 @@
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { errorMessage } from "../errors.ts";
 import { guardedRun, type RunWatch } from "../runtime/guarded-run.ts";
@@ -83,7 +82,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     while (!(await isOver(state))) {
       until.throwIfAborted();
       const input = state === null ? { config: configOf(run) } : null;
-      await within(until, (signal) => alone(() => oneCycle(input, signal)));
+      await within(until, (own) => alone(() => oneCycle(input, own)));
       state = await runStateOf(graph, thread);
       if (state === null) throw new TypeError("A run has no checkpoint after a cycle.");
       cycleEnded(state.values);
@@ -102,11 +101,11 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   /** One invocation a cycle: what LangGraph keeps of an invocation grows with its length. */
   async function oneCycle(
     input: { readonly config: unknown } | null,
-    signal: AbortSignal,
+    until: AbortSignal,
   ): Promise<void> {
-    const stream = await graph.stream(input as never, {
+    const stream = await graph.stream(input, {
       ...thread,
-      signal,
+      signal: until,
       durability: "sync",
       interruptAfter: ["end_cycle"],
       streamMode: ["custom"],

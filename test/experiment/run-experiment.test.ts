@@ -354,7 +354,8 @@ describe("a run", () => {
 
   it("ends where its memory cannot be reached, and goes on when it can", async () => {
     const { run, log, runtime } = await experimentRuntime([...cycle("a")]);
-    const { of } = runtime.experimentMemory;
+    const memory = runtime.experimentMemory;
+    const of = memory.of.bind(memory);
     let isDown = true;
     Object.assign(runtime.experimentMemory, {
       of: (runId: string): RunMemory => ({

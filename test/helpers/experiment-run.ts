@@ -42,7 +42,7 @@ export async function experimentRuntime(
 }
 
 /** Two cycles of `test:scripted` unless the config says otherwise. */
-export function runWith(
+function runWith(
   runtime: Runtime,
   config: Partial<ExperimentInput>,
   options: RunExperimentOptions,

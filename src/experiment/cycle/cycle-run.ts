@@ -2,7 +2,6 @@ import type { RunSpec } from "../config/run-spec.ts";
 import { addUsage, type Usage } from "../../state/usage.ts";
 import type { LogRecord } from "../log/log-file.ts";
 import { withEntry } from "../log/cycle-metrics.ts";
-import type { LogEntry } from "../log/log-entry.ts";
 import type { CycleEvent, NodeConfig } from "./cycle-event.ts";
 import type { CycleState } from "./cycle-state.ts";
 import { runParts, type ExperimentServices, type RunParts } from "./run-parts.ts";
@@ -76,7 +75,7 @@ export class CycleRuns {
       async write(record, cycle = state.cycle_number) {
         const line = { ...record, cycle_number: cycle } as LogRecord;
         log = await parts.log.append(log, line);
-        metrics = withEntry(metrics, { timestamp: "", run_id, ...line } as LogEntry);
+        metrics = withEntry(metrics, { timestamp: "", run_id, ...line });
       },
       tell: (news) => config.writer?.(eventOf(news, state, config.executionInfo?.nodeAttempt ?? 1)),
     };

@@ -35,7 +35,7 @@ export type ExperimentGraph = CompiledStateGraph<
 export interface ExperimentGraphOptions {
   /** Absolute path of the folder that logs are written to. */
   readonly logFolder: string;
-  /** How often, and after what, a model that was out of reach is asked again. Default: {@link modelRetries}. */
+  /** How often, and after what, a model that was out of reach is asked again. Default: twelve tries in some twenty minutes. */
   readonly retries?: RetryPolicy;
 }
 
@@ -49,7 +49,7 @@ export interface CompiledExperiment {
  * Twelve tries in some twenty minutes: a model server that is started again in the night does not end a run. It
  * comes after the quick retries of the model itself.
  */
-export const modelRetries: RetryPolicy = {
+const modelRetries: RetryPolicy = {
   maxAttempts: 12,
   initialInterval: 2_000,
   backoffFactor: 2,
@@ -82,7 +82,7 @@ export function compileExperimentWith(
     ) =>
     async (state: CycleState, config: NodeConfig) => {
       const { update, goto } = await body(state, await runs.at(state, config));
-      return new Command({ update: update as Record<string, unknown>, goto });
+      return new Command({ update, goto });
     };
   const asking = { retryPolicy: { ...retries, retryOn: isPassing, logWarning: false } };
   const state = cycleStateSchema();
@@ -91,7 +91,7 @@ export function compileExperimentWith(
     input: z.object({ config: configSchema() }),
     output: cycleOutputSchema(state),
   })
-    .addNode("begin", (given) => begin(given as unknown as CycleState, runs) as never)
+    .addNode("begin", (given) => begin(given as unknown as CycleState, runs))
     .addNode("start_cycle", inCycle(startCycle) as never)
     .addNode("think", going(think) as never, { ...asking, ends: ["act", "think", "reflect"] })
     .addNode("act", going(act) as never, { ends: ["think", "reflect"] })

@@ -9,7 +9,11 @@ import { wordRail } from "../../helpers/word-rail.ts";
 const none: AgentRails = { input: [], answer: [], tool_result: [], output: [] };
 const known: Redactions = { "<EMAIL_1>": { label: "EMAIL", value: "ada@example.org" } };
 
-function desk(of: { rails?: Partial<AgentRails>; redactions?: Redactions; inherited?: Redactions }) {
+function desk(of: {
+  rails?: Partial<AgentRails>;
+  redactions?: Redactions;
+  inherited?: Redactions;
+}) {
   const { redactions = {}, inherited = {} } = of;
   const parts = { clock: new ManualClock(), rails: { ...none, ...of.rails } };
   return openDesk({
