@@ -104,13 +104,16 @@ export { InvalidExperimentError } from "./experiment/config/invalid-experiment-e
 export type { ExperimentModelOptions, RunSpec, RunVariant } from "./experiment/config/run-spec.ts";
 export type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 export {
+  CyclePromptError,
   ExperimentChangedError,
   ExperimentInputError,
   ExperimentOptionError,
   ExperimentToolError,
   LogChangedError,
   LogExistsError,
-  LogWriteError,
+  MemoryChangedError,
+  MemoryExistsError,
+  LogAccessError,
 } from "./experiment/errors.ts";
 export type {
   CycleMetrics,

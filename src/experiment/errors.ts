@@ -1,4 +1,4 @@
-import { StratagraphError } from "../errors.ts";
+import { errorMessage, StratagraphError } from "../errors.ts";
 
 /** A log holds less than its run has written, or something else: it was cut or changed by others. */
 export class LogChangedError extends StratagraphError {
@@ -30,9 +30,55 @@ export class LogExistsError extends StratagraphError {
   }
 }
 
-/** The log of a run cannot be written. */
-export class LogWriteError extends StratagraphError {
-  readonly code = "experiment_log_write";
+/** There is a memory of a run that nothing else is known of, or that is another thread's. */
+export class MemoryExistsError extends StratagraphError {
+  readonly code = "experiment_memory_exists";
+
+  constructor(readonly runId: string) {
+    super(
+      `There is a memory of run "${runId}" already, but no checkpoint here that it could be gone on from. ` +
+        "Give the run another run_id, or begin it again with --fresh.",
+    );
+  }
+}
+
+/** The memory of a run holds less than its checkpoint says, or another run of the same id has changed it. */
+export class MemoryChangedError extends StratagraphError {
+  readonly code = "experiment_memory_changed";
+
+  constructor(
+    readonly runId: string,
+    /** Changes that the run has made. */
+    readonly expected: number,
+    /** Changes that are there. */
+    readonly found: number,
+  ) {
+    super(
+      `The memory of run "${runId}" is not what the run has left: expected ${expected.toLocaleString("en")} changes, got ${found.toLocaleString("en")}. ` +
+        "Without a database it lasts as long as its process. Begin the run again with --fresh.",
+    );
+  }
+}
+
+/** What the user is to say at the beginning of a cycle cannot be made. */
+export class CyclePromptError extends StratagraphError {
+  readonly code = "experiment_cycle_prompt";
+
+  constructor(
+    readonly runId: string,
+    readonly cycle: number,
+    options: { readonly cause: unknown },
+  ) {
+    super(
+      `cycle_prompt gives nothing for cycle ${cycle.toLocaleString("en")} of run "${runId}": ${errorMessage(options.cause)}`,
+      options,
+    );
+  }
+}
+
+/** The log of a run cannot be read or written. */
+export class LogAccessError extends StratagraphError {
+  readonly code = "experiment_log_access";
   override readonly kind = "run";
 
   constructor(
@@ -42,7 +88,7 @@ export class LogWriteError extends StratagraphError {
   ) {
     const { code = "", message } = options.cause;
     super(
-      `The log ${file} of run "${runId}" cannot be written (${code || message}). The run goes on from its last checkpoint once it can.`,
+      `The log ${file} of run "${runId}" cannot be read or written (${code || message}). The run goes on from its last checkpoint once it can.`,
       options,
     );
   }

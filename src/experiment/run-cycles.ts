@@ -69,7 +69,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     if (signal.aborted) return tell({ ...stopped, status: "stopped" });
     return tell({ ...stopped, status: "failed", failure: errorMessage(thrown) });
   } finally {
-    await runs.release(run.run_id);
+    runs.release(run.run_id);
   }
 
   async function goOn(until: AbortSignal): Promise<RunProgress> {

@@ -6,7 +6,9 @@ import type { Experiment } from "./config/load-experiment.ts";
 import type { RunSpec } from "./config/run-spec.ts";
 import { compileExperimentWith, type CompiledExperiment } from "./cycle/experiment-graph.ts";
 import { logPath } from "./cycle/run-parts.ts";
-import { ExperimentOptionError } from "./errors.ts";
+import { cyclePrompt } from "./cycle/cycle-prompt.ts";
+import { ExperimentOptionError, LogAccessError } from "./errors.ts";
+import { holdThread } from "../runtime/hold-thread.ts";
 import { runCycles, waiting, type CycleServices } from "./run-cycles.ts";
 import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
 import { checkSame, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";
@@ -57,7 +59,11 @@ export async function runExperimentWith(
   const { retries } = options;
   const compiled = compileExperimentWith(services, { logFolder, ...(retries && { retries }) });
   await checkAll(runs, compiled, { extend, isFresh: options.fresh === true });
-  if (options.fresh === true) await forgetAll(runs, services, logFolder);
+  if (options.fresh === true) {
+    // Where another process is on one of them, none is forgotten.
+    await holdAll(runs, services, async () => {});
+    await forgetAll(runs, services, logFolder);
+  }
   const done = new Map<string, RunProgress>();
   const queue = runs.values();
   const lane = async (): Promise<void> => {
@@ -86,12 +92,32 @@ async function checkAll(
 ): Promise<void> {
   for (const run of runs) {
     cycles.reach(run);
-    const { log } = await cycles.partsOf(run);
+    const parts = await cycles.partsOf(run);
+    const promptsChecked = Math.min(run.cycle_count, mostPromptsChecked);
+    for (let cycle = 1; cycle <= promptsChecked; cycle += 1) cyclePrompt(parts, cycle);
     if (isFresh) continue;
     const state = await runStateOf(graph, threadConfigOf(run.run_id));
-    if (state === null) await log.expectNone();
-    else checkSame(state.values, run, { extend });
+    if (state === null) {
+      await parts.log.expectNone();
+      continue;
+    }
+    checkSame(state.values, run, { extend });
+    await parts.log.expect(state.values.log);
   }
+}
+
+/** Cycles whose prompts are made before a run begins: those that cannot be are found then, and not in the night. */
+const mostPromptsChecked = 10_000;
+
+/** @throws ThreadBusyError, ThreadLockedError where somebody is on one of them */
+async function holdAll(
+  runs: readonly RunSpec[],
+  services: CycleServices,
+  use: () => Promise<void>,
+): Promise<void> {
+  const [run, ...others] = runs;
+  if (run === undefined) return use();
+  await holdThread(services, threadOf(run.run_id), () => holdAll(others, services, use));
 }
 
 async function forgetAll(
@@ -102,7 +128,10 @@ async function forgetAll(
   for (const { run_id: runId } of runs) {
     await threads.delete(threadOf(runId));
     await experimentMemory.of(runId).clear();
-    await rm(logPath(logFolder, runId), { force: true });
+    const path = logPath(logFolder, runId);
+    await rm(path, { force: true }).catch((cause: NodeJS.ErrnoException) => {
+      throw new LogAccessError(runId, path, { cause });
+    });
   }
 }
 

@@ -75,14 +75,11 @@ describe("a definition with a workflow", () => {
     // Those of experiments are configs of another kind.
     (file) => file.endsWith(".yaml") && !file.startsWith("experiment"),
   );
-  it.each(definitions)(
-    "raises no false alarm at examples/%s",
-    async (file) => {
-      await expect(
-        parseDefinition(readFileSync(`examples/${file}`, "utf8"), file),
-      ).resolves.toBeDefined();
-    },
-  );
+  it.each(definitions)("raises no false alarm at examples/%s", async (file) => {
+    await expect(
+      parseDefinition(readFileSync(`examples/${file}`, "utf8"), file),
+    ).resolves.toBeDefined();
+  });
 
   const size = 500;
   const names = Array.from({ length: size }, (_, index) => `n${index}`);

@@ -5,7 +5,7 @@ import type { ConfigChange } from "../errors.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 /** Of servers and packages: what may hold secrets. */
-const hiddenKeys: readonly unknown[] = ["headers", "env", "args", "options"];
+const hiddenKeys: readonly unknown[] = ["headers", "env", "args", "options", "endpoint"];
 
 /** Characters of two texts that both begin with which are shown before their first difference. */
 const shownBefore = 12;

@@ -3,9 +3,12 @@ import { ExperimentInputError } from "../errors.ts";
 import { parseExperiment } from "./load-experiment.ts";
 import type { RunSpec } from "./run-spec.ts";
 
-/** A run as a config of one run, which {@link runOf} reads. */
-export function configOf({ ollama_client_config: client, ...run }: RunSpec): unknown {
-  return { ...run, ...(client !== null && { ollama_client_config: client }) };
+/**
+ * A run as a config of one run, which {@link runOf} reads; without how its model is reached, since that may change
+ * between processes, and may hold what is not to be kept.
+ */
+export function configOf({ ollama_client_config: _client, ...run }: RunSpec): unknown {
+  return run;
 }
 
 /**

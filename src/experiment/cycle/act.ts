@@ -9,6 +9,7 @@ import { watchedMemory } from "../memory/watched-memory.ts";
 import { experimentTools } from "../tools/experiment-tools.ts";
 import { experimentToolNames } from "../tools/tool-names.ts";
 import type { CycleRun } from "./cycle-run.ts";
+import { takeBack } from "./take-back.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function act(
   cycle: CycleRun,
 ): Promise<{ readonly update: CycleUpdate; readonly goto: "think" | "reflect" }> {
   const { run, memory, otherTools } = cycle.parts;
-  await memory.rewind(state.changes);
+  await takeBack(state, cycle);
   let { changes } = state;
   const watched = watchedMemory(memory);
   const own = experimentTools({

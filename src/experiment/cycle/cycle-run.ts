@@ -1,4 +1,5 @@
 import type { RunSpec } from "../config/run-spec.ts";
+import { sameValue } from "../../state/value-diff.ts";
 import { addUsage, type Usage } from "../../state/usage.ts";
 import type { LogRecord } from "../log/log-file.ts";
 import { withEntry } from "../log/cycle-metrics.ts";
@@ -22,12 +23,17 @@ export interface CycleRun {
   tell(event: CycleNews): void;
 }
 
+interface KnownRun {
+  /** Where it is reached as somebody said in this process; else as its config says. */
+  readonly client?: RunSpec["ollama_client_config"];
+  readonly made?: { readonly of: RunSpec; readonly parts: Promise<RunParts> };
+}
+
 /** Runs of one process: their models, tools and logs, made when they are first needed. */
 export class CycleRuns {
   readonly #services: ExperimentServices;
   readonly #logFolder: string;
-  readonly #parts = new Map<string, Promise<RunParts>>();
-  readonly #clients = new Map<string, RunSpec["ollama_client_config"]>();
+  readonly #known = new Map<string, KnownRun>();
 
   constructor(services: ExperimentServices, logFolder: string) {
     this.#services = services;
@@ -35,31 +41,24 @@ export class CycleRuns {
   }
 
   /** Has a run's model reached as this config says: that may be another way than when the run began. */
-  reach({ run_id, ollama_client_config }: RunSpec): void {
-    this.#clients.set(run_id, ollama_client_config);
+  reach({ run_id, ollama_client_config: client }: RunSpec): void {
+    this.#known.set(run_id, { client });
   }
 
-  /** Made once; what fails is tried again the next time. */
-  partsOf(given: RunSpec): Promise<RunParts> {
-    const client = this.#clients.get(given.run_id);
-    const run = client === undefined ? given : { ...given, ollama_client_config: client };
-    const key = JSON.stringify(run);
-    const known = this.#parts.get(key);
-    if (known !== undefined) return known;
-    const made = runParts(run, this.#services, this.#logFolder);
-    this.#parts.set(key, made);
-    made.catch(() => this.#parts.delete(key));
-    return made;
+  /** Made once for the same config; what fails is tried again the next time. */
+  partsOf(run: RunSpec): Promise<RunParts> {
+    const { client = run.ollama_client_config, made } = this.#known.get(run.run_id) ?? {};
+    const reached = { ...run, ollama_client_config: client };
+    if (made !== undefined && sameValue(made.of, reached)) return made.parts;
+    const parts = runParts(reached, this.#services, this.#logFolder);
+    this.#known.set(run.run_id, { client, made: { of: reached, parts } });
+    parts.catch(() => this.#known.set(run.run_id, { client }));
+    return parts;
   }
 
-  /** Lets go of a run's log; it is opened again where the run goes on. */
-  async release(runId: string): Promise<void> {
-    for (const [key, made] of this.#parts) {
-      const parts = await made.catch(() => null);
-      if (parts?.run.run_id !== runId) continue;
-      this.#parts.delete(key);
-      await parts.log.close();
-    }
+  /** Forgets a run that has ended. */
+  release(runId: string): void {
+    this.#known.delete(runId);
   }
 
   async at(state: CycleState, config: NodeConfig): Promise<CycleRun> {

@@ -84,6 +84,11 @@ export function compileExperimentWith(
       const { update, goto } = await body(state, await runs.at(state, config));
       return new Command({ update, goto });
     };
+  const ending = async (ended: CycleState, cycle: CycleRun): Promise<CycleUpdate> => {
+    const update = await endCycle(ended, cycle);
+    if (update.status === "COMPLETED") runs.release(cycle.parts.run.run_id);
+    return update;
+  };
   const asking = { retryPolicy: { ...retries, retryOn: isPassing, logWarning: false } };
   const state = cycleStateSchema();
   const graph = new StateGraph({
@@ -96,7 +101,7 @@ export function compileExperimentWith(
     .addNode("think", going(think) as never, { ...asking, ends: ["act", "think", "reflect"] })
     .addNode("act", going(act) as never, { ends: ["think", "reflect"] })
     .addNode("reflect", inCycle(reflect) as never, asking)
-    .addNode("end_cycle", inCycle(endCycle) as never)
+    .addNode("end_cycle", inCycle(ending) as never)
     .addEdge(START, "begin")
     .addEdge("begin", "start_cycle")
     .addEdge("start_cycle", "think")

@@ -1,3 +1,4 @@
+import { cleanText } from "../../context/clean-text.ts";
 import type { LogMessage } from "../log/log-entry.ts";
 import { askForWords } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
@@ -11,7 +12,7 @@ export async function reflect(state: CycleState, cycle: CycleRun): Promise<Cycle
   const history = [...state.message_history, request];
   const { reply, sent } = await askForWords(history, cycle);
   cycle.tell({ spent: reply.usage });
-  const response: LogMessage = { role: "assistant", content: reply.message.text };
+  const response: LogMessage = { role: "assistant", content: cleanText(reply.message.text) };
   await cycle.write({
     event_type: "LLM_INVOCATION",
     payload: {

@@ -9,6 +9,7 @@ import { compileTemplate, type Template } from "../../expression/template.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { OllamaClientConfig } from "../../models/provider.ts";
 import { renderTextFormInstructions } from "../../models/text-form.ts";
+import { UnknownToolError } from "../../tools/registry.ts";
 import { toModelTool } from "../../tools/model-tool.ts";
 import { configHash } from "../config/config-hash.ts";
 import { promptScope } from "../config/prompt-scope.ts";
@@ -94,7 +95,12 @@ async function toolsBeside(
   if (others.length === 0) return new Map();
   const checked = checkDefinition({ name: "experiment", tools: others, permissions });
   if (!checked.ok) throw new InvalidDefinitionError(checked.problems);
-  const found = await agentTools(buildDefinition({ spec: checked.spec }), services);
+  const found = await agentTools(buildDefinition({ spec: checked.spec }), services).catch(
+    (thrown: unknown) => {
+      if (!(thrown instanceof UnknownToolError)) throw thrown;
+      throw new UnknownToolError(thrown.toolName, [...experimentToolNames, ...thrown.known]);
+    },
+  );
   for (const [name, { kind, definition }] of found) {
     if (experimentToolNames.includes(name)) {
       throw new ExperimentToolError(name, "it has the name of one of the experiment's own tools");

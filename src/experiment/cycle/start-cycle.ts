@@ -1,13 +1,17 @@
 import { noMetrics } from "../log/cycle-metrics.ts";
+import { cyclePrompt } from "./cycle-prompt.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 import { systemPrompt } from "./system-prompt.ts";
+import { takeBack } from "./take-back.ts";
 
 /** Begins a cycle with nothing said but what it begins with. */
 export async function startCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { run, memory, configHash, cyclePrompt } = cycle.parts;
-  await memory.rewind(state.changes);
+  const { parts } = cycle;
+  const { run, memory, configHash } = parts;
+  await takeBack(state, cycle);
   const number = state.cycle_number + 1;
+  const said = cyclePrompt(parts, number);
   const keys = await memory.list();
   await cycle.write(
     {
@@ -22,8 +26,6 @@ export async function startCycle(state: CycleState, cycle: CycleRun): Promise<Cy
     },
     number,
   );
-  const { run_id, cycle_count } = run;
-  const said = cyclePrompt.render({ run_id, cycle_number: number, cycle_count });
   const system = systemPrompt({
     prompt: run.system_prompt,
     keys,
@@ -34,7 +36,7 @@ export async function startCycle(state: CycleState, cycle: CycleRun): Promise<Cy
     cycle_number: number,
     message_history: [
       { role: "system", content: system },
-      { role: "user", content: typeof said === "string" ? said : JSON.stringify(said) },
+      { role: "user", content: said },
     ],
     iteration: 0,
     calls: [],

@@ -1,3 +1,4 @@
+import { headOf } from "../../state/cut-text.ts";
 import type { CycleState } from "./cycle-state.ts";
 
 /** Keys that the system prompt lists; further ones are counted. */
@@ -36,7 +37,7 @@ function reflectionPart(reflections: readonly string[], shown: number): string {
   const first = Math.max(0, reflections.length - shown);
   const told = reflections.slice(first).map((text, at) => {
     const cut =
-      text.length > reflectionCharacters ? `${text.slice(0, reflectionCharacters)}…` : text;
+      text.length > reflectionCharacters ? `${headOf(text, reflectionCharacters)}…` : text;
     return `Cycle ${first + at + 1}: ${cut}`;
   });
   return ["Your reflections on earlier cycles:", ...told].join("\n");

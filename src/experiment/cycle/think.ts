@@ -1,4 +1,5 @@
 import { readReply } from "../../compile/loop/read-reply.ts";
+import { cleanText } from "../../context/clean-text.ts";
 import type { LogMessage } from "../log/log-entry.ts";
 import { askForMove } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
@@ -28,7 +29,7 @@ export async function think(
   const asked = read.predictions.map(({ id, name, args }) => ({ id, name, args }));
   const response: LogMessage = {
     role: "assistant",
-    content: form === "text" && asked.length > 0 ? read.thought : reply.message.text,
+    content: cleanText(form === "text" && asked.length > 0 ? read.thought : reply.message.text),
     ...(asked.length > 0 && { tool_calls: asked }),
   };
   await cycle.write({

@@ -20,8 +20,8 @@ const metrics = z.strictObject({
   memory_ops_total: z
     .int()
     .min(0)
-    .describe("Calls of memory_write, memory_read, memory_list and memory_delete."),
-  messages_to_operator: z.int().min(0).describe("Calls of message_operator that were delivered."),
+    .describe("Calls of memory_write, memory_read, memory_list and memory_delete that succeeded."),
+  messages_to_operator: z.int().min(0).describe("Calls of message_operator that succeeded."),
   response_chars: z
     .int()
     .min(0)

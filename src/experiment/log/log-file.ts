@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { LogChangedError, LogExistsError, LogWriteError } from "../errors.ts";
+import { LogChangedError, LogExistsError, LogAccessError } from "../errors.ts";
 import type { LogEntry } from "./log-entry.ts";
 
 /** How much of a log a checkpoint knows. What comes after it was written by a process that ended before its checkpoint. */
@@ -37,7 +37,6 @@ export class LogFile {
   readonly path: string;
   readonly #runId: string;
   readonly #now: () => Date;
-  #handle: FileHandle | undefined;
   /** What is in the file, as far as this object has read or written it. */
   #known: LogPosition | undefined;
 
@@ -47,9 +46,9 @@ export class LogFile {
     this.#now = of.now;
   }
 
-  /** @throws LogExistsError where it has something in it */
+  /** @throws LogExistsError where it has something in it; LogAccessError */
   async expectNone(): Promise<void> {
-    const handle = await open(this.path, "r").catch(missing);
+    const handle = await this.#access(() => open(this.path, "r").catch(missing));
     if (handle === null) return;
     try {
       const { size } = await handle.stat();
@@ -60,54 +59,62 @@ export class LogFile {
   }
 
   /**
-   * Writes a line after what a checkpoint knows, and takes away what else is there.
-   * @returns what the next checkpoint is to know
-   * @throws LogChangedError, LogWriteError
+   * Sees that what a checkpoint knows is there; what is there beside it does not matter.
+   * @throws LogChangedError, LogAccessError
    */
-  async append(after: LogPosition, record: LogRecord): Promise<LogPosition> {
+  async expect(position: LogPosition): Promise<void> {
+    if (position.lines === 0) return;
+    const handle = await this.#access(() => open(this.path, "r").catch(missing));
+    if (handle === null) throw this.#shorter(position, 0);
     try {
-      const handle = await this.#at(after);
-      const now = this.#now().toISOString();
-      // Clocks are put back at times; the lines of a log are in order.
-      const timestamp = now < after.timestamp ? after.timestamp : now;
-      const { cycle_number, event_type, payload } = record;
-      const entry = { timestamp, run_id: this.#runId, cycle_number, event_type, payload };
-      const line = `${JSON.stringify(entry)}\n`;
-      const bytes = Buffer.from(line);
-      this.#known = undefined;
-      await writeWhole(handle, bytes, after.bytes);
-      await handle.datasync();
-      this.#known = {
-        lines: after.lines + 1,
-        bytes: after.bytes + bytes.length,
-        digest: digestOf(after.digest, line),
-        timestamp,
-      };
-      return this.#known;
-    } catch (thrown) {
-      if (thrown instanceof LogChangedError) throw thrown;
-      throw new LogWriteError(this.#runId, this.path, { cause: thrown as NodeJS.ErrnoException });
+      await this.#access(() => this.#verify(handle, position));
+    } finally {
+      await handle.close();
     }
   }
 
-  async close(): Promise<void> {
-    const handle = this.#handle;
-    this.#handle = undefined;
-    this.#known = undefined;
-    await handle?.close();
+  /**
+   * Writes a line after what a checkpoint knows, and takes away what else is there. The file is open for so long only: a
+   * server may have begun many runs that nobody goes on with.
+   * @returns what the next checkpoint is to know
+   * @throws LogChangedError, LogAccessError
+   */
+  async append(after: LogPosition, record: LogRecord): Promise<LogPosition> {
+    return this.#access(async () => {
+      const handle = await this.#open(after);
+      try {
+        const { size } = await this.#verify(handle, after);
+        if (size > after.bytes) await handle.truncate(after.bytes);
+        const now = this.#now().toISOString();
+        // Clocks are put back at times; the lines of a log are in order.
+        const timestamp = now < after.timestamp ? after.timestamp : now;
+        const { cycle_number, event_type, payload } = record;
+        const entry = { timestamp, run_id: this.#runId, cycle_number, event_type, payload };
+        const line = `${JSON.stringify(entry)}\n`;
+        const bytes = Buffer.from(line);
+        this.#known = undefined;
+        await writeWhole(handle, bytes, after.bytes);
+        await handle.datasync();
+        this.#known = {
+          lines: after.lines + 1,
+          bytes: after.bytes + bytes.length,
+          digest: digestOf(after.digest, line),
+          timestamp,
+        };
+        return this.#known;
+      } finally {
+        await handle.close();
+      }
+    });
   }
 
-  /** The file, ending where the checkpoint says. */
-  async #at(position: LogPosition): Promise<FileHandle> {
-    const handle = (this.#handle ??= await this.#open());
-    const { size } = await handle.stat();
-    if (this.#known?.digest !== position.digest) await this.#verify(handle, position, size);
-    if (size < position.bytes) throw this.#shorter(position, size);
-    if (size > position.bytes) await handle.truncate(position.bytes);
-    return handle;
-  }
-
-  async #open(): Promise<FileHandle> {
+  /** Makes the file where a run has not written to it yet. */
+  async #open(position: LogPosition): Promise<FileHandle> {
+    if (position.lines > 0) {
+      const written = await open(this.path, "r+").catch(missing);
+      if (written === null) throw this.#shorter(position, 0);
+      return written;
+    }
     await mkdir(dirname(this.path), { recursive: true });
     const existing = await open(this.path, "r+").catch(missing);
     if (existing !== null) return existing;
@@ -116,10 +123,11 @@ export class LogFile {
     return made;
   }
 
-  /** Reads what the checkpoint knows once more. */
-  async #verify(handle: FileHandle, position: LogPosition, size: number): Promise<void> {
+  /** Reads what the checkpoint knows once more, unless this object has seen it. */
+  async #verify(handle: FileHandle, position: LogPosition): Promise<{ readonly size: number }> {
+    const { size } = await handle.stat();
     if (size < position.bytes) throw this.#shorter(position, size);
-    if (position.lines === 0) return;
+    if (position.lines === 0 || this.#known?.digest === position.digest) return { size };
     let digest = "";
     let lines = 0;
     const stream = handle.createReadStream({
@@ -135,12 +143,25 @@ export class LogFile {
       for (const part of parts) digest = digestOf(digest, `${part}\n`);
       lines += parts.length;
     }
-    if (lines === position.lines && rest === "" && digest === position.digest) return;
-    throw new LogChangedError(
-      this.#runId,
-      this.path,
-      `is not what the run has written: its first ${position.lines.toLocaleString("en")} lines differ`,
-    );
+    if (lines !== position.lines || rest !== "" || digest !== position.digest) {
+      throw new LogChangedError(
+        this.#runId,
+        this.path,
+        `is not what the run has written: something in its first ${position.lines.toLocaleString("en")} lines differs`,
+      );
+    }
+    this.#known = position;
+    return { size };
+  }
+
+  /** Says of which log something went wrong. */
+  async #access<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await use();
+    } catch (thrown) {
+      if (thrown instanceof LogChangedError) throw thrown;
+      throw new LogAccessError(this.#runId, this.path, { cause: thrown as NodeJS.ErrnoException });
+    }
   }
 
   #shorter({ bytes, lines }: LogPosition, size: number): LogChangedError {

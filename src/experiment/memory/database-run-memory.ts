@@ -51,6 +51,14 @@ export class DatabaseRunMemory implements RunMemory {
     return this.#change(this.#statements.delete, change, [key]);
   }
 
+  lastChange(): Promise<number> {
+    return this.#access.inTurn(async (database) => {
+      const last = { ...this.#statements.last, values: [this.#runId] };
+      const { rows } = await database.query<{ last: number }>(last);
+      return rows[0]?.last ?? 0;
+    });
+  }
+
   rewind(change: number): Promise<void> {
     return this.#access.alone(async (client) => {
       await client.query({ ...this.#statements.rewind, values: [this.#runId, change] });

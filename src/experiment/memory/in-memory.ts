@@ -46,11 +46,14 @@ class InMemoryRunMemory implements RunMemory {
     return this.#set(key, undefined, change);
   }
 
+  async lastChange(): Promise<number> {
+    return this.#last();
+  }
+
   async rewind(change: number): Promise<void> {
-    for (const { number, key, before } of this.#changes.toReversed()) {
-      if (number <= change) break;
-      this.#put(key, before);
-      this.#changes.pop();
+    while (this.#last() > change) {
+      const undone = this.#changes.pop();
+      if (undone !== undefined) this.#put(undone.key, undone.before);
     }
   }
 
@@ -59,9 +62,13 @@ class InMemoryRunMemory implements RunMemory {
     this.#changes.length = 0;
   }
 
+  #last(): number {
+    return this.#changes.at(-1)?.number ?? 0;
+  }
+
   /** Returns whether there was a value before. */
   #set(key: string, value: string | undefined, number: number): boolean {
-    const last = this.#changes.at(-1)?.number ?? 0;
+    const last = this.#last();
     if (number <= last) throw new MemoryChangeTakenError(this.#runId, number, last);
     const before = this.#values.get(key);
     this.#changes.push({ number, key, before });

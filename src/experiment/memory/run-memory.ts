@@ -29,6 +29,8 @@ export interface RunMemory {
    * @throws MemoryChangeTakenError for a number that is not above the last
    */
   delete(key: string, change: number): Promise<boolean>;
+  /** Number of the last change that was made and not taken back; 0 for none. */
+  lastChange(): Promise<number>;
   /** Takes back all changes after number `change`, the newest first, as one; 0 takes back all. */
   rewind(change: number): Promise<void>;
   /** Forgets everything, the numbers of changes too. */

@@ -17,6 +17,8 @@ export interface MemoryStatements {
   readonly delete: Statement;
   /** $2 is the number of the last change that stays. */
   readonly rewind: Statement;
+  /** Gives the number of the last change as `last`; 0 for none. */
+  readonly last: Statement;
   readonly clear: Statement;
 }
 
@@ -63,6 +65,10 @@ export function memoryStatements(schema: string): MemoryStatements {
     ${changeRow}`,
     ),
     rewind: named("rewind", rewindStatement(memory, changes)),
+    last: named(
+      "last",
+      `select coalesce(max(change), 0) as last from ${changes} where run_id = $1`,
+    ),
     clear: named(
       "clear",
       `with forgotten as (delete from ${changes} where run_id = $1) delete from ${memory} where run_id = $1`,

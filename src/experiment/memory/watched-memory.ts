@@ -24,6 +24,7 @@ export function watchedMemory(memory: RunMemory): {
       read: (key) => watched(() => memory.read(key)),
       write: (key, value, change) => watched(() => memory.write(key, value, change)),
       delete: (key, change) => watched(() => memory.delete(key, change)),
+      lastChange: () => watched(() => memory.lastChange()),
       rewind: (change) => watched(() => memory.rewind(change)),
       clear: () => watched(() => memory.clear()),
     },

@@ -1,7 +1,7 @@
 import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LogChangedError, LogExistsError, LogWriteError } from "../../../src/experiment/errors.ts";
+import { LogChangedError, LogExistsError, LogAccessError } from "../../../src/experiment/errors.ts";
 import { emptyLog, LogFile, type LogRecord } from "../../../src/experiment/log/log-file.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
 
@@ -38,7 +38,6 @@ describe("a log", () => {
     const { path, log } = await setUp();
     const one = log();
     const position = await one.append(emptyLog, end("first"));
-    await one.close();
     const text = await readFile(path, "utf8");
     expect(text).toBe(
       '{"timestamp":"2026-01-01T00:00:00.000Z","run_id":"drift","cycle_number":1,"event_type":"CYCLE_END",' +
@@ -52,12 +51,10 @@ describe("a log", () => {
     const before = log();
     const kept = await before.append(emptyLog, end("kept – ü"));
     await before.append(kept, end("lost"));
-    await before.close();
     await appendFile(path, '{"timestamp":"2026-01');
     const after = log();
     const second = await after.append(kept, end("written again"));
     await after.append(second, end("and on"));
-    await after.close();
     expect(await texts()).toEqual(["kept – ü", "written again", "and on"]);
   });
 
@@ -65,10 +62,8 @@ describe("a log", () => {
     const { path, log, texts } = await setUp();
     const before = log();
     await before.append(emptyLog, end("lost"));
-    await before.close();
     const after = log();
     await after.append(emptyLog, end("first"));
-    await after.close();
     expect(await texts()).toEqual(["first"]);
     await expect(
       new LogFile({ path, runId: "drift", now: () => new Date() }).expectNone(),
@@ -82,7 +77,6 @@ describe("a log", () => {
     const second = await one.append(first, end("2"));
     await one.append(second, end("3"));
     await one.append(first, end("two"));
-    await one.close();
     expect(await texts()).toEqual(["1", "two"]);
   });
 
@@ -95,7 +89,6 @@ describe("a log", () => {
     const one = log();
     let position = emptyLog;
     for (const text of ["1", "2", "3"]) position = await one.append(position, end(text));
-    await one.close();
     const seconds = [...(await readFile(path, "utf8")).matchAll(/00:00:0(\d)/g)].map(([, s]) => s);
     expect(seconds).toEqual(["1", "1", "2"]);
   });
@@ -104,26 +97,22 @@ describe("a log", () => {
     const { path, log } = await setUp();
     const before = log();
     const position = await before.append(emptyLog, end("first"));
-    await before.close();
     await truncate(path, position.bytes - 1);
     const after = log();
     await expect(after.append(position, end("second"))).rejects.toThrow(
       `The log ${path} of run "drift" has ${position.bytes - 1} bytes, expected ${position.bytes} or more (lines written: 1). ` +
         "Put the log back as the run left it, or begin the run again with --fresh.",
     );
-    await after.close();
   });
 
   it("is refused where it was changed, and is left as it is", async () => {
     const { path, log } = await setUp();
     const before = log();
     const position = await before.append(emptyLog, end("first"));
-    await before.close();
     const changed = (await readFile(path, "utf8")).replace("first", "other");
     await writeFile(path, changed);
     const after = log();
     await expect(after.append(position, end("second"))).rejects.toThrow(LogChangedError);
-    await after.close();
     expect(await readFile(path, "utf8")).toBe(changed);
   });
 
@@ -133,10 +122,8 @@ describe("a log", () => {
     let position = emptyLog;
     const long = "ü€😀".repeat(20_000);
     for (let i = 0; i < 12; i += 1) position = await before.append(position, end(`${i}${long}`));
-    await before.close();
     const after = log();
     await after.append(position, end("last"));
-    await after.close();
     expect((await texts()).length).toBe(13);
   });
 
@@ -145,9 +132,9 @@ describe("a log", () => {
     await writeFile(join(folder, "logs"), "a file where the folder should be");
     const path = join(folder, "logs", "drift.jsonl");
     const log = new LogFile({ path, runId: "drift", now: () => new Date() });
-    await expect(log.append(emptyLog, end("first"))).rejects.toThrow(LogWriteError);
+    await expect(log.append(emptyLog, end("first"))).rejects.toThrow(LogAccessError);
     await expect(log.append(emptyLog, end("first"))).rejects.toThrow(
-      `The log ${path} of run "drift" cannot be written (EEXIST). The run goes on from its last checkpoint once it can.`,
+      `The log ${path} of run "drift" cannot be read or written (EEXIST). The run goes on from its last checkpoint once it can.`,
     );
   });
 });
