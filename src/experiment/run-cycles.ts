@@ -6,8 +6,7 @@ import type { RunServices } from "../runtime/run-services.ts";
 import { noUsage } from "../state/usage.ts";
 import { configOf } from "./config/config-of.ts";
 import type { RunSpec } from "./config/run-spec.ts";
-import { isCycleEvent } from "./cycle/cycle-event.ts";
-import type { CycleState } from "./cycle/cycle-state.ts";
+import { isCycleEvent, type CycleEvent } from "./cycle/cycle-event.ts";
 import type { CompiledExperiment } from "./cycle/experiment-graph.ts";
 import type { ExperimentServices } from "./cycle/run-parts.ts";
 import { timeLeft } from "./pace.ts";
@@ -82,10 +81,8 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     while (!(await isOver(state))) {
       until.throwIfAborted();
       const input = state === null ? { config: configOf(run) } : null;
-      await within(until, (own) => alone(() => oneCycle(input, own)));
+      await alone(() => invoke(input, until));
       state = await runStateOf(graph, thread);
-      if (state === null) throw new TypeError("A run has no checkpoint after a cycle.");
-      cycleEnded(state.values);
     }
     return tell({ ...stopped, status: "done" });
   }
@@ -98,8 +95,8 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     return false;
   }
 
-  /** One invocation a cycle: what LangGraph keeps of an invocation grows with its length. */
-  async function oneCycle(
+  /** Runs the graph to its end. */
+  async function invoke(
     input: { readonly config: unknown } | null,
     until: AbortSignal,
   ): Promise<void> {
@@ -107,38 +104,33 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
       ...thread,
       signal: until,
       durability: "sync",
-      interruptAfter: ["end_cycle"],
       streamMode: ["custom"],
     });
     for await (const [, chunk] of stream as AsyncIterable<[string, unknown]>) {
-      if (!isCycleEvent(chunk)) continue;
-      if (chunk.event === "doing") tell({ doing: chunk.doing });
-      else if (chunk.event === "spent") tell({ usage: chunk.usage });
-      else {
-        const { run_id, cycle_number, text } = chunk;
-        onEvent({ type: "message", run_id, cycle_number, text });
-      }
+      if (isCycleEvent(chunk)) hear(chunk);
     }
   }
 
-  function cycleEnded({ cycle_number, usage, reflection_history: reflections }: CycleState): void {
-    ends.push(clock.monotonic());
-    const remaining_ms = timeLeft(ends, run.cycle_count - cycle_number);
-    const now = tell({ cycles_done: cycle_number, usage, remaining_ms });
-    onEvent({ type: "cycle_end", run: now, reflection: reflections.at(-1) ?? "" });
-  }
-}
-
-/** With a signal of its own: what is called leaves listeners on the one that it is given. */
-async function within<T>(outer: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const own = new AbortController();
-  const abort = () => own.abort(outer.reason);
-  outer.addEventListener("abort", abort);
-  if (outer.aborted) abort();
-  try {
-    return await run(own.signal);
-  } finally {
-    outer.removeEventListener("abort", abort);
+  function hear(event: CycleEvent): void {
+    switch (event.event) {
+      case "doing":
+        tell({ doing: event.doing });
+        break;
+      case "spent":
+        tell({ usage: event.usage });
+        break;
+      case "message": {
+        const { run_id, cycle_number, text } = event;
+        onEvent({ type: "message", run_id, cycle_number, text });
+        break;
+      }
+      case "cycle_end": {
+        const { cycle_number: cycles_done, reflection } = event;
+        ends.push(clock.monotonic());
+        const remaining_ms = timeLeft(ends, run.cycle_count - cycles_done);
+        onEvent({ type: "cycle_end", run: tell({ cycles_done, remaining_ms }), reflection });
+      }
+    }
   }
 }
 

@@ -12,6 +12,8 @@ export type CycleEvent = { readonly type: "experiment"; readonly run_id: string 
     }
   /** What the run has spent so far. */
   | { readonly event: "spent"; readonly usage: Usage }
+  /** A cycle's last line is in the log. */
+  | { readonly event: "cycle_end"; readonly cycle_number: number; readonly reflection: string }
   | { readonly event: "message"; readonly cycle_number: number; readonly text: string }
 );
 

@@ -9,7 +9,10 @@ import { runParts, type ExperimentServices, type RunParts } from "./run-parts.ts
 
 /** What a node tells of its cycle; `spent` is what this node has spent. */
 export type CycleNews =
-  { readonly doing: string } | { readonly message: string } | { readonly spent: Partial<Usage> };
+  | { readonly doing: string }
+  | { readonly message: string }
+  | { readonly spent: Partial<Usage> }
+  | { readonly reflection: string };
 
 /** What a node of a run that has begun works with. */
 export interface CycleRun {
@@ -92,5 +95,8 @@ function eventOf(
     return { ...head, event: "doing", cycle_number, doing };
   }
   if ("spent" in news) return { ...head, event: "spent", usage: addUsage(usage, news.spent) };
+  if ("reflection" in news) {
+    return { ...head, event: "cycle_end", cycle_number, reflection: news.reflection };
+  }
   return { ...head, event: "message", cycle_number, text: news.message };
 }

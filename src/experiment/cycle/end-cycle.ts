@@ -5,10 +5,12 @@ import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 export async function endCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
   const { run } = cycle.parts;
   const { metrics } = state;
+  const reflection = state.reflection_history.at(-1) ?? "";
   await cycle.write({
     event_type: "CYCLE_END",
-    payload: { final_reflection: state.reflection_history.at(-1) ?? "", metrics },
+    payload: { final_reflection: reflection, metrics },
   });
+  cycle.tell({ reflection });
   const isOver = state.cycle_number >= run.cycle_count;
   return { log: cycle.written().log, status: isOver ? "COMPLETED" : "EXECUTING" };
 }
