@@ -74,12 +74,13 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   async function goOn(until: AbortSignal): Promise<RunProgress> {
     let state = await runStateOf(graph, thread);
     if (state !== null) checkSame(state.values, run, { extend });
-    runs.reach(run);
     const before = state === null ? 0 : doneIn(state);
     const usage = state?.values.usage ?? noUsage;
     tell({ status: "running", cycles_done: before, cycles_before: before, usage });
     while (!(await isOver(state))) {
       until.throwIfAborted();
+      // What has ended, though it is to go on, has been forgotten.
+      runs.reach(run);
       const input = state === null ? { config: configOf(run) } : null;
       await alone(() => invoke(input, until));
       state = await runStateOf(graph, thread);

@@ -16,7 +16,7 @@ import { checkSame, runStateOf, threadConfigOf, threadOf } from "./run-state.ts"
 export interface RunExperimentOptions {
   /** Folder that logs are written to, one `<run_id>.jsonl` a run. Default: `logs` in the working directory. */
   readonly logFolder?: string;
-  /** How many runs are under way at once. Default: the config's `matrix.parallel`. */
+  /** How many runs are under way at once. Default: the config's `parallel`. */
   readonly parallel?: number;
   /** Forgets what earlier processes did of these runs, their logs and memories too, and begins again. Default false. */
   readonly fresh?: boolean;

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { checkLog } from "../../src/experiment/log/check-log.ts";
 import type { RunMemory } from "../../src/experiment/memory/run-memory.ts";
 import { watchedMemory } from "../../src/experiment/memory/watched-memory.ts";
+import type { ModelSource } from "../../src/models/agent-model.ts";
 import { ModelCallError } from "../../src/models/errors.ts";
 import { experimentRuntime, withoutTimes } from "../helpers/experiment-run.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -314,6 +315,35 @@ describe("a run", () => {
     expect(runs).toMatchObject([{ status: "done", cycles_done: 3, cycles_before: 2 }]);
     expect(log("drift").filter(({ event_type: type }) => type === "CYCLE_END")).toHaveLength(3);
     await expect(run({ cycle_count: 4 })).rejects.toThrow("cycle_count (3 → 4)");
+  });
+
+  it("reaches its model in the same way in the cycles that were added", async () => {
+    const failing: ScriptedReply = () => {
+      throw new Error("boom");
+    };
+    const { run, runtime, model } = await experimentRuntime([
+      failing,
+      ...cycle("a"),
+      ...cycle("b"),
+    ]);
+    const hosts: unknown[] = [];
+    Object.assign(runtime, {
+      models: {
+        resolve(wanted: Parameters<ModelSource["resolve"]>[0]) {
+          hosts.push(wanted.ollama_client_config?.host);
+          return model.resolve();
+        },
+      },
+    });
+    const config = {
+      model_name: "ollama:test",
+      cycle_count: 1,
+      ollama_client_config: { host: "one:1" },
+    };
+    await run(config);
+    const { runs } = await run({ ...config, cycle_count: 2 }, { extend: true });
+    expect(runs).toMatchObject([{ status: "done", cycles_done: 2 }]);
+    expect(new Set(hosts)).toEqual(new Set(["one:1"]));
   });
 
   it("begins again with nothing of what was, when that is asked for", async () => {
