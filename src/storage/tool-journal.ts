@@ -65,7 +65,11 @@ export class DatabaseToolJournal implements ToolJournal {
     this.#table = `${quoteIdentifier(this.#schema)}.tool_journal`;
     const name = `tool-journal-${createHash("sha256").update(this.#schema).digest("hex").slice(0, 12)}`;
     this.#durable = callStatements(this.#table, { name, mayBeLost: false });
-    this.#mayBeLost = callStatements(this.#table, { name, mayBeLost: true });
+    // What an embedded database has not written yet is gone with its process, which is killed more often than a server.
+    const isServer = pool.heldLocks === undefined;
+    this.#mayBeLost = isServer
+      ? callStatements(this.#table, { name, mayBeLost: true })
+      : this.#durable;
     this.#serde = options.serde ?? new MemorySaver().serde;
     this.#settled = options.settled;
   }

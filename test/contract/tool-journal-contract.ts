@@ -226,7 +226,7 @@ export function toolJournalContract(database: TestDatabase): void {
       expect(await journal.entriesOf(often.threadId)).toMatchObject([{ state: "started" }]);
     });
 
-    test("waits for the disk, but not for rows of calls that may be made twice", async () => {
+    test("waits for the disk, but on a server not for rows of calls that may be made twice", async () => {
       const schema = `waits_${threads}`;
       const { pool } = database.shared;
       const watched = new DatabaseToolJournal(pool, { schema });
@@ -247,10 +247,12 @@ export function toolJournalContract(database: TestDatabase): void {
         await watched.end(entryOf({ callId, idempotent }), endOf());
       }
       const { rows } = await pool.query(`select call, setting from ${schema}.seen order by at`);
+      // An embedded database loses what it has not written when its process is killed.
+      const setting = database.kind === "postgres" ? "off" : "on";
       expect(rows).toEqual([
-        { call: "INSERT often", setting: "off" },
-        { call: "UPDATE often", setting: "off" },
-        { call: "UPDATE often", setting: "off" },
+        { call: "INSERT often", setting },
+        { call: "UPDATE often", setting },
+        { call: "UPDATE often", setting },
         { call: "INSERT once", setting: "on" },
         { call: "UPDATE once", setting: "on" },
         { call: "UPDATE once", setting: "on" },
