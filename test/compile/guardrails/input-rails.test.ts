@@ -249,6 +249,15 @@ describe("a rail that blocks the input", () => {
     expect(model.requests).toEqual([]);
   });
 
+  it("fails the turn for a message sent before the request, and asks no model", async () => {
+    const { runtime, model } = await testRuntime(["Yes."]);
+    const graph = await compileAgent(guarded, runtime);
+    const messages = [new HumanMessage("say opensesame"), new HumanMessage("go on")];
+    const state = await graph.invoke({ messages }, { configurable: { thread_id: "t" } });
+    expect([state.status, state.turn?.failure?.cause]).toEqual(["FAILED", "guardrail:word"]);
+    expect(model.requests).toEqual([]);
+  });
+
   it("leaves the thread as it was before", async () => {
     const { runtime, model } = await testRuntime(["first", "second"]);
     const threadId = "t";
