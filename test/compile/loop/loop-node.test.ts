@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { loopNode } from "../../../src/compile/loop/loop-node.ts";
+import type { NodeBody } from "../../../src/compile/loop/node-body.ts";
+import type { LoopParts } from "../../../src/compile/loop/parts.ts";
+import { defineAgent } from "../../../src/index.ts";
+import type { GraphState } from "../../../src/state/channels.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
+
+it("sends no event that the body emits after the turn's time has ended the node", async () => {
+  const clock = new ManualClock();
+  const parts = {
+    definition: defineAgent({ name: "slow", execution_config: { timeout_seconds: 5 } }),
+    clock,
+    rails: { input: [], answer: [], tool_result: [], output: [] },
+  } as unknown as LoopParts;
+  const state = { status: "EXECUTING", branches: [], redactions: {} } as unknown as GraphState;
+  const sent: unknown[] = [];
+  let answer = () => {};
+  const reply = new Promise<void>((resolve) => (answer = resolve));
+  const body: NodeBody = async (_state, run) => {
+    run.emit({ type: "thought", step_index: 0, text: "in time" });
+    await reply;
+    run.emit({ type: "thought", step_index: 0, text: "too late" });
+    return { update: {}, goto: [] };
+  };
+
+  const ended = loopNode("reason", parts, body)(state, { writer: (event) => sent.push(event) });
+  clock.advance(5_000);
+  expect((await ended).update).toMatchObject({ status: "FAILED" });
+  answer();
+  await new Promise(setImmediate);
+
+  expect(sent).toMatchObject([{ node: "reason", text: "in time" }]);
+});
