@@ -192,6 +192,19 @@ describe("the approval of tool calls", () => {
     expect(runs).toEqual(["send ada"]);
   });
 
+  it("counts the calls of the step that come first against max_calls_per_turn", async () => {
+    const agent = defineAgent({
+      name: "limited",
+      tools: [send, look],
+      guardrail_config: { tool_rails: { max_calls_per_turn: 2 } },
+    });
+    const thread = await waitingThread(agent, [{ calls: [lookUp, toAda, toBob] }, "done"]);
+    await thread.start();
+    expect((await thread.request()).proposed).toMatchObject([{ id: "c1" }]);
+    await thread.answer(true);
+    expect(runs.toSorted()).toEqual(["look x", "send ada"]);
+  });
+
   it("ends CANCELLED when it is cancelled while it waits", async () => {
     const thread = await waitingThread(mailer, [{ calls: [toAda] }]);
     await thread.start();
