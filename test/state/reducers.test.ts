@@ -55,6 +55,16 @@ describe("reduceMessages", () => {
     expect(after[1]).toBe(before[1]);
   });
 
+  it("keeps a message in its place that one update removes and adds again", () => {
+    const before = [
+      new HumanMessage({ id: "a", content: "1" }),
+      new AIMessage({ id: "b", content: "2" }),
+    ];
+    const again = new HumanMessage({ id: "a", content: "new" });
+    const after = reduceMessages(before, [new RemoveMessage({ id: "a" }), again]);
+    expect(after).toEqual([again, before[1]]);
+  });
+
   it("refuses to remove what is not there", () => {
     expect(() => reduceMessages([], [new RemoveMessage({ id: "x" })])).toThrow(UnknownMessageError);
   });

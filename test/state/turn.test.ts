@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { stepsOfTurn, turnSteps } from "../../src/state/turn.ts";
+import { reduceTurn, stepsOfTurn, turnSteps, type TurnState } from "../../src/state/turn.ts";
+import { noUsage } from "../../src/state/usage.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const first = stepRecord({ turn_number: 0, attempt_number: 0, step_index: 0 });
@@ -11,6 +12,34 @@ const second = stepRecord({
   tool_results: [toolResult({ id: "c1" })],
 });
 const retried = stepRecord({ turn_number: 1, attempt_number: 1, step_index: 1 });
+
+describe("reduceTurn", () => {
+  const turn: TurnState = {
+    run: "r1",
+    started_at: "2026-01-02T03:04:05.678Z",
+    elapsed_ms: 0,
+    first_superstep: 0,
+    usage_before: noUsage,
+    approach: "",
+    draft: null,
+    failed_attempts: [],
+    failure: null,
+  };
+  const timeout = { cause: "turn_timeout", message: "The turn took longer than its 5 s." };
+  const outage = { cause: "no_model_answers", message: "No model answers." };
+
+  it("keeps the failure that was written first", () => {
+    const failed = reduceTurn(turn, { failure: timeout });
+    expect(failed.failure).toEqual(timeout);
+    expect(reduceTurn(failed, { failure: outage }).failure).toEqual(timeout);
+    expect(reduceTurn(failed, { failure: null }).failure).toEqual(timeout);
+    expect(reduceTurn(failed, { approach: "search" }).failure).toEqual(timeout);
+  });
+
+  it("forgets the failure when a new turn begins", () => {
+    expect(reduceTurn({ ...turn, failure: timeout }, { ...turn, run: "r2" }).failure).toBeNull();
+  });
+});
 
 describe("turnSteps", () => {
   it("gives the steps of the turn and of its attempt under way", () => {
