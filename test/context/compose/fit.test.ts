@@ -103,6 +103,14 @@ describe("Fitting", () => {
     expect(shortened(entries, 100)[0]).toBe("dropped");
   });
 
+  it("keeps a step whose error is mended only by an entry that it does not shorten", () => {
+    const fitting = fitted([step(0, { openUntil: 3 }), step(0), step(0), step(0)]);
+    fitting.shorten(1, 3);
+    expect(fitting.levels).toEqual([level.line, level.dropped, level.dropped, level.whole]);
+    fitting.shorten(1, 4);
+    expect(fitting.levels[0]).toBe(level.dropped);
+  });
+
   it("leaves nothing out for a last step that has more than half of the room", () => {
     const entries = [ask(0), step(0), said(0), ask(1), step(1)];
     expect(levelsOf(entries, { tokens: 190, low: 100 })).toEqual([
