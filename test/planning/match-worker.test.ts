@@ -56,6 +56,14 @@ it("lets rare words count more", () => {
   expect(matchWorker({ description: "the passport on the invoice" }, many)).toBe("d");
 });
 
+it("counts a word that every worker has", () => {
+  const both = [
+    { name: "fetcher", description: "", tools: [tool("fetch_page")] },
+    { name: "writer", description: "Writes pages", tools: [] },
+  ];
+  expect(matchWorker({ description: "the page" }, both)).toBe("writer");
+});
+
 it("takes the first where nothing is shared, or all is shared alike", () => {
   expect(match("xyzzy")).toBe("general");
   expect(match("")).toBe("general");
