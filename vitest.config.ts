@@ -8,16 +8,18 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/helpers/global-setup.ts"],
-    setupFiles: ["test/helpers/no-network.ts", "test/helpers/quick-embedded.ts"],
+    setupFiles: [
+      "test/helpers/no-network.ts",
+      "test/helpers/quick-embedded.ts",
+      "test/helpers/seeded-properties.ts",
+    ],
     passWithNoTests: false,
-    // A process a file: an embedded database takes hundreds of megabytes that only the end of its process gives back.
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", ...(process.env["CI"] ? ["json"] : [])],
     outputFile: { json: resultsFile },
-    // `npm run types` reports errors of the sources; here only the type tests count.
-    typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], ignoreSourceErrors: true },
   },
 });

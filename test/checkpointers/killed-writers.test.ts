@@ -1,15 +1,16 @@
-import { randomInt } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCheckpointer } from "../../checkpointers/open.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { useChildren, type Child } from "../helpers/child-process.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
+import { seededRandom } from "../helpers/random.ts";
 
 /** Each costs about a second of both cores; set it to 500 to look for what is rare. */
-const KILLS = Number(process.env["KILLS"] ?? 20);
+const KILLS = Number(process.env["KILLS"] ?? 6);
 /** Kills come after so many acknowledged steps, or before the first: while the folder is being opened. */
 const MAX_STEPS = 12;
+const random = seededRandom("killed-writers");
 
 const start = useChildren();
 let folder: string;
@@ -36,14 +37,14 @@ interface Trial {
 async function killAmidWrites(writer: Child, known: number): Promise<Trial> {
   await writer.nextLine();
   writer.send("begin");
-  const steps = randomInt(-1, MAX_STEPS);
+  const steps = random.int(-1, MAX_STEPS);
   let found: number[] | undefined;
   let acknowledged = known;
   if (steps >= 0) {
     found = JSON.parse(await writer.nextLine()) as number[];
     for (let i = 0; i < steps; i += 1) acknowledged = Number(await writer.nextLine());
   }
-  await yieldTurns(randomInt(2000));
+  await yieldTurns(random.int(0, 2000));
   await writer.kill();
   return { found, acknowledged };
 }

@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
+import { bundledProgram, shortLived } from "../helpers/programs.ts";
 import { useFolders } from "./folder.ts";
 
 const folderWith = useFolders();
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+/** Loads the tools that a command names. */
+const tsx = import.meta.resolve("tsx");
+const main = bundledProgram("src/cli/main.ts");
 const gateTools = fileURLToPath(new URL("gate-tools.ts", import.meta.url));
 
 const started: ChildProcess[] = [];
@@ -24,7 +25,7 @@ afterEach(async () => {
 });
 
 function stratagraph(cwd: string, ...argv: string[]) {
-  const child = spawn(process.execPath, ["--import", tsx, main, ...argv], {
+  const child = spawn(process.execPath, [shortLived, "--import", tsx, main, ...argv], {
     cwd,
     env: { PATH: process.env["PATH"] },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -1,17 +1,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, expect, it } from "vitest";
+import { bundledProgram } from "../helpers/programs.ts";
 import { namesIn, useFolders } from "./folder.ts";
 import { misbehaving } from "./servers.ts";
 
 const folderWith = useFolders();
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const main = bundledProgram("src/cli/main.ts");
 
 let started: ChildProcess | undefined;
 afterEach(() => void started?.kill("SIGKILL"));
@@ -25,7 +23,7 @@ it("cancels the call of a server's tool on Ctrl-C, and ends", async () => {
       tools: [misbehaving("slow", ["waits for ever", log])],
     }),
   });
-  const argv = ["--import", tsx, main, "tools", "call", "do", "agent.json"];
+  const argv = [main, "tools", "call", "do", "agent.json"];
   const child = spawn(process.execPath, argv, { cwd, env: { PATH: process.env["PATH"] } });
   started = child;
   const told = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);

@@ -59,5 +59,5 @@ function alike(entries: readonly LogEntry[]): readonly unknown[] {
   );
 }
 
-killTests(useDatabase("postgres"), stride || 13);
-killTests(useDatabase("pglite"), stride || 47);
+killTests(useDatabase("postgres"), stride || 41);
+killTests(useDatabase("pglite"), stride || 61);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
+import { bundledProgram, shortLived } from "./programs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -27,7 +28,7 @@ export function useChildren(): (program: string, ...args: string[]) => Child {
   });
   return (program, ...args) => {
     const child = new TestChild(
-      spawn(process.execPath, ["--import", "tsx", program, ...args], {
+      spawn(process.execPath, [shortLived, bundledProgram(program), ...args], {
         cwd: root,
         stdio: ["pipe", "pipe", "inherit"],
       }),

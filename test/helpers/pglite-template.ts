@@ -1,4 +1,5 @@
-import { cp, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { cpSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,11 +23,11 @@ export async function copyDatabase(folder: string): Promise<void> {
   ) as { version: string };
   const template = join(modules, ".cache", `stratagraph-pglite-files-${version}`);
   try {
-    await cp(template, folder, { recursive: true });
+    cpSync(template, folder, { recursive: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     await makeTemplate(template);
-    await cp(template, folder, { recursive: true });
+    cpSync(template, folder, { recursive: true });
   }
 }
 

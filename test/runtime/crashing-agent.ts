@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { defineAgent, defineTool, type ModelSource } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
+import { seededRandom } from "../helpers/random.ts";
 
 /** Numbers that the agent adds, two in a step. */
 export const total = 8;
@@ -31,10 +33,11 @@ export function appendLine(log: string, line: string): void {
  * time after it begins and some time before it ends. What has an unknown outcome is looked up before it is done again.
  */
 export function crashingAgent(log: string) {
+  const random = seededRandom(basename(log));
   const effect = async (tool: string, { n }: Input, callId: string) => {
-    await delay(Math.random() * 8);
+    await delay(random() * 8);
     appendLine(log, `ran ${tool} ${n} ${callId}`);
-    await delay(Math.random() * 8);
+    await delay(random() * 8);
   };
   const add = defineTool({
     name: "add",

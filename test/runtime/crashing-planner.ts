@@ -11,6 +11,7 @@ import {
 } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
 import type { TaskPlan } from "../../src/state/task-plan.ts";
+import { seededRandom } from "../helpers/random.ts";
 import { appendLine, range } from "./crashing-agent.ts";
 
 /** Subtasks that run at once, each with one after it. */
@@ -28,11 +29,13 @@ export const plan: TaskPlan = {
   success_criteria: "",
 };
 
+const random = seededRandom("crashing-planner");
+
 /** Leaves a line in the log, as its effect in the world, somewhere within 50 to 300 milliseconds. */
 async function work(log: string, id: string): Promise<string> {
-  await delay(25 + Math.random() * 125);
+  await delay(25 + random() * 125);
   appendLine(log, `ran ${id}`);
-  await delay(25 + Math.random() * 125);
+  await delay(25 + random() * 125);
   return `${id} done`;
 }
 

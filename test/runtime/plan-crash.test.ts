@@ -4,22 +4,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { useChildren, type Child } from "../helpers/child-process.ts";
 import { useDatabase, type TestDatabase } from "../helpers/databases.ts";
+import { seededRandom } from "../helpers/random.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { range } from "./crashing-agent.ts";
 import { ids } from "./crashing-planner.ts";
 
 /** How often a plan is begun, killed once and run to its end, on each database. */
-const trials = Number(process.env["CRASH_TRIALS"] ?? 2);
+const trials = Number(process.env["CRASH_TRIALS"] ?? 1);
 /** A process is killed after up to so many lines of the log, and up to so many milliseconds more. */
 const lifetime = { lines: 2.5 * ids.length, ms: 20 };
+const random = seededRandom("plan-crash");
 
 /** Runs a plan in one process that is killed, and in another to its end: the last line of that. */
 async function runPlan(spawn: () => Child): Promise<string> {
   const [mortal, last] = [spawn(), spawn()];
   await begin(mortal);
-  const killedAfter = Math.floor(Math.random() * lifetime.lines);
+  const killedAfter = random.int(0, lifetime.lines);
   for (let seen = 0; seen < killedAfter; seen += 1) await mortal.nextLine();
-  await delay(Math.random() * lifetime.ms);
+  await delay(random() * lifetime.ms);
   await mortal.kill();
   await begin(last);
   for (;;) {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { useChildren, type Child } from "../helpers/child-process.ts";
 import { useDatabase, type TestDatabase } from "../helpers/databases.ts";
+import { seededRandom } from "../helpers/random.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { range, rightAnswer, total } from "./crashing-agent.ts";
 
@@ -13,6 +14,7 @@ const trials = Number(process.env["CRASH_TRIALS"] ?? 1);
 const kills = 3;
 /** A process is killed after up to so many lines of the log, and up to so many milliseconds more. */
 const lifetime = { lines: 14, ms: 15 };
+const random = seededRandom("tool-crash");
 
 interface Outcome {
   readonly status: string;
@@ -45,12 +47,12 @@ async function runTurn(spawn: () => Child) {
 
 /** The last line of a process; null when its time is over before. It prints one for every line of the log too. */
 async function outcomeOf(child: Child, isMortal: boolean): Promise<string | null> {
-  const lines = isMortal ? Math.floor(Math.random() * lifetime.lines) : Infinity;
+  const lines = isMortal ? random.int(0, lifetime.lines) : Infinity;
   for (let seen = 0; seen < lines; seen += 1) {
     const line = await child.nextLine();
     if (line.startsWith("{")) return line;
   }
-  await delay(Math.random() * lifetime.ms);
+  await delay(random() * lifetime.ms);
   return null;
 }
 
