@@ -7,7 +7,7 @@ const database = useDatabase("pglite");
 timeTravel({
   name: database.kind,
   available: database.available,
-  // One mode: the saver is the one of Postgres, and this database takes several times as long.
+  // The other mode runs on Postgres: saver and statements are the same.
   modes: [{ durability: "async", restarts: false }],
   newSaver: () => new PostgresCheckpointer(database.shared.pool),
 });

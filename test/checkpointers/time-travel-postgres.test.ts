@@ -7,5 +7,7 @@ const database = useDatabase("postgres");
 timeTravel({
   name: database.kind,
   available: database.available,
+  // The other mode runs on PGlite: saver and statements are the same.
+  modes: [{ durability: "sync", restarts: true }],
   newSaver: () => new PostgresCheckpointer(database.shared.pool),
 });
