@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { openDatabases } from "../helpers/open-databases.ts";
 import { namesIn, packageEntry, useFolders } from "./folder.ts";
 import { memoryIo } from "./memory-io.ts";
 
 const folderWith = useFolders();
+const databases = openDatabases();
+afterEach(() => databases.release());
 const inPackage = JSON.stringify(packageEntry);
 
 const files = {
@@ -48,6 +51,7 @@ workflow_graph:
 
 async function run(cwd: string, argv: readonly string[], typed?: readonly (string | null)[]) {
   const io = memoryIo({ cwd, ...(typed !== undefined && { typed }) });
+  await databases.hold(cwd);
   const code = await runCli(["run", ...argv], io);
   return { code, shown: io.stdout.take(), errors: io.stderr.take() };
 }

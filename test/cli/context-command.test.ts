@@ -1,7 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { openDatabases } from "../helpers/open-databases.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { memoryIo } from "./memory-io.ts";
@@ -15,9 +16,12 @@ tools: [calculator]
 `;
 
 const cwd = tempFolder();
+const databases = openDatabases();
+afterAll(() => databases.release());
 
 async function cli(...argv: readonly string[]) {
   const io = memoryIo({ cwd });
+  await databases.hold(cwd);
   const code = await runCli(argv, io);
   return { code, out: io.stdout.take(), errors: io.stderr.take() };
 }

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { readLogLines, withoutTimes } from "../helpers/experiment-run.ts";
+import { openDatabases } from "../helpers/open-databases.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { memoryIo } from "./memory-io.ts";
 
@@ -15,10 +16,14 @@ matrix:
   seed: [1, 2]
 `;
 
+const databases = openDatabases();
+afterEach(() => databases.release());
+
 function setUp(text = config) {
   const cwd = tempFolder({ "diary.yaml": text });
   const run = async (...argv: readonly string[]) => {
     const io = memoryIo({ cwd });
+    await databases.hold(cwd);
     const code = await runCli(["experiment", "run", "diary.yaml", ...argv], io);
     return { code, out: io.stdout.take(), err: io.stderr.take() };
   };

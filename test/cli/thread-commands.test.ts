@@ -1,7 +1,8 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { openDatabases } from "../helpers/open-databases.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { memoryIo } from "./memory-io.ts";
@@ -28,6 +29,8 @@ workflow_graph:
 `;
 
 const cwd = tempFolder();
+const databases = openDatabases();
+afterAll(() => databases.release());
 
 interface Told {
   readonly code: number;
@@ -45,6 +48,7 @@ async function typing(
   ...argv: readonly string[]
 ): Promise<Told> {
   const io = memoryIo({ cwd, ...(typed !== undefined && { typed }) });
+  await databases.hold(cwd);
   const code = await runCli(argv, io);
   return { code, out: io.stdout.take(), errors: io.stderr.take() };
 }

@@ -1,7 +1,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { openDatabases } from "../helpers/open-databases.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { namesIn } from "./folder.ts";
@@ -11,9 +12,12 @@ import { memoryIo } from "./memory-io.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 const cwd = tempFolder();
+const databases = openDatabases();
+afterAll(() => databases.release());
 
 async function cli(...argv: readonly string[]) {
   const io = memoryIo({ cwd });
+  await databases.hold(cwd);
   const code = await runCli(argv, io);
   return { code, out: io.stdout.take(), errors: io.stderr.take() };
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import typedFolderReport from "../../examples/folder-report/agent.ts";
 import { tools as seasonTools } from "../../examples/folder-report/tools.ts";
 import invoiceExtraction from "../../examples/invoice-extraction/agent.ts";
@@ -7,7 +7,7 @@ import { tools } from "../../examples/support-triage/tools.ts";
 import logTriage from "../../examples/log-triage/agent.ts";
 import { createRuntime, executeAgent, loadAgent, type Runtime } from "../../src/index.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
-import { runCommands, sessionsOf, settled } from "../helpers/readme-sessions.ts";
+import { pageShell, sessionsOf, settled } from "../helpers/readme-sessions.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
 const described = [
@@ -62,9 +62,10 @@ describe("the page of an example", () => {
   it.each(pages)("%s shows what its commands print", { timeout: 900_000 }, async (page) => {
     const sessions = sessionsOf(`examples/${page}`);
     expect(sessions).not.toEqual([]);
-    const folder = tempFolder();
+    const shell = await pageShell(tempFolder());
+    onTestFinished(() => shell.close());
     for (const { commands, printed } of sessions) {
-      expect(settled(await runCommands(commands, folder))).toEqual(settled(printed));
+      expect(settled(await shell.run(commands))).toEqual(settled(printed));
     }
   });
 });

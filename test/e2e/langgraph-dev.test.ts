@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRuntime, executeAgent, loadAgent } from "../../src/index.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { startDevServer, type DevServer } from "../helpers/dev-server.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
+import { servesExperiments } from "./experiment-dev.ts";
 
 interface Values {
   status?: string;
@@ -181,13 +183,15 @@ function servesAgents(server: () => DevServer) {
 }
 
 describe("langgraph dev", () => {
+  const logFolder = tempFolder();
   let server: DevServer;
   beforeAll(async () => {
-    server = await startDevServer();
+    server = await startDevServer({ DATABASE_URL: "", STRATAGRAPH_LOGS: logFolder });
   });
   afterAll(() => server.stop());
 
   servesAgents(() => server);
+  servesExperiments(() => server, logFolder);
 });
 
 const database = useDatabase("postgres");

@@ -18,9 +18,17 @@ export interface TestDatabase {
   open(): Promise<Database>;
 }
 
+export interface TestDatabaseOptions {
+  /** Whether commits on Postgres wait for the disk. Default false: tests end processes, never the server. */
+  readonly synchronousCommit?: boolean;
+}
+
 /** Call at the top of a test file. */
-export function useDatabase(kind: Database["kind"]): TestDatabase {
-  return kind === "postgres" ? usePostgres() : usePGlite();
+export function useDatabase(
+  kind: Database["kind"],
+  { synchronousCommit = false }: TestDatabaseOptions = {},
+): TestDatabase {
+  return kind === "postgres" ? usePostgres(synchronousCommit) : usePGlite();
 }
 
 function usePGlite(): TestDatabase {
@@ -30,11 +38,14 @@ function usePGlite(): TestDatabase {
   });
 }
 
-function usePostgres(): TestDatabase {
+function usePostgres(synchronousCommit: boolean): TestDatabase {
   const serverUrl = inject("postgresUrl");
   return useDatabaseAt("postgres", serverUrl !== "", async () => {
     const name = `stratagraph_test_${randomBytes(6).toString("hex")}`;
     await runOnServer(serverUrl, `create database ${name}`);
+    if (!synchronousCommit) {
+      await runOnServer(serverUrl, `alter database ${name} set synchronous_commit = off`);
+    }
     const url = new URL(serverUrl);
     url.pathname = `/${name}`;
     return {

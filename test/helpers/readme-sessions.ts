@@ -1,11 +1,14 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serveCommandLines } from "./command-line-server.ts";
+import { bundledProgram, shortLived } from "./programs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const tsx = `${process.execPath} --import ${import.meta.resolve("tsx")}`;
+const main = bundledProgram("src/cli/main.ts");
+/** Loads the modules in TypeScript that a command names. */
+const tsx = import.meta.resolve("tsx");
 
 /** Commands of a page, and what it says that they print. */
 export interface Session {
@@ -20,33 +23,47 @@ export function sessionsOf(page: string): readonly Session[] {
   return [...blocks].map(([, commands = "", printed = ""]) => ({ commands, printed }));
 }
 
+/** Runs the commands of one page. */
+export interface PageShell {
+  /** Returns what the commands print. */
+  run(commands: string): Promise<string>;
+  close(): Promise<void>;
+}
+
 /**
- * Runs commands as they are written, from a folder of their own in which they may keep threads, and returns what they
- * print. Nothing is configured: no key, no database. The examples are there as well, for definitions that name files from
+ * Runs commands as they are written, from a folder of their own in which they may keep threads. Nothing is configured: no key, no database. The examples are there as well, for definitions that name files from
  * the folder that commands are run in. The command line runs in this process, which spares loading it for each command;
  * in one of its own where a tool is to end it.
  */
-export async function runCommands(commands: string, cwd: string): Promise<string> {
+export async function pageShell(cwd: string): Promise<PageShell> {
   const examples = join(cwd, "examples");
   if (!existsSync(examples)) symlinkSync(join(root, "examples"), examples);
   const server = await serveCommandLines(cwd);
-  const script = `stratagraph() {
-      if [ -n "$POWER_CUT" ]; then ${tsx} ${root}src/cli/main.ts "$@"
-      else ${process.execPath} ${root}test/e2e/programs/ask-command-line.mjs ${server.socket} "$@"; fi
+  const ask = `${process.execPath} ${root}test/e2e/programs/ask-command-line.mjs ${server.socket}`;
+  const functions = `stratagraph() {
+      if [ -n "$POWER_CUT" ]; then alone --import ${tsx} ${main} "$@"
+      else ${ask} "$@"; fi
     }
-    ${commands
-      .replaceAll(/^npm run stratagraph -- /gm, "stratagraph ")
-      .replaceAll(/^npx tsx /gm, `${tsx} `)
-      .replaceAll("examples/", `${root}examples/`)}`;
+    alone() { ${ask} --release && ${process.execPath} ${shortLived} "$@"; }`;
   const env = { PATH: process.env["PATH"], HOME: cwd };
-  const printed = await new Promise<string>((resolve) => {
-    // Exit codes are shown by commands that ask for them.
-    execFile("bash", ["-c", script], { cwd, env }, (_failed, stdout, stderr) => {
-      resolve(`${stdout}${stderr}`.replaceAll(root, ""));
-    });
-  });
-  await server.close();
-  return printed;
+  return {
+    run(commands) {
+      const script = commands
+        .replaceAll(/^npm run stratagraph -- /gm, "stratagraph ")
+        .replaceAll("examples/", `${root}examples/`)
+        .replaceAll(
+          /^npx tsx (\S+)/gm,
+          (_all, file: string) => `alone ${bundledProgram(relative(root, file))}`,
+        );
+      return new Promise((resolve) => {
+        // Exit codes are shown by commands that ask for them.
+        execFile("bash", ["-c", `${functions}\n${script}`], { cwd, env }, (_failed, out, errors) =>
+          resolve(`${out}${errors}`.replaceAll(root, "")),
+        );
+      });
+    },
+    close: () => server.close(),
+  };
 }
 
 /**

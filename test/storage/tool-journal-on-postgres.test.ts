@@ -1,4 +1,4 @@
 import { toolJournalContract } from "../contract/tool-journal-contract.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
-toolJournalContract(useDatabase("postgres"));
+toolJournalContract(useDatabase("postgres", { synchronousCommit: true }));
