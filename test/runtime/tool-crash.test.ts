@@ -11,7 +11,7 @@ import { range, rightAnswer, total } from "./crashing-agent.ts";
 /** How often a turn is run to its end, on each database; set it to 100 to measure. */
 const trials = Number(process.env["CRASH_TRIALS"] ?? 1);
 /** How often a turn's process is killed before it is left alone. */
-const kills = 3;
+const kills = 2;
 /** A process is killed after up to so many lines of the log, and up to so many milliseconds more. */
 const lifetime = { lines: 14, ms: 15 };
 const random = seededRandom("tool-crash");
