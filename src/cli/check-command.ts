@@ -1,6 +1,6 @@
 import { compileAgent, type Runtime } from "../app.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { describeProblem, InvalidDefinitionError } from "../definition/problems.ts";
+import { InvalidDefinitionError, problemLines } from "../definition/problems.ts";
 import { StratagraphError } from "../errors.ts";
 import { MissingApiKeyError } from "../models/errors.ts";
 import { missingPermissions } from "../tools/admit-call.ts";
@@ -105,7 +105,8 @@ function permissionWarnings(
 function findingLines(finding: Finding, style: Style): string[] {
   const { file, definition, problems, warnings, notes } = finding;
   const told = problems.flatMap(describe);
-  const found = told.length === 0 ? style.green("ok") : style.red(count(told.length, "problem"));
+  const all = problems.reduce((sum, error) => sum + countOf(error), 0);
+  const found = all === 0 ? style.green("ok") : style.red(count(all, "problem"));
   const name = definition === null ? "" : `${definition.spec.name}@${definition.spec.version} `;
   return [
     `${found} ${name}(${plainLine(file)})`,
@@ -116,8 +117,12 @@ function findingLines(finding: Finding, style: Style): string[] {
 }
 
 function describe(error: StratagraphError): string[] {
-  if (error instanceof InvalidDefinitionError) return error.problems.map(describeProblem);
+  if (error instanceof InvalidDefinitionError) return problemLines(error.problems);
   return [`${error.message} [${error.code}]`];
+}
+
+function countOf(error: StratagraphError): number {
+  return error instanceof InvalidDefinitionError ? error.problems.length : 1;
 }
 
 function findingJson({ file, definition, problems, warnings, notes }: Finding) {

@@ -19,8 +19,8 @@ export interface DefinitionProblem {
   readonly column?: number | undefined;
 }
 
-/** Problems that a message lists; `problems` has them all. */
-const maxShown = 100;
+/** Problems that a text lists; `problems` has them all. */
+const maxShown = 50;
 
 /** A definition is not valid. The message lists the problems, one a line. */
 export class InvalidDefinitionError extends StratagraphError {
@@ -34,11 +34,14 @@ export class InvalidDefinitionError extends StratagraphError {
 /** `The agent definition has 2 problems:`, and the problems, one a line. */
 export function problemsMessage(what: string, problems: readonly DefinitionProblem[]): string {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  const lines = problems.slice(0, maxShown).map((problem) => `  ${describeProblem(problem)}`);
+  return [`${what} has ${count}:`, ...problemLines(problems).map((line) => `  ${line}`)].join("\n");
+}
+
+/** The first 50 problems, one a line, and how many more there are. */
+export function problemLines(problems: readonly DefinitionProblem[]): string[] {
+  const lines = problems.slice(0, maxShown).map(describeProblem);
   const more = problems.length - lines.length;
-  return [`${what} has ${count}:`, ...lines, ...(more === 0 ? [] : [`  … and ${more} more`])].join(
-    "\n",
-  );
+  return more === 0 ? lines : [...lines, `… and ${more} more`];
 }
 
 /** `workflow_graph.edges[2].to`, odd keys as `["a b"]`; the definition itself is `(top level)`. */

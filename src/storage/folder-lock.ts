@@ -25,6 +25,7 @@ export type LockHolder = z.infer<typeof lockHolder>;
 /** Another process, or another thread of this one, has the folder open. `since` is when it took it, in ISO time. */
 export class FolderLockedError extends StratagraphError {
   readonly code = "folder_locked";
+  override readonly kind = "run";
   readonly pid: number;
   readonly since: string;
   readonly host: string;

@@ -38,6 +38,20 @@ it("says ok of each agent, or all that is wrong with it", async () => {
   expect(await namesIn(cwd)).toEqual(Object.keys(files).toSorted());
 });
 
+it("lists the first 50 problems of an agent, counts the others, and has all as JSON", async () => {
+  const keys = Array.from({ length: 70 }, (_, at) => `key_${at}: 1`);
+  const cwd = await folderWith({ "many.yaml": ["name: many", ...keys].join("\n") });
+  const io = memoryIo({ cwd });
+  expect(await runCli(["check", "many.yaml"], io)).toBe(2);
+  const lines = io.stdout.take().split("\n");
+  expect(lines).toHaveLength(1 + 50 + 1 + 1);
+  expect(lines[0]).toBe("70 problems (many.yaml)");
+  expect(lines.slice(-2)).toEqual(["  … and 20 more", ""]);
+  await runCli(["check", "many.yaml", "--json"], io);
+  const { files: checked } = JSON.parse(io.stdout.take()) as { files: [{ problems: unknown[] }] };
+  expect(checked[0].problems).toHaveLength(70);
+});
+
 it("notes what keeps a sound definition from running here", async () => {
   const io = memoryIo({ cwd: await folderWith(files) });
   expect(await runCli(["check", "later.yaml"], io)).toBe(0);

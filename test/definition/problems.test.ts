@@ -41,10 +41,10 @@ describe("InvalidDefinitionError", () => {
     );
   });
 
-  it("lists 100 problems, counts the others, and has all as data", () => {
+  it("lists 50 problems, counts the others, and has all as data", () => {
     const problems = Array.from({ length: 150 }, (_, index) => ({ path: [index], message: "no" }));
     const error = new InvalidDefinitionError(problems);
-    expect(error.message.split("\n").slice(-2)).toEqual(["  [99]: no", "  … and 50 more"]);
+    expect(error.message.split("\n").slice(-2)).toEqual(["  [49]: no", "  … and 100 more"]);
     expect(error.problems).toHaveLength(150);
   });
 });

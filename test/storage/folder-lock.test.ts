@@ -88,6 +88,7 @@ describe("lockFolder", () => {
     const error = lockedError();
     expect(error).toMatchObject({
       code: "folder_locked",
+      kind: "run",
       pid: process.ppid,
       since: "2020-01-02T03:04:05.000Z",
       folder,

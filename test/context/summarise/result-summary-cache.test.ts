@@ -3,7 +3,9 @@ import {
   createResultSummaryCache,
   type SummaryOutcome,
 } from "../../../src/context/summarise/result-summary-cache.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
 
+const failed: SummaryOutcome = { outcome: "failed", model: "test:model" };
 const made = (text: string): SummaryOutcome => ({ outcome: "made", text, model: "test:model" });
 
 describe("a cache of summaries", () => {
@@ -14,6 +16,21 @@ describe("a cache of summaries", () => {
     expect(cache.get("a")).toEqual(made("1"));
     cache.set("c", made("3"));
     expect(["a", "b", "c"].map((key) => cache.get(key) !== undefined)).toEqual([true, false, true]);
+  });
+
+  it("forgets a failure when it expires, and keeps a summary", () => {
+    const clock = new ManualClock();
+    const cache = createResultSummaryCache({ failureTtlMs: 1000, clock });
+    cache.set("a", made("1"));
+    cache.set("b", failed);
+    clock.advance(999);
+    expect(cache.get("b")).toEqual(failed);
+    clock.advance(1);
+    expect([cache.get("a"), cache.get("b")]).toEqual([made("1"), undefined]);
+    cache.set("b", failed);
+    cache.set("b", made("2"));
+    clock.advance(1000);
+    expect(cache.get("b")).toEqual(made("2"));
   });
 
   it("is bounded in characters", () => {
