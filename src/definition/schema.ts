@@ -21,7 +21,7 @@ const jsonSchema = z
   .describe("A JSON Schema of type object.")
   .default(() => ({ ...messageSchema }));
 
-const systemPromptSchema = z.strictObject({
+const systemPromptParts = z.strictObject({
   role: z.string().default("").describe("Who the agent is."),
   instructions: z.string().default("").describe("What it does, and how."),
   examples: z
@@ -29,6 +29,12 @@ const systemPromptSchema = z.strictObject({
     .default([])
     .describe("Few-shot examples, shown as turns before the conversation."),
 });
+
+/** A bare text stands for its instructions. */
+const systemPromptSchema = z.union([
+  systemPromptParts,
+  z.string().transform((instructions) => systemPromptParts.parse({ instructions })),
+]);
 
 export const llmConfigSchema = z.strictObject({
   default_model: modelRef.optional(),

@@ -187,7 +187,12 @@ const plannerNode = z.strictObject({
 const edge = z.strictObject({
   from: z.string(),
   to: z.union([z.string(), z.array(z.string()).min(1)]).describe("A list runs in parallel."),
-  condition: z.string().optional().describe("CEL; left out, the edge is the default."),
+  condition: z
+    .string()
+    .nullable()
+    .transform((condition) => condition ?? undefined)
+    .optional()
+    .describe("CEL; left out or null, the edge is the default."),
 });
 
 /** The nodes and edges of an agent that does not use the standard loop. */

@@ -240,3 +240,35 @@ describe("whatever it is given, parseDefinition", () => {
     await expect(fc.assert(property, { numRuns: 400 })).resolves.toBeUndefined();
   });
 });
+
+describe("short forms", () => {
+  it("takes a text as the instructions of the system prompt", async () => {
+    const short = await parseDefinition("name: a\nsystem_prompt: You chat.\n", "a.yaml");
+    const long = await parseDefinition(
+      "name: a\nsystem_prompt: { instructions: You chat. }\n",
+      "a.yaml",
+    );
+    expect(short.spec.system_prompt).toEqual({ role: "", instructions: "You chat.", examples: [] });
+    expect(short.spec).toEqual(long.spec);
+  });
+
+  it("names the nearest key of a system prompt", async () => {
+    await expect(
+      parseDefinition("name: a\nsystem_prompt: { rolle: x }\n", "a.yaml"),
+    ).rejects.toThrow(/system_prompt\.rolle: unknown key .*did you mean "role"\?/);
+  });
+
+  it("takes a condition of null as none", async () => {
+    const graph = (condition: string) => `name: a
+workflow_graph:
+  entry_point: first
+  nodes: [{ name: first, type: human, config: { kind: input, prompt: "?" } }]
+  edges: [{ from: first, to: END${condition} }]
+`;
+    const [withNull, without] = await Promise.all([
+      parseDefinition(graph(", condition: null"), "a.yaml"),
+      parseDefinition(graph(""), "a.yaml"),
+    ]);
+    expect(withNull.spec.workflow_graph?.edges).toEqual(without.spec.workflow_graph?.edges);
+  });
+});
