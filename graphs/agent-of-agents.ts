@@ -1,5 +1,8 @@
-import { serveAgent } from "./serve-agent.ts";
+import { serveAgent } from "../src/index.ts";
 
-export const graph = await serveAgent("../examples/agent-of-agents/editor.yaml", {
-  root: "../examples/research/sources",
-});
+export const graph = await serveAgent(
+  new URL("../examples/agent-of-agents/editor.yaml", import.meta.url),
+  {
+    root: new URL("../examples/research/sources", import.meta.url),
+  },
+);

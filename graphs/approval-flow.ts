@@ -1,3 +1,5 @@
-import { serveAgent } from "./serve-agent.ts";
+import { serveAgent } from "../src/index.ts";
 
-export const graph = await serveAgent("../examples/approval-flow/agent.yaml");
+export const graph = await serveAgent(
+  new URL("../examples/approval-flow/agent.yaml", import.meta.url),
+);

@@ -1,7 +1,10 @@
 import { tools } from "../examples/support-triage/tools.ts";
-import { serveAgent } from "./serve-agent.ts";
+import { serveAgent } from "../src/index.ts";
 
-export const graph = await serveAgent("../examples/support-triage/agent.yaml", {
-  root: "../examples/support-triage/help",
-  tools,
-});
+export const graph = await serveAgent(
+  new URL("../examples/support-triage/agent.yaml", import.meta.url),
+  {
+    root: new URL("../examples/support-triage/help", import.meta.url),
+    tools,
+  },
+);

@@ -15,6 +15,7 @@ export {
   type Runtime,
   type RuntimeOptions,
 } from "./app.ts";
+export { serveAgent, type ServeAgentOptions } from "./serve-agent.ts";
 export type { Clock, IdSource } from "./clock.ts";
 export type { AgentGraph } from "./compile/agent-graph.ts";
 export {

@@ -24,6 +24,7 @@ const rooms = [
   "src/server",
   "checkpointers",
   "src/app.ts",
+  "src/serve-agent.ts",
   "src/index.ts",
   "src/cli",
 ];

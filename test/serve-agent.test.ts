@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { defineAgent, serveAgent } from "../src/index.ts";
+import { useDatabase } from "./helpers/databases.ts";
+
+const database = useDatabase("pglite");
+const options = { defaultModel: "offline:rules", env: {} };
+
+it("compiles a definition, a path and a URL, and leaves threads to the server without a database", async () => {
+  const file = "examples/calculator/agent.yaml";
+  for (const agent of [defineAgent({ name: "a" }), file, new URL(`../${file}`, import.meta.url)]) {
+    const graph = await serveAgent(agent, options);
+    expect(graph.checkpointer).toBeUndefined();
+    const { status } = await graph.invoke({ input: { message: "What is 6 * 7?" } });
+    expect(status).toBe("COMPLETED");
+  }
+});
+
+it("keeps the saver of its database when a server assigns another", async () => {
+  await database.shared.close();
+  const { folder } = database.options;
+  const graph = await serveAgent(defineAgent({ name: "a" }), { ...options, folder: folder! });
+  const saver = graph.checkpointer;
+  graph.checkpointer = undefined as never;
+  expect(graph.checkpointer).toBe(saver);
+  expect(saver).toHaveProperty("verifyThread");
+});
