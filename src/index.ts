@@ -32,6 +32,7 @@ export {
   InvalidInputError,
   TurnLimitError,
   TurnTimeoutError,
+  UnfinishedTurnError,
 } from "./compile/errors.ts";
 export {
   AgentClashError,
@@ -161,7 +162,6 @@ export {
   NoCheckpointerError,
   NothingToResumeError,
   ThreadBusyError,
-  UnfinishedTurnError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 export type { TurnOptions } from "./runtime/run-turn.ts";

@@ -36,6 +36,7 @@ import { taskIn } from "./planner/planner-input.ts";
 import type { Worker } from "./planner/planner-parts.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import { durabilityOf } from "./durability.ts";
+import { guardInputs } from "./input-guard.ts";
 import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
@@ -124,7 +125,10 @@ async function compileGraph(
       [definitionHashKey]: stamp.hash,
     },
   };
-  const guarded = guardUpdates(guardAnswers(graph), definition);
+  const guarded = guardUpdates(
+    guardInputs(guardAnswers(graph), { maxTurns: spec.execution_config.max_turns }),
+    definition,
+  );
   const agentGraph = drawnFromNodes(guarded, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
   keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));

@@ -1,4 +1,7 @@
 import { StratagraphError } from "../errors.ts";
+import type { PendingRequest } from "../state/human-request.ts";
+import type { Status } from "../state/lifecycle.ts";
+import { listed } from "./answer-errors.ts";
 
 /** The definition says `is_active: false`. */
 export class InactiveAgentError extends StratagraphError {
@@ -229,6 +232,26 @@ export class TierConflictError extends StratagraphError {
   ) {
     super(
       `Nodes "${nodes[0]}" and "${nodes[1]}" ran at the same time, and tools of both changed ${key}: one change is lost. Let one node follow the other, or let them change different keys.`,
+    );
+  }
+}
+
+/** A new input was given to a thread whose last turn has not ended. */
+export class UnfinishedTurnError extends StratagraphError {
+  readonly code = "unfinished_turn";
+
+  constructor(
+    readonly threadId: string,
+    readonly status: Status,
+    /** What waits for an answer. */
+    readonly interrupts: readonly PendingRequest[] = [],
+  ) {
+    const [only, ...others] = interrupts;
+    const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
+    super(
+      only === undefined
+        ? `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`
+        : `Thread "${threadId}" waits for an answer: ${listed(interrupts)}. Answer it first by running it without an input and with ${answer}, or use another thread.`,
     );
   }
 }

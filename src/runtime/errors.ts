@@ -1,6 +1,4 @@
-import { listed } from "../compile/answer-errors.ts";
 import { StratagraphError } from "../errors.ts";
-import type { PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
 
 /** Characters of a thread id. */
@@ -13,26 +11,6 @@ export class InvalidThreadIdError extends StratagraphError {
   constructor(problem: string) {
     super(
       `The thread id ${problem}. Use 1 to ${maxThreadIdLength} characters without control characters.`,
-    );
-  }
-}
-
-/** A new input was given to a thread whose last turn has not ended. */
-export class UnfinishedTurnError extends StratagraphError {
-  readonly code = "unfinished_turn";
-
-  constructor(
-    readonly threadId: string,
-    readonly status: Status,
-    /** What waits for an answer. */
-    readonly interrupts: readonly PendingRequest[] = [],
-  ) {
-    const [only, ...others] = interrupts;
-    const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
-    super(
-      only === undefined
-        ? `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`
-        : `Thread "${threadId}" waits for an answer: ${listed(interrupts)}. Answer it first by running it without an input and with ${answer}, or use another thread.`,
     );
   }
 }

@@ -11,7 +11,8 @@ import type { ExecuteResult } from "./run-result.ts";
 import type { RunServices } from "./run-services.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
 import { checkThreadId } from "./thread-id.ts";
-import { startOfNewTurn, startOfResumption } from "./thread-start.ts";
+import { startOfNewTurn } from "../compile/turn-start.ts";
+import { startOfResumption } from "./thread-start.ts";
 
 export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 

@@ -5,7 +5,8 @@ import type { NodeResult } from "../../compile/loop/node-body.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Redactions } from "../../state/redactions.ts";
 import { noUsage } from "../../state/usage.ts";
-import { startOfNewTurn, startOfResumption } from "../thread-start.ts";
+import { startOfNewTurn } from "../../compile/turn-start.ts";
+import { startOfResumption } from "../thread-start.ts";
 import { threadConfig } from "../run-turn.ts";
 import { stateAfter } from "./graph-state.ts";
 

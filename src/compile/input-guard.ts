@@ -1,0 +1,83 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { isCommand } from "@langchain/langgraph";
+import type { GraphState } from "../state/channels.ts";
+import { UnfinishedTurnError } from "./errors.ts";
+import { startOfNewTurn, type StartableGraph } from "./turn-start.ts";
+import { publicRequest, readWaiting } from "./waiting-requests.ts";
+
+/** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
+interface Runnable extends StartableGraph {
+  stream(input: never, options?: never): Promise<unknown>;
+  withConfig(config: never): unknown;
+  /** A thread may be bound to the graph. */
+  readonly config?: Pick<RunnableConfig, "configurable"> | undefined;
+}
+
+/**
+ * Makes a graph start the turn of an input where `executeAgent` starts it, and returns it. An input is refused before
+ * anything is written while the thread waits for an answer or its turn has not ended. After a turn that FAILED or was
+ * CANCELLED it begins the next turn from the last completed one. LangGraph by itself writes an input on top of whatever is
+ * there. The graph itself is changed; graphs derived by `withConfig` do the same. An agent inside of another is not changed.
+ */
+export function guardInputs<Compiled extends Runnable>(
+  graph: Compiled,
+  { maxTurns }: { readonly maxTurns: number },
+): Compiled {
+  const stream = graph.stream.bind(graph);
+  const withConfig = graph.withConfig.bind(graph);
+  const own = {
+    stream: async (input: unknown, options?: RunnableConfig) =>
+      stream(input as never, (await started(graph, { input, options, maxTurns })) as never),
+    withConfig: (config: never) => guardInputs(withConfig(config) as Runnable, { maxTurns }),
+  };
+  for (const [name, value] of Object.entries(own)) {
+    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
+    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
+  }
+  return graph;
+}
+
+interface Run {
+  readonly input: unknown;
+  readonly options: RunnableConfig | undefined;
+  readonly maxTurns: number;
+}
+
+/** The options of a run with the checkpoint that it starts from. @throws UnfinishedTurnError, TurnLimitError */
+async function started(
+  graph: Runnable,
+  { input, options, maxTurns }: Run,
+): Promise<RunnableConfig | undefined> {
+  if (input === null || input === undefined || isCommand(input)) return options;
+  const configurable = { ...graph.config?.configurable, ...options?.configurable };
+  const threadId: unknown = configurable["thread_id"];
+  // Without a thread LangGraph has its own errors.
+  if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return options;
+  if (isInside(configurable)) return options;
+  const thread = { configurable };
+  if (typeof configurable["checkpoint_id"] === "string") {
+    await refuseWaiting(graph, thread, threadId);
+    return options;
+  }
+  const start = await startOfNewTurn(graph, thread, { threadId, everyTurn: false, maxTurns });
+  if (start === thread) return options;
+  return { ...options, configurable: { ...options?.configurable, ...start.configurable } };
+}
+
+/** Whether a run is of an agent inside of a graph. */
+function isInside(configurable: Readonly<Record<string, unknown>>): boolean {
+  const namespace = configurable["checkpoint_ns"];
+  return typeof namespace === "string" && namespace !== "";
+}
+
+/** A turn is forked from where one ended, not from where one waits. */
+async function refuseWaiting(
+  graph: Runnable,
+  config: RunnableConfig,
+  threadId: string,
+): Promise<void> {
+  const { snapshot, waiting } = await readWaiting(graph, config);
+  if (waiting.length === 0) return;
+  const { status = "CREATED" } = snapshot.values as Partial<GraphState>;
+  throw new UnfinishedTurnError(threadId, status, waiting.map(publicRequest));
+}

@@ -1,0 +1,95 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
+
+const fails = defineTool({
+  name: "fails",
+  description: "Fails when told to.",
+  input_schema: z.object({ text: z.string() }),
+  handler: ({ text }) => {
+    if (text === "fail") throw new Error("told to");
+    return text;
+  },
+});
+
+/** Approves what it is given, then calls the tool with it. */
+const agent = defineAgent({
+  name: "approves",
+  tools: [fails],
+  execution_config: { max_attempts: 1, max_turns: 3 },
+  workflow_graph: {
+    entry_point: "ask",
+    nodes: [
+      { name: "ask", type: "human", config: { kind: "approval", proposed: "${input.message}" } },
+      { name: "act", type: "tool", config: { tool: "fails", args: { text: "${input.message}" } } },
+    ],
+    edges: [
+      { from: "ask", to: "act" },
+      { from: "act", to: "END" },
+    ],
+  } as never,
+});
+
+const thread = { configurable: { thread_id: "t" } };
+const says = (text: string) => ({ messages: [new HumanMessage(text)] });
+const approve = new Command({ resume: "approve" });
+
+async function compiled() {
+  const saver = new MemorySaver();
+  const runtime = await createRuntime({ checkpointer: saver, env: {} });
+  return { saver, graph: await compileAgent(agent, runtime) };
+}
+
+describe("an input to a compiled agent", () => {
+  it("is refused while the thread waits, before anything is written, and the answer still fits", async () => {
+    const { graph, saver } = await compiled();
+    await graph.invoke(says("one"), thread);
+    const before = JSON.stringify(saver.storage);
+    const refused = graph.invoke(says("two"), thread);
+    await expect(refused).rejects.toMatchObject({
+      code: "unfinished_turn",
+      status: "AWAITING_HUMAN",
+      interrupts: [{ node: "ask", proposed: "one" }],
+    });
+    expect(JSON.stringify(saver.storage)).toBe(before);
+    const done = await graph.invoke(approve, thread);
+    expect(done).toMatchObject({ status: "COMPLETED", turn_number: 0 });
+  });
+
+  it("is refused at a named checkpoint that waits", async () => {
+    const { graph } = await compiled();
+    await graph.invoke(says("one"), thread);
+    const { config } = await graph.getState(thread);
+    await expect(graph.invoke(says("two"), config)).rejects.toMatchObject({
+      code: "unfinished_turn",
+    });
+  });
+
+  it("begins the next turn after one that FAILED from the last completed one", async () => {
+    const { graph } = await compiled();
+    await graph.invoke(says("one"), thread);
+    await graph.invoke(approve, thread);
+    await graph.invoke(says("fail"), thread);
+    expect(await graph.invoke(approve, thread)).toMatchObject({ status: "FAILED" });
+    await graph.invoke(says("two"), thread);
+    const done = await graph.invoke(approve, thread);
+    expect(done).toMatchObject({ status: "COMPLETED", turn_number: 1 });
+    const texts = done.messages
+      .filter((one) => HumanMessage.isInstance(one))
+      .map(({ text }) => text);
+    expect(texts).toEqual(["one", "two"]);
+  });
+
+  it("is refused by the limit of turns before anything is written", async () => {
+    const { graph, saver } = await compiled();
+    for (const text of ["one", "two", "three"]) {
+      await graph.invoke(says(text), thread);
+      await graph.invoke(approve, thread);
+    }
+    const before = JSON.stringify(saver.storage);
+    await expect(graph.invoke(says("four"), thread)).rejects.toMatchObject({ code: "turn_limit" });
+    expect(JSON.stringify(saver.storage)).toBe(before);
+  });
+});
