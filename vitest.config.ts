@@ -1,7 +1,20 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // .ci/run reads the counts from this file.
 const resultsFile = "coverage/test-results.json";
+
+/** Test files that take many seconds. They begin first, so that no worker ends long after the others. */
+const slow =
+  /e2e|time-travel-p|kill|crash|docs|embedded|planning-p|damage-p|cli\/main|answer|build-reas/;
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId.split("/test/").at(-1)!);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
 
 export default defineConfig({
   resolve: { tsconfigPaths: true },
@@ -15,10 +28,12 @@ export default defineConfig({
     ],
     passWithNoTests: false,
     pool: "forks",
+    // One more than cores: tests wait for servers, databases and programs.
     maxWorkers: 3,
     isolate: false,
     // Megabytes for new objects: with more of them the garbage collector runs less often.
     execArgv: ["--max-semi-space-size=32"],
+    sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", ...(process.env["CI"] ? ["json"] : [])],
