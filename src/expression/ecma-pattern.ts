@@ -6,7 +6,7 @@ export interface TranslatedPattern {
 }
 
 /** A part of a regular expression that RE2 cannot express. The message is a noun phrase. */
-export class UntranslatablePart extends Error {}
+class UntranslatablePart extends Error {}
 
 /**
  * Translates a regular expression of ECMA-262, which JSON Schema's patterns are in, to RE2's syntax. Texts are matched by

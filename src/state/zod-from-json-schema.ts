@@ -14,7 +14,7 @@ export interface ConvertedSchema {
 }
 
 /** Patterns had more text to match than one check may take. */
-export class PatternWorkError extends StratagraphError {
+class PatternWorkError extends StratagraphError {
   readonly code = "pattern_work";
   override readonly kind = "run";
 

@@ -121,6 +121,17 @@ describe("patterns", () => {
     expect(safeParse({ x: 1 }).success).toBe(false);
   });
 
+  it("are found once in schemas that references make exponentially large", () => {
+    const string = { type: "string", pattern: "a" };
+    const defs = Array.from({ length: 60 }, (_, at) => {
+      const next = { $ref: `#/$defs/d${at + 1}` };
+      return [`d${at}`, { ...string, anyOf: [next, next] }] as const;
+    });
+    const $defs = { ...Object.fromEntries(defs), d60: string };
+    const schema = { type: "object", properties: { p: { $ref: "#/$defs/d0" } }, $defs };
+    expect(accepts(schema, { p: "aaa" })).toBe(true);
+  });
+
   it("are data where no schema stands", () => {
     const schema = { type: "object", default: { pattern: "(?=a)" }, enum: [{ pattern: "(" }] };
     expect(zodFromJsonSchema(schema).unmatched).toEqual([]);

@@ -145,14 +145,12 @@ describe("without handles' paths", () => {
   it("checks the path before and after it is used", async () => {
     const { root, docs, swap } = setUp();
     let swapBefore: Method | undefined;
-    const files: FileSystem = {
-      ...hooked({
-        before: (method, path) => {
-          if (method === swapBefore && path.startsWith(docs)) swap(true);
-        },
-      }),
-      readlink: () => Promise.reject(new Error("there is no /proc")),
-    };
+    const files = hooked({
+      before: (method, path) => {
+        if (method === "readlink") throw new Error("there is no /proc");
+        if (method === swapBefore && path.startsWith(docs)) swap(true);
+      },
+    });
     const { locate, open, readFolder } = rootFolder(root, files);
     const folder = await locate("docs");
     const location = await locate("docs/guide.md");
