@@ -2,7 +2,7 @@ import valid from "semver/functions/valid.js";
 import { errorMessage } from "../errors.ts";
 import { argumentRuleProblems } from "./argument-rule-problems.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
-import { checkFromJsonSchema, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
+import { checkFromJsonSchema, type JsonSchema, type JsonSchemaCheck } from "./json-schema.ts";
 import { nestingProblems } from "./nesting.ts";
 import { showFound, type DefinitionProblem } from "./problems.ts";
 import { schemaProblems } from "./schema-problems.ts";
@@ -22,6 +22,8 @@ export type CheckedDefinition =
 export interface BesideDefinition {
   /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
+  /** Schemas that are derived from zod schemas of code, which check in their place. Default none. */
+  readonly zodSchemas?: ReadonlySet<string>;
 }
 
 /** Everything that can be said of a definition as it was written, without knowing what tools and models there are. */
@@ -45,9 +47,11 @@ export function checkDefinition(
 /** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
 function ruleProblems(
   written: unknown,
-  { hasWorkers = false }: BesideDefinition,
+  { hasWorkers = false, zodSchemas = new Set() }: BesideDefinition,
 ): readonly DefinitionProblem[] {
-  const input = schemaRule("input_schema", valueAt(written, ["input_schema"]));
+  const schemaRuleOf = (key: "input_schema" | "output_schema") =>
+    schemaRule(key, valueAt(written, [key]), zodSchemas.has(key));
+  const input = schemaRuleOf("input_schema");
   const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
   const graph = valueAt(written, ["workflow_graph"]);
@@ -55,7 +59,7 @@ function ruleProblems(
     ...versionRule(valueAt(written, ["version"])),
     ...duplicateTools(valueAt(written, ["tools"])),
     ...input,
-    ...schemaRule("output_schema", valueAt(written, ["output_schema"])),
+    ...schemaRuleOf("output_schema"),
     ...serverProblems(written),
     ...railConfigProblems(written),
     ...railProblems(written, tools),
@@ -108,13 +112,14 @@ export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
 function schemaRule(
   key: "input_schema" | "output_schema",
   schema: unknown,
+  isZod: boolean,
 ): readonly DefinitionProblem[] {
   if (!isMap(schema)) return [];
   if (schema["type"] !== "object") {
     const found = showFound(schema["type"]);
     return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
   }
-  return jsonSchemaProblems(schema, [key]);
+  return jsonSchemaProblems(schema, [key], { hasOwnPatterns: isZod });
 }
 
 function isMap(value: unknown): value is JsonSchema {
@@ -124,7 +129,7 @@ function isMap(value: unknown): value is JsonSchema {
 /** A schema's check, or why it has none. */
 export function tryCompile(
   schema: JsonSchema,
-): { readonly check: SchemaCheck } | { readonly problem: string } {
+): { readonly check: JsonSchemaCheck } | { readonly problem: string } {
   try {
     return { check: checkFromJsonSchema(schema) };
   } catch (thrown) {

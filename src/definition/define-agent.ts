@@ -138,7 +138,13 @@ export function defineAgent<
       ...(output.written !== undefined && { output_schema: output.written }),
       tools: names,
     },
-    { hasWorkers: [ownAgents, ownWorkers].flat().length > 0 },
+    {
+      hasWorkers: [ownAgents, ownWorkers].flat().length > 0,
+      zodSchemas: new Set([
+        ...(input.check === undefined ? [] : ["input_schema"]),
+        ...(output.check === undefined ? [] : ["output_schema"]),
+      ]),
+    },
   );
   const problems = [
     ...(checked.ok ? [] : checked.problems.map(withCodeOptions)),

@@ -77,10 +77,26 @@ export function defineTool<Exec, Attempt, Input>(
   options: { readonly name: string } & StatefulToolOptions<Exec, Attempt, Input>,
 ): StatefulTool;
 export function defineTool(options: { readonly name: string } & AnyToolOptions): AgentTool {
+  return makeTool(options, false);
+}
+
+/** Makes a tool whose handler checks its input too: patterns that cannot be matched in linear time are left to it. */
+export function defineForeignTool(
+  options: { readonly name: string } & StatelessToolOptions<unknown>,
+): AgentTool {
+  return makeTool(options, true);
+}
+
+function makeTool(
+  options: { readonly name: string } & AnyToolOptions,
+  takesAnyPattern: boolean,
+): AgentTool {
   checkToolOptions(options);
   const { name, handler } = options;
-  const input = toCheck(name, "input_schema", options.input_schema);
-  const output = options.output_schema && toCheck(name, "output_schema", options.output_schema);
+  const checkOf = (key: "input_schema" | "output_schema", schema: ToolSchema<unknown>) =>
+    toCheck({ name, key, takesAnyPattern }, schema);
+  const input = checkOf("input_schema", options.input_schema);
+  const output = options.output_schema && checkOf("output_schema", options.output_schema);
   const persistence = options.persistence ?? "none";
   const note = persistence === "none" ? "" : ` ${persistenceNotes[persistence]}`;
   const definition: ToolDefinition = Object.freeze({
@@ -141,12 +157,15 @@ function toPermission(given: string | ToolPermission): ToolPermission {
   return Object.freeze({ name, required });
 }
 
+interface SchemaPlace {
+  readonly name: string;
+  readonly key: "input_schema" | "output_schema";
+  readonly takesAnyPattern: boolean;
+}
+
 /** @throws InvalidToolError for a schema that cannot be checked or is not one of an object */
-function toCheck(
-  name: string,
-  key: "input_schema" | "output_schema",
-  schema: ToolSchema<unknown>,
-): SchemaCheck {
+function toCheck(place: SchemaPlace, schema: ToolSchema<unknown>): SchemaCheck {
+  const { name, key } = place;
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
     const found = showFound(schema);
     throw new InvalidToolError(
@@ -160,7 +179,7 @@ function toCheck(
       `${key} is a schema of zod 3; zod 4 and JSON Schema are taken`,
     );
   }
-  const check = isZod(schema) ? zodCheck(name, key, schema) : jsonSchemaCheck(name, key, schema);
+  const check = isZod(schema) ? zodCheck(name, key, schema) : jsonSchemaCheck(place, schema);
   if (key === "input_schema" && check.jsonSchema["type"] !== "object") {
     throw new InvalidToolError(name, `${key} has to describe an object`);
   }
@@ -178,10 +197,17 @@ function zodCheck(name: string, key: string, schema: z.ZodType): SchemaCheck {
   }
 }
 
-function jsonSchemaCheck(name: string, key: string, schema: JsonSchema): SchemaCheck {
+function jsonSchemaCheck(
+  { name, key, takesAnyPattern }: SchemaPlace,
+  schema: JsonSchema,
+): SchemaCheck {
   const compiled = tryCompile(copyOf(schema));
-  if ("check" in compiled) return compiled.check;
-  throw new InvalidToolError(name, `${key} cannot be checked: ${compiled.problem}`);
+  if (!("check" in compiled)) {
+    throw new InvalidToolError(name, `${key} cannot be checked: ${compiled.problem}`);
+  }
+  const [unmatched] = compiled.check.unmatched;
+  if (unmatched === undefined || takesAnyPattern) return compiled.check;
+  throw new InvalidToolError(name, `${key} cannot be checked: ${unmatched}`);
 }
 
 /** A frozen copy, so that the caller's object stays as it is and what becomes of it does not matter. */

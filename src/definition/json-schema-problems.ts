@@ -1,4 +1,5 @@
 import { errorMessage } from "../errors.ts";
+import { linearPattern } from "../expression/linear-pattern.ts";
 import { checkFromJsonSchema, type JsonSchema } from "./json-schema.ts";
 import { nearestName } from "../nearest-name.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
@@ -97,6 +98,12 @@ const typeOf: Readonly<Record<string, string>> = {
 
 const types = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
+interface SchemaDocument {
+  readonly root: JsonSchema;
+  /** Whether zod matches its patterns: the schema was derived from one of zod, whose regular expressions are code. */
+  readonly hasOwnPatterns: boolean;
+}
+
 /**
  * What is wrong with a JSON Schema, or would be ignored when it is checked. Recurses: bound the depth before.
  *
@@ -105,8 +112,9 @@ const types = ["object", "array", "string", "number", "integer", "boolean", "nul
 export function jsonSchemaProblems(
   schema: JsonSchema,
   path: DefinitionPath,
+  { hasOwnPatterns = false }: Partial<Pick<SchemaDocument, "hasOwnPatterns">> = {},
 ): readonly DefinitionProblem[] {
-  const problems = schemaProblems(schema, path, schema);
+  const problems = schemaProblems(schema, path, { root: schema, hasOwnPatterns });
   if (problems.length > 0) return problems;
   try {
     checkFromJsonSchema(schema);
@@ -119,13 +127,13 @@ export function jsonSchemaProblems(
 function schemaProblems(
   schema: unknown,
   path: DefinitionPath,
-  root: JsonSchema,
+  document: SchemaDocument,
 ): DefinitionProblem[] {
   if (typeof schema === "boolean") return [];
   if (!isMap(schema)) return [wrong(path, "expected a JSON Schema", schema)];
   return [
     ...Object.entries(schema).flatMap(([key, value]) =>
-      value === undefined ? [] : keywordProblems(key, value, [...path, key], root),
+      value === undefined ? [] : keywordProblems(key, value, [...path, key], document),
     ),
     ...ignoredProblems(schema, path),
   ];
@@ -135,10 +143,10 @@ function keywordProblems(
   key: string,
   value: unknown,
   path: DefinitionPath,
-  root: JsonSchema,
+  document: SchemaDocument,
 ): DefinitionProblem[] {
   const kind = Object.hasOwn(keywords, key) ? keywords[key] : undefined;
-  if (kind !== undefined) return valueProblems(kind, value, path, root);
+  if (kind !== undefined) return valueProblems(kind, value, path, document);
   if (key.startsWith("x-")) return [];
   if (key === "not" && isMap(value) && Object.keys(value).length === 0) return [];
   const instead = unchecked.get(key);
@@ -151,30 +159,34 @@ function valueProblems(
   kind: Kind,
   value: unknown,
   path: DefinitionPath,
-  root: JsonSchema,
+  document: SchemaDocument,
 ): DefinitionProblem[] {
   switch (kind) {
     case "schema":
-      return schemaProblems(value, path, root);
+      return schemaProblems(value, path, document);
     case "schema_or_schemas":
-      return valueProblems(Array.isArray(value) ? "schemas" : "schema", value, path, root);
+      return valueProblems(Array.isArray(value) ? "schemas" : "schema", value, path, document);
     case "schemas":
       if (!Array.isArray(value) || value.length === 0) {
         return [wrong(path, "expected a list of JSON Schemas", value)];
       }
-      return value.flatMap((one: unknown, index) => schemaProblems(one, [...path, index], root));
+      return value.flatMap((one: unknown, index) =>
+        schemaProblems(one, [...path, index], document),
+      );
     case "named_schemas":
       if (!isMap(value)) return [wrong(path, "expected a map of JSON Schemas", value)];
       return Object.entries(value).flatMap(([name, one]) => [
-        ...(path.at(-1) === "patternProperties" ? patternProblems(name, [...path, name]) : []),
-        ...schemaProblems(one, [...path, name], root),
+        ...(path.at(-1) === "patternProperties"
+          ? patternProblems(name, [...path, name], document)
+          : []),
+        ...schemaProblems(one, [...path, name], document),
       ]);
     case "type":
       return typeProblems(value, path);
     case "pattern":
-      return patternProblems(value, path);
+      return patternProblems(value, path, document);
     case "reference":
-      return referenceProblems(value, path, root);
+      return referenceProblems(value, path, document);
     case "texts":
       return isListOf(value, (one) => typeof one === "string")
         ? []
@@ -218,22 +230,24 @@ function typeProblems(value: unknown, path: DefinitionPath): DefinitionProblem[]
   );
 }
 
-function patternProblems(value: unknown, path: DefinitionPath): DefinitionProblem[] {
+function patternProblems(
+  value: unknown,
+  path: DefinitionPath,
+  { hasOwnPatterns }: SchemaDocument,
+): DefinitionProblem[] {
   if (typeof value !== "string") return [wrong(path, "expected a regular expression", value)];
-  try {
-    RegExp(value);
-    return [];
-  } catch (thrown) {
-    return [{ path, message: `not a regular expression: ${errorMessage(thrown)}` }];
-  }
+  if (hasOwnPatterns) return [];
+  const compiled = linearPattern(value);
+  return compiled.ok ? [] : [{ path, message: compiled.problem }];
 }
 
 function referenceProblems(
   value: unknown,
   path: DefinitionPath,
-  root: JsonSchema,
+  document: SchemaDocument,
 ): DefinitionProblem[] {
   if (value === "#") return [];
+  const { root } = document;
   const key = String(root["$schema"]).includes("draft-07") ? "definitions" : "$defs";
   const defs = isMap(root[key]) ? Object.keys(root[key]) : [];
   const allowed = ["#", ...defs.map((name) => `#/${key}/${escapePointer(name)}`)];

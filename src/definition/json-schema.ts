@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
+import { zodFromJsonSchema } from "../state/zod-from-json-schema.ts";
 
 /** A JSON Schema document (draft 2020-12 or draft 7). */
 export type JsonSchema = Record<string, unknown>;
@@ -15,20 +16,35 @@ export interface SchemaCheck<T = unknown> {
   check(value: unknown): Checked<T>;
 }
 
+/** Patterns that the check of a JSON Schema leaves out, each with its place and why: it cannot be matched in linear time. */
+export interface JsonSchemaCheck extends SchemaCheck {
+  readonly unmatched: readonly string[];
+}
+
 /**
  * Compiles a JSON Schema once, for many checks.
  * @throws Error of zod when the document uses a keyword that cannot be checked; callers turn it into their own error.
  */
-export function checkFromJsonSchema(jsonSchema: JsonSchema): SchemaCheck {
-  return checkFromZod(z.fromJSONSchema(jsonSchema as never), jsonSchema);
+export function checkFromJsonSchema(jsonSchema: JsonSchema): JsonSchemaCheck {
+  const { safeParse, unmatched } = zodFromJsonSchema(jsonSchema);
+  return { ...checkFrom(safeParse, jsonSchema), unmatched };
 }
 
 /** `jsonSchema` is what a model or an editor is shown; left out, it is derived from the zod schema. */
 export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): SchemaCheck<T> {
+  return checkFrom(
+    (value) => schema.safeParse(value),
+    jsonSchema ?? z.toJSONSchema(schema, { io: "input" }),
+  );
+}
+
+type SafeParse<T> = (value: unknown) => z.ZodSafeParseResult<T>;
+
+function checkFrom<T>(safeParse: SafeParse<T>, jsonSchema: JsonSchema): SchemaCheck<T> {
   return {
-    jsonSchema: jsonSchema ?? z.toJSONSchema(schema, { io: "input" }),
+    jsonSchema,
     check(value) {
-      const parsed = safeParse(schema, value);
+      const parsed = parse(safeParse, value);
       if (parsed.success) return { ok: true, value: parsed.data };
       return { ok: false, issues: parsed.error.issues.map(describeIssue) };
     },
@@ -36,9 +52,9 @@ export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): 
 }
 
 /** A schema that refers to itself walks as deep as the value goes. */
-function safeParse<T>(schema: z.ZodType<T>, value: unknown) {
+function parse<T>(safeParse: SafeParse<T>, value: unknown) {
   try {
-    return schema.safeParse(value);
+    return safeParse(value);
   } catch (thrown) {
     const message =
       thrown instanceof RangeError ? "nested too deeply to be checked" : errorMessage(thrown);

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { z } from "zod";
 import { errorMessage } from "../errors.ts";
-import { defineTool, InvalidToolError, isZod, isZod3 } from "./define-tool.ts";
+import { defineForeignTool, InvalidToolError, isZod, isZod3 } from "./define-tool.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { AgentTool } from "./tool.ts";
 
@@ -29,7 +29,7 @@ export function isLangChainTool(value: unknown): value is LangChainTool {
  * @throws InvalidToolError
  */
 export function fromLangChainTool(tool: LangChainTool): AgentTool {
-  const made = defineTool<unknown>({
+  const made = defineForeignTool({
     name: tool.name,
     description: tool.description,
     input_schema: inputSchema(tool),

@@ -20,6 +20,11 @@ export function celExtensions(): CelExtensions {
   return load("@bufbuild/cel/ext") as CelExtensions;
 }
 
+/** The engine of CEL's `matches`, which matches regular expressions in linear time. */
+export function re2(): typeof import("@bufbuild/re2") {
+  return load("@bufbuild/re2") as typeof import("@bufbuild/re2");
+}
+
 /** Makes a value when it is first asked for, and keeps it. */
 export function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;

@@ -12,6 +12,10 @@ export const limits = {
   comprehensions: 3,
   /** Characters of a regular expression. */
   patternLength: 1000,
+  /** Parts of a JSON Schema's pattern, those in repetitions as often as they may repeat: `^a{3}$` has seven. */
+  patternSize: 2000,
+  /** Work of all patterns in one check of a value: a part of a pattern for each character of a text costs 1. */
+  patternWork: 20_000_000,
   /** Work of one evaluation: an item gone through, a call, 16 characters handled or a part of the result each cost 1. */
   work: 500_000,
   /** Characters of a string that an evaluation makes. */

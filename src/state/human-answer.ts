@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import { valueSchemaOf } from "./answer-schema.ts";
 import { readCallAnswer, type CallDecisions } from "./call-answer.ts";
@@ -14,6 +13,7 @@ import {
 } from "./decision.ts";
 import type { HumanRequest, ProposedCall } from "./human-request.ts";
 import { isRecord } from "./is-record.ts";
+import { zodFromJsonSchema } from "./zod-from-json-schema.ts";
 
 /** A person's answer as it was understood. What was entered, or edited without more words, is a decision to edit. */
 export type HumanAnswer =
@@ -63,7 +63,7 @@ function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read
   const schema = valueSchemaOf(request);
   if (schema === null) return { ok: true, value };
   try {
-    const parsed = z.fromJSONSchema(schema).safeParse(value);
+    const parsed = zodFromJsonSchema(schema).safeParse(value);
     if (parsed.success) return { ok: true, value: parsed.data };
     const issues = parsed.error.issues.map(({ path, message }) => {
       return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;

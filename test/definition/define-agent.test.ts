@@ -189,6 +189,24 @@ describe("defineAgent", () => {
     );
   });
 
+  it("leaves the regular expressions of zod schemas to zod", () => {
+    const strong = z.object({ password: z.string().regex(/^(?=.*\d)/) });
+    const agent = defineAgent({ name: "a", input_schema: strong, output_schema: strong });
+    expect(agent.input.check({ password: "a1" }).ok).toBe(true);
+    expect(agent.output.check({ password: "a" }).ok).toBe(false);
+    expect(agent.spec.input_schema).toMatchObject({
+      properties: { password: { pattern: "^(?=.*\\d)" } },
+    });
+  });
+
+  it("refuses a JSON Schema's pattern that only backtracking could match", () => {
+    const password = { type: "string", pattern: "^(?=.*[0-9])" };
+    const output_schema = { type: "object", properties: { password } };
+    expect(refusalOf({ name: "a", output_schema })).toEqual([
+      '  output_schema.properties.password.pattern: the regular expression cannot be matched in linear time: it has a lookahead "(?="',
+    ]);
+  });
+
   it("takes no object for a tool that is none", () => {
     expect(refusalOf({ name: "a", tools: [{ definition: { name: "x" } }] })).toEqual([
       "  tools[0].definition: unknown key (allowed: mcp, community)",

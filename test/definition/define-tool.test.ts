@@ -153,6 +153,10 @@ describe("defineTool", () => {
       'Tool "weather": input_schema cannot be shown as JSON Schema (Date cannot be represented in JSON Schema).',
     ],
     [
+      { output_schema: { type: "string", pattern: "(?!a)" } },
+      'Tool "weather": output_schema cannot be checked: pattern: the regular expression cannot be matched in linear time: it has a lookahead "(?!".',
+    ],
+    [
       { output_schema: { not: { type: "string" } } },
       'Tool "weather": output_schema cannot be checked: not is not supported in Zod (except { not: {} } for never).',
     ],

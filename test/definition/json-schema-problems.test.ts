@@ -34,6 +34,14 @@ describe("a schema that would not be checked as it is written", () => {
       { type: "string", pattern: "(" },
       "pattern: not a regular expression: Invalid regular expression: /(/: Unterminated group",
     ],
+    [
+      { type: "string", pattern: "^(?=.*[0-9])" },
+      'pattern: the regular expression cannot be matched in linear time: it has a lookahead "(?="',
+    ],
+    [
+      { type: "object", patternProperties: { "(a)\\1": {} } },
+      'the regular expression cannot be matched in linear time: it has the backreference "\\1"',
+    ],
     [{ type: "array", items: 5 }, "items: expected a JSON Schema (found 5)"],
     [{ anyOf: [] }, "anyOf: expected a list of JSON Schemas (found an empty list)"],
     [{ type: "number", minimum: "1" }, 'minimum: expected a number (found "1")'],

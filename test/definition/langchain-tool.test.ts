@@ -122,6 +122,19 @@ describe("fromLangChainTool", () => {
     await expect(call(message("error"), { text: "" })).rejects.toThrow("told");
   });
 
+  it("leaves regular expressions that need backtracking to the tool, which checks too", async () => {
+    const strong = z3.object({
+      text: z3
+        .string()
+        .regex(/^(?=.*\d)/)
+        .min(2),
+    });
+    const given = tool(({ text }: { text: string }) => text, { ...about, schema: strong });
+    expect(await call(given, { text: "a1" })).toBe("a1");
+    expect(await call(given, { text: "1" })).toEqual([expect.stringContaining("Too small")]);
+    await expect(call(given, { text: "ab" })).rejects.toThrow("schema");
+  });
+
   it("lets through what the tool throws", async () => {
     const broken = tool(() => Promise.reject(new RangeError("broken")), { ...about, schema });
     await expect(call(broken, { text: "" })).rejects.toThrow(RangeError);

@@ -9,6 +9,14 @@ const folder = tempFolder({
   "b.yml": "name: a\n",
   "c.JSON": '{"name": "a"}',
   "wrong.yaml": "name: a\ntoools: []\n",
+  "lookahead.yaml": `name: a
+input_schema:
+  type: object
+  properties:
+    password:
+      type: string
+      pattern: "^(?=.*[0-9])"
+`,
   "notes.txt": "name: a\n",
   "folder.yaml/a.yaml": "name: a\n",
   "full.yaml": `name: a\n#${"x".repeat(1_048_576 - 9)}`,
@@ -30,6 +38,20 @@ describe("loadAgent", () => {
     await expect(loadAgent(file)).rejects.toMatchObject({
       code: "invalid_definition",
       problems: [{ file, line: 2, column: 1, path: ["toools"], suggestion: "tools" }],
+    });
+  });
+
+  it("names the line of a pattern that only backtracking could match", async () => {
+    const file = join(folder, "lookahead.yaml");
+    await expect(loadAgent(file)).rejects.toMatchObject({
+      problems: [
+        {
+          file,
+          line: 7,
+          path: ["input_schema", "properties", "password", "pattern"],
+          message: expect.stringContaining('a lookahead "(?="'),
+        },
+      ],
     });
   });
 

@@ -31,6 +31,13 @@ function askAbout(...ids: string[]) {
   };
 }
 
+it("matches the patterns of a value's schema without backtracking", () => {
+  const answer = ask("input", { type: "string", pattern: "^(a+)+$" });
+  const letters = "a".repeat(60);
+  expect(answer(letters)).toEqual({ decision: "edit", value: letters });
+  expect(answer(`${letters}!`)).toContain("must match pattern /^(a+)+$/");
+});
+
 describe("the answer to an approval", () => {
   it("approves, rejects or edits in words and in records", () => {
     const answer = ask("approval");

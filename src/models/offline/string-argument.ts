@@ -1,3 +1,4 @@
+import { linearPattern } from "../../expression/linear-pattern.ts";
 import { expressionIn } from "./arithmetic.ts";
 import { expressionOfAll } from "./expression-of-all.ts";
 import {
@@ -70,12 +71,9 @@ function byKind(wanted: WantedString, search: Search): string | null {
 /** A word that fits the schema's own pattern. */
 function matching({ schema }: WantedString, { text, used }: Search): string | null {
   if (typeof schema["pattern"] !== "string") return null;
-  let pattern: RegExp;
-  try {
-    pattern = new RegExp(schema["pattern"], "u");
-  } catch {
-    return null;
-  }
+  const compiled = linearPattern(schema["pattern"]);
+  if (!compiled.ok) return null;
+  const pattern = compiled.value;
   const words = text.match(/[^\s"'`,;()]+/g) ?? [];
   const tidy = words.map((word) => word.replace(/[.?!:]+$/, ""));
   return tidy.find((word) => pattern.test(word) && !used.has(word) && !isStopWord(word)) ?? null;

@@ -1,4 +1,3 @@
-import { lstat } from "node:fs/promises";
 import { z } from "zod";
 import { builtinTool } from "./builtin-tool.ts";
 import { fileGlob, maxPatternLength } from "./file-glob.ts";
@@ -36,15 +35,18 @@ export function listFilesTool(root: RootFolder) {
       const shown: FolderEntry[] = [];
       let total = 0;
       let walked = 0;
-      for await (const entry of walkFolder(folder, recursive, signal)) {
+      for await (const entry of walkFolder(root, folder, { recursive, signal })) {
         walked += 1;
         if (!matches(entry.location.shown.slice(from))) continue;
         total += 1;
         if (shown.length < limit) shown.push(entry);
       }
+      const entries = [];
+      // One after another: each has a handle open meanwhile.
+      for (const entry of shown) entries.push(await describe(root, entry));
       return {
         path: folder.shown,
-        entries: await Promise.all(shown.map(describe)),
+        entries,
         total,
         truncated: total > shown.length,
         ...(walked >= maxWalked && {
@@ -55,9 +57,9 @@ export function listFilesTool(root: RootFolder) {
   });
 }
 
-async function describe({ location, type }: FolderEntry) {
+async function describe(root: RootFolder, { location, type }: FolderEntry) {
   if (type !== "file") return { path: location.shown, type };
-  const size = await lstat(location.absolute).then(
+  const size = await root.lstat(location).then(
     (found) => found.size,
     () => undefined,
   );

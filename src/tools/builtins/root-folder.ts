@@ -1,6 +1,7 @@
-import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { constants, type Dirent, type Stats } from "node:fs";
+import * as fileSystem from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { StratagraphError } from "../../errors.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { ToolFailure } from "../tool-failure.ts";
@@ -43,48 +44,183 @@ export interface RootFolder {
    * @throws ToolFailure when it is no regular file; PathRuleError when a link has taken its place meanwhile.
    */
   readonly open: (location: Location) => Promise<FileHandle>;
+  /**
+   * The entries of a folder, in the order of the system.
+   * @throws ToolFailure; PathRuleError when a link has taken its place meanwhile.
+   */
+  readonly readFolder: (folder: Location) => Promise<readonly Dirent[]>;
+  /**
+   * What the system says of a file, folder or link itself.
+   * @throws ToolFailure; PathRuleError when a link has taken its folder's place meanwhile.
+   */
+  readonly lstat: (location: Location) => Promise<Stats>;
 }
 
-/** `root` is resolved when it is first used; it need not exist before. */
-export function rootFolder(root: string): RootFolder {
+/** What is used of `node:fs/promises`. Between any two calls another process may swap a folder for a link. */
+export type FileSystem = Pick<
+  typeof fileSystem,
+  "lstat" | "open" | "readdir" | "readlink" | "realpath"
+>;
+
+/**
+ * `root` is resolved when it is first used; it need not exist before. Everything is reached through the handle of the
+ * folder that it is in, once the system has said where that handle leads: a folder that is swapped for a link, before or
+ * after, is not followed. That takes the `/proc` of Linux. Without it paths are checked before and after they are used,
+ * which a link that is swapped in and out in between can pass.
+ */
+export function rootFolder(root: string, files: FileSystem = fileSystem): RootFolder {
   const given = resolve(root);
   let real: Promise<string> | undefined;
   const realRoot = () => {
-    real ??= realpath(given).catch((cause: unknown) => {
+    real ??= files.realpath(given).catch((cause: unknown) => {
       real = undefined;
       throw new ToolFailure("The folder of the file tools does not exist.", { cause });
     });
     return real;
   };
+  const inside = new Inside(files, realRoot);
   return {
     async locate(path) {
       const names = namesOf(path);
-      const base = await realRoot();
-      let location: Location = { absolute: base, shown: "." };
-      for (const name of names) location = await enter(path, base, location, name);
+      let location: Location = { absolute: await realRoot(), shown: "." };
+      for (const name of names) location = await inside.enter(path, location, name);
       return location;
     },
-    async open(location) {
-      const base = await realRoot();
+    open: (location) => inside.open(location).catch(refuseTo(location)),
+    readFolder: (folder) => inside.readFolder(folder).catch(refuseTo(folder)),
+    lstat: (location) => inside.lstat(location).catch(refuseTo(location)),
+  };
+}
+
+function refuseTo({ shown }: Location): (thrown: unknown) => never {
+  return (thrown) => {
+    throw unreadable(shown, thrown);
+  };
+}
+
+/** Opens a folder only to reach what is in it. Linux alone has the flag, and Node has no name for it. */
+const pathOnly = 0o10000000;
+
+/** Rejects with the errors of the system as they are. */
+class Inside {
+  readonly #files: FileSystem;
+  readonly #realRoot: () => Promise<string>;
+
+  constructor(files: FileSystem, realRoot: () => Promise<string>) {
+    this.#files = files;
+    this.#realRoot = realRoot;
+  }
+
+  async open(location: Location): Promise<FileHandle> {
+    if (location.absolute === (await this.#realRoot())) throw noFile(location);
+    return this.#within(location, parentOf(location), async (folder, isPinned) => {
       // Neither is a link followed that has just taken the file's place, nor a named pipe waited for.
       const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      const file = await open(location.absolute, flags).catch((thrown: unknown) => {
-        throw unreadable(location.shown, thrown);
-      });
+      const file = await this.#files.open(join(folder, basename(location.absolute)), flags);
       try {
-        const opened = await file.stat();
-        if (!opened.isFile()) throw new ToolFailure(`"${location.shown}" is not a file.`);
-        const now = await realpath(location.absolute);
-        const there = await lstat(now);
-        const same = there.ino === opened.ino && there.dev === opened.dev;
-        if (!same || !isInside(base, now)) throw new PathRuleError(location.shown, outsideRule);
+        if (!(await file.stat()).isFile()) throw noFile(location);
+        if (!isPinned) await this.#checkPath(location, file);
         return file;
       } catch (thrown) {
         await file.close();
-        throw unreadable(location.shown, thrown);
+        throw thrown;
       }
-    },
-  };
+    });
+  }
+
+  readFolder(folder: Location): Promise<readonly Dirent[]> {
+    return this.#within(folder, folder, (path) => {
+      return this.#files.readdir(path, { withFileTypes: true });
+    });
+  }
+
+  async lstat(location: Location): Promise<Stats> {
+    if (location.absolute === (await this.#realRoot())) {
+      return this.#within(location, location, (path) => this.#files.lstat(`${path}/.`));
+    }
+    return this.#within(location, parentOf(location), (folder) => {
+      return this.#files.lstat(join(folder, basename(location.absolute)));
+    });
+  }
+
+  /** One step down, from inside the root to inside the root. */
+  async enter(path: string, folder: Location, name: string): Promise<Location> {
+    const base = await this.#realRoot();
+    const next = locationIn(folder, name);
+    const found = await this.lstat(next).catch((thrown: unknown) => {
+      if (hasCode(thrown, "ENOENT", "ENOTDIR", "ENAMETOOLONG")) return undefined;
+      throw unreadable(path, thrown);
+    });
+    if (found === undefined) {
+      const entries = await this.readFolder(folder).catch((): readonly Dirent[] => []);
+      throw notFound(path, name, entries);
+    }
+    if (!found.isSymbolicLink()) return next;
+    // A target that is missing must look like one that is outside, else links would tell what there is outside.
+    const target = await this.#files.realpath(next.absolute).catch(() => undefined);
+    if (target === undefined || !isInside(base, target)) throw new PathRuleError(path, outsideRule);
+    return { absolute: target, shown: next.shown };
+  }
+
+  /**
+   * Acts on a folder by a path that leads to it and nowhere else as long as its handle is open.
+   *
+   * @param asked what errors are about
+   */
+  async #within<Result>(
+    asked: Location,
+    folder: Location,
+    act: (path: string, isPinned: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    if (process.platform !== "linux") return this.#withinPath(asked, folder, act);
+    const handle = await this.#files.open(folder.absolute, pathOnly | constants.O_DIRECTORY);
+    try {
+      const path = `/proc/self/fd/${handle.fd}`;
+      const there = await this.#files.readlink(path).catch(() => undefined);
+      if (there === undefined) return await this.#withinPath(asked, folder, act);
+      if (!isInside(await this.#realRoot(), there)) {
+        throw new PathRuleError(asked.shown, outsideRule);
+      }
+      return await act(path, true);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #withinPath<Result>(
+    asked: Location,
+    { absolute }: Location,
+    act: (path: string, isPinned: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    const check = async () => {
+      const there = await this.#files.realpath(absolute);
+      if (!isInside(await this.#realRoot(), there)) {
+        throw new PathRuleError(asked.shown, outsideRule);
+      }
+    };
+    await check();
+    const result = await act(absolute, false);
+    await check();
+    return result;
+  }
+
+  async #checkPath(location: Location, file: FileHandle): Promise<void> {
+    const opened = await file.stat();
+    const now = await this.#files.realpath(location.absolute);
+    const there = await this.#files.lstat(now);
+    const same = there.ino === opened.ino && there.dev === opened.dev;
+    if (!same || !isInside(await this.#realRoot(), now)) {
+      throw new PathRuleError(location.shown, outsideRule);
+    }
+  }
+}
+
+function parentOf({ absolute, shown }: Location): Location {
+  return { absolute: dirname(absolute), shown };
+}
+
+function noFile({ shown }: Location): ToolFailure {
+  return new ToolFailure(`"${shown}" is not a file.`);
 }
 
 const outsideRule = "links that do not lead to something inside the root folder are not followed";
@@ -101,26 +237,6 @@ function namesOf(path: string): readonly string[] {
   return names;
 }
 
-/** One step down, from inside the root to inside the root. */
-async function enter(
-  path: string,
-  base: string,
-  folder: Location,
-  name: string,
-): Promise<Location> {
-  const next = locationIn(folder, name);
-  const found = await lstat(next.absolute).catch((thrown: unknown) => {
-    if (hasCode(thrown, "ENOENT", "ENOTDIR", "ENAMETOOLONG")) return undefined;
-    throw unreadable(path, thrown);
-  });
-  if (found === undefined) throw await notFound(path, folder.absolute, name);
-  if (!found.isSymbolicLink()) return next;
-  // A target that is missing must look like one that is outside, else links would tell what there is outside.
-  const target = await realpath(next.absolute).catch(() => undefined);
-  if (target === undefined || !isInside(base, target)) throw new PathRuleError(path, outsideRule);
-  return { absolute: target, shown: next.shown };
-}
-
 function isInside(base: string, location: string): boolean {
   return location === base || location.startsWith(base.endsWith(sep) ? base : base + sep);
 }
@@ -128,8 +244,8 @@ function isInside(base: string, location: string): boolean {
 /** Names that are looked through for a near one. */
 const maxNames = 1_000;
 
-async function notFound(path: string, folder: string, name: string): Promise<ToolFailure> {
-  const names = (await readdir(folder).catch((): string[] => [])).slice(0, maxNames);
+function notFound(path: string, name: string, entries: readonly Dirent[]): ToolFailure {
+  const names = entries.slice(0, maxNames).map((entry) => entry.name);
   const near = nearestName(name, names);
   const hint =
     near !== undefined
@@ -141,7 +257,7 @@ async function notFound(path: string, folder: string, name: string): Promise<Too
 }
 
 /** The system's errors as failures that show no absolute path. */
-export function unreadable(path: string, thrown: unknown): StratagraphError {
+function unreadable(path: string, thrown: unknown): StratagraphError {
   if (thrown instanceof StratagraphError) return thrown;
   if (hasCode(thrown, "ELOOP")) return new PathRuleError(path, outsideRule);
   if (hasCode(thrown, "EACCES", "EPERM")) {

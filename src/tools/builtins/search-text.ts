@@ -1,4 +1,3 @@
-import { lstat } from "node:fs/promises";
 import { z } from "zod";
 import { headOf } from "../../state/cut-text.ts";
 import { builtinTool } from "./builtin-tool.ts";
@@ -50,12 +49,12 @@ export function searchTextTool(root: RootFolder) {
       const matches = asked.pattern === undefined ? () => true : fileGlob(asked.pattern);
       const from = start.shown === "." ? 0 : start.shown.length + 1;
       const search = new Search(asked.query, asked.case_insensitive ?? false, asked.limit ?? 50);
-      if (!(await lstat(start.absolute)).isDirectory()) {
+      if (!(await root.lstat(start)).isDirectory()) {
         await search.addFile(root, start);
         return search.result(true);
       }
       let walked = 0;
-      for await (const { location, type } of walkFolder(start, true, signal)) {
+      for await (const { location, type } of walkFolder(root, start, { recursive: true, signal })) {
         walked += 1;
         if (type !== "file" || !matches(location.shown.slice(from))) continue;
         if (search.bytes > maxSearchedBytes) return search.result(false);

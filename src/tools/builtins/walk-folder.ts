@@ -1,6 +1,5 @@
 import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { type Location, locationIn, unreadable } from "./root-folder.ts";
+import { type Location, locationIn, type RootFolder } from "./root-folder.ts";
 
 export interface FolderEntry {
   readonly location: Location;
@@ -20,16 +19,16 @@ const notEntered: readonly string[] = [".git", "node_modules"];
  * @throws ToolFailure when `folder` cannot be read; the signal's reason when that aborts.
  */
 export async function* walkFolder(
+  root: RootFolder,
   folder: Location,
-  recursive: boolean,
-  signal: AbortSignal,
+  { recursive, signal }: { readonly recursive: boolean; readonly signal: AbortSignal },
 ): AsyncGenerator<FolderEntry> {
   const open: Location[] = [folder];
   let walked = 0;
   for (let within = open.pop(); within !== undefined; within = open.pop()) {
     signal.throwIfAborted();
     const inner: Location[] = [];
-    for (const entry of await entriesOf(within, within === folder)) {
+    for (const entry of await entriesOf(root, within, within === folder)) {
       walked += 1;
       if (walked > maxWalked) return;
       const location = locationIn(within, entry.name);
@@ -41,13 +40,15 @@ export async function* walkFolder(
   }
 }
 
-async function entriesOf(folder: Location, mustBeReadable: boolean): Promise<readonly Dirent[]> {
-  const entries = await readdir(folder.absolute, { withFileTypes: true }).catch(
-    (thrown: unknown): Dirent[] => {
-      if (mustBeReadable) throw unreadable(folder.shown, thrown);
-      return [];
-    },
-  );
+async function entriesOf(
+  root: RootFolder,
+  folder: Location,
+  mustBeReadable: boolean,
+): Promise<readonly Dirent[]> {
+  const entries = await root.readFolder(folder).catch((thrown: unknown): readonly Dirent[] => {
+    if (mustBeReadable) throw thrown;
+    return [];
+  });
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 

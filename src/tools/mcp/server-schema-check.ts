@@ -1,5 +1,6 @@
 import { tryCompile } from "../../definition/check-definition.ts";
-import type { JsonSchema, SchemaCheck } from "../../definition/json-schema.ts";
+import type { JsonSchema, JsonSchemaCheck, SchemaCheck } from "../../definition/json-schema.ts";
+import { cutText } from "../../state/cut-text.ts";
 import { isRecord } from "../../state/is-record.ts";
 
 /** Levels of a schema; deeper ones are for nobody to read. */
@@ -19,7 +20,9 @@ export function inputCheck(schema: unknown): CheckedSchema | { readonly refused:
   }
   const ofObject: JsonSchema = schema["type"] === "object" ? schema : { ...schema, type: "object" };
   const compiled = tryCompile(ofObject);
-  if ("check" in compiled) return { check: compiled.check };
+  if ("check" in compiled) {
+    return { check: compiled.check, ...unmatchedProblem("inputSchema", compiled.check) };
+  }
   return {
     check: objectCheck(ofObject),
     problem: `of its arguments, only the names of those that are required are checked (${compiled.problem})`,
@@ -41,7 +44,19 @@ export function outputCheck(schema: unknown): CheckedSchema | { readonly problem
       jsonSchema: schema,
       check: (value) => (isRecord(value) ? check.check(value) : { ok: true, value }),
     },
+    ...unmatchedProblem("outputSchema", check),
   };
+}
+
+/** Most patterns that a warning names. */
+const mostNamed = 3;
+
+/** A server's patterns that backtracking alone could match are left out, and the rest of its schema is checked. */
+function unmatchedProblem(key: string, { unmatched }: JsonSchemaCheck): { problem?: string } {
+  if (unmatched.length === 0) return {};
+  const named = unmatched.slice(0, mostNamed).map((one) => cutText(one, 300));
+  const others = unmatched.length > mostNamed ? `; and ${unmatched.length - mostNamed} more` : "";
+  return { problem: `of its ${key}, patterns are not checked (${named.join("; ")}${others})` };
 }
 
 /** Checks that the value is an object with what the schema requires at its top. */

@@ -72,3 +72,12 @@ describe("values that a request gives by name", () => {
     expect(calls).toEqual([{ id: "call_1", name, args }]);
   });
 });
+
+it("matches the pattern of an argument without backtracking", () => {
+  const code = { type: "string", description: "Seat to book", pattern: "^(a+)+b$" };
+  const parameters = { type: "object", properties: { seat: code }, required: ["seat"] };
+  const book = { name: "book_seat", description: "Books a seat.", parameters };
+  const request = `Book the seat ${"a".repeat(60)} or aab.`;
+  const made = decide([new HumanMessage(request)], [book]);
+  expect(made).toMatchObject({ calls: [{ name: "book_seat", args: { seat: "aab" } }] });
+});

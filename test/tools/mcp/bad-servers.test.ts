@@ -153,8 +153,16 @@ describe("a server's list of tools", () => {
   it("keeps tools whose schemas cannot be checked, and says what is checked instead", async () => {
     const { servers, call } = setUp();
     const found = await servers.connect(misbehaving("has strange schemas"));
-    expect(names(found)).toEqual(["recursive", "odd", "doubling", "structured"]);
+    expect(names(found)).toEqual([
+      "hostile",
+      "lookahead",
+      "recursive",
+      "odd",
+      "doubling",
+      "structured",
+    ]);
     expect(found.problems).toEqual([
+      'Server "bad", tool "lookahead": of its inputSchema, patterns are not checked (properties/password/pattern: the regular expression cannot be matched in linear time: it has a lookahead "(?=").',
       expect.stringContaining(
         'Server "bad", tool "odd": of its arguments, only the names of those that are required are checked',
       ),
@@ -171,6 +179,28 @@ describe("a server's list of tools", () => {
     expect((await call(found, "recursive", { tree: { children: [1] } })).outcome).toBe("error");
     expect((await call(found, "odd", { a: 1 })).outcome).toBe("success");
     expect((await call(found, "odd", { b: 1 })).error).toContain("a: missing");
+  });
+
+  it("matches the patterns of arguments and results without backtracking", async () => {
+    const { servers, call } = setUp();
+    const found = await servers.connect(misbehaving("has strange schemas"));
+    const letters = "a".repeat(60);
+    expect((await call(found, "hostile", { a: letters })).result).toEqual({ a: letters });
+    expect((await call(found, "hostile", { a: `${letters}!` })).error).toContain(
+      "a: Invalid string: must match pattern /^(a+)+$/",
+    );
+    expect((await call(found, "hostile", { a: letters, b: "!" })).error).toContain(
+      "returned what does not fit its output_schema: a: Invalid string",
+    );
+  });
+
+  it("checks the rest of a schema whose pattern needs backtracking", async () => {
+    const { servers, call } = setUp();
+    const found = await servers.connect(misbehaving("has strange schemas"));
+    expect((await call(found, "lookahead", { password: "abc" })).outcome).toBe("success");
+    expect((await call(found, "lookahead", { password: "ab" })).error).toContain(
+      "password: Too small",
+    );
   });
 
   it("checks structured results by their schema, and takes text as it is", async () => {

@@ -152,9 +152,17 @@ const behaviours = {
     doubling.$defs.d40 = { type: "string" };
     let deep = { type: "object" };
     for (let at = 0; at < 2_000; at += 1) deep = { type: "object", properties: { a: deep } };
+    // Backtracking would take 2^60 steps for sixty letters and another sign.
+    const hostile = {
+      type: "object",
+      properties: { a: { type: "string", pattern: "^(a+)+$" } },
+    };
+    const strength = { type: "string", pattern: "^(?=.*\\d)", minLength: 3 };
     serveLines({
       list: () => ({
         tools: [
+          tool("hostile", hostile, { outputSchema: hostile }),
+          tool("lookahead", { type: "object", properties: { password: strength } }),
           tool("recursive", recursive),
           tool("odd", odd, { outputSchema: { type: "object", not: { required: ["x"] } } }),
           tool("doubling", doubling),
@@ -174,6 +182,9 @@ const behaviours = {
         ],
       }),
       call({ name, arguments: args }) {
+        if (name === "hostile") {
+          return { content: [], structuredContent: { a: `${args.a}${args.b ?? ""}` } };
+        }
         if (name !== "structured") return textResult(JSON.stringify(args));
         return args.text === true
           ? textResult("no number")
