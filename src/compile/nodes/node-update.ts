@@ -2,7 +2,7 @@ import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { checkJson } from "../../state/tier-json.ts";
-import { patchedKeys, tierPatch, type TierPatch } from "../../state/tier-patch.ts";
+import { patchedKeys, tierPatches, type TierPatches } from "../../state/tier-patch.ts";
 import type { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import { revealing } from "../loop/revealing.ts";
@@ -46,15 +46,7 @@ export function refusedWrite(
 
 /** What changed of the tiers, so that branches beside can change other keys. */
 export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): TierPatches {
-  const [execution, attempt] = (["execution", "attempt"] as const).map((tier) =>
-    tier in update ? tierPatch(state[tier], update[tier]) : null,
-  );
-  return { ...(execution && { execution }), ...(attempt && { attempt }) };
-}
-
-export interface TierPatches {
-  readonly execution?: TierPatch;
-  readonly attempt?: TierPatch;
+  return tierPatches(state, { ...state, ...update });
 }
 
 /** Like `execution.sum`. */
