@@ -1,5 +1,30 @@
 import { deepFreeze } from "./freeze.ts";
 
+/**
+ * The type itself where all its values are JSON, as far as types tell; `never` stands in the place of what is not. Optional
+ * members, interfaces and `unknown` pass.
+ */
+export type JsonOf<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends NotJson
+      ? never
+      : T extends object
+        ? { [Key in keyof T]: JsonOf<T[Key]> }
+        : never;
+
+type NotJson =
+  | bigint
+  | symbol
+  | Date
+  | RegExp
+  | Error
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | ArrayBufferView
+  | ((...args: never[]) => unknown);
+
 /** The result of {@link checkJson}. */
 export type JsonCheck =
   | {
