@@ -1,4 +1,5 @@
 import { MemorySaver } from "@langchain/langgraph";
+import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { defineAgent, executeAgent } from "../../../src/index.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
@@ -35,6 +36,20 @@ describe("an initialiser", () => {
       expect(model.requests).toEqual([]);
     },
   );
+
+  it("ends the run by name where its schema makes something else than JSON of the state", async () => {
+    const { runtime } = await testRuntime(["done"]);
+    const agent = defineAgent({
+      name: "a",
+      initialExecutionState: () => ({ at: "noon" }),
+      execution_schema: z.object({ at: z.any().overwrite(() => new Date(0)) }),
+    });
+    await expect(executeAgent(agent, { message: "go" }, { runtime })).rejects.toMatchObject({
+      code: "initial_state",
+      path: "execution.at",
+      found: "a Date",
+    });
+  });
 
   it("of the attempt is named too", async () => {
     const { runtime } = await testRuntime(["done"]);
