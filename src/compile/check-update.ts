@@ -7,6 +7,7 @@ import { nearestName } from "../nearest-name.ts";
 import type { GraphState } from "../state/channels.ts";
 import { isRecord } from "../state/is-record.ts";
 import { isTerminal } from "../state/lifecycle.ts";
+import { checkJson } from "../state/tier-json.ts";
 import { updateSchemas } from "../state/update-schemas.ts";
 import { InvalidStateUpdateError, type UpdateProblem } from "./update-errors.ts";
 
@@ -100,6 +101,10 @@ function tryChannel(
     after = tried.isAvailable() ? tried.get() : undefined;
   } catch (thrown) {
     return refuse(errorMessage(thrown).split("\n")[0] ?? "");
+  }
+  if (channel === "execution" || channel === "attempt") {
+    const json = checkJson(after, channel);
+    if (!json.ok) return refuse(`${json.path} is ${json.found}, which is not JSON`);
   }
   const issues = schemaOf(definition, channel, after)?.check(after);
   return issues?.ok === false ? refuse(...issues.issues) : { problems: [], value: after };

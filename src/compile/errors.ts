@@ -35,17 +35,24 @@ export class InvalidInputError extends StratagraphError {
   }
 }
 
-/** An initialiser threw, or gave a state that is no plain object or does not fit its schema. */
+/** An initialiser threw, or gave a state that is no plain object, is not JSON or does not fit its schema. */
 export class InitialStateError extends StratagraphError {
   readonly code = "initial_state";
+  /** Where the state is not JSON, such as `execution.items[3].when`; null where that is not the problem. */
+  readonly path: string | null;
+  /** What stands there, such as "a Date"; null where there is no path. */
+  readonly found: string | null;
 
   constructor(
     readonly tier: "execution" | "attempt",
     problem: string,
-    options?: { cause?: unknown },
+    facts: { cause?: unknown; path?: string; found?: string } = {},
   ) {
+    const { path = null, found = null, ...options } = facts;
     const initialiser = tier === "execution" ? "initialExecutionState" : "initialAttemptState";
     super(`${initialiser} ${problem}.`, options);
+    this.path = path;
+    this.found = found;
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { JsonOf } from "../state/tier-json.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
 import { inlineAgentProblems, namedAgents } from "./inline-agents.ts";
 import { inlineRailProblems } from "./inline-rails.ts";
@@ -50,14 +51,14 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   readonly execution_schema?: z.ZodType<Exec>;
   /** Checks every new attempt state. */
   readonly attempt_schema?: z.ZodType<Attempt>;
-  /** Tier 1, once a turn. Default `{}`. */
-  readonly initialExecutionState?: (input: Input) => Exec;
-  /** Tier 2, before every attempt; sees tier 1 as the failed attempt left it. Default `{}`. */
+  /** Tier 1, once a turn: plain JSON, which is copied. Default `{}`. */
+  readonly initialExecutionState?: (input: Input) => Exec & JsonOf<NoInfer<Exec>>;
+  /** Tier 2, before every attempt, likewise; sees tier 1 as the failed attempt left it. Default `{}`. */
   readonly initialAttemptState?: (
     input: Input,
     execution: NoInfer<Exec>,
     attemptNumber: number,
-  ) => Attempt;
+  ) => Attempt & JsonOf<NoInfer<Attempt>>;
   /**
    * A list of tools and names; or a map from names to tools defined here, whose handlers are typed from the
    * initialisers.
@@ -202,7 +203,7 @@ function readSchema(key: string, schema: unknown): ReadSchema {
   }
 }
 
-/** State is shown to nobody, so that it may hold what JSON Schema cannot say. */
+/** Nothing but the display of state needs its JSON Schema, so that a schema may check what that cannot say. */
 function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
   return checkFromZod(schema, z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema);
 }

@@ -79,8 +79,12 @@ export async function callStateful(
       tool.reduce(state, input, context),
     );
     const { newState, toolResult: output } = readReducerReturn(tool, returned);
-    const clean = env.secrets?.scrubValue(newState) ?? newState;
-    const accepted = acceptNewState(tool, state, clean, env);
+    const { executionSchema, attemptSchema } = env;
+    const accepted = acceptNewState(tool, state, newState, {
+      executionSchema,
+      attemptSchema,
+      scrub: scrubber(env),
+    });
     const result = succeeded(made, checkOutput(tool, output, cleaner(env)));
     return { result, state: accepted };
   } catch (thrown) {
@@ -187,6 +191,11 @@ function cleaner({ secrets, hide }: CallEnv): (<T>(value: T) => T) | undefined {
     const scrubbed = secrets.scrubValue(value);
     return hide === undefined ? scrubbed : hide(scrubbed);
   };
+}
+
+/** Undefined where no secret was given out. */
+function scrubber({ secrets }: CallEnv): (<T>(value: T) => T) | undefined {
+  return secrets?.hasGivenOut() === true ? (value) => secrets.scrubValue(value) : undefined;
 }
 
 function ended({ call, env, startedAt, retries }: Begun, end: CallEnd): ToolResult {

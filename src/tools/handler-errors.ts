@@ -76,6 +76,25 @@ export class StateSchemaError extends StratagraphError {
   }
 }
 
+/** A stateful handler returned a tier that is not JSON and would not survive a restart. Costs this call only. */
+export class StateJsonError extends StratagraphError {
+  readonly code = "state_json";
+  override readonly kind = "run";
+
+  constructor(
+    readonly tool: string,
+    readonly tier: "execution" | "attempt",
+    /** Begins with the tier, such as `execution.items[3].when`. */
+    readonly path: string,
+    /** What stands there, such as "a Date". */
+    readonly found: string,
+  ) {
+    super(
+      `Tool "${tool}" returned ${tier} state that is not JSON: ${path} is ${found}. The state stays as it was; return plain objects, lists, texts, finite numbers, booleans and null.`,
+    );
+  }
+}
+
 /** V8's words for a refused change of a frozen object; the engine gives such errors no other mark. */
 const frozenObjectMessages = [
   /^Cannot assign to read only property '.*' of object '/s,

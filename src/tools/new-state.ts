@@ -2,8 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { SchemaCheck } from "../definition/json-schema.ts";
 import type { StatefulTool, ToolPersistence } from "../definition/tool.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { deepFreeze } from "../state/freeze.ts";
-import { HandlerReturnError, HandlerTierError, StateSchemaError } from "./handler-errors.ts";
+import { checkJson } from "../state/tier-json.ts";
+import {
+  HandlerReturnError,
+  HandlerTierError,
+  StateJsonError,
+  StateSchemaError,
+} from "./handler-errors.ts";
 
 type Tier = keyof AgentState;
 type AnyState = AgentState<unknown, unknown>;
@@ -43,40 +48,72 @@ export function readReducerReturn(
   return { newState, toolResult };
 }
 
+/** The options of {@link acceptNewState}. */
+export interface NewStateRules extends StateSchemas {
+  /** Takes secrets out of a tier. Left out, none was given out. */
+  readonly scrub?: (<T>(value: T) => T) | undefined;
+}
+
 /**
  * The state after a call, deeply frozen. A tier that the tool may not write keeps its identity.
- * @throws HandlerTierError; StateSchemaError
+ * @throws HandlerTierError; StateJsonError; StateSchemaError
  */
 export function acceptNewState(
   tool: StatefulTool,
   before: AnyState,
   after: AnyState,
-  schemas: StateSchemas,
+  rules: NewStateRules,
 ): AnyState {
-  const { executionSchema, attemptSchema } = schemas;
-  const execution = acceptTier(tool, "execution", before, after, executionSchema);
-  const attempt = acceptTier(tool, "attempt", before, after, attemptSchema);
-  if (execution === before.execution && attempt === before.attempt) return before;
-  return deepFreeze({ execution, attempt });
+  const { executionSchema, attemptSchema, scrub } = rules;
+  const execution = acceptTier(tool, "execution", {
+    before,
+    after,
+    scrub,
+    schema: executionSchema,
+  });
+  const attempt = acceptTier(tool, "attempt", { before, after, scrub, schema: attemptSchema });
+  if (execution.value === before.execution && attempt.value === before.attempt) return before;
+  execution.freeze?.();
+  attempt.freeze?.();
+  return Object.freeze({ execution: execution.value, attempt: attempt.value });
+}
+
+interface NewTier {
+  readonly value: unknown;
+  /** Left out for a tier that did not change. */
+  readonly freeze?: () => void;
 }
 
 function acceptTier(
   tool: StatefulTool,
   tier: Tier,
-  before: AnyState,
-  after: AnyState,
-  schema: SchemaCheck | undefined,
-): unknown {
-  const value = after[tier];
-  if (Object.is(value, before[tier])) return before[tier];
+  of: {
+    readonly before: AnyState;
+    readonly after: AnyState;
+    readonly schema: SchemaCheck | undefined;
+    readonly scrub: NewStateRules["scrub"];
+  },
+): NewTier {
+  const { after, schema, scrub } = of;
+  const before = of.before[tier];
   const { name, persistence } = tool.definition;
+  const requireJson = (value: unknown) => {
+    const json = checkJson(value, tier);
+    if (!json.ok) throw new StateJsonError(name, tier, json.path, json.found);
+    return json;
+  };
+  // Only JSON can be scrubbed: what leads back to itself would never end.
+  if (scrub !== undefined && !Object.is(after[tier], before)) requireJson(after[tier]);
+  const value = scrub === undefined ? after[tier] : scrub(after[tier]);
+  if (Object.is(value, before)) return { value };
   if (!writableTiers[persistence].includes(tier)) {
-    if (isDeepStrictEqual(value, before[tier])) return before[tier];
+    if (isDeepStrictEqual(value, before)) return { value: before };
     throw new HandlerTierError(name, tier, persistence);
   }
+  const json = requireJson(value);
   const checked = schema?.check(value);
   if (checked !== undefined && !checked.ok) throw new StateSchemaError(name, tier, checked.issues);
-  return value;
+  return { value, freeze: () => json.freeze() };
 }
 
 function isObject(value: unknown): value is object {

@@ -29,6 +29,8 @@ export interface RunToolCallsOptions extends CallRules {
   readonly inspect?: ((result: ToolResult, tool: AgentTool) => Awaitable<ToolResult>) | undefined;
   /** Told of every call as it ends, refused ones included; not in the order of the calls. */
   readonly onResult?: (result: ToolResult) => void;
+  /** Told the state that a stateful call left, at the moment when its result is told. */
+  readonly onState?: (state: AgentState<unknown, unknown>) => void;
   /** Told what tool rails found of a call, before any is made. */
   readonly onFindings?: (call: ToolPrediction, findings: readonly CallFinding[]) => void;
 }
@@ -83,7 +85,9 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
         const make = () => callStateful(tool, call, before, env);
         const ended = await once({ tool, call, state, env, make });
         state = ended.state ?? state;
-        record(index, (await inspect?.(ended.result, tool)) ?? ended.result);
+        const result = (await inspect?.(ended.result, tool)) ?? ended.result;
+        options.onState?.(state);
+        record(index, result);
       }
     });
   }

@@ -80,6 +80,17 @@ describe("updateState of a compiled graph", () => {
     ]);
   });
 
+  it("refuses tiers that are not JSON", async () => {
+    const { refused } = await ended();
+    const items = [{ when: new Date(0) }];
+    expect(
+      await refused({ execution: { n: 1, items }, attempt: new Overwrite({ total: 10n }) }),
+    ).toEqual([
+      "execution: execution.items[0].when is a Date, which is not JSON",
+      "attempt: attempt.total is a bigint, which is not JSON",
+    ]);
+  });
+
   it("refuses a channel that is not there, and says which was meant", async () => {
     const { refused, graph } = await ended();
     expect(await refused({ mesages: [] })).toEqual(["mesages: there is no such channel"]);

@@ -85,6 +85,50 @@ describe("defineAgent", () => {
     });
   });
 
+  it("takes interfaces, optional members and unknown values as state", () => {
+    interface Page {
+      readonly id: number;
+      readonly title?: string;
+      readonly tags: readonly string[];
+      readonly next: Page | null;
+    }
+    const agent = defineAgent({
+      name: "a",
+      initialExecutionState: (): Page => ({ id: 1, tags: [], next: null }),
+      initialAttemptState: (): { page?: Page; rest: Record<string, unknown> } => ({ rest: {} }),
+    });
+    expectTypeOf(agent).toEqualTypeOf<
+      AgentDefinition<
+        { message: string },
+        { message: string },
+        Page,
+        { page?: Page; rest: Record<string, unknown> }
+      >
+    >();
+  });
+
+  it("refuses state that is not JSON", () => {
+    expectTypeOf(defineAgent).toBeFunction();
+    class Order {
+      id = 1;
+      total() {
+        return 1;
+      }
+    }
+    // @ts-expect-error: a date
+    defineAgent({ name: "a", initialExecutionState: () => ({ items: [{ when: new Date() }] }) });
+    // @ts-expect-error: a big integer
+    defineAgent({ name: "a", initialExecutionState: () => ({ n: 1n }) });
+    // @ts-expect-error: a function
+    defineAgent({ name: "a", initialAttemptState: () => ({ run: () => 1 }) });
+    // @ts-expect-error: a map
+    defineAgent({ name: "a", initialAttemptState: () => ({ m: new Map([["a", 1]]) }) });
+    // @ts-expect-error: bytes
+    defineAgent({ name: "a", initialAttemptState: () => ({ bytes: new Uint8Array() }) });
+    // @ts-expect-error: an instance with methods
+    defineAgent({ name: "a", initialExecutionState: () => ({ order: new Order() }) });
+  });
+
   it("infers the same beside agents of any type", () => {
     const helper = defineAgent({
       name: "helper",

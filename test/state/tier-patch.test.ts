@@ -1,6 +1,11 @@
+import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createReviver } from "../../checkpointers/elements/revive.ts";
+import { checkJson } from "../../src/state/tier-json.ts";
 import { reduceTier, tierPatch } from "../../src/state/tier-patch.ts";
+
+const { serde } = new MemorySaver();
 
 describe("tierPatch", () => {
   it("is nothing when no key changed", () => {
@@ -26,18 +31,31 @@ describe("tierPatch", () => {
     expect((patched as { kept: unknown }).kept).toBe(kept);
   });
 
-  it("turns any state into any other, also through JSON", () => {
+  it("turns any state into any other, also after it was stored", async () => {
     const tier = fc.dictionary(fc.string(), fc.jsonValue());
-    fc.assert(
-      fc.property(tier, tier, (before, after) => {
+    await fc.assert(
+      fc.asyncProperty(tier, tier, async (before, after) => {
+        fc.pre(checkJson([before, after], "tiers").ok);
         const patch = tierPatch(before, after);
         if (patch === null) return;
-        const stored: unknown = JSON.parse(JSON.stringify(patch));
-        expect(JSON.parse(JSON.stringify(reduceTier(before, stored)))).toEqual(
-          JSON.parse(JSON.stringify(after)),
-        );
+        const [type, bytes] = await serde.dumpsTyped(patch);
+        for (const read of [createReviver(serde), serde.loadsTyped.bind(serde)]) {
+          const stored: unknown = await read(type, bytes);
+          expect(JSON.parse(JSON.stringify(reduceTier(before, stored)))).toEqual(
+            JSON.parse(JSON.stringify(after)),
+          );
+        }
       }),
     );
+  });
+
+  it.each<[string, unknown]>([
+    ["the key of a patch", { __tier_patch__: { set: { n: 1 }, remove: [] } }],
+    ["all keys of a patch", { __tier_patch__: {}, set: { n: 1 }, remove: ["old"] }],
+  ])("is not seen in a state that has %s, also after it was stored", async (_, state) => {
+    const [type, bytes] = await serde.dumpsTyped(state);
+    expect(reduceTier({ old: 1 }, state)).toBe(state);
+    expect(reduceTier({ old: 1 }, await serde.loadsTyped(type, bytes))).toEqual(state);
   });
 
   it("is no patch when somebody else writes the tier whole", () => {

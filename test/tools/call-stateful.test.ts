@@ -4,6 +4,7 @@ import { checkFromZod } from "../../src/definition/json-schema.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { callStateful } from "../../src/tools/call.ts";
 import { HandlerMutationError, HandlerReturnError } from "../../src/tools/handler-errors.ts";
+import { createSecrets } from "../../src/tools/secrets/secrets.ts";
 import { ToolFailure } from "../../src/tools/tool-failure.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statefulTool } from "../helpers/probe-tools.ts";
@@ -224,6 +225,79 @@ describe("callStateful", () => {
       expect(ended.result.outcome).toBe("success");
       expect(ended.state.execution).toBe(state.execution);
     });
+  });
+
+  describe("a tier that is not JSON", () => {
+    const circular: { back?: unknown } = {};
+    circular.back = circular;
+    const returning = (execution: unknown) =>
+      statefulTool((given) => ({ newState: { ...given, execution }, toolResult: 1 }));
+
+    it.each<[string, unknown, string, string]>([
+      ["a big integer", { n: 10n }, "execution.n", "a bigint"],
+      ["a date", { items: [{ when: new Date(0) }] }, "execution.items[0].when", "a Date"],
+      ["NaN", { n: NaN }, "execution.n", "NaN"],
+      ["what leads back to itself", circular, "execution.back", "a circular reference"],
+    ])("costs the call that returned it, with the place of %s", async (_, value, path, found) => {
+      const { env, state } = setUp();
+      const ended = await callStateful(returning(value), callOf(), state, env);
+      expect(ended.result).toMatchObject({
+        outcome: "error",
+        result: null,
+        error: `Tool "probe" returned execution state that is not JSON: ${path} is ${found}. The state stays as it was; return plain objects, lists, texts, finite numbers, booleans and null.`,
+      });
+      expect(ended.state).toBe(state);
+    });
+
+    it("is refused before its schema and the search for secrets read it", async () => {
+      const { env, state } = setUp();
+      const secrets = createSecrets({ get: () => "sesame-1" });
+      await secrets.get("KEY");
+      const executionSchema = checkFromZod(z.object({}));
+      const ended = await callStateful(returning(circular), callOf(), state, {
+        ...env,
+        secrets,
+        executionSchema,
+      });
+      expect(ended.result.error).toContain("execution.back is a circular reference");
+    });
+
+    it("does not freeze what the handler returned with it", async () => {
+      const { env, state } = setUp();
+      const draft = { n: 1 };
+      await callStateful(returning({ draft, bad: 1n }), callOf(), state, env);
+      expect(Object.isFrozen(draft)).toBe(false);
+    });
+  });
+
+  it("does not walk an old tier again when a handler adds to it", async () => {
+    const { env } = setUp();
+    let reads = 0;
+    const old = {
+      get part() {
+        reads += 1;
+        return 1;
+      },
+    };
+    const add = statefulTool((given) => ({
+      newState: { ...given, execution: { ...(given.execution as object), old, [reads]: 1 } },
+      toolResult: 1,
+    }));
+    const first = await callStateful(add, callOf(), { execution: {}, attempt: {} }, env);
+    reads = 0;
+    const { result } = await callStateful(add, callOf(), first.state, env);
+    expect([result.outcome, reads]).toEqual(["success", 0]);
+  });
+
+  it("takes a member that is undefined", async () => {
+    const { env, state } = setUp();
+    const tool = statefulTool((given) => ({
+      newState: { ...given, attempt: { count: 2, note: undefined } },
+      toolResult: 1,
+    }));
+    const ended = await callStateful(tool, callOf(), state, env);
+    expect(ended.result.outcome).toBe("success");
+    expect(ended.state.attempt).toEqual({ count: 2 });
   });
 
   it("refuses a tier that does not fit its schema, naming tool, tier and path", async () => {

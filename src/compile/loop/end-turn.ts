@@ -4,7 +4,10 @@ import { isTerminal, transition } from "../../state/lifecycle.ts";
 import { closeStep, cutOffResults, toolMessage } from "./close-step.ts";
 import type { NodeResult, NodeRun } from "./node-body.ts";
 
-/** Ends the turn CANCELLED. What the node had under way stays under way, for the thread to be resumed from before it. */
+/**
+ * Ends the turn CANCELLED. What the node had under way stays under way, for the thread to be resumed from before it; what
+ * ended calls wrote to the tiers is there to be read until then.
+ */
 export function cancelTurn(state: GraphState): NodeResult {
   if (isOver(state)) return nothing;
   return {

@@ -2,6 +2,7 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import { errorMessage } from "../../errors.ts";
 import { deepFreeze } from "../../state/freeze.ts";
+import { checkJson } from "../../state/tier-json.ts";
 import { InitialStateError } from "../errors.ts";
 import type { Marks } from "./marks.ts";
 import { revealing } from "./revealing.ts";
@@ -53,6 +54,7 @@ function checked(
   }
   if (state instanceof Promise)
     throw new InitialStateError(tier, "has to return a plain object, not a promise");
+  refuseOthersThanJson(tier, state);
   const judge = rails === undefined || schema === undefined ? schema : revealing(schema, rails);
   const fits = judge?.check(state);
   if (fits?.ok === false) {
@@ -62,5 +64,17 @@ function checked(
     );
   }
   const made = fits?.value ?? state;
-  return deepFreeze(rails === undefined || fits === undefined ? made : rails.hide(made));
+  if (made !== state) refuseOthersThanJson(tier, made);
+  // A copy, since the initialiser may give what the application goes on using.
+  const own = JSON.parse(JSON.stringify(made)) as unknown;
+  return deepFreeze(rails === undefined || fits === undefined ? own : rails.hide(own));
+}
+
+/** @throws InitialStateError */
+function refuseOthersThanJson(tier: "execution" | "attempt", state: unknown): void {
+  const json = checkJson(state, tier);
+  if (json.ok) return;
+  const { path, found } = json;
+  const problem = `returned what is not JSON: ${path} is ${found}; return plain objects, lists, texts, finite numbers, booleans and null`;
+  throw new InitialStateError(tier, problem, { path, found });
 }

@@ -51,7 +51,7 @@ export function loopNode(
     const isHeld = isInside || parts.rails.output.length > 0;
     let isOver = false;
     let spent = noUsage;
-    let kept: NodeResult["update"] = {};
+    let kept: () => NodeResult["update"] = () => ({});
     const summaries = keptSummaries(state.result_summaries);
     const ask: NodeRun["ask"] = async (model, request, unseen) => {
       const isUnseen = unseen !== undefined || isHeld;
@@ -95,7 +95,7 @@ export function loopNode(
       },
       spent: () => spent,
       keep(update) {
-        kept = update;
+        kept = typeof update === "function" ? update : () => update;
       },
       emit,
       interrupt: (request) => interrupt(request),
@@ -113,7 +113,7 @@ export function loopNode(
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
       const cut = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
-      result = { ...cut, update: { ...kept, ...cut.update } };
+      result = { ...cut, update: { ...kept(), ...cut.update } };
     } finally {
       isOver = true;
       bounds.release();

@@ -1,5 +1,6 @@
 import type { GraphState } from "../../state/channels.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
+import { tierPatches } from "../../state/tier-patch.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { callEnv, callLog, callRules } from "./call-rules.ts";
 import { inspectResult } from "./inspect-result.ts";
@@ -35,6 +36,8 @@ export function makeCalls(
         attemptNumber: state.attempt_number ?? 0,
         stepIndex: stepOf(call.id),
       }),
+    // Where the node is cut off, what ended calls wrote is kept as their results are.
+    onState: (after) => run.keep(() => tierPatches(state, after)),
     onResult: (result) => {
       run.ended.push(result);
       run.emit({ type: "tool_result", step_index: stepOf(result.id), result });

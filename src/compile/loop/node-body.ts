@@ -51,8 +51,11 @@ export interface NodeRun {
   spend(usage: Usage): void;
   /** What the node has spent so far. */
   spent(): Usage;
-  /** What is written when the node is cut off, by the turn's end or an error of the run; the last call counts. */
-  keep(update: NodeResult["update"]): void;
+  /**
+   * What is written when the node is cut off, by the turn's end, its cancellation or an error of the run; the last call
+   * counts. A function is called only then.
+   */
+  keep(update: NodeResult["update"] | (() => NodeResult["update"])): void;
   /** `of` where the state still has the last turn's numbers. */
   emit(body: AgentEventBody, of?: { turnNumber: number; attemptNumber: number }): void;
   /**

@@ -1,7 +1,8 @@
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
-import { patchedKeys, tierPatch, type TierPatch } from "../../state/tier-patch.ts";
+import { checkJson } from "../../state/tier-json.ts";
+import { patchedKeys, tierPatches, type TierPatches } from "../../state/tier-patch.ts";
 import type { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import { revealing } from "../loop/revealing.ts";
@@ -21,7 +22,7 @@ export function written(
   return { ...update, [tier]: { ...(isRecord(before) ? before : {}), [key]: deepFreeze(value) } };
 }
 
-/** Why a tier's schema refuses what the node writes. */
+/** Why the node's value cannot be written: it is not JSON, or the tier's schema refuses it. */
 export function refusedWrite(
   plan: PlanNode,
   update: NonNullable<NodeDone["update"]>,
@@ -31,6 +32,12 @@ export function refusedWrite(
   const { tier, key } = plan.writes;
   const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
   const schema = tier === "execution" ? executionSchema : attemptSchema;
+  const after = update[tier];
+  const json = checkJson(isRecord(after) ? (after[key] ?? null) : null, `${tier}.${key}`);
+  if (!json.ok) {
+    return `node "${plan.name}" writes ${tier}.${key}, which is not JSON: ${json.path} is ${json.found}`;
+  }
+  json.freeze();
   if (schema === undefined || !(tier in update)) return null;
   const checked = revealing(schema, run.rails).check(update[tier]);
   if (checked.ok) return null;
@@ -39,15 +46,7 @@ export function refusedWrite(
 
 /** What changed of the tiers, so that branches beside can change other keys. */
 export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): TierPatches {
-  const [execution, attempt] = (["execution", "attempt"] as const).map((tier) =>
-    tier in update ? tierPatch(state[tier], update[tier]) : null,
-  );
-  return { ...(execution && { execution }), ...(attempt && { attempt }) };
-}
-
-export interface TierPatches {
-  readonly execution?: TierPatch;
-  readonly attempt?: TierPatch;
+  return tierPatches(state, { ...state, ...update });
 }
 
 /** Like `execution.sum`. */
