@@ -1,8 +1,9 @@
-import { MemorySaver, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { keepData } from "./elements/revive.ts";
 import { toJsonb } from "./jsonb.ts";
 
 /** LangGraph's own, whatever serializer the values have: metadata is never encrypted, since filters look into it. */
-const json = new MemorySaver().serde;
+const json = keepData();
 const decoder = new TextDecoder();
 
 /** Metadata as `jsonb` keeps it. `definitionHash` is of the definition that the graph was compiled from. */

@@ -18,7 +18,7 @@ import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
 import { definitionHash } from "./definition-hash.ts";
 import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
-import { createReviver } from "./elements/revive.ts";
+import { keepData } from "./elements/revive.ts";
 import { CheckpointConfigError } from "./errors.ts";
 import { forkThread, type ForkedThread } from "./fork-thread.ts";
 import { KnownCheckpoints } from "./known-checkpoints.ts";
@@ -84,12 +84,13 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   constructor(pool: DatabasePool, options: PostgresCheckpointerOptions = {}) {
     const schema = options.schema ?? "public";
-    super(asPgPool(pool), options.serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
+    const serde = keepData(options.serde);
+    super(asPgPool(pool), serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
     const cacheBytes = options.cacheBytes ?? 64 * 2 ** 20;
     const parts = {
       pool,
       schema,
-      serde: this.serde,
+      serde,
       queries: checkpointQueries(schema),
       known: new KnownCheckpoints(cacheBytes / 2),
       tails: new LogTails(),
@@ -99,7 +100,7 @@ export class PostgresCheckpointer extends PostgresSaver {
     this.#tables = { pool, schema: quoteIdentifier(schema) };
     this.#reader = new CheckpointReader({
       ...parts,
-      revive: createReviver(this.serde),
+      revive: serde.revive,
       cacheBytes: cacheBytes / 2,
       readStock: (config) => super.getTuple(config),
     });

@@ -33,3 +33,16 @@ export const messageClasses = {
   ToolMessage,
   ToolMessageChunk,
 } as const;
+
+/** Whether a stored id names one of {@link messageClasses}. Python's have the module between. */
+export function isMessageId(id: unknown): id is readonly unknown[] {
+  if (!Array.isArray(id) || id.length < 3) return false;
+  const [root, namespace] = id as unknown[];
+  const name: unknown = id.at(-1);
+  return (
+    root === "langchain_core" &&
+    namespace === "messages" &&
+    typeof name === "string" &&
+    Object.hasOwn(messageClasses, name)
+  );
+}

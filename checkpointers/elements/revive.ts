@@ -3,30 +3,66 @@ import {
   MemorySaver,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { messageClasses } from "./message-classes.ts";
+import { escapeData, unescapeData, unescapeKey } from "./escape.ts";
+import { isMessageId, messageClasses } from "./message-classes.ts";
 
-/** Reads one stored value: what `serde.loadsTyped` reads, at once where that needs no waiting. */
+/** Reads one stored value: at once where that needs no waiting. */
 export type Reviver = (type: string, bytes: Uint8Array | string) => unknown;
 
 /** LangGraph's serializer, which its package does not export by name. */
 const stockPrototype: unknown = Object.getPrototypeOf(new MemorySaver().serde);
 
+/** The type of JSON that LangChain's loader is to read: only what was put as one of its objects is stored so. */
+const FOREIGN_JSON = "langchain";
+
+/** A serializer under which plain data stays plain data; see {@link keepData}. */
+export interface DataSerializer extends SerializerProtocol {
+  readonly revive: Reviver;
+}
+
 /**
- * A reader of stored values that gives exactly what `serde.loadsTyped(type, bytes)` gives: a promise of it, or the value
- * itself. LangGraph's own serializer is replaced by a faster reading of the same format for plain data and LangChain's
- * messages; whatever else turns up, and every other serializer, is asked.
+ * A serializer that stores as `serde` does, LangGraph's by default, and reads plain objects as what they were put as,
+ * whatever record they look like. Messages, sets, maps and the like are revived as `serde` revives them.
+ *
+ * LangGraph's own is replaced by a faster reading of the same format. What looks like another LangChain object in values
+ * that were stored before there were escapes, a secret or a model, is read as data: no constructor but those of messages
+ * runs, and no secret is looked up.
  */
-export function createReviver(serde: SerializerProtocol): Reviver {
-  if (!isStock(serde)) return (type, bytes) => serde.loadsTyped(type, bytes);
+export function keepData(serde: SerializerProtocol = new MemorySaver().serde): DataSerializer {
+  if (keepers.has(serde)) return serde as DataSerializer;
+  const isStockSerde = isStock(serde);
+  const reviver = isStockSerde ? reviverOf(serde) : asking(serde);
+  const keeper: DataSerializer = {
+    revive: reviver,
+    async dumpsTyped(value) {
+      // Nothing is awaited before the value is bytes: it may change meanwhile.
+      const { data, foreign } = escapeData(value);
+      const [type, bytes] = await serde.dumpsTyped(data);
+      return [foreign && isStockSerde && type === "json" ? FOREIGN_JSON : type, bytes];
+    },
+    loadsTyped: async (type, bytes) => (await reviver(type, bytes)) as never,
+  };
+  keepers.add(keeper);
+  return keeper;
+}
+
+/** What {@link keepData} made. */
+const keepers = new WeakSet<object>();
+
+function asking(serde: SerializerProtocol): Reviver {
+  return async (type, bytes) => unescapeData(await serde.loadsTyped(type, bytes));
+}
+
+function reviverOf(stock: SerializerProtocol): Reviver {
   const decoder = new TextDecoder();
+  const ask = asking(stock);
   return (type, bytes) => {
     if (type === "bytes" && typeof bytes !== "string") return bytes;
-    if (type !== "json") return serde.loadsTyped(type, bytes);
+    if (type === FOREIGN_JSON) return ask("json", bytes);
+    if (type !== "json") return stock.loadsTyped(type, bytes);
     const text = typeof bytes === "string" ? bytes : decoder.decode(bytes);
     const value: unknown = JSON.parse(text);
-    if (isPlain(text)) return value;
-    const revived = revive(value);
-    return revived === UNKNOWN ? serde.loadsTyped(type, bytes) : revived;
+    return isPlain(text) ? value : revive(value);
   };
 }
 
@@ -35,39 +71,53 @@ function isStock(serde: SerializerProtocol): boolean {
   return Object.getPrototypeOf(serde) === stockPrototype && Object.keys(serde).length === 0;
 }
 
-/** Whether the JSON text says of itself that no object in it is anything but a plain one. Keys may be written with escapes. */
+/** Whether the JSON text says of itself that it has no records and no escapes. Keys may be written with escapes. */
 function isPlain(text: string): boolean {
-  return !text.includes('"lc"') && !text.includes('"__proto__"') && !text.includes("\\u00");
+  return !text.includes('"lc"') && !text.includes('"plain:') && !text.includes("\\u00");
 }
-
-/** Stands for a value that only the serializer itself knows how to read. */
-const UNKNOWN = Symbol("unknown");
 
 type Json = Record<string, unknown>;
 
-/** Revives parsed JSON in place, or returns UNKNOWN. */
+/** Revives parsed JSON, in place where nothing was escaped. */
 function revive(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i += 1) {
-      const revived = revive(value[i]);
-      if (revived === UNKNOWN) return UNKNOWN;
-      value[i] = revived;
-    }
+    for (let i = 0; i < value.length; i += 1) value[i] = revive(value[i]);
     return value;
   }
   const record = value as Json;
-  if (record["lc"] === 1 && record["type"] === "constructor" && Array.isArray(record["id"]))
-    return reviveMessage(record);
-  for (const key of Object.keys(record)) {
-    if (key === "__proto__") return UNKNOWN;
-    const inner = record[key];
-    if (typeof inner !== "object" || inner === null) continue;
-    const revived = revive(inner);
-    if (revived === UNKNOWN) return UNKNOWN;
-    record[key] = revived;
+  if (record["lc"] === 1 && LANGCHAIN_TYPES.has(record["type"])) {
+    return reviveMessage(record) ?? readData(record);
   }
-  return record["lc"] === 2 ? reviveRecord(record) : record;
+  const revived = eachValue(record, revive);
+  return record["lc"] === 2 ? reviveRecord(revived) : revived;
+}
+
+/** What LangChain's loader would look up, refuse or construct. */
+const LANGCHAIN_TYPES: ReadonlySet<unknown> = new Set(["constructor", "not_implemented", "secret"]);
+
+/** Replaces the values of a record, and takes the escapes from its keys. */
+function eachValue(record: Json, read: (value: unknown) => unknown): Json {
+  let escaped = false;
+  for (const key of Object.keys(record)) {
+    const inner = record[key];
+    if (typeof inner === "object" && inner !== null) setOwn(record, key, read(inner));
+    escaped ||= unescapeKey(key) !== key;
+  }
+  if (!escaped) return record;
+  return Object.fromEntries(Object.entries(record).map(([key, of]) => [unescapeKey(key), of]));
+}
+
+/** Also where the key is `__proto__`. */
+function setOwn(record: Json, key: string, value: unknown): void {
+  if (key !== "__proto__") record[key] = value;
+  else
+    Object.defineProperty(record, key, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
 }
 
 /** A record of LangGraph's own, its contents already revived. Records that do not read as one stay as they are. */
@@ -144,71 +194,64 @@ function aliasesOf(messageClass: MessageClass): Map<string, string> {
   return new Map(Object.entries(stored).map(([argument, alias]) => [alias, argument]));
 }
 
-/** How deep LangChain's loader goes before it refuses. */
-const MAX_DEPTH = 50;
-
-/** Makes the message that LangChain's loader would make of the record, which it reads as JSON once more. */
+/**
+ * Makes the message that LangChain's loader would make of the record, which it reads as JSON once more.
+ * @returns undefined where the record is not one of a message
+ */
 function reviveMessage(record: Json): unknown {
-  const { kwargs } = record;
-  const [root, namespace, name, ...rest] = record["id"] as unknown[];
-  const loader = loaders.get(name);
-  if (loader === undefined || root !== "langchain_core" || namespace !== "messages") return UNKNOWN;
-  if (rest.length > 0 || Object.keys(record).length !== 4 || !isObject(kwargs)) return UNKNOWN;
+  const { lc, type, id, kwargs } = record;
+  if (lc !== 1 || type !== "constructor" || !isMessageId(id) || !isObject(kwargs)) return undefined;
+  const { messageClass, aliases } = loaders.get(id.at(-1))!;
   const fields: Json = {};
   for (const key of Object.keys(kwargs)) {
-    const argument = loader.aliases.get(key) ?? argumentName(key);
-    if (argument === undefined) return UNKNOWN;
-    const value = plainData(kwargs[key], 2);
-    if (value === UNKNOWN) return UNKNOWN;
-    if (value !== undefined) fields[argument] = value;
+    const value = readField(kwargs[key]);
+    if (value !== undefined) setOwn(fields, aliases.get(key) ?? argumentName(key), value);
   }
-  return new loader.messageClass(fields);
+  try {
+    return new messageClass(fields);
+  } catch {
+    return undefined; // No message was ever made of these fields: it is data that looks like one.
+  }
 }
 
 function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The name in camel case, for names of which it is sure. */
-function argumentName(key: string): string | undefined {
-  if (/^[a-z0-9]+$/i.test(key)) return key === "lc" || key in Object.prototype ? undefined : key;
-  if (!/^[a-z0-9]+(?:_[a-z0-9]+)+$/.test(key)) return undefined;
+/** The name in camel case. Other names than those of messages' own fields stay as they were stored. */
+function argumentName(key: string): string {
+  if (!/^[a-z0-9]+(?:_[a-z0-9]+)+$/.test(key)) return key;
   return key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /**
- * What is left of parsed JSON in a message: as it is, but for `undefined`, which is left out of objects and null in lists.
- * UNKNOWN where records of other kinds are inside, or data that was stored in quotes because it looks like a record.
+ * What a message has in a field: data and other messages. `undefined` is left out of objects and null in lists. Data that
+ * looks like a record was wrapped by LangChain before there were escapes.
  */
-function plainData(value: unknown, depth: number): unknown {
-  if (depth > MAX_DEPTH) return UNKNOWN;
-  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+function readField(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i += 1) {
-      const plain = plainData(value[i], depth + 1);
-      if (plain === UNKNOWN) return UNKNOWN;
-      value[i] = plain ?? null;
-    }
+    for (let i = 0; i < value.length; i += 1) value[i] = readField(value[i]) ?? null;
     return value;
   }
   const record = value as Json;
+  if (isUndefined(record)) return undefined;
+  if (record["lc"] !== undefined) return reviveMessage(record) ?? readData(record);
   const keys = Object.keys(record);
-  if (record["lc"] !== undefined)
-    return keys.length === 2 && record["lc"] === 2 && record["type"] === "undefined"
-      ? undefined
-      : UNKNOWN;
-  for (const key of keys) {
-    if (key === "__proto__" || key === "__lc_escaped__") return UNKNOWN;
-    const inner = record[key];
-    if (typeof inner === "string") {
-      if (depth === MAX_DEPTH) return UNKNOWN;
-      continue;
-    }
-    const plain = plainData(inner, depth + 1);
-    if (plain === UNKNOWN) return UNKNOWN;
-    if (plain === undefined) delete record[key];
-    else if (!Object.is(plain, inner)) record[key] = plain;
-  }
-  return record;
+  if (keys.length === 1 && keys[0] === "__lc_escaped__") return readData(record[keys[0]]);
+  const read = eachValue(record, readField);
+  for (const key of Object.keys(read)) if (read[key] === undefined) delete read[key];
+  return read;
+}
+
+/** Takes the escapes from keys, and revives nothing. */
+function readData(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (!Array.isArray(value)) return eachValue(value as Json, readData);
+  for (let i = 0; i < value.length; i += 1) value[i] = readData(value[i]);
+  return value;
+}
+
+function isUndefined(record: Json): boolean {
+  return record["lc"] === 2 && record["type"] === "undefined" && Object.keys(record).length === 2;
 }

@@ -1,9 +1,9 @@
-import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { freezeElement } from "../../checkpointers/elements/freeze.ts";
 import { segmentsOf, type Image } from "../../checkpointers/elements/image.ts";
 import { loadValue, type LoadPort } from "../../checkpointers/elements/load-value.ts";
 import type { LogTail } from "../../checkpointers/elements/log.ts";
-import { createReviver } from "../../checkpointers/elements/revive.ts";
+import { keepData, type DataSerializer } from "../../checkpointers/elements/revive.ts";
 import type { EncodedUnit } from "../../checkpointers/elements/sequence.ts";
 import {
   elementHash,
@@ -18,12 +18,12 @@ export class MemoryElements implements StorePort {
   /** Bytes that were written since it was last set. */
   written = 0;
   readonly fix: (item: object) => boolean;
-  readonly #serde: SerializerProtocol;
+  readonly #serde: DataSerializer;
   #heap: LogTail | null = null;
 
   constructor(options: { fix?: (item: object) => boolean; serde?: SerializerProtocol } = {}) {
     this.fix = options.fix ?? freezeElement;
-    this.#serde = options.serde ?? new MemorySaver().serde;
+    this.#serde = keepData(options.serde);
   }
 
   async dump(value: unknown): Promise<Dumped> {
@@ -58,7 +58,7 @@ export class MemoryElements implements StorePort {
   async read(image: Image): Promise<Image> {
     const stored = JSON.parse(JSON.stringify(toStoredValue(image))) as StoredValue;
     const segments = segmentsOf(image).map((segment) => ({ ...segment }));
-    const revive = createReviver(this.#serde);
+    const { revive } = this.#serde;
     const port: LoadPort = {
       element: (log, idx) => {
         const element = this.logs.get(log)?.get(idx);

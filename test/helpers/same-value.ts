@@ -1,13 +1,19 @@
 import { types } from "node:util";
 import { MemorySaver } from "@langchain/langgraph";
+import { keepData } from "../../checkpointers/elements/revive.ts";
 
 const stock = new MemorySaver().serde;
+/** Asked as a serializer of somebody else's would be. */
+const keeping = keepData({
+  dumpsTyped: (value) => stock.dumpsTyped(value),
+  loadsTyped: (type, bytes) => stock.loadsTyped(type, bytes),
+});
 
-/** What LangGraph's own serializer makes of a value that is stored and read. */
+/** What LangGraph's own serializer makes of a value that is stored and read, where plain data stays as it is. */
 export async function roundTrip(value: unknown): Promise<unknown> {
-  const [type, bytes] = await stock.dumpsTyped(value);
+  const [type, bytes] = await keeping.dumpsTyped(value);
   // A database gives bytes as a Buffer of its own.
-  return stock.loadsTyped(type, type === "json" ? bytes : Buffer.from(bytes));
+  return keeping.loadsTyped(type, type === "json" ? bytes : Buffer.from(bytes));
 }
 
 /**

@@ -1,0 +1,4 @@
+import { plainDataContract } from "../contract/plain-data.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+plainDataContract(useDatabase("postgres"));
