@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createReviver } from "../../checkpointers/elements/revive.ts";
+import { keepData } from "../../checkpointers/elements/revive.ts";
 import { checkJson } from "../../src/state/tier-json.ts";
 import { reduceTier, tierPatch } from "../../src/state/tier-patch.ts";
 
@@ -38,9 +38,9 @@ describe("tierPatch", () => {
         fc.pre(checkJson([before, after], "tiers").ok);
         const patch = tierPatch(before, after);
         if (patch === null) return;
-        const [type, bytes] = await serde.dumpsTyped(patch);
-        for (const read of [createReviver(serde), serde.loadsTyped.bind(serde)]) {
-          const stored: unknown = await read(type, bytes);
+        for (const serializer of [keepData(serde), serde]) {
+          const [type, bytes] = await serializer.dumpsTyped(patch);
+          const stored: unknown = await serializer.loadsTyped(type, bytes);
           expect(JSON.parse(JSON.stringify(reduceTier(before, stored)))).toEqual(
             JSON.parse(JSON.stringify(after)),
           );
