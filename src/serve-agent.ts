@@ -27,9 +27,11 @@ export async function serveAgent(
   const isFile = typeof agent === "string" || agent instanceof URL;
   const definition = isFile ? await loadAgent(pathOf(agent)) : agent;
   const { env = process.env, databaseUrl = env["DATABASE_URL"], folder } = options;
+  const isStored = Boolean(databaseUrl) || folder !== undefined;
+  const { checkpointer = isStored ? undefined : false } = options;
   const runtime = await createRuntime({
-    ...(!databaseUrl && folder === undefined && { checkpointer: false }),
     ...options,
+    ...(checkpointer !== undefined && { checkpointer }),
     ...(root !== undefined && { root: pathOf(root) }),
   });
   const graph = await compileAgent(definition, runtime);

@@ -54,14 +54,21 @@ async function started(
   // Without a thread LangGraph has its own errors.
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return options;
   if (isInside(configurable)) return options;
-  const thread = { configurable };
-  if (typeof configurable["checkpoint_id"] === "string") {
-    await refuseWaiting(graph, thread, threadId);
+  const { checkpoint_id: named, ...ofThread } = configurable;
+  const thread = { configurable: ofThread };
+  // Chat clients name the newest checkpoint with every message.
+  if (typeof named === "string" && named !== (await newestCheckpoint(graph, thread))) {
+    await refuseWaiting(graph, { configurable }, threadId);
     return options;
   }
   const start = await startOfNewTurn(graph, thread, { threadId, everyTurn: false, maxTurns });
   if (start === thread) return options;
   return { ...options, configurable: { ...options?.configurable, ...start.configurable } };
+}
+
+async function newestCheckpoint(graph: Runnable, thread: RunnableConfig): Promise<unknown> {
+  const { config } = await graph.getState(thread);
+  return config.configurable?.["checkpoint_id"];
 }
 
 /** Whether a run is of an agent inside of a graph. */

@@ -164,8 +164,7 @@ class JsonWalk {
 function otherThanJson(object: object): string | null {
   if (!isPlain(object)) return instanceName(object);
   const isKey = (key: symbol) => Object.getOwnPropertyDescriptor(object, key)?.enumerable === true;
-  if (Object.getOwnPropertySymbols(object).some(isKey)) return "an object with a symbol as key";
-  return isReadAsAnother(object) ? "an object that LangGraph reads as one of its own" : null;
+  return Object.getOwnPropertySymbols(object).some(isKey) ? "an object with a symbol as key" : null;
 }
 
 /** Whether it is a list or an object of no class, of this or another realm. */
@@ -180,14 +179,6 @@ function instanceName(object: object): string {
   const name = constructor?.name;
   if (typeof name !== "string" || name === "") return "an instance of a class";
   return `${/^[aeiou]/i.test(name) ? "an" : "a"} ${name}`;
-}
-
-/** By the records that LangGraph's serializer writes for instances, messages and what to send. */
-function isReadAsAnother(object: object): boolean {
-  const { lc, type, id, lg_name: sent } = object as Readonly<Record<string, unknown>>;
-  if (lc === 1) return type === "constructor" && Array.isArray(id);
-  if (lc === 2) return type === "constructor" || type === "undefined" || type === "delta_snapshot";
-  return sent === "Send";
 }
 
 function pathPart(key: string | number): string {

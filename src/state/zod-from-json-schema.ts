@@ -103,7 +103,9 @@ class Patterns {
 
   #markValue(key: string, value: unknown, at: string): unknown {
     if (schemaKeywords.has(key)) return this.mark(value, at);
-    if (!schemaMapKeywords.has(key) || !isRecord(value)) return value;
+    if (!schemaMapKeywords.has(key)) return value;
+    // zod takes a list for a map whose names are numbers.
+    if (!isRecord(value)) return this.mark(value, at);
     return Object.fromEntries(
       Object.entries(value).map(([name, one]) => [name, this.mark(one, `${at}/${name}`)]),
     );

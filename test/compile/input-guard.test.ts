@@ -82,6 +82,15 @@ describe("an input to a compiled agent", () => {
     expect(texts).toEqual(["one", "two"]);
   });
 
+  it("begins the next turn where a client names the newest checkpoint, which FAILED", async () => {
+    const { graph } = await compiled();
+    await graph.invoke(says("fail"), thread);
+    expect(await graph.invoke(approve, thread)).toMatchObject({ status: "FAILED" });
+    const { config } = await graph.getState(thread);
+    expect(await graph.invoke(says("two"), config)).toMatchObject({ status: "AWAITING_HUMAN" });
+    expect(await graph.invoke(approve, thread)).toMatchObject({ status: "COMPLETED" });
+  });
+
   it("is refused by the limit of turns before anything is written", async () => {
     const { graph, saver } = await compiled();
     for (const text of ["one", "two", "three"]) {

@@ -105,11 +105,11 @@ describe("a model of Ollama's", () => {
 
 describe("an unknown model", () => {
   it("is assumed to have 32,768 tokens, which is told in a note and warned of once", () => {
-    const { window, maxOutput, notes } = modelProfile("acme:one");
-    modelProfile("acme:one", { max_tokens: 10 });
+    const { window, maxOutput, notes } = modelProfile("acme:warned-once");
+    modelProfile("acme:warned-once", { max_tokens: 10 });
     expect([window, maxOutput]).toEqual([32_768, 4_096]);
     expect(notes[0]).toBe(
-      'The window of "acme:one" is not known: 32,768 tokens are assumed; set modelOptions.windows["acme:one"] to what it has.',
+      'The window of "acme:warned-once" is not known: 32,768 tokens are assumed; set modelOptions.windows["acme:warned-once"] to what it has.',
     );
     expect(notes).toHaveLength(2);
     expect(warn.mock.calls).toEqual([

@@ -39,6 +39,16 @@ describe("a pattern that backtracks without end", () => {
       (one: string) => ({ p: one }),
     ],
     [
+      "behind a reference into a list",
+      { type: "object", properties: { p: { $ref: "#/$defs/0" } }, $defs: [string] },
+      (one: string) => ({ p: one }),
+    ],
+    [
+      "in properties that are a list",
+      { type: "object", properties: [string] },
+      (one: string) => ({ 0: one }),
+    ],
+    [
       "in a value of patternProperties",
       { type: "object", patternProperties: { "^p": string } },
       (one: string) => ({ p: one }),

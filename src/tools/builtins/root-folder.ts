@@ -200,7 +200,12 @@ class Inside {
     };
     await check();
     const result = await act(absolute, false);
-    await check();
+    try {
+      await check();
+    } catch (thrown) {
+      if (isClosable(result)) await result.close();
+      throw thrown;
+    }
     return result;
   }
 
@@ -213,6 +218,10 @@ class Inside {
       throw new PathRuleError(location.shown, outsideRule);
     }
   }
+}
+
+function isClosable(result: unknown): result is { close(): Promise<void> } {
+  return typeof (result as { close?: unknown } | null)?.close === "function";
 }
 
 function parentOf({ absolute, shown }: Location): Location {
