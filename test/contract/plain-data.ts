@@ -257,13 +257,16 @@ export function plainDataContract(database: TestDatabase): void {
 
     test("that a tool returns leaves its thread readable, and is its result", async () => {
       const returned = Object.values(lookalikes);
+      // A tier refuses the key __proto__; a result keeps it.
+      const { "a prototype": _refused, ...allowed } = lookalikes;
+      const found = Object.values(allowed);
       const find = defineTool({
         name: "find",
         description: "Finds what somebody planted.",
         input_schema: z.object({ query: z.unknown() }),
         persistence: "execution",
         handler: (state, input) => ({
-          newState: { ...state, execution: { found: returned, input } },
+          newState: { ...state, execution: { found, input } },
           toolResult: returned,
         }),
       });
@@ -279,7 +282,7 @@ export function plainDataContract(database: TestDatabase): void {
         const first = await executeAgent(agent, { message: "go" }, { runtime, threadId });
         expect(first.steps[0]!.tool_results[0]!.result).toEqual(returned);
         const stored = (await open().getTuple(at(threadId)))!.checkpoint.channel_values;
-        expect(stored["execution"]).toEqual({ found: returned, input: args });
+        expect(stored["execution"]).toEqual({ found, input: args });
         const second = await executeAgent(agent, { message: "again" }, { runtime, threadId });
         expect(second.status).toBe("COMPLETED");
 
