@@ -26,6 +26,30 @@ describe("the standard loop", () => {
     expect(model.read(0)).toEqual(["human: hi"]);
   });
 
+  it("returns its public channels where LangGraph invokes it, and no others", async () => {
+    const { runtime } = await testRuntime(["Hello."]);
+    const graph = await compileAgent(agent, runtime);
+    const values = await graph.invoke(
+      { input: { message: "hi" } },
+      { configurable: { thread_id: "public" } },
+    );
+    expect(Object.keys(values).toSorted()).toEqual([
+      "attempt",
+      "attempt_number",
+      "execution",
+      "messages",
+      "nodes",
+      "output",
+      "rails",
+      "status",
+      "steps",
+      "summary",
+      "turn",
+      "turn_number",
+      "usage",
+    ]);
+  });
+
   it("leaves one record for each step, with predictions and results in the same order", async () => {
     const { runtime } = await testRuntime([
       {

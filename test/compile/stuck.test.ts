@@ -76,6 +76,21 @@ describe.each([
     );
   });
 
+  it("keeps what the deep step noted where its reflection says nothing of it", async () => {
+    const hypothesis = { belief: "it is in b", test: "look at b" };
+    const noted = { name: "note_step", args: { hypothesis, synthesis: "Not in a." } };
+    const { steps } = await run(agent, [
+      same,
+      same,
+      same,
+      "Look at b.",
+      { calls: [lookAt("b"), noted] },
+      reflection("advancing"),
+      "Nowhere.",
+    ]);
+    expect(steps[3]).toMatchObject({ hypothesis, synthesis: "Not in a.", progress: "advancing" });
+  });
+
   it("ends the attempt with the reason when the deep step helped nothing", async () => {
     const script = [same, same, same, "Once more.", same, reflection("stuck")];
     const { attempts, stuck, status, steps } = await run(agent, script);

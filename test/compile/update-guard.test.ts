@@ -36,6 +36,18 @@ async function ended() {
 }
 
 describe("updateState of a compiled graph", () => {
+  it("refuses a summary that covers no turn or has no text", async () => {
+    const { refused } = await ended();
+    const summary = { text: "So far.", model: "m", at: "2026-01-01T00:00:00.000Z" };
+    const covers = { turns: 1, steps: 0, messages: 0 };
+    expect(await refused({ summary: { ...summary, covers: { ...covers, turns: 0 } } })).toEqual([
+      "summary: covers.turns: Too small: expected number to be >=1",
+    ]);
+    expect(await refused({ summary: { ...summary, covers, text: "" } })).toEqual([
+      "summary: text: Too small: expected string to have >=1 characters",
+    ]);
+  });
+
   it("refuses what no channel can hold, with every problem, and writes nothing", async () => {
     const { refused } = await ended();
     expect(

@@ -92,6 +92,7 @@ describe("a workflow run", () => {
       ["note", 1, 2],
       ["answer", 1, 3],
     ]);
+    expect(new Set(result.steps.map(({ mode }) => mode))).toEqual(new Set(["fast"]));
     expect(model.read(1).slice(-3)).toEqual([
       "human: Answer now",
       "ai: bad",

@@ -1,7 +1,7 @@
 /**
  * Makes faults in the sources, one at a time, and counts those that the tests find. See README.md beside this file.
  *
- * npm run mutate -- [--count 60] [--seed 1] [--only src/state] [--tests test/state] [--list] [--mutant 7] [--min 80]
+ * npm run mutate -- [--count 60] [--seed 1] [--only src/state] [--tests test/state] [--list] [--mutant 7] [--budget 120] [--min 80]
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
     tests: { type: "string", multiple: true, default: [] },
     list: { type: "boolean", default: false },
     mutant: { type: "string" },
+    budget: { type: "string", default: "120" },
     min: { type: "string" },
   },
 });
@@ -81,6 +82,7 @@ async function runTrial(): Promise<void> {
         copy,
         fault,
         Object.entries(tests).map(([path, ms]) => ({ path, ms })),
+        1000 * integer(options.budget, "--budget"),
       );
       const seconds = Math.round((performance.now() - began) / 1000);
       const [, place, kind, change] = rowOf(fault);

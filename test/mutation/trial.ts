@@ -1,9 +1,15 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { applyFault } from "./faults.ts";
 import { insertProbes, testsByFault, type Reached } from "./reach-probes.ts";
 import type { SampledFault } from "./sample-faults.ts";
-import { planBatches, relativeImports, timeLimit, type TestFile } from "./test-order.ts";
+import {
+  planBatches,
+  relativeImports,
+  timeLimit,
+  type Nearness,
+  type TestFile,
+} from "./test-order.ts";
 import { readLines, root, type WorkingCopy } from "./working-copy.ts";
 
 export type Verdict =
@@ -51,16 +57,21 @@ export async function findReach(
   };
 }
 
-/** Makes one fault and runs the tests that reach it until one fails. */
+/**
+ * Makes one fault and runs the tests that reach it until one fails.
+ * @param budgetMs of all tests together, by what they take without a fault
+ */
 export async function tryFault(
   copy: WorkingCopy,
   { path, fault }: SampledFault,
   tests: readonly { readonly path: string; readonly ms: number }[],
+  budgetMs: number,
 ): Promise<Verdict> {
   if (tests.length === 0) return { status: "not covered" };
   const original = copy.read(path);
   const batches = planBatches(
-    tests.map((test) => ({ ...test, isDirect: isDirectTest(copy, test.path, path) })),
+    tests.map((test) => ({ ...test, nearness: nearness(copy, test.path, path) })),
+    budgetMs,
   );
   try {
     for (const batch of batches) {
@@ -96,9 +107,14 @@ export async function tryFault(
   }
 }
 
-function isDirectTest(copy: WorkingCopy, test: string, path: string): boolean {
-  const mirrored = `test/${path.replace(/^src\//, "").replace(/\.ts$/, ".test.ts")}`;
-  return test === mirrored || relativeImports(test, copy.read(test)).includes(path);
+function nearness(copy: WorkingCopy, test: string, path: string): Nearness {
+  const mirrored = `test/${path.replace(/^src\//, "")}`;
+  const isDirect =
+    posix.dirname(test) === posix.dirname(mirrored) ||
+    relativeImports(test, copy.read(test)).includes(path);
+  if (isDirect) return "direct";
+  const [, room] = mirrored.split("/");
+  return test.startsWith(`test/${room}/`) ? "room" : "far";
 }
 
 function lastLine(output: string): string {

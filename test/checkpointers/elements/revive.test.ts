@@ -219,6 +219,13 @@ describe("keepData on LangGraph's serializer", () => {
     expect(revive("json", text)).toEqual(expect.any(ToolMessage));
   });
 
+  it("takes no field of a message from a prototype that its record names", () => {
+    const kwargs = '{"content":"?","__proto__":{"name":"planted","id":"planted"}}';
+    const read = revive("json", messageText(kwargs, "HumanMessage"));
+    expect(read).toBeInstanceOf(HumanMessage);
+    expect(read).toMatchObject({ content: "?", name: undefined, id: undefined });
+  });
+
   it("reads data in messages however deep it is", async () => {
     const artifact = JSON.parse(nested(500)) as unknown;
     const message = new ToolMessage({ content: "", tool_call_id: "c", artifact });
