@@ -38,6 +38,15 @@ it("matches the patterns of a value's schema without backtracking", () => {
   expect(answer(`${letters}!`)).toContain("must match pattern /^(a+)+$/");
 });
 
+it("takes any value where a request that somebody stored has no schema of one", () => {
+  const request = { kind: "input", proposed: null, schema: { type: "string" } } as const;
+  expect(checkHumanAnswer(request, { anything: 1 })).toEqual({
+    ok: true,
+    on: "value",
+    decision: { decision: "edit", value: { anything: 1 } },
+  });
+});
+
 describe("the answer to an approval", () => {
   it("approves, rejects or edits in words and in records", () => {
     const answer = ask("approval");
