@@ -156,6 +156,20 @@ describe("selectTools", () => {
     expect(texts).toContain("two: Second");
   });
 
+  it.each([
+    [3, 1],
+    [-3, 0],
+  ])("takes a similarity of vectors that are not of unit length, %i, for %i", async (far, near) => {
+    const embeddings: Embeddings = {
+      id: `not of unit length ${far}`,
+      dimensions: 1,
+      embed: async (asked) => asked.map((text) => Float32Array.of(text === "task" ? far : 1)),
+    };
+    const list = [tool("one", "First")];
+    const { selected } = await selectTools({ task: "task", tools: list, embeddings });
+    expect(selected[0]?.semantic).toBe(near);
+  });
+
   it("tries again after embeddings that failed", async () => {
     let fails = true;
     const embeddings: Embeddings = {
