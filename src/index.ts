@@ -250,6 +250,7 @@ export {
 } from "./tools/builtins/http/http-allow.ts";
 export { CommunityPackageError, CommunityToolError } from "./tools/community/errors.ts";
 export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
+export { CorruptJournalError } from "./tools/journal.ts";
 export { ServerDiedError, ServerStartError, ServerToolsError } from "./tools/mcp/errors.ts";
 export type { ServerStatus, ServerTools, ToolServers } from "./tools/mcp/tool-servers.ts";
 export { ToolClashError, UnknownToolError } from "./tools/registry.ts";

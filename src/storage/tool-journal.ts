@@ -10,6 +10,7 @@ import type {
   RecordedEnd,
   ToolJournal,
 } from "../tools/journal.ts";
+import { beginHash, endHash, type RowKey } from "./journal-hash.ts";
 import { loadMigrations } from "./load-migrations.ts";
 import { migrate } from "./migrate.ts";
 import type { DatabasePool, QueryConfig } from "./pool.ts";
@@ -30,22 +31,29 @@ export interface DatabaseToolJournalOptions {
 /** A call as the journal has it. */
 export interface JournalEntry extends Omit<CallKey, "threadId"> {
   readonly tool: string;
-  readonly state: "started" | "finished";
+  readonly state: Exclude<KnownCall["state"], "new">;
   /** ISO 8601. */
   readonly startedAt: string;
   /** ISO 8601; null until the call has ended. */
   readonly endedAt: string | null;
-  /** Null until the call has ended. */
+  /** Null until the call has ended, and where its record is damaged. */
   readonly outcome: ToolOutcome | null;
 }
 
 interface Row {
+  tool: string;
+  input_hash: Buffer;
   beginning: string;
   started_at: Date;
+  begin_hash: Buffer | null;
   ended_at: Date | null;
   end_type: string | null;
   end_body: Buffer | null;
+  end_hash: Buffer | null;
 }
+
+/** A call that is written down already. */
+type RecordedCall = Exclude<KnownCall, { state: "new" }>;
 
 /** The tool journal on Postgres or PGlite. Its table is made by the first call; the pool stays the caller's. */
 export class DatabaseToolJournal implements ToolJournal {
@@ -77,26 +85,39 @@ export class DatabaseToolJournal implements ToolJournal {
   async begin(entry: CallEntry): Promise<KnownCall> {
     await this.setup();
     if (!entry.idempotent) await this.#settled?.(entry.threadId);
+    const { begin, restart } = this.#statementsOf(entry);
+    const { tool } = entry;
+    const input_hash = inputHash(entry);
     const beginning = randomUUID();
-    const { rows } = await this.#pool.query<Row>({
-      ...this.#statementsOf(entry).begin,
-      values: [...keyOf(entry), entry.tool, inputHash(entry), beginning],
-    });
-    const [row] = rows as [Row];
-    if (row.beginning === beginning) return { state: "new" };
-    const end = await this.#endOf(row);
-    return end === null
-      ? { state: "started", at: row.started_at.toISOString() }
-      : { state: "finished", end };
+    const key = keyOf(entry);
+    const values = [...key, tool, input_hash, beginning, beginHash(key, { tool, input_hash })];
+    for (;;) {
+      const { rows } = await this.#pool.query<Row>({ ...begin, values });
+      const [row] = rows as [Row];
+      if (row.beginning === beginning) return { state: "new" };
+      const known = await this.#recorded(key, row);
+      const isDamaged = known.state === "damaged";
+      const isSame = row.input_hash.equals(input_hash);
+      // A damaged record of a call that must not be made twice stays for a person to look at.
+      if (isDamaged ? !entry.idempotent : isSame) return known;
+      const restarted = await this.#pool.query({
+        ...restart,
+        values: [...values, row.beginning],
+      });
+      // Otherwise another process was faster, and what it wrote counts.
+      if (restarted.rowCount === 1) return isDamaged ? known : { state: "new" };
+    }
   }
 
   async end(call: BegunCall, { tiers, ...record }: RecordedEnd): Promise<void> {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
-    const end: StoredEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
-    const [type, body] = await this.#serde.dumpsTyped(end);
+    const end: SerializedEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
+    const [end_type, bytes] = await this.#serde.dumpsTyped(end);
+    const end_body = Buffer.from(bytes);
+    const key = keyOf(call);
     await this.#pool.query({
       ...this.#statementsOf(call).end,
-      values: [...keyOf(call), type, Buffer.from(body)],
+      values: [...key, end_type, end_body, endHash(key, { end_type, end_body })],
     });
   }
 
@@ -110,25 +131,26 @@ export class DatabaseToolJournal implements ToolJournal {
   /** What it has of a thread, or of one execution of a turn, in the order in which the calls began. */
   async entriesOf(threadId: string, run?: string): Promise<readonly JournalEntry[]> {
     await this.setup();
-    const { rows } = await this.#pool.query<
-      Row & { run: string; step: number; call_id: string; tool: string }
-    >(
+    const { rows } = await this.#pool.query<Row & { run: string; step: number; call_id: string }>(
       `select * from ${this.#table} where thread_id = $1 and ($2::text is null or run = $2)
       order by started_at, run, step, call_id`,
       [storable(threadId), run === undefined ? null : storable(run)],
     );
     return Promise.all(
       rows.map(async (row): Promise<JournalEntry> => {
-        const end = await this.#endOf(row);
+        const known = await this.#recorded(
+          [storable(threadId), row.run, row.step, row.call_id],
+          row,
+        );
         return {
           run: row.run,
           step: row.step,
           callId: row.call_id,
           tool: row.tool,
-          state: end === null ? "started" : "finished",
+          state: known.state,
           startedAt: row.started_at.toISOString(),
           endedAt: row.ended_at?.toISOString() ?? null,
-          outcome: end?.outcome ?? null,
+          outcome: known.state === "finished" ? known.end.outcome : null,
         };
       }),
     );
@@ -163,24 +185,46 @@ export class DatabaseToolJournal implements ToolJournal {
     await migrate(this.#pool, { schema: this.#schema, name: "tool_journal", migrations });
   }
 
-  async #endOf({ end_type, end_body }: Row): Promise<RecordedEnd | null> {
-    if (end_type === null || end_body === null) return null;
-    const end = (await this.#serde.loadsTyped(end_type, end_body)) as StoredEnd;
-    const record = JSON.parse(end.record) as Omit<RecordedEnd, "tiers">;
-    return { ...record, ...(end.tiers && { tiers: end.tiers }) };
+  /** What a row says, as far as it is what was written. Rows without hashes are from before they had any. */
+  async #recorded(key: RowKey, row: Row): Promise<RecordedCall> {
+    const { tool, input_hash, begin_hash, ended_at, end_type, end_body, end_hash } = row;
+    const at = row.started_at.toISOString();
+    const damaged = (reason: string): RecordedCall => ({ state: "damaged", at, reason });
+    if (begin_hash !== null && !begin_hash.equals(beginHash(key, { tool, input_hash }))) {
+      return damaged("its beginning does not have the hash that it was given");
+    }
+    if (end_type === null || end_body === null) {
+      const hasEnded = [ended_at, end_type, end_body, end_hash].some((part) => part !== null);
+      return hasEnded ? damaged("its end is not there") : { state: "started", at };
+    }
+    const isHashed = begin_hash !== null || end_hash !== null;
+    if (isHashed && end_hash?.equals(endHash(key, { end_type, end_body })) !== true) {
+      return damaged("its end does not have the hash that it was given");
+    }
+    try {
+      const end = (await this.#serde.loadsTyped(end_type, end_body)) as SerializedEnd;
+      const record = JSON.parse(end.record) as Omit<RecordedEnd, "tiers">;
+      return { state: "finished", end: { ...record, ...(end.tiers && { tiers: end.tiers }) } };
+    } catch (thrown) {
+      // A key of the serializer that has changed is no damage.
+      if (isHashed) throw thrown;
+      return damaged("its end cannot be read");
+    }
   }
 }
 
-interface StoredEnd {
+interface SerializedEnd {
   /** JSON of all but the tiers. */
   readonly record: string;
   /** Stored as a checkpoint would have them. */
   readonly tiers?: RecordedEnd["tiers"];
 }
 
-/** The two statements of every call: prepared, since planning them takes as long as running them. */
+/** The statements of calls: prepared, since planning them takes as long as running them. */
 interface CallStatements {
   readonly begin: Statement;
+  /** Begins a row anew, unless it is not the one that was read. */
+  readonly restart: Statement;
   readonly end: Statement;
 }
 
@@ -199,6 +243,7 @@ function callStatements(table: string, { name, mayBeLost }: CallStatementOptions
   const also = mayBeLost ? `and ${DOES_NOT_WAIT}` : "";
   return {
     begin: { name: `${name}-begin${kind}`, text: beginStatement(table, only) },
+    restart: { name: `${name}-restart${kind}`, text: restartStatement(table, also) },
     end: { name: `${name}-end${kind}`, text: endStatement(table, also) },
   };
 }
@@ -209,27 +254,29 @@ function callStatements(table: string, { name, mayBeLost }: CallStatementOptions
  */
 const DOES_NOT_WAIT = "(select set_config('synchronous_commit', 'off', true)) = 'off'";
 
-/** On a row of the same call this changes nothing, and gives it back. */
+/** On a row that is there this changes nothing, and gives it back. */
 function beginStatement(table: string, only: string): string {
-  return `insert into ${table} as known (thread_id, run, step, call_id, tool, input_hash, beginning)
-    select $1, $2, $3::integer, $4, $5, $6::bytea, $7::uuid ${only}
-    on conflict (thread_id, run, step, call_id) do update set
-      (tool, input_hash, beginning, started_at, ended_at, end_type, end_body) = (
-        select excluded.tool, excluded.input_hash, excluded.beginning, excluded.started_at, null::timestamptz, null::text, null::bytea
-        where known.input_hash <> excluded.input_hash
-        union all
-        select known.tool, known.input_hash, known.beginning, known.started_at, known.ended_at, known.end_type, known.end_body
-        where known.input_hash = excluded.input_hash)
-    returning beginning, started_at, ended_at, end_type, end_body`;
+  return `insert into ${table} as known
+      (thread_id, run, step, call_id, tool, input_hash, beginning, begin_hash)
+    select $1, $2, $3::integer, $4, $5, $6::bytea, $7::uuid, $8::bytea ${only}
+    on conflict (thread_id, run, step, call_id) do update set beginning = known.beginning
+    returning tool, input_hash, beginning, started_at, begin_hash, ended_at, end_type, end_body, end_hash`;
+}
+
+function restartStatement(table: string, also: string): string {
+  return `update ${table} set tool = $5, input_hash = $6, beginning = $7, begin_hash = $8,
+      started_at = now(), ended_at = null, end_type = null, end_body = null, end_hash = null
+    ${WHERE_KEY} and beginning = $9 ${also}`;
 }
 
 function endStatement(table: string, also: string): string {
-  return `update ${table} set ended_at = now(), end_type = $5, end_body = $6 ${WHERE_KEY} and ended_at is null ${also}`;
+  return `update ${table} set ended_at = now(), end_type = $5, end_body = $6, end_hash = $7
+    ${WHERE_KEY} and ended_at is null ${also}`;
 }
 
 const WHERE_KEY = "where thread_id = $1 and run = $2 and step = $3 and call_id = $4";
 
-function keyOf({ threadId, run, step, callId }: CallKey): readonly unknown[] {
+function keyOf({ threadId, run, step, callId }: CallKey): RowKey {
   return [storable(threadId), storable(run), step, storable(callId)];
 }
 

@@ -1,5 +1,7 @@
 import type { AgentTool } from "../definition/tool.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { StratagraphError } from "../errors.ts";
+import { cutText } from "../state/cut-text.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { ToolResult } from "../state/step-record.ts";
 import { reduceTier, tierPatch } from "../state/tier-patch.ts";
@@ -40,13 +42,43 @@ export interface RecordedEnd extends Pick<
 export type KnownCall =
   | { readonly state: "new" }
   | { readonly state: "started"; readonly at: string }
-  | { readonly state: "finished"; readonly end: RecordedEnd };
+  | { readonly state: "finished"; readonly end: RecordedEnd }
+  /** What was written is not what is there. */
+  | { readonly state: "damaged"; readonly at: string; readonly reason: string };
+
+/** Characters of a call's id that a message repeats: models write it. */
+const maxNamedLength = 100;
+
+/** What the journal has of a call that must not be made twice is not what was written. The call is not made. */
+export class CorruptJournalError extends StratagraphError {
+  readonly code = "corrupt_journal";
+  override readonly kind = "run";
+  readonly threadId: string;
+  /** `step_index` of the step that asked for it. */
+  readonly step: number;
+  readonly callId: string;
+
+  constructor(
+    { threadId, step, callId }: CallKey,
+    readonly tool: string,
+    readonly reason: string,
+  ) {
+    super(
+      `Expected the record of call ${JSON.stringify(cutText(callId, maxNamedLength))} of tool "${tool}" in thread ${threadId} as it was written, but ${reason}. ` +
+        "Recover the thread to go on with the call's outcome as unknown, recover it from a checkpoint before the call, or restore the database from a backup.",
+    );
+    this.threadId = threadId;
+    this.step = step;
+    this.callId = callId;
+  }
+}
 
 /** Where calls are written down, so that one that has ended is not made again after a crash. */
 export interface ToolJournal {
   /**
    * Writes down that a call begins, unless it is known already; what is answered was known before. Durable when it
-   * resolves, unless the call may be made twice: what a crash of the database forgets of such a call is made again.
+   * resolves, unless the call may be made twice: what a crash of the database forgets of such a call is made again, and
+   * where its record is damaged it begins anew.
    */
   begin(entry: CallEntry): Promise<KnownCall>;
   /** Durable as the beginning is. The first end of a call stands. */
@@ -59,9 +91,13 @@ export interface ToolJournal {
 export type CallSettlement =
   | { readonly do: "run"; readonly again: boolean }
   | { readonly do: "use"; readonly end: RecordedEnd }
-  | { readonly do: "unknown"; readonly at: string };
+  /** `damage` is what is wrong with its record; null where there is only a beginning. */
+  | { readonly do: "unknown"; readonly at: string; readonly damage: string | null };
 
-/** A call that has ended is not made again; one that has only started is made again where that does no harm. */
+/**
+ * A call that has ended is not made again; one that has only started, or whose record is damaged, is made again where
+ * that does no harm.
+ */
 export function settleCall(known: KnownCall, tool: AgentTool): CallSettlement {
   switch (known.state) {
     case "new":
@@ -69,9 +105,14 @@ export function settleCall(known: KnownCall, tool: AgentTool): CallSettlement {
     case "finished":
       return { do: "use", end: known.end };
     case "started":
+    case "damaged":
       return tool.definition.execution.idempotent
         ? { do: "run", again: true }
-        : { do: "unknown", at: known.at };
+        : {
+            do: "unknown",
+            at: known.at,
+            damage: known.state === "damaged" ? known.reason : null,
+          };
   }
 }
 

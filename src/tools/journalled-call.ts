@@ -5,6 +5,7 @@ import type { ToolResult } from "../state/step-record.ts";
 import type { CallEnv } from "./call.ts";
 import {
   applyTiers,
+  CorruptJournalError,
   settleCall,
   tierChanges,
   type CallKey,
@@ -18,6 +19,8 @@ export interface CallLog extends Pick<CallKey, "threadId" | "run"> {
   readonly journal: ToolJournal;
   /** `step_index` of the step that asked for a call. */
   stepOf(callId: string): number;
+  /** Whether a call whose record is damaged has an unknown outcome, instead of ending the run. Default false. */
+  readonly acceptsDamage?: boolean;
 }
 
 export interface CallEnded {
@@ -40,7 +43,7 @@ export interface JournalledCall {
 /**
  * Makes a call, and writes down that it begins and how it ends; or gives the end that was written down before. A call
  * that began, and whose end nobody knows, is made again when its tool is idempotent, and is an `error` otherwise.
- * @throws the reason of `env.signal`, and what the journal and `make` throw
+ * @throws CorruptJournalError unless damage is accepted, the reason of `env.signal`, and what the journal and `make` throw
  */
 export async function journalledCall(options: JournalledCall): Promise<CallEnded> {
   const { tool, call, env, log, make } = options;
@@ -53,11 +56,10 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
   const settled = settleCall(known, tool);
   if (settled.do === "use") return recordedEnd(settled.end, options);
   if (settled.do === "unknown") {
-    const end = {
-      outcome: "error",
-      result: null,
-      error: unknownOutcome(name, settled.at),
-    } as const;
+    const { damage } = settled;
+    if (damage !== null && log.acceptsDamage !== true)
+      throw new CorruptJournalError(key, name, damage);
+    const end = { outcome: "error", result: null, error: unknownOutcome(name, settled) } as const;
     return { result: { ...toolResult(call, end, 0), recovered: "unknown" } };
   }
   if (env.signal.aborted) {
@@ -94,6 +96,13 @@ function recordedEnd(end: RecordedEnd, { call, state }: JournalledCall): CallEnd
   };
 }
 
-function unknownOutcome(tool: string, at: string): string {
-  return `Outcome unknown: tool "${tool}" was started at ${at} and cut off, and whether it took effect is not known. Find out before calling it again.`;
+function unknownOutcome(
+  tool: string,
+  { at, damage }: { readonly at: string; readonly damage: string | null },
+): string {
+  const was =
+    damage === null
+      ? `was started at ${at} and cut off`
+      : `was started at ${at}, and the record of how it ended is damaged`;
+  return `Outcome unknown: tool "${tool}" ${was}, and whether it took effect is not known. Find out before calling it again.`;
 }

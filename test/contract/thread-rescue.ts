@@ -10,7 +10,7 @@ import {
 } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";
-import { around, asker } from "../helpers/nested-agents.ts";
+import { around, asker, single } from "../helpers/nested-agents.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -24,7 +24,17 @@ const send = defineTool({
     return `sent to ${to}`;
   },
 });
-const mailer = defineAgent({ name: "mailer", tools: [send] });
+const store = defineTool({
+  name: "store",
+  description: "Stores a name.",
+  input_schema: z.object({ to: z.string() }),
+  execution: { idempotent: true },
+  handler: ({ to }) => {
+    sent.push(to);
+    return `stored ${to}`;
+  },
+});
+const mailer = defineAgent({ name: "mailer", tools: [send, store] });
 const call = (to: string): ScriptedReply => ({ calls: [{ name: "send", args: { to } }] });
 const crash: ScriptedReply = () => {
   throw new Error("the power is gone");
@@ -162,6 +172,94 @@ export function threadRescueContract(kind: Database["kind"]): void {
       );
       expect(rows).toEqual([]);
       await runtime.close();
+    });
+
+    describe("with a damaged record of a call", () => {
+      /** A thread whose process ended when its call had, and whose record has another result now. */
+      const lostRecord = async (asked: ScriptedReply, agent = mailer) => {
+        sent = [];
+        const first = await reopen(asked, crash);
+        const threadId = newThread();
+        await cutOff(first, threadId, agent);
+        await first.close();
+        const { pool } = database.shared;
+        await pool.query(
+          `with lost as (
+            delete from checkpoints where (thread_id, checkpoint_ns, checkpoint_id) = (
+              select thread_id, checkpoint_ns, checkpoint_id from checkpoints where thread_id = $1
+              order by length(checkpoint_ns) desc, checkpoint_id desc limit 1)
+            returning *)
+          delete from checkpoint_write_sets w using lost
+          where w.thread_id = lost.thread_id and w.checkpoint_ns = lost.checkpoint_ns
+            and w.checkpoint_id = lost.parent_checkpoint_id`,
+          [threadId],
+        );
+        await pool.query(
+          `update tool_journal set end_body =
+            convert_to(replace(convert_from(end_body, 'UTF8'), 'ada', 'eve'), 'UTF8')
+          where thread_id = $1`,
+          [threadId],
+        );
+        return threadId;
+      };
+
+      it("does not believe it, and goes on when it is recovered without making the call again", async () => {
+        const threadId = await lostRecord(call("ada"));
+        const runtime = await reopen("Done.", "Again.");
+        const [reason] = await ids(runtime, threadId);
+        await expect(executeAgent(mailer, null, { runtime, threadId })).rejects.toMatchObject({
+          code: "corrupt_journal",
+          threadId,
+          step: 0,
+          callId: "call_1",
+          tool: "send",
+        });
+        expect((await ids(runtime, threadId))[0]).toBe(reason);
+        const recovery = await runtime.threads.recover(mailer, { threadId });
+        expect(recovery).toMatchObject({
+          settled: [{ callId: "call_1", tool: "send", state: "damaged", idempotent: false }],
+          message: `Thread "${threadId}" went on, and is COMPLETED. The records of these calls are damaged, and what came of them is not known: send (call_1). They were not made again: find out whether they took effect. Replay checkpoint ${reason} to make them again.`,
+          result: { output: { message: "Done." } },
+        });
+        expect(recovery.result?.steps[0]?.tool_results).toMatchObject([
+          {
+            outcome: "error",
+            recovered: "unknown",
+            error: expect.stringContaining("the record of how it ended is damaged"),
+          },
+        ]);
+        expect(sent).toEqual(["ada"]);
+        await runtime.threads.replay(mailer, { threadId, checkpointId: reason! });
+        expect(sent).toEqual(["ada", "ada"]);
+        await runtime.close();
+      });
+
+      it("goes on inside of an agent in the same way", async () => {
+        const outer = single({ agent: "mailer" }, mailer);
+        const threadId = await lostRecord(call("ada"), outer);
+        const runtime = await reopen("Done.");
+        await expect(executeAgent(outer, null, { runtime, threadId })).rejects.toMatchObject({
+          code: "corrupt_journal",
+        });
+        const recovery = await runtime.threads.recover(outer, { threadId });
+        expect(recovery).toMatchObject({
+          settled: [{ state: "damaged" }],
+          result: { status: "COMPLETED", output: { message: "Done." } },
+        });
+        expect(sent).toEqual(["ada"]);
+        await runtime.close();
+      });
+
+      it("makes a call again that may be made twice", async () => {
+        const threadId = await lostRecord({ calls: [{ name: "store", args: { to: "ada" } }] });
+        const runtime = await reopen("Done.");
+        const result = await executeAgent(mailer, null, { runtime, threadId });
+        expect(result.steps[0]?.tool_results).toMatchObject([
+          { result: "stored ada", recovered: "repeated" },
+        ]);
+        expect(sent).toEqual(["ada", "ada"]);
+        await runtime.close();
+      });
     });
 
     it("asks people again whose question was damaged", async () => {

@@ -2,6 +2,8 @@ import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-check
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { DatabasePool } from "../../src/storage/pool.ts";
+import { loadMigrations } from "../../src/storage/load-migrations.ts";
+import { migrate } from "../../src/storage/migrate.ts";
 import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";
 import type { CallEntry, RecordedEnd } from "../../src/tools/journal.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
@@ -186,6 +188,94 @@ export function toolJournalContract(database: TestDatabase): void {
       expect(await journal.entriesOf(threadId, "run-2")).toEqual([second]);
       expect(second).toMatchObject({ step: 3, state: "started", endedAt: null, outcome: null });
       expect(await journal.entriesOf("another")).toEqual([]);
+    });
+
+    const change = (set: string, entry: CallEntry = entryOf()) =>
+      database.shared.pool.query(
+        `update tool_journal set ${set} where thread_id = $1 and step = $2`,
+        [entry.threadId, entry.step],
+      );
+
+    test.each([
+      [
+        "a changed result",
+        "end_body = convert_to(replace(convert_from(end_body, 'UTF8'), 'sent', 'lost'), 'UTF8')",
+      ],
+      ["a truncated result", "end_body = substr(end_body, 1, length(end_body) / 2)"],
+      ["an emptied result", "end_body = ''"],
+      ["another serializer's result", "end_type = 'bytes'"],
+      ["a lost result", "end_body = null"],
+      [
+        "a lost end of which the time is there",
+        "end_type = null, end_body = null, end_hash = null",
+      ],
+      ["a result without its hash", "end_hash = null"],
+      ["another tool", "tool = 'post'"],
+      ["other arguments", "input_hash = sha256('other')"],
+    ])("does not believe %s", async (_, set) => {
+      await journal.begin(entryOf());
+      await journal.end(entryOf(), endOf());
+      await change(set);
+      const damaged = { state: "damaged", at: expect.any(String), reason: expect.any(String) };
+      expect(await journal.begin(entryOf())).toEqual(damaged);
+      expect(await journal.begin(entryOf())).toEqual(damaged);
+      const [entry] = await journal.entriesOf(entryOf().threadId);
+      expect(entry).toMatchObject({ state: "damaged", outcome: null });
+    });
+
+    test("does not believe the result of another call", async () => {
+      const other = entryOf({ step: 1 });
+      await journal.begin(entryOf());
+      await journal.end(entryOf(), endOf());
+      await journal.begin(other);
+      await journal.end(other, endOf({ result: "other" }));
+      await change(
+        `(end_type, end_body, end_hash) = (select end_type, end_body, end_hash
+          from tool_journal where thread_id = '${other.threadId}' and step = 0)`,
+        other,
+      );
+      expect(await journal.begin(other)).toMatchObject({ state: "damaged" });
+    });
+
+    test("begins a damaged call anew that may be made twice", async () => {
+      const often = entryOf({ idempotent: true });
+      await journal.begin(often);
+      await journal.end(often, endOf());
+      await change("end_body = ''", often);
+      expect(await journal.begin(often)).toMatchObject({ state: "damaged" });
+      await journal.end(often, endOf({ result: "again" }));
+      expect(await journal.begin(often)).toEqual({
+        state: "finished",
+        end: endOf({ result: "again" }),
+      });
+    });
+
+    test("reads rows from before they had hashes, and names what is wrong with a truncated one", async () => {
+      await journal.begin(entryOf());
+      await journal.end(entryOf(), endOf());
+      await change("begin_hash = null, end_hash = null");
+      expect(await journal.begin(entryOf())).toEqual({ state: "finished", end: endOf() });
+      await change("end_body = substr(end_body, 1, 9)");
+      expect(await journal.begin(entryOf())).toMatchObject({ state: "damaged" });
+      const edited = entryOf({ step: 1 });
+      await journal.begin(edited);
+      await change("begin_hash = null", edited);
+      expect(await journal.begin(edited)).toMatchObject({ state: "started" });
+      expect(await journal.begin({ ...edited, input: {} })).toEqual({ state: "new" });
+      await journal.end(edited, endOf());
+      expect(await journal.begin({ ...edited, input: {} })).toMatchObject({ state: "finished" });
+    });
+
+    test("upgrades a table of the first migration", async () => {
+      const schema = `first_${threads}`;
+      const { pool } = database.shared;
+      const all = await loadMigrations(new URL("../../src/storage/migrations", import.meta.url));
+      await migrate(pool, { schema, name: "tool_journal", migrations: all.slice(0, 1) });
+      await pool.query(`insert into ${schema}.tool_journal
+        (thread_id, run, step, call_id, tool, input_hash, beginning)
+        values ('${entryOf().threadId}', 'run-1', 0, 'call-1', 'send', '', gen_random_uuid())`);
+      const upgraded = new DatabaseToolJournal(pool, { schema });
+      expect(await upgraded.entriesOf(entryOf().threadId)).toMatchObject([{ state: "started" }]);
     });
 
     test("forgets a thread, and no other", async () => {

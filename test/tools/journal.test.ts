@@ -30,7 +30,17 @@ describe("a call that the journal", () => {
 
   it("has the beginning of is made again where that does no harm", () => {
     expect(settleCall({ state: "started", at }, repeatable)).toEqual({ do: "run", again: true });
-    expect(settleCall({ state: "started", at }, careful)).toEqual({ do: "unknown", at });
+    expect(settleCall({ state: "started", at }, careful)).toEqual({
+      do: "unknown",
+      at,
+      damage: null,
+    });
+  });
+
+  it("has a damaged record of is made again where that does no harm", () => {
+    const known = { state: "damaged", at, reason: "it was changed" } as const;
+    expect(settleCall(known, repeatable)).toEqual({ do: "run", again: true });
+    expect(settleCall(known, careful)).toEqual({ do: "unknown", at, damage: "it was changed" });
   });
 });
 

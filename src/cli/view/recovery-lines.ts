@@ -23,7 +23,9 @@ export function recoveryLines(
       item("✗", `skipped ${checkpointId}: ${reason}`, style.red),
     ),
     ...settled.flatMap((call) => {
-      const { mark, text, colour } = settlements[settlementOf(call, recovery)];
+      const settlement = settlementOf(call, recovery);
+      const isLost = settlement === "unknown" && call.state === "damaged";
+      const { mark, text, colour } = isLost ? lostRecord : settlements[settlement];
       return item(mark, `${call.tool}: ${text}`, style[colour]);
     }),
     ...warnings.flatMap((warning) => item("!", warning, style.yellow)),
@@ -40,9 +42,17 @@ const settlements = {
   },
 } as const satisfies Record<Recovered, unknown>;
 
+const lostRecord = {
+  mark: "?",
+  text: "not called again, its record is damaged and nobody knows what came of it",
+  colour: "yellow",
+} as const;
+
 /** What the step says that the call is part of; else what the journal knew. */
-function settlementOf({ callId, state }: SettledCall, { result }: Recovery): Recovered {
+function settlementOf({ callId, state, idempotent }: SettledCall, { result }: Recovery): Recovered {
   const results = (result?.steps ?? []).flatMap(({ tool_results }) => tool_results);
   const told = results.findLast(({ id }) => id === callId)?.recovered;
-  return told ?? (state === "finished" ? "recorded" : "unknown");
+  if (told !== undefined) return told;
+  if (state === "finished") return "recorded";
+  return idempotent ? "repeated" : "unknown";
 }

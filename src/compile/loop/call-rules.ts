@@ -1,3 +1,4 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { GraphState } from "../../state/channels.ts";
 import { turnSteps } from "../../state/turn.ts";
 import type { CallRules } from "../../tools/admit-call.ts";
@@ -59,5 +60,14 @@ export function callLog(
   // A turn that an older version began has no run.
   if (journal === undefined || typeof threadId !== "string" || turn?.run === undefined)
     return undefined;
-  return { journal, threadId, run: turn.run, stepOf };
+  const acceptsDamage = config.configurable?.[acceptsDamageKey] === true;
+  return { journal, threadId, run: turn.run, stepOf, acceptsDamage };
+}
+
+/** LangGraph keeps keys with two underscores out of metadata and checkpoints. */
+const acceptsDamageKey = "__stratagraph_accepts_damage";
+
+/** A config in which a call whose record in the journal is damaged has an unknown outcome. */
+export function acceptingDamage(config: RunnableConfig): RunnableConfig {
+  return { ...config, configurable: { ...config.configurable, [acceptsDamageKey]: true } };
 }

@@ -1,6 +1,7 @@
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { isTerminal, transition } from "../../state/lifecycle.ts";
+import { CorruptJournalError } from "../../tools/journal.ts";
 import { closeStep, cutOffResults, toolMessage } from "./close-step.ts";
 import type { NodeResult, NodeRun } from "./node-body.ts";
 
@@ -18,10 +19,11 @@ export function cancelTurn(state: GraphState): NodeResult {
 
 /**
  * Ends the turn FAILED for an error that belongs to the run, with the record of the step under way.
- * @throws the error itself when it does not belong to the run
+ * @throws the error itself when it does not belong to the run, and when the turn can be recovered
  */
 export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
+  if (thrown instanceof CorruptJournalError) throw thrown;
   if (isOver(state)) return nothing;
   const here = state.branches.filter(({ at }) => at === run.node).map(({ id }) => id);
   return failedTurn(state, thrown, {

@@ -86,7 +86,8 @@ async function makeCall(
     env: { signal: config.signal ?? new AbortController().signal, clock, secrets, sandbox },
     ...(isKept &&
       typeof threadId === "string" && {
-        log: { journal, threadId, run: run.run_id, stepOf: () => step },
+        // Nothing recovers a run but running it again.
+        log: { journal, threadId, run: run.run_id, stepOf: () => step, acceptsDamage: true },
       }),
   });
   const [result] = results;

@@ -1,10 +1,12 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { acceptingDamage } from "../../compile/loop/call-rules.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
 import { holdThread } from "../hold-thread.ts";
 import { prepareRun, runTurn, type PreparedRun } from "../run-turn.ts";
+import type { ExecuteResult } from "../run-result.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { archiveIn } from "./archive.ts";
 import { channelWarnings } from "./channel-warnings.ts";
@@ -14,7 +16,7 @@ import { soundCheckpoint, type SoundCheckpoint } from "./sound-checkpoint.ts";
 import { storedRequests } from "./stored-requests.ts";
 import { valuesOf } from "./stored-state.ts";
 import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
-import type { RecoverOptions, Recovery } from "./threads.ts";
+import type { CheckpointRef, RecoverOptions, Recovery } from "./threads.ts";
 import type { SettledCall } from "./watch-journal.ts";
 
 export async function recoverThread(
@@ -77,14 +79,28 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   const settled: SettledCall[] = [];
   const unwatch = services.journal?.watch(threadId, (call) => settled.push(call));
   try {
-    const start = startFrom(threadId, checkpoints);
+    // Who recovers a thread is told of damage, and decides what becomes of it.
+    const start = acceptingDamage(startFrom(threadId, checkpoints));
     const result = await runTurn(run, { threadId, input: null, start, lost: of.lost });
-    const message = `Thread "${threadId}" went on, and is ${result.status}.`;
+    const message = resumedMessage(result, settled, known.from);
     const { interrupts: waiting } = result;
     return { ...known, settled, reason: "resumed", message, waiting, result };
   } finally {
     unwatch?.();
   }
+}
+
+/** Calls that were not made again, though their results are lost, need a person. */
+function resumedMessage(
+  { threadId, status }: ExecuteResult,
+  settled: readonly SettledCall[],
+  from: CheckpointRef,
+): string {
+  const resumed = `Thread "${threadId}" went on, and is ${status}.`;
+  const lost = settled.filter(({ state, idempotent }) => state === "damaged" && !idempotent);
+  if (lost.length === 0) return resumed;
+  const calls = lost.map(({ tool, callId }) => `${tool} (${callId})`).join(", ");
+  return `${resumed} The records of these calls are damaged, and what came of them is not known: ${calls}. They were not made again: find out whether they took effect. Replay checkpoint ${from.checkpointId} to make them again.`;
 }
 
 function overMessage(threadId: string, tuple: CheckpointTuple, found: SoundCheckpoint): string {

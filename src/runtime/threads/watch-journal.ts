@@ -4,8 +4,13 @@ import type { CallEntry, ToolJournal } from "../../tools/journal.ts";
 export interface SettledCall {
   readonly callId: string;
   readonly tool: string;
-  /** `finished`: its result was taken. `started`: it had begun, and what came of it is not known. */
-  readonly state: string;
+  /**
+   * `finished`: its result was taken. `started`: it had begun, and what came of it is not known. `damaged`: nor is that of
+   * this one, since its record is not what was written.
+   */
+  readonly state: "finished" | "started" | "damaged";
+  /** Whether it was made again where its result was not taken. */
+  readonly idempotent: boolean;
 }
 
 export interface WatchedJournal extends ToolJournal {
@@ -19,10 +24,10 @@ export function watchJournal(journal: ToolJournal): WatchedJournal {
   return {
     async begin(entry: CallEntry) {
       const known = await journal.begin(entry);
-      const { threadId, callId, tool } = entry;
+      const { threadId, callId, tool, idempotent } = entry;
       if (known.state !== "new") {
         for (const found of watchers.get(threadId) ?? [])
-          found({ callId, tool, state: known.state });
+          found({ callId, tool, state: known.state, idempotent });
       }
       return known;
     },

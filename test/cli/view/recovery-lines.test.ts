@@ -45,16 +45,21 @@ describe("a recovery", () => {
     const tool_results = [toolResult({ id: "b", recovered: "repeated" })];
     const result = { steps: [stepRecord({ tool_results })] } as unknown as ExecuteResult;
     const settled = [
-      { callId: "a", tool: "send", state: "finished" },
-      { callId: "b", tool: "print", state: "started" },
-      { callId: "c", tool: "pay", state: "started" },
-    ];
+      { callId: "a", tool: "send", state: "finished", idempotent: false },
+      { callId: "b", tool: "print", state: "started", idempotent: true },
+      { callId: "c", tool: "pay", state: "started", idempotent: false },
+      { callId: "d", tool: "book", state: "damaged", idempotent: false },
+      { callId: "e", tool: "store", state: "damaged", idempotent: true },
+    ] as const;
     const lines = recoveryLines({ ...recovery, settled, result }, { width: 60, style });
     expect(lines.slice(2)).toEqual([
       "  ✓ send: not called again, its recorded result was used",
       "  ✓ print: called again, it is safe to repeat",
       "  ? pay: not called again, it had begun and nobody knows",
       "    what came of it",
+      "  ? book: not called again, its record is damaged and nobody",
+      "    knows what came of it",
+      "  ✓ store: called again, it is safe to repeat",
     ]);
   });
 });
