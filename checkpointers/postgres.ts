@@ -29,7 +29,7 @@ import { dumpMetadata } from "./metadata.ts";
 import { checkpointQueries } from "./queries.ts";
 import { placeOf } from "./place.ts";
 import { deleteThread } from "./retention/delete-thread.ts";
-import { prune, type Pruned, type PruneOptions } from "./retention/prune.ts";
+import { prune, removeCheckpoints, type Pruned, type PruneOptions } from "./retention/prune.ts";
 import type { CheckpointTables } from "./retention/tables.ts";
 import { asPgPool, setUpTables } from "./set-up-tables.ts";
 import { Settling } from "./settling.ts";
@@ -215,6 +215,16 @@ export class PostgresCheckpointer extends PostgresSaver {
     await this.setup();
     await this.#settling.settled(options.threadId);
     return prune(this.#tables, options);
+  }
+
+  /** Removes checkpoints of the thread itself, not of its subgraphs, and what only they needed. */
+  async removeCheckpoints(of: {
+    readonly threadId: string;
+    readonly checkpointIds: readonly string[];
+  }): Promise<Pruned> {
+    await this.setup();
+    await this.#settling.settled(of.threadId);
+    return removeCheckpoints(this.#tables, of);
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */

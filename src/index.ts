@@ -161,6 +161,7 @@ export {
   InvalidThreadIdError,
   NoCheckpointerError,
   NothingToResumeError,
+  RecoveryNeededError,
   ThreadBusyError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
@@ -183,7 +184,7 @@ export {
   UnknownTurnError,
   type KnownStep,
 } from "./runtime/threads/context-errors.ts";
-export { NoArchiveError } from "./runtime/threads/errors.ts";
+export { NoArchiveError, NoWayOnError } from "./runtime/threads/errors.ts";
 export type {
   ChannelDiff,
   CheckpointRef,

@@ -58,6 +58,23 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
   });
 }
 
+/** Removes checkpoints of the thread itself, and what only they needed. Those that are not there are fine. */
+export async function removeCheckpoints(
+  tables: CheckpointTables,
+  {
+    threadId,
+    checkpointIds,
+  }: { readonly threadId: string; readonly checkpointIds: readonly string[] },
+): Promise<Pruned> {
+  const { schema } = tables;
+  return alone(tables, threadId, async (client) => {
+    const entries = checkpointIds.map((id) => ({ namespace: "", id }));
+    const removed = await remove(client, { schema, threadId }, entries);
+    const { elements, bytes } = await freeUnneeded(client, schema, threadId);
+    return { checkpoints: removed.checkpoints, elements, bytes: removed.bytes + bytes };
+  });
+}
+
 /** A misspelt `keep` must not remove more than was meant. */
 function checkRetention({ keep, olderThan }: PruneOptions): void {
   if (!["latest", "turn_ends", "all"].includes(keep)) {
@@ -94,7 +111,7 @@ order by checkpoint_id`;
 async function remove(
   client: Queryable,
   of: { readonly schema: string; readonly threadId: string },
-  entries: readonly HistoryEntry[],
+  entries: readonly Pick<HistoryEntry, "namespace" | "id">[],
 ): Promise<{ checkpoints: number; bytes: number }> {
   const { rows } = await client.query<{ checkpoints: string; bytes: string }>(
     removeSql(of.schema),

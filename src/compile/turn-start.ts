@@ -74,4 +74,4 @@ export async function startOfNewTurn(
 }
 
 /** What is next while a turn has only its input. */
-const beginnings: readonly string[] = ["__start__", "initialize"];
+export const beginnings: readonly string[] = ["__start__", "initialize"];

@@ -1,4 +1,3 @@
-import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentCheckpointer } from "../compile/compile-agent.ts";
 import { stampOf } from "../compile/definition-stamps.ts";
@@ -66,13 +65,4 @@ export async function refuseChanges(
 export function definitionHashIn(metadata: unknown): string | null {
   const hash = (metadata as { definition_hash?: unknown } | null | undefined)?.definition_hash;
   return typeof hash === "string" ? hash : null;
-}
-
-/** The same for the checkpoint that a run goes on from. */
-export async function definitionHashAt(
-  checkpointer: AgentCheckpointer | undefined,
-  start: RunnableConfig,
-): Promise<string | null> {
-  const tuple = await checkpointer?.getTuple(start);
-  return definitionHashIn(tuple?.metadata);
 }

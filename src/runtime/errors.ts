@@ -1,4 +1,5 @@
 import { StratagraphError } from "../errors.ts";
+import type { DeadEnd } from "./dead-end.ts";
 import type { Status } from "../state/lifecycle.ts";
 
 /** Characters of a thread id. */
@@ -27,6 +28,24 @@ export class NothingToResumeError extends StratagraphError {
     super(
       `Thread "${threadId}" ${found}: there is nothing to resume. Give an input to run a turn.`,
     );
+  }
+}
+
+/** The last checkpoint of a thread is one that it cannot go on from. Nothing was written. */
+export class RecoveryNeededError extends StratagraphError {
+  readonly code = "recovery_needed";
+  /** `missing_node`: the agent's definition no longer has a node that is next. */
+  readonly reason: DeadEnd["cause"];
+
+  constructor(
+    readonly threadId: string,
+    { cause, reason }: DeadEnd,
+  ) {
+    const how = cause === "missing_node" ? ", and accept the changes of the definition" : "";
+    super(
+      `Thread "${threadId}" cannot go on from its last checkpoint: ${reason}. Recover the thread${how}: it then goes on from the last checkpoint that it can go on from.`,
+    );
+    this.reason = cause;
   }
 }
 

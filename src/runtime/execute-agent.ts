@@ -1,10 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GivenAnswers } from "../compile/check-answers.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { definitionHashAt, refuseChanges } from "./definition-changed.ts";
-import { NoCheckpointerError } from "./errors.ts";
+import { deadEndAt } from "./dead-end.ts";
+import { definitionHashIn, refuseChanges } from "./definition-changed.ts";
+import { NoCheckpointerError, RecoveryNeededError } from "./errors.ts";
 import { holdThread } from "./hold-thread.ts";
 import { givenAnswers, resumeWith, type AnswerOptions } from "./run-answers.ts";
 import type { ExecuteResult } from "./run-result.ts";
@@ -33,7 +35,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions {
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
- * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and what compiling throws; HandlerMutationError and
+ * DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling throws; HandlerMutationError and
  * HandlerReturnError for a stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
@@ -58,6 +60,8 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     if (checkpointer === undefined) {
       return runTurn(run, { threadId, input: { input }, start: thread, lost });
     }
+    const last = input === null ? await checkpointer.getTuple(thread) : undefined;
+    refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
       definition: general,
       input,
@@ -66,12 +70,24 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
       keepsEnds: run.durability === "exit",
     });
     if (input === null) {
-      const madeUnder = await definitionHashAt(checkpointer, start.start);
+      const from = start.start === thread ? last : await checkpointer.getTuple(start.start);
+      refuseDeadEnd(graph, threadId, from);
+      const madeUnder = definitionHashIn(from?.metadata);
       await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
     }
     return runTurn(run, { threadId, ...start, lost });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
+}
+
+/** @throws RecoveryNeededError */
+function refuseDeadEnd(
+  graph: AgentGraph,
+  threadId: string,
+  tuple: CheckpointTuple | undefined,
+): void {
+  const deadEnd = tuple && deadEndAt(tuple, graph);
+  if (deadEnd) throw new RecoveryNeededError(threadId, deadEnd);
 }
 
 async function startOf(

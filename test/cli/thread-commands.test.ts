@@ -261,6 +261,20 @@ describe("stratagraph recover", () => {
       result: null,
     });
   });
+
+  it("goes back where the changed agent no longer has the node that is next", async () => {
+    await cli("run", "double.yaml", "go", "-t", "renamed");
+    await writeFile(join(cwd, "renamed.yaml"), agent.replaceAll(/\bask\b/g, "number"));
+    const run = await cli("run", "renamed.yaml", "-t", "renamed", "--accept-changes");
+    expect(run.code).toBe(2);
+    expect(run.errors).toContain("the node ask is next, and the agent has no such node");
+    expect(run.errors).toContain("Recover the thread, and accept the changes of the definition");
+    const recover = await cli("recover", "renamed.yaml", "renamed", "--accept-changes");
+    expect(recover.code).toBe(3);
+    expect(recover.out).toContain("? number asks for input");
+    const done = await cli("run", "renamed.yaml", "-t", "renamed", "--answer", "4");
+    expect([done.code, done.errors]).toEqual([0, ""]);
+  });
 });
 
 describe("stratagraph prune and delete", () => {

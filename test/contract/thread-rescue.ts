@@ -2,10 +2,12 @@ import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { openCheckpointer } from "../../checkpointers/open.ts";
 import {
+  compileAgent,
   createRuntime,
   defineAgent,
   defineTool,
   executeAgent,
+  type AgentDefinition,
   type Runtime,
 } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -365,14 +367,95 @@ export function threadRescueContract(kind: Database["kind"]): void {
       });
     });
 
-    it("warns of a node that is next and is not there any more", async () => {
-      const { runtime } = await open(crash);
+    it("goes back to the last checkpoint whose nodes are there when the definition has changed", async () => {
+      const { runtime } = await open();
       const threadId = newThread();
-      await cutOff(runtime, threadId);
-      const recovery = await runtime.threads.recover(asks, { threadId, acceptChanges: true });
-      expect(recovery.warnings).toEqual([
-        "the node reason is next, and the agent has no such node",
-      ]);
+      await executeAgent(asks, { message: "go" }, { runtime, threadId });
+      const [head, plan] = await ids(runtime, threadId);
+      const { spec } = asks;
+      const renamed = defineAgent({
+        ...spec,
+        workflow_graph: {
+          entry_point: "whom",
+          nodes: [{ name: "whom", type: "human", config: { kind: "input", prompt: "Whom?" } }],
+          edges: [{ from: "whom", to: "END" }],
+          output: { message: "${nodes.whom.value}" },
+        },
+      });
+      const options = { runtime, threadId, acceptChanges: true };
+      const before = await ids(runtime, threadId);
+      for (const answer of [{}, { answer: "Ada" }]) {
+        await expect(executeAgent(renamed, null, { ...options, ...answer })).rejects.toMatchObject({
+          code: "recovery_needed",
+          reason: "missing_node",
+        });
+      }
+      expect(await ids(runtime, threadId)).toEqual(before);
+      const recovery = await runtime.threads.recover(renamed, { threadId, acceptChanges: true });
+      expect(recovery).toMatchObject({
+        from: { checkpointId: plan },
+        skipped: [
+          {
+            checkpointId: head,
+            cause: "missing_node",
+            reason: "the node ask is next, and the agent has no such node",
+          },
+        ],
+        reason: "resumed",
+        waiting: [{ node: "whom", prompt: "Whom?" }],
+      });
+      const done = await executeAgent(renamed, null, { runtime, threadId, answer: "Ada" });
+      expect(done.output).toEqual({ message: "Ada" });
+    });
+
+    describe("with an input on top of a turn that had not ended", () => {
+      /** Earlier versions wrote an input before they refused it. */
+      const writeStray = async (agent: AgentDefinition, runtime: Runtime, threadId: string) => {
+        const graph = await compileAgent(agent, runtime);
+        Reflect.deleteProperty(graph, "stream");
+        const input = { messages: [{ role: "user", content: "hello?" }] };
+        const config = { configurable: { thread_id: threadId } };
+        await expect(graph.invoke(input, config)).rejects.toMatchObject({
+          code: "invalid_transition",
+        });
+      };
+
+      it("waits again as it did, whatever had ended", async () => {
+        const outer = around("outer", asker);
+        const { runtime } = await open("b", "d", "w");
+        const threadId = newThread();
+        const asked = await executeAgent(outer, { message: "go" }, { runtime, threadId });
+        const before = await ids(runtime, threadId);
+        for (let times = 0; times < 2; times += 1) await writeStray(outer, runtime, threadId);
+        const answer = { runtime, threadId, answer: "one" };
+        await expect(executeAgent(outer, null, answer)).rejects.toMatchObject({
+          code: "recovery_needed",
+          reason: "stray_input",
+        });
+        const recovery = await runtime.threads.recover(outer, { threadId });
+        expect(recovery).toMatchObject({
+          from: { checkpointId: before[0] },
+          reason: "waiting",
+          waiting: asked.interrupts,
+          message: `Thread "${threadId}" waits for people: ask (d?). Answer with executeAgent.`,
+        });
+        expect(new Set(recovery.skipped.map(({ cause }) => cause))).toEqual(
+          new Set(["stray_input"]),
+        );
+        expect(await ids(runtime, threadId)).toEqual(before);
+        expect((await runtime.threads.verify(threadId)).damaged).toEqual([]);
+        expect((await executeAgent(outer, null, answer)).output).toEqual({ message: "w" });
+      });
+
+      it("goes on with a turn that was cut off", async () => {
+        const { runtime } = await open(call("ada"), crash, "Done.");
+        const threadId = newThread();
+        await cutOff(runtime, threadId);
+        await writeStray(mailer, runtime, threadId);
+        const recovery = await runtime.threads.recover(mailer, { threadId });
+        expect(recovery.result).toMatchObject({ output: { message: "Done." } });
+        expect(sent).toEqual(["ada"]);
+      });
     });
 
     it("goes on from the checkpoint that is asked for, as the same run of the turn", async () => {

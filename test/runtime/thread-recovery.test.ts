@@ -37,6 +37,29 @@ describe("a thread", () => {
     });
   });
 
+  it("asks people again where an input was written on top of what they were asked", async () => {
+    const asks = defineAgent({
+      name: "asks",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [{ name: "ask", type: "human", config: { kind: "input", prompt: "Who?" } }],
+        edges: [{ from: "ask", to: "END" }],
+        output: { message: "${nodes.ask.value}" },
+      },
+    });
+    const { runtime } = await testRuntime([]);
+    const options = { runtime, threadId: "t" };
+    await executeAgent(asks, { message: "go" }, options);
+    const graph = await compileAgent(asks, runtime);
+    Reflect.deleteProperty(graph, "stream");
+    const again = { messages: [{ role: "user", content: "hello?" }] };
+    await expect(graph.invoke(again, thread)).rejects.toMatchObject({ code: "invalid_transition" });
+    const { waiting } = await runtime.threads.recover(asks, { threadId: "t" });
+    expect(waiting).toMatchObject([{ prompt: "Who?" }]);
+    const done = await executeAgent(asks, null, { ...options, answer: "Ada" });
+    expect(done.output).toEqual({ message: "Ada" });
+  });
+
   it("counts its first turn as 0 whatever it keeps", async () => {
     const rare = defineAgent({
       name: "rare",

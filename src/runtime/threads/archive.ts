@@ -99,6 +99,11 @@ export interface CheckpointArchive {
   forkThread(of: { threadId: string; checkpointId: string; newThreadId: string }): Promise<void>;
   verifyThread(threadId: string): Promise<ThreadVerification>;
   prune(of: PruneOptions): Promise<PruneResult>;
+  /** Removes checkpoints of the thread itself, and what only they needed. */
+  removeCheckpoints(of: {
+    threadId: string;
+    checkpointIds: readonly string[];
+  }): Promise<PruneResult>;
   /** Lines of JSON. */
   exportThread(threadId: string): AsyncGenerator<string>;
   importThread(

@@ -1,5 +1,4 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { pendingTasks } from "../../compile/pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 
 /** What a checkpoint has that a graph has not, and the other way round, in words for people. */
@@ -7,7 +6,6 @@ export function channelWarnings(
   tuple: CheckpointTuple,
   graph: {
     readonly channels: Readonly<Record<string, unknown>>;
-    readonly nodes: Readonly<Record<string, unknown>>;
   },
 ): readonly string[] {
   const stored = Object.keys(valuesOf(tuple));
@@ -18,13 +16,11 @@ export function channelWarnings(
   const missing = hasBegun
     ? known.filter((channel) => !written.has(channel) && !hasDefault(graph.channels[channel]))
     : [];
-  const lost = pendingTasks(tuple).filter(({ node }) => !Object.hasOwn(graph.nodes, node));
   return [
     ...stored
       .filter((channel) => !known.includes(channel))
       .map((channel) => `the channel ${channel} is stored, and the agent has no such channel`),
     ...missing.map((channel) => `the agent has a channel ${channel}, and nothing is stored of it`),
-    ...lost.map(({ node }) => `the node ${node} is next, and the agent has no such node`),
   ];
 }
 

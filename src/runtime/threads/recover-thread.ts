@@ -1,8 +1,9 @@
-import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { acceptingDamage } from "../../compile/loop/call-rules.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
+import { deadEndAt } from "../dead-end.ts";
 import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
 import { holdThread } from "../hold-thread.ts";
 import { prepareRun, runTurn, type PreparedRun } from "../run-turn.ts";
@@ -32,14 +33,40 @@ export async function recoverThread(
   return holdThread(services.run, threadId, async (lost) => {
     await archive?.settled(threadId);
     const source = { checkpointer, archive };
-    const found = await soundCheckpoint(source, { threadId, namespace: "", checkpointId });
+    const deadEnd = (at: CheckpointTuple) => deadEndAt(at, run.graph);
+    const found = await soundCheckpoint(source, {
+      threadId,
+      namespace: "",
+      checkpointId,
+      deadEnd,
+    });
     const { tuple } = found;
     if (tuple === null) throw services.noCheckpoint(threadId, checkpointId ?? null);
     const madeUnder = definitionHashIn(tuple.metadata);
     await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
     const inside = await insideStart(source, tuple);
-    return goOn(services, { run, threadId, tuple, found, inside, lost });
+    lost?.throwIfAborted();
+    const isLast = found.isLast || (await removeStrays(checkpointer, threadId, found));
+    return goOn(services, { run, threadId, tuple, found: { ...found, isLast }, inside, lost });
   });
+}
+
+/**
+ * Removes inputs that earlier versions wrote on top of a turn that had not ended. Nothing began from them, and only the
+ * checkpoint below keeps what has ended and what is asked there.
+ * @returns whether it is the last one now
+ */
+async function removeStrays(
+  checkpointer: BaseCheckpointSaver,
+  threadId: string,
+  { skipped, isBelowSkipped }: SoundCheckpoint,
+): Promise<boolean> {
+  const archive = archiveIn(checkpointer, ["removeCheckpoints"]);
+  if (archive === null || !isBelowSkipped) return false;
+  if (skipped.some(({ cause }) => cause !== "stray_input")) return false;
+  const checkpointIds = skipped.map(({ checkpointId }) => checkpointId);
+  await archive.removeCheckpoints({ threadId, checkpointIds });
+  return true;
 }
 
 interface Located {
@@ -63,8 +90,10 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
     waiting: [],
     result: null,
   };
+  // What has ended before a node that is not there any more leads to that node.
+  const leadsOn = !found.skipped.some(({ cause }) => cause === "missing_node");
   // What has ended at an old checkpoint is applied as it is; anything else has to become the last checkpoint first.
-  const asItIs = !inside.beginsAgain && (found.isLast || progress === "applicable");
+  const asItIs = leadsOn && !inside.beginsAgain && (found.isLast || progress === "applicable");
   of.lost?.throwIfAborted();
   if (!asItIs) await newBranch(services, { run, tuple, values: {} });
   if (progress === "over") {
@@ -72,7 +101,8 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   }
   if (progress === "waiting" && asItIs && inside.skipped.length === 0) {
     const waiting = await storedRequests(checkpointerOf(services), tuple);
-    return { ...known, reason: "waiting", message: waitingMessage(threadId, waiting), waiting };
+    const message = waitingMessage(threadId, waiting, known.skipped.length > 0);
+    return { ...known, reason: "waiting", message, waiting };
   }
   const root: Record<string, string> = found.isLast ? {} : { "": tuple.checkpoint.id };
   const checkpoints = asItIs ? { ...root, ...inside.checkpoints } : {};
@@ -110,7 +140,12 @@ function overMessage(threadId: string, tuple: CheckpointTuple, found: SoundCheck
   return `${nothing} It goes on from checkpoint ${tuple.checkpoint.id}; what came after that is left behind.`;
 }
 
-function waitingMessage(threadId: string, waiting: readonly PendingRequest[]): string {
+function waitingMessage(
+  threadId: string,
+  waiting: readonly PendingRequest[],
+  isRecovered: boolean,
+): string {
   const asked = waiting.map(({ node, prompt }) => `${node} (${prompt})`).join(", ");
-  return `Thread "${threadId}" waits for people: ${asked}. Answer with executeAgent; there is nothing to recover.`;
+  const rest = isRecovered ? "" : "; there is nothing to recover";
+  return `Thread "${threadId}" waits for people: ${asked}. Answer with executeAgent${rest}.`;
 }

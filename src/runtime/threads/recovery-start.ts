@@ -63,7 +63,7 @@ function noneSound(thrown: unknown): { thrown: unknown; skipped: readonly Skippe
   if (code !== "corrupt_checkpoint") throw thrown;
   return {
     thrown,
-    skipped: [{ checkpointId: String(checkpointId), reason: String(reason) }],
+    skipped: [{ checkpointId: String(checkpointId), cause: "damaged", reason: String(reason) }],
   };
 }
 

@@ -1,18 +1,27 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { errorMessage } from "../../errors.ts";
+import type { DeadEnd } from "../dead-end.ts";
 import type { CheckpointArchive } from "./archive.ts";
+import { NoWayOnError } from "./errors.ts";
 
-/** A damaged checkpoint that was passed over. */
+/** A checkpoint that was passed over. */
 export interface SkippedCheckpoint {
   readonly checkpointId: string;
+  /**
+   * `damaged`: it is not as it was written. `stray_input`: an earlier version wrote an input there on top of a turn that
+   * had not ended. `missing_node`: the agent's definition no longer has a node that is next there.
+   */
+  readonly cause: "damaged" | DeadEnd["cause"];
   readonly reason: string;
 }
 
 export interface SoundCheckpoint {
   /** Null where there is no such checkpoint. */
   readonly tuple: CheckpointTuple | null;
-  /** Damaged ones on the way back to it, newest first. */
+  /** Those on the way back to it, newest first. */
   readonly skipped: readonly SkippedCheckpoint[];
+  /** Whether it would be the last one without those. */
+  readonly isBelowSkipped: boolean;
   /** Whether it is the last one of its thread and namespace, which LangGraph goes on from by itself. */
   readonly isLast: boolean;
 }
@@ -25,8 +34,8 @@ export interface CheckpointSource {
 }
 
 /**
- * The given checkpoint, or the last one, or where that is damaged its nearest ancestor that is not.
- * @throws CorruptCheckpointError of the first one, when none is sound
+ * The given checkpoint, or the last one, or where that is damaged or a dead end its nearest ancestor that is not.
+ * @throws CorruptCheckpointError of the first damaged one, when there is no such ancestor; else NoWayOnError
  */
 export async function soundCheckpoint(
   source: CheckpointSource,
@@ -34,6 +43,8 @@ export async function soundCheckpoint(
     readonly threadId: string;
     readonly namespace: string;
     readonly checkpointId?: string | undefined;
+    /** Whether a checkpoint is one that nothing can go on from. Default: none is. */
+    readonly deadEnd?: (tuple: CheckpointTuple) => DeadEnd | null;
   },
 ): Promise<SoundCheckpoint> {
   const { threadId, namespace } = of;
@@ -45,19 +56,28 @@ export async function soundCheckpoint(
   while (!skipped.some(({ checkpointId }) => checkpointId === id)) {
     const read = await readSound(source.checkpointer, { threadId, namespace, id });
     if (!("damage" in read)) {
-      if (read.tuple === null && skipped.length > 0) break;
-      const isLast = skipped.length === 0 && (of.checkpointId ?? lastId) === lastId;
-      return { tuple: read.tuple, skipped, isLast };
+      const { tuple } = read;
+      if (tuple === null && skipped.length > 0) break;
+      const deadEnd = (tuple && of.deadEnd?.(tuple)) ?? null;
+      if (tuple === null || deadEnd === null) {
+        const isBelowSkipped = (of.checkpointId ?? lastId) === lastId;
+        return { tuple, skipped, isBelowSkipped, isLast: isBelowSkipped && skipped.length === 0 };
+      }
+      skipped.push({ checkpointId: tuple.checkpoint.id, ...deadEnd });
+      const parentId: unknown = tuple.parentConfig?.configurable?.["checkpoint_id"];
+      if (typeof parentId !== "string") break;
+      id = parentId;
+      continue;
     }
     first ??= read.damage;
     const checkpointId = id ?? checkpointIdOf(read.damage);
     if (checkpointId === null) break;
-    skipped.push({ checkpointId, reason: reasonOf(read.damage) });
+    skipped.push({ checkpointId, cause: "damaged", reason: reasonOf(read.damage) });
     const parent = await ancestry.parentOf(checkpointId);
     if (parent === null) break;
     id = parent;
   }
-  throw first;
+  throw first ?? new NoWayOnError(threadId, skipped);
 }
 
 async function readSound(

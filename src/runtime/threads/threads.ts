@@ -85,7 +85,7 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly threadId: string;
   /** The sound checkpoint that the thread went on from. */
   readonly from: CheckpointRef;
-  /** Damaged checkpoints on the way back to it, newest first. */
+  /** Checkpoints on the way back to it that it could not go on from, newest first. */
   readonly skipped: readonly SkippedCheckpoint[];
   /** For people: channels that are stored and unknown, or known and not stored. */
   readonly warnings: readonly string[];
@@ -155,10 +155,10 @@ export interface Threads {
     of: ReplayOptions,
   ): Promise<ExecuteResult<Output, Exec, Attempt>>;
   /**
-   * Goes on with a turn that was cut off, from the last checkpoint that is sound. Tool calls that had ended are not made
-   * again. It is safe to call twice, and from two processes.
+   * Goes on with a turn that was cut off, from the last checkpoint that is sound and whose next nodes the agent has. Tool
+   * calls that had ended are not made again. It is safe to call twice, and from two processes.
    *
-   * @throws NoCheckpointError, CorruptCheckpointError when none is sound, DefinitionChangedError, ThreadBusyError,
+   * @throws NoCheckpointError, CorruptCheckpointError when none is sound, NoWayOnError, DefinitionChangedError, ThreadBusyError,
    * ThreadLockedError, and what `executeAgent` throws
    */
   recover<Input, Output, Exec, Attempt>(
