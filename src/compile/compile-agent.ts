@@ -125,10 +125,7 @@ async function compileGraph(
       [definitionHashKey]: stamp.hash,
     },
   };
-  const guarded = guardUpdates(
-    guardInputs(guardAnswers(graph), { maxTurns: spec.execution_config.max_turns }),
-    definition,
-  );
+  const guarded = guardUpdates(guardInputs(guardAnswers(graph), definition), definition);
   const agentGraph = drawnFromNodes(guarded, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
   keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));

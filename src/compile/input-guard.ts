@@ -1,7 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isCommand } from "@langchain/langgraph";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
+import { isRecord } from "../state/is-record.ts";
 import { UnfinishedTurnError } from "./errors.ts";
+import { checkInput } from "./input.ts";
 import { startOfNewTurn, type StartableGraph } from "./turn-start.ts";
 import { publicRequest, readWaiting } from "./waiting-requests.ts";
 
@@ -21,14 +24,14 @@ interface Runnable extends StartableGraph {
  */
 export function guardInputs<Compiled extends Runnable>(
   graph: Compiled,
-  { maxTurns }: { readonly maxTurns: number },
+  definition: AgentDefinition,
 ): Compiled {
   const stream = graph.stream.bind(graph);
   const withConfig = graph.withConfig.bind(graph);
   const own = {
     stream: async (input: unknown, options?: RunnableConfig) =>
-      stream(input as never, (await started(graph, { input, options, maxTurns })) as never),
-    withConfig: (config: never) => guardInputs(withConfig(config) as Runnable, { maxTurns }),
+      stream(input as never, (await started(graph, { input, options, definition })) as never),
+    withConfig: (config: never) => guardInputs(withConfig(config) as Runnable, definition),
   };
   for (const [name, value] of Object.entries(own)) {
     // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
@@ -40,20 +43,34 @@ export function guardInputs<Compiled extends Runnable>(
 interface Run {
   readonly input: unknown;
   readonly options: RunnableConfig | undefined;
-  readonly maxTurns: number;
+  readonly definition: AgentDefinition;
 }
 
-/** The options of a run with the checkpoint that it starts from. @throws UnfinishedTurnError, TurnLimitError */
+/** LangGraph keeps keys with two underscores out of metadata and checkpoints. */
+const startedKey = "__stratagraph_started";
+
+/** Says that a config is where a new turn of its thread starts. */
+export function startingAt(config: RunnableConfig): RunnableConfig {
+  const { configurable = {} } = config;
+  // Tools that run agents of their own hand the rest of it on to other threads.
+  return { ...config, configurable: { ...configurable, [startedKey]: configurable["thread_id"] } };
+}
+
+/**
+ * The options of a run with the checkpoint that it starts from.
+ * @throws InvalidInputError, UnfinishedTurnError, TurnLimitError
+ */
 async function started(
   graph: Runnable,
-  { input, options, maxTurns }: Run,
+  { input, options, definition }: Run,
 ): Promise<RunnableConfig | undefined> {
   if (input === null || input === undefined || isCommand(input)) return options;
   const configurable = { ...graph.config?.configurable, ...options?.configurable };
   const threadId: unknown = configurable["thread_id"];
   // Without a thread LangGraph has its own errors.
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return options;
-  if (isInside(configurable)) return options;
+  if (isInside(configurable) || configurable[startedKey] === threadId) return options;
+  if (isRecord(input) && input["input"] != null) checkInput(definition, input["input"]);
   const { checkpoint_id: named, ...ofThread } = configurable;
   const thread = { configurable: ofThread };
   // Chat clients name the newest checkpoint with every message.
@@ -61,6 +78,7 @@ async function started(
     await refuseWaiting(graph, { configurable }, threadId);
     return options;
   }
+  const { max_turns: maxTurns } = definition.spec.execution_config;
   const start = await startOfNewTurn(graph, thread, { threadId, everyTurn: false, maxTurns });
   if (start === thread) return options;
   return { ...options, configurable: { ...options?.configurable, ...start.configurable } };

@@ -3,6 +3,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GivenAnswers } from "../compile/check-answers.ts";
 import { checkInput } from "../compile/input.ts";
+import { startingAt } from "../compile/input-guard.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { deadEndAt } from "./dead-end.ts";
 import { definitionHashIn, refuseChanges } from "./definition-changed.ts";
@@ -115,5 +116,5 @@ async function startOf(
     everyTurn: of.keepsEnds,
     maxTurns: max_turns,
   });
-  return { input: { input }, start };
+  return { input: { input }, start: startingAt(start) };
 }

@@ -43,54 +43,70 @@ export class HandlerReturnError extends StratagraphError {
   }
 }
 
-/** A stateful handler changed a tier that its definition does not name. Costs this call only. */
-export class HandlerTierError extends StratagraphError {
-  readonly code = "handler_wrote_other_tier";
+/** What a stateful handler made of a tier cannot be taken. Costs this call only. */
+abstract class RefusedTierError extends StratagraphError {
   override readonly kind = "run";
 
   constructor(
     readonly tool: string,
     readonly tier: "execution" | "attempt",
+    problem: string,
+  ) {
+    super(`Tool "${tool}" ${problem}`);
+  }
+}
+
+/** A stateful handler changed a tier that its definition does not name. */
+export class HandlerTierError extends RefusedTierError {
+  readonly code = "handler_wrote_other_tier";
+
+  constructor(
+    tool: string,
+    tier: RefusedTierError["tier"],
     readonly declared: ToolPersistence,
   ) {
     super(
-      `Tool "${tool}" changed the ${tier} state, and its definition says persistence "${declared}". The state stays as it was; let it return that tier as it came, or declare the tier.`,
+      tool,
+      tier,
+      `changed the ${tier} state, and its definition says persistence "${declared}". The state stays as it was; let it return that tier as it came, or declare the tier.`,
     );
   }
 }
 
-/** A stateful handler returned a tier that does not fit the tier's schema. Costs this call only. */
-export class StateSchemaError extends StratagraphError {
+/** A stateful handler returned a tier that does not fit the tier's schema. */
+export class StateSchemaError extends RefusedTierError {
   readonly code = "state_schema";
-  override readonly kind = "run";
 
   constructor(
-    readonly tool: string,
-    readonly tier: "execution" | "attempt",
+    tool: string,
+    tier: RefusedTierError["tier"],
     /** Each reads "path: what is wrong", with the path inside the tier. */
     readonly issues: readonly string[],
   ) {
     super(
-      `Tool "${tool}" returned ${tier} state that does not fit its schema: ${issues.join("; ")}. The state stays as it was.`,
+      tool,
+      tier,
+      `returned ${tier} state that does not fit its schema: ${issues.join("; ")}. The state stays as it was.`,
     );
   }
 }
 
-/** A stateful handler returned a tier that is not JSON and would not survive a restart. Costs this call only. */
-export class StateJsonError extends StratagraphError {
+/** A stateful handler returned a tier that is not JSON and would not survive a restart. */
+export class StateJsonError extends RefusedTierError {
   readonly code = "state_json";
-  override readonly kind = "run";
 
   constructor(
-    readonly tool: string,
-    readonly tier: "execution" | "attempt",
+    tool: string,
+    tier: RefusedTierError["tier"],
     /** Begins with the tier, such as `execution.items[3].when`. */
     readonly path: string,
     /** What stands there, such as "a Date". */
     readonly found: string,
   ) {
     super(
-      `Tool "${tool}" returned ${tier} state that is not JSON: ${path} is ${found}. The state stays as it was; return plain objects, lists, texts, finite numbers, booleans and null.`,
+      tool,
+      tier,
+      `returned ${tier} state that is not JSON: ${path} is ${found}. The state stays as it was; return plain objects, lists, texts, finite numbers, booleans and null.`,
     );
   }
 }

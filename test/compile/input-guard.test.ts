@@ -1,8 +1,16 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
+import {
+  compileAgent,
+  createRuntime,
+  defineAgent,
+  defineTool,
+  executeAgent,
+  type AgentGraph,
+  type Runtime,
+} from "../../src/index.ts";
 
 const fails = defineTool({
   name: "fails",
@@ -39,7 +47,7 @@ const approve = new Command({ resume: "approve" });
 async function compiled() {
   const saver = new MemorySaver();
   const runtime = await createRuntime({ checkpointer: saver, env: {} });
-  return { saver, graph: await compileAgent(agent, runtime) };
+  return { saver, runtime, graph: await compileAgent(agent, runtime) };
 }
 
 describe("an input to a compiled agent", () => {
@@ -89,6 +97,35 @@ describe("an input to a compiled agent", () => {
     const { config } = await graph.getState(thread);
     expect(await graph.invoke(says("two"), config)).toMatchObject({ status: "AWAITING_HUMAN" });
     expect(await graph.invoke(approve, thread)).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("is refused by its schema before anything is written", async () => {
+    const { graph, saver } = await compiled();
+    await graph.invoke(says("fail"), thread);
+    await graph.invoke(approve, thread);
+    // What the failed turn began from is not kept, so that the thread has to be made ready for the next one.
+    const kept = saver.storage["t"]?.[""] ?? {};
+    for (const id of Object.keys(kept).toSorted().slice(0, -1)) delete kept[id];
+    const before = JSON.stringify(saver.storage);
+    const refused = graph.invoke({ input: { message: 5 } } as never, thread);
+    await expect(refused).rejects.toMatchObject({ code: "invalid_input" });
+    expect(JSON.stringify(saver.storage)).toBe(before);
+  });
+
+  it("of executeAgent has its start looked up once", async () => {
+    const reads: number[] = [];
+    for (const read of [
+      (graph: AgentGraph) => graph.invoke(says("one"), thread),
+      (_: AgentGraph, runtime: Runtime) =>
+        executeAgent(agent, { message: "one" }, { runtime, threadId: "t" }),
+    ]) {
+      const { graph, saver, runtime } = await compiled();
+      const getTuple = vi.spyOn(saver, "getTuple");
+      await read(graph, runtime);
+      reads.push(getTuple.mock.calls.length);
+    }
+    // `executeAgent` reads what waits at the end.
+    expect(reads[1]).toBe((reads[0] ?? 0) + 2);
   });
 
   it("is refused by the limit of turns before anything is written", async () => {

@@ -23,7 +23,7 @@ describe("a recovery", () => {
     const lines = recoveryLines(
       {
         ...recovery,
-        skipped: [{ checkpointId: "bad", reason: "its hash does not fit\u0007" }],
+        skipped: [{ checkpointId: "bad", cause: "damaged", reason: "its hash does not fit\u0007" }],
         warnings: ["channel x is stored and unknown"],
       },
       { width: 80, style },
