@@ -184,7 +184,8 @@ export {
   UnknownTurnError,
   type KnownStep,
 } from "./runtime/threads/context-errors.ts";
-export { NoArchiveError, NoWayOnError } from "./runtime/threads/errors.ts";
+export { NoArchiveError } from "./runtime/threads/errors.ts";
+export { NoWayOnError } from "./runtime/threads/sound-checkpoint.ts";
 export type {
   ChannelDiff,
   CheckpointRef,

@@ -107,7 +107,7 @@ describe("an input to a compiled agent", () => {
     const kept = saver.storage["t"]?.[""] ?? {};
     for (const id of Object.keys(kept).toSorted().slice(0, -1)) delete kept[id];
     const before = JSON.stringify(saver.storage);
-    const refused = graph.invoke({ input: { message: 5 } } as never, thread);
+    const refused = graph.invoke({ input: { message: 5 } }, thread);
     await expect(refused).rejects.toMatchObject({ code: "invalid_input" });
     expect(JSON.stringify(saver.storage)).toBe(before);
   });

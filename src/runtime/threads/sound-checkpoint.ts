@@ -1,8 +1,7 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { errorMessage } from "../../errors.ts";
+import { errorMessage, StratagraphError } from "../../errors.ts";
 import type { DeadEnd } from "../dead-end.ts";
 import type { CheckpointArchive } from "./archive.ts";
-import { NoWayOnError } from "./errors.ts";
 
 /** A checkpoint that was passed over. */
 export interface SkippedCheckpoint {
@@ -24,6 +23,22 @@ export interface SoundCheckpoint {
   readonly isBelowSkipped: boolean;
   /** Whether it is the last one of its thread and namespace, which LangGraph goes on from by itself. */
   readonly isLast: boolean;
+}
+
+/** A thread cannot go on from any checkpoint that is kept of it. Nothing was written. */
+export class NoWayOnError extends StratagraphError {
+  readonly code = "no_way_on";
+  override readonly kind = "run";
+
+  constructor(
+    readonly threadId: string,
+    readonly skipped: readonly SkippedCheckpoint[],
+  ) {
+    const [newest] = skipped;
+    super(
+      `Thread "${threadId}" has no checkpoint that it can go on from; of the newest, ${newest?.checkpointId ?? ""}, ${newest?.reason ?? ""}. Begin another thread, or restore the database from a backup.`,
+    );
+  }
 }
 
 /** What looking for a sound checkpoint needs. */
@@ -77,7 +92,8 @@ export async function soundCheckpoint(
     if (parent === null) break;
     id = parent;
   }
-  throw first ?? new NoWayOnError(threadId, skipped);
+  const thrown: unknown = first ?? new NoWayOnError(threadId, skipped);
+  throw thrown;
 }
 
 async function readSound(
