@@ -99,6 +99,31 @@ export function experimentMemoryTables(database: TestDatabase): void {
       expect(await contentOf(memory)).toEqual({ a: "one" });
     });
 
+    test("are not believed where a text is not what was written", async () => {
+      const { pool } = database.shared;
+      const memory = new DatabaseExperimentMemory(pool).of("damaged");
+      await memory.write("a", "one", 1);
+      await memory.write("a", "two", 2);
+      await memory.write("b", "three", 3);
+      const change = (set: string) =>
+        pool.query(`update experiment_memory set ${set} where run_id = 'damaged' and key = 'a'`);
+      await change("value = 'else'");
+      const corrupt = { code: "corrupt_memory", runId: "damaged", key: "a" };
+      await expect(memory.read("a")).rejects.toMatchObject(corrupt);
+      expect(await memory.read("b")).toBe("three");
+      await memory.rewind(1);
+      expect(await memory.read("a")).toBe("one");
+      await memory.write("a", "two", 2);
+      await pool.query(
+        "update experiment_memory_changes set before = 'x' where run_id = 'damaged'",
+      );
+      await memory.rewind(1);
+      await expect(memory.read("a")).rejects.toMatchObject(corrupt);
+      // Rows from before have none.
+      await change("hash = null");
+      expect(await memory.read("a")).toBe("x");
+    });
+
     test("give named errors of a database that is gone", async () => {
       const closed = await database.open();
       const memory = new DatabaseExperimentMemory(closed.pool).of("run");

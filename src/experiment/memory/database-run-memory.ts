@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import type { Queryable } from "../../storage/pool.ts";
 import { MemoryChangeTakenError } from "./change-taken-error.ts";
+import { CorruptMemoryError } from "./corrupt-memory-error.ts";
 import type { RunMemory } from "./run-memory.ts";
 import type { ChangeRow, MemoryStatements } from "./statements.ts";
 
@@ -35,16 +37,20 @@ export class DatabaseRunMemory implements RunMemory {
 
   read(key: string): Promise<string | null> {
     return this.#access.inTurn(async (database) => {
-      const { rows } = await database.query<{ value: string }>({
+      const { rows } = await database.query<{ value: string; hash: Buffer | null }>({
         ...this.#statements.read,
         values: [this.#runId, key],
       });
-      return rows[0]?.value ?? null;
+      const [row] = rows;
+      if (row === undefined) return null;
+      const isSound = row.hash === null || row.hash.equals(this.#hash(key, row.value));
+      if (!isSound) throw new CorruptMemoryError(this.#runId, key);
+      return row.value;
     });
   }
 
   write(key: string, value: string, change: number): Promise<boolean> {
-    return this.#change(this.#statements.write, change, [key, value]);
+    return this.#change(this.#statements.write, change, [key, value, this.#hash(key, value)]);
   }
 
   delete(key: string, change: number): Promise<boolean> {
@@ -71,10 +77,16 @@ export class DatabaseRunMemory implements RunMemory {
     });
   }
 
+  #hash(key: string, value: string): Buffer {
+    return createHash("sha256")
+      .update(JSON.stringify([1, this.#runId, key, value]))
+      .digest();
+  }
+
   #change(
     statement: MemoryStatements["write"],
     change: number,
-    values: readonly string[],
+    values: readonly unknown[],
   ): Promise<boolean> {
     return this.#access.alone(async (client) => {
       const { rows } = await client.query<ChangeRow>({

@@ -14,7 +14,7 @@ export interface ExperimentMemory {
 export interface RunMemory {
   /** Keys in the order of their UTF-16 code units, which is that of JavaScript's own `sort`. */
   list(): Promise<readonly string[]>;
-  /** Null where there is no such key. */
+  /** Null where there is no such key. @throws CorruptMemoryError */
   read(key: string): Promise<string | null>;
   /**
    * Adds or replaces a text; durable, with what taking it back needs, when it resolves.

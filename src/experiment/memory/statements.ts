@@ -11,7 +11,7 @@ export interface MemoryStatements {
   readonly list: Statement;
   /** $2 is the key. */
   readonly read: Statement;
-  /** $2 the number of the change, $3 the key, $4 the value. Gives a {@link ChangeRow}. */
+  /** $2 the number of the change, $3 the key, $4 the value, $5 its hash. Gives a {@link ChangeRow}. */
   readonly write: Statement;
   /** $2 the number of the change, $3 the key. Gives a {@link ChangeRow}. */
   readonly delete: Statement;
@@ -40,22 +40,24 @@ export function memoryStatements(schema: string): MemoryStatements {
   const named = (name: string, text: string): Statement => ({ name: `${prefix}-${name}`, text });
   const logged = `last as (select coalesce(max(change), 0) as change from ${changes} where run_id = $1),
     logged as (
-      insert into ${changes} (run_id, change, key, before)
-      select $1, $2::integer, $3, (select value from ${memory} where run_id = $1 and key = $3) from last where change < $2
+      insert into ${changes} (run_id, change, key, before, before_hash)
+      select $1, $2::integer, $3, known.value, known.hash
+      from last left join ${memory} as known on known.run_id = $1 and known.key = $3
+      where last.change < $2
       returning before)`;
   const changeRow = `select last.change as last, exists (select from logged) as made,
       exists (select from logged where before is not null) as existed from last`;
   return {
     lock: named("lock", "select pg_advisory_xact_lock(hashtextextended($1, $2))"),
     list: named("list", `select key from ${memory} where run_id = $1`),
-    read: named("read", `select value from ${memory} where run_id = $1 and key = $2`),
+    read: named("read", `select value, hash from ${memory} where run_id = $1 and key = $2`),
     write: named(
       "write",
       `with ${logged},
     written as (
-      insert into ${memory} (run_id, key, value, change) select $1, $3, $4, $2::integer from logged
+      insert into ${memory} (run_id, key, value, hash, change) select $1, $3, $4, $5::bytea, $2::integer from logged
       on conflict (run_id, key) do update
-      set value = excluded.value, change = excluded.change, updated_at = excluded.updated_at)
+      set value = excluded.value, hash = excluded.hash, change = excluded.change, updated_at = excluded.updated_at)
     ${changeRow}`,
     ),
     delete: named(
@@ -81,17 +83,17 @@ export function memoryStatements(schema: string): MemoryStatements {
  * written it.
  */
 function rewindStatement(memory: string, changes: string): string {
-  return `with undone as (delete from ${changes} where run_id = $1 and change > $2 returning change, key, before),
-    first as (select distinct on (key) key, before from undone order by key, change),
+  return `with undone as (delete from ${changes} where run_id = $1 and change > $2 returning change, key, before, before_hash),
+    first as (select distinct on (key) key, before, before_hash from undone order by key, change),
     removed as (
       delete from ${memory} as known using first
       where known.run_id = $1 and known.key = first.key and first.before is null),
     earlier as (
       select distinct on (key) key, change, made_at from ${changes} where run_id = $1 and change <= $2
       order by key, change desc)
-    insert into ${memory} (run_id, key, value, change, updated_at)
-    select $1, key, first.before, earlier.change, earlier.made_at from first join earlier using (key)
+    insert into ${memory} (run_id, key, value, hash, change, updated_at)
+    select $1, key, first.before, first.before_hash, earlier.change, earlier.made_at from first join earlier using (key)
     where first.before is not null
     on conflict (run_id, key) do update
-    set value = excluded.value, change = excluded.change, updated_at = excluded.updated_at`;
+    set value = excluded.value, hash = excluded.hash, change = excluded.change, updated_at = excluded.updated_at`;
 }
