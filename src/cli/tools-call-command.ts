@@ -104,13 +104,14 @@ async function makeCall(
   const approved = asks ? await approveCall(call, { ...given, agent }, { io, signal }) : call;
   signal.throwIfAborted();
   const { executionSchema, attemptSchema } = definition?.behaviour ?? {};
+  const merges = definition?.spec.state_config.merge;
   const { clock, secrets, sandbox } = runtime;
   const made = await runToolCalls({
     ...rules,
     calls: [approved ?? { ...call, problem: "Nobody approved this call." }],
     callsSoFar: 0,
     state,
-    env: { signal, clock, secrets, sandbox, executionSchema, attemptSchema },
+    env: { signal, clock, secrets, sandbox, executionSchema, attemptSchema, merges },
   });
   const [result] = made.results as [ToolResult];
   const missing = missingPermissions(tool, rules.grants);

@@ -227,7 +227,7 @@ function shortJson(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
-/** Tools of two nodes that ran at the same time changed the same key of a tier. Becomes the turn's failure. */
+/** Tools of two nodes that ran at the same time gave one key of a tier different values. Becomes the turn's failure. */
 export class TierConflictError extends StratagraphError {
   readonly code = "tier_conflict";
   override readonly kind = "run";
@@ -238,7 +238,7 @@ export class TierConflictError extends StratagraphError {
     readonly nodes: readonly [string, string],
   ) {
     super(
-      `Nodes "${nodes[0]}" and "${nodes[1]}" ran at the same time, and tools of both changed ${key}: one change is lost. Let one node follow the other, or let them change different keys.`,
+      `Nodes "${nodes[0]}" and "${nodes[1]}" ran at the same time, and tools of both changed ${key} to different values: one change is lost. Name a merge for ${key} in state_config.merge, let one node follow the other, or let them change different keys.`,
     );
   }
 }

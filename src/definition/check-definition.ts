@@ -55,6 +55,7 @@ function ruleProblems(
   const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
   const graph = valueAt(written, ["workflow_graph"]);
+  const merges = valueAt(written, ["state_config", "merge"]);
   return [
     ...versionRule(valueAt(written, ["version"])),
     ...duplicateTools(valueAt(written, ["tools"])),
@@ -71,6 +72,7 @@ function ruleProblems(
           inputSchema,
           maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
           hasWorkers,
+          merged: new Set(Object.keys(isMap(merges) ? merges : {})),
         })),
   ];
 }

@@ -110,9 +110,9 @@ function checkExecution(
     throw refuse(`execution has to be an object, not ${showFound(execution)}`);
   }
   refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
-  const { idempotent, sandbox, retry, timeout_ms, max_result_bytes } =
+  const { idempotent, repeatable, sandbox, retry, timeout_ms, max_result_bytes } =
     execution as ToolExecutionOptions;
-  for (const [key, value] of Object.entries({ idempotent, sandbox })) {
+  for (const [key, value] of Object.entries({ idempotent, repeatable, sandbox })) {
     if (value !== undefined && typeof value !== "boolean") {
       throw refuse(`execution.${key} is true or false, not ${showFound(value)}`);
     }

@@ -17,6 +17,7 @@ import type { Rail } from "./rail.ts";
 import { readTools } from "./read-tools.ts";
 import type { AgentSpecInput } from "./schema.ts";
 import type { CommunitySpecInput, ServerSpecInput } from "./server-schema.ts";
+import { mergeProblems } from "./state-schema.ts";
 import type { AgentTool } from "./tool.ts";
 import type { CodeWorker } from "./worker.ts";
 
@@ -160,12 +161,19 @@ export function defineAgent<
     ...inlineRailProblems(written, ownRails),
   ];
   if (!checked.ok || problems.length > 0) throw new InvalidDefinitionError(problems);
+  const execution = execution_schema && checkOfState(execution_schema);
+  const attempt = attempt_schema && checkOfState(attempt_schema);
+  const merges = mergeProblems(checked.spec.state_config.merge, {
+    ...(execution && { execution: execution.jsonSchema }),
+    ...(attempt && { attempt: attempt.jsonSchema }),
+  });
+  if (merges.length > 0) throw new InvalidDefinitionError(merges);
   const behaviour = {
     ...(initialExecutionState && { initialExecutionState }),
     ...(initialAttemptState && { initialAttemptState }),
     ...(validate && { validate }),
-    ...(execution_schema && { executionSchema: checkOfState(execution_schema) }),
-    ...(attempt_schema && { attemptSchema: checkOfState(attempt_schema) }),
+    ...(execution && { executionSchema: execution }),
+    ...(attempt && { attemptSchema: attempt }),
   } as AgentBehaviour<unknown, unknown, unknown, unknown>;
   const definition = buildDefinition({
     spec: checked.spec,

@@ -176,6 +176,17 @@ export const guardrailConfigSchema = z.strictObject({
         .union([z.literal("all"), z.array(z.string())])
         .default([])
         .describe("Tools whose calls wait for a person, beside those that ask for it themselves."),
+      max_repeats: z
+        .int()
+        .min(2)
+        .max(100)
+        .default(3)
+        .describe("How often the same call may give the same result before the agent is stuck."),
+      max_polls: z.int().min(2).max(1_000).default(100).describe("The same for repeatable tools."),
+      repeatable: z
+        .array(z.string())
+        .default([])
+        .describe("Tools that may be repeated, beside those that say so themselves."),
       rules: z
         .array(argumentRule)
         .default([])

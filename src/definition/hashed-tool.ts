@@ -8,26 +8,31 @@ import type { ToolDefinition } from "./tool.ts";
  */
 export function hashedTool(tool: ToolDefinition): Record<string, unknown> {
   const { transport, permissions, execution, ...rest } = tool;
-  const { retry, sandbox, ...limits } = execution;
+  const { retry, sandbox, repeatable, ...limits } = execution;
   const usual = defaultExecution.retry;
   const isUsual = retry.max_retries === usual.max_retries && retry.backoff_ms === usual.backoff_ms;
   return {
     ...rest,
     ...(transport.type !== typeOfOlder(tool.is_builtin) && { transport }),
     ...(permissions.length > 0 && { permissions }),
-    execution: { ...limits, ...(!isUsual && { retry }), ...(sandbox && { sandbox }) },
+    execution: {
+      ...limits,
+      ...(!isUsual && { retry }),
+      ...(sandbox && { sandbox }),
+      ...(repeatable && { repeatable }),
+    },
   };
 }
 
 /** A tool as an earlier version stored it, with the keys that it did not know as they were meant. */
 export function toolOfToday(stored: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { execution, is_builtin } = stored;
-  const { retry, sandbox } = defaultExecution;
+  const { retry, sandbox, repeatable } = defaultExecution;
   return {
     transport: { type: typeOfOlder(is_builtin) },
     permissions: [],
     ...stored,
-    ...(isRecord(execution) && { execution: { retry, sandbox, ...execution } }),
+    ...(isRecord(execution) && { execution: { retry, sandbox, repeatable, ...execution } }),
   };
 }
 

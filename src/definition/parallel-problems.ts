@@ -7,25 +7,28 @@ import type { WorkflowFlow } from "./workflow-flow.ts";
 export function parallelProblems(
   graph: ReadWorkflow,
   flow: Pick<WorkflowFlow, "targets" | "areParallel">,
+  /** Keys of the tiers that have a merge. */
+  merged: ReadonlySet<string>,
 ): readonly DefinitionProblem[] {
-  return [...writeProblems(graph, flow), ...endProblems(graph, flow)];
+  return [...writeProblems(graph, flow, merged), ...endProblems(graph, flow)];
 }
 
-/** Nodes in sequence may write the same key; which of two in parallel comes last is chance. */
+/** Nodes in sequence may write the same key; of two in parallel, a merge has to say what becomes of both. */
 function writeProblems(
   { nodes }: ReadWorkflow,
   { areParallel }: Pick<WorkflowFlow, "areParallel">,
+  merged: ReadonlySet<string>,
 ): readonly DefinitionProblem[] {
   const writers = new Map<string, ReadNode[]>();
   return nodes.flatMap((later) => {
     const { node, name, index } = later;
     const target = node !== undefined && "writes" in node.config ? node.config.writes : undefined;
-    if (target === undefined) return [];
+    if (target === undefined || merged.has(target)) return [];
     const earlier = writers.get(target) ?? [];
     writers.set(target, [...earlier, later]);
     const other = earlier.find((one) => areParallel(one.name, name));
     if (other === undefined) return [];
-    const message = `"${name}" and "${other.name}" may run in parallel and both write ${target}; give each a key of its own`;
+    const message = `"${name}" and "${other.name}" may run in parallel and both write ${target}; give each a key of its own, or name a merge for it in state_config.merge`;
     return [{ path: ["workflow_graph", "nodes", index, "config", "writes"], message }];
   });
 }

@@ -38,6 +38,8 @@ function toProblems(issue: z.core.$ZodIssue, checked: CheckedValue): DefinitionP
       return [wrongType(path, found, typeName(issue.expected))];
     case "invalid_value":
       return [wrongValue(path, found, issue.values.map(String))];
+    case "invalid_key":
+      return [{ path, message: issue.issues[0]?.message ?? issue.message }];
     case "invalid_union":
       return unionProblems(issue, path, checked);
     case "too_small":

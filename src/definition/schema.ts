@@ -5,6 +5,7 @@ import { memoryConfigSchema } from "./memory-schema.ts";
 import { modelRef } from "./model-ref-schema.ts";
 import { isPermission } from "./permission.ts";
 import { communitySchema, serverSchema } from "./server-schema.ts";
+import { stateConfigSchema } from "./state-schema.ts";
 import { toolSelectionSchema } from "./tool-selection-schema.ts";
 import { workflowGraphSchema } from "./workflow-schema.ts";
 
@@ -113,6 +114,7 @@ export const agentSpecSchema = z.strictObject({
     .describe("What the agent is granted; tools that require more are not called."),
   tool_selection: toolSelectionSchema.prefault({}),
   workflow_graph: workflowGraphSchema.optional(),
+  state_config: stateConfigSchema.prefault({}),
   memory_config: memoryConfigSchema.prefault({}),
   context_config: contextConfigSchema.prefault({}),
   guardrail_config: guardrailConfigSchema.prefault({}),

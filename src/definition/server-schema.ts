@@ -29,6 +29,10 @@ const serverExecutionSchema = z.strictObject({
     })
     .optional(),
   idempotent: z.boolean().optional(),
+  repeatable: z
+    .boolean()
+    .describe("Whether the same call with the same result, over and over, is normal.")
+    .optional(),
   max_result_bytes: milliseconds.optional(),
 });
 

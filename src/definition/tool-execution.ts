@@ -11,6 +11,7 @@ export const defaultExecution: ToolExecution = Object.freeze({
   retry: Object.freeze({ max_retries: 0, backoff_ms: 500 }),
   sandbox: false,
   idempotent: false,
+  repeatable: false,
   max_result_bytes: 262_144,
 });
 

@@ -39,7 +39,7 @@ export function railProblems(
     return Array.isArray(list) ? list : [];
   };
   return [
-    ...["allowed_tools", "require_approval"].flatMap((key) =>
+    ...["allowed_tools", "require_approval", "repeatable"].flatMap((key) =>
       listed(key).flatMap((name, index) => check(name, [...rails, key, index])),
     ),
     ...listed("rules").flatMap((rule, index) =>

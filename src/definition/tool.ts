@@ -45,6 +45,8 @@ export interface ToolExecution {
   readonly sandbox: boolean;
   /** Whether a call that is made twice does no more than one that is made once. Default false. */
   readonly idempotent: boolean;
+  /** Whether calling it again with the same arguments and getting the same result is normal, as of a status. Default false. */
+  readonly repeatable: boolean;
   /** UTF-8 bytes of the result's JSON; what is over is cut and marked. Default 262,144. */
   readonly max_result_bytes: number;
 }

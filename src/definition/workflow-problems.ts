@@ -21,6 +21,8 @@ export interface AroundWorkflow {
   readonly maxIterations: unknown;
   /** Whether a planner that lists no workers has any. */
   readonly hasWorkers: boolean;
+  /** Keys of the tiers that have a merge. */
+  readonly merged: ReadonlySet<string>;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface AroundWorkflow {
  */
 export function workflowProblems(
   written: unknown,
-  { tools, inputSchema, maxIterations, hasWorkers }: AroundWorkflow,
+  { tools, inputSchema, maxIterations, hasWorkers, merged }: AroundWorkflow,
 ): readonly DefinitionProblem[] {
   const graph = readWorkflow(written);
   const { problems, isSound } = graphProblems(graph);
@@ -49,7 +51,7 @@ export function workflowProblems(
     ...named,
     ...loopProblems(flow, maxIterations),
     ...(isRead ? callProblems(graph, flow, tools) : []),
-    ...parallelProblems(graph, flow),
+    ...parallelProblems(graph, flow, merged),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { modelRef } from "./model-ref-schema.ts";
+import { tierKey } from "./state-schema.ts";
 
 /** More subtasks than that are no plan that anyone can follow. */
 const maxSubtasks = 5_000;
@@ -9,13 +10,7 @@ const nodeName = z
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, "expected a letter, then letters, digits, _ and -")
   .refine((name) => name !== "END" && name !== "START", "END and START are taken");
 
-const writes = z
-  .string()
-  .regex(
-    /^(execution|attempt)\.(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/,
-    "expected execution.key or attempt.key",
-  )
-  .optional();
+const writes = tierKey.optional();
 
 const template = z.string().describe("Text with ${expressions}.");
 

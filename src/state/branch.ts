@@ -1,5 +1,9 @@
+import { createHash } from "node:crypto";
+import { canonicalJson } from "./canonical-json.ts";
 import { isRecord } from "./is-record.ts";
 import type { CurrentStep } from "./step-record.ts";
+import type { TierMerges } from "./tier-merge.ts";
+import { comparePaths, type MergeOrder, type TierPatches } from "./tier-patch.ts";
 import { StateUpdateError } from "./update-error.ts";
 
 /** Where a branch is when it has come to the end of the workflow and waits for the others. */
@@ -25,10 +29,27 @@ export interface Branch {
   readonly steps: readonly number[];
   /** Steps under way: their calls wait for a tool node. More than one only where branches have met. */
   readonly open: readonly CurrentStep[];
-  /** Keys of the tiers (`execution.sum`) that the node it comes from has changed. */
-  readonly wrote: readonly string[];
+  /** Keys of the tiers without a merge that the node it comes from has changed beside others. A bare key is of an older version. */
+  readonly wrote: readonly (WrittenKey | string)[];
+  /** Its place in the definition's order of branches; left out without merges. */
+  readonly path?: readonly number[];
+  /** What was written to ordered keys on the way here since branches parted. */
+  readonly gave?: readonly GivenItems[];
   /** How often nodes that can come round again were entered in this attempt. */
   readonly visits: Readonly<Record<string, number>>;
+}
+
+/** A key such as `execution.sum`, and a hash of the value it got: equal values have equal hashes. */
+export interface WrittenKey {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Elements that a branch put in a list whose merge is `append`, or one for a value whose merge is `last`. */
+export interface GivenItems {
+  readonly key: string;
+  readonly path: readonly number[];
+  readonly items: number;
 }
 
 /** Branches that leave a node and those that take their place; `only` replaces all that there are. */
@@ -52,20 +73,99 @@ export function reduceBranches(
   return update.enter.length === 0 ? stay : [...stay, ...update.enter];
 }
 
-/** Two nodes of one superstep that have changed the same key of a tier, each without the change of the other. */
+/** Two nodes of one superstep that have given one key of a tier different values, each without the other's. */
 export function conflictOf(
   branches: readonly Branch[],
 ): { readonly key: string; readonly nodes: readonly [string, string] } | null {
-  const writers = new Map<string, string>();
+  const writers = new Map<string, { readonly from: string; readonly value: string | null }>();
   for (const { superstep, from, wrote } of branches) {
-    for (const key of wrote) {
+    for (const written of wrote) {
+      const { key, value } = typeof written === "string" ? { key: written, value: null } : written;
       const place = `${superstep} ${key}`;
-      const other = writers.get(place) ?? from;
-      if (other !== from) return { key, nodes: [other, from] };
-      writers.set(place, from);
+      const other = writers.get(place);
+      if (other === undefined) writers.set(place, { from, value });
+      else if (other.from !== from && (value === null || other.value !== value)) {
+        return { key, nodes: [other.from, from] };
+      }
     }
   }
   return null;
+}
+
+/** The keys without a merge that patches change. */
+export function writtenKeys(patches: TierPatches, merges: TierMerges): readonly WrittenKey[] {
+  return (["execution", "attempt"] as const).flatMap((tier) => {
+    const { set = {}, remove = [] } = patches[tier] ?? {};
+    const written = [
+      ...Object.entries(set).map(([key, value]) => ({ key, value: hashOf(value) })),
+      ...remove.map((key) => ({ key, value: "removed" })),
+    ].map(({ key, value }) => ({ key: `${tier}.${key}`, value }));
+    return written.filter(({ key }) => !Object.hasOwn(merges, key));
+  });
+}
+
+function hashOf(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("base64");
+}
+
+/** How a node changes merged keys; undefined where it runs alone, or no key is merged. */
+export function mergeOrder(
+  branches: readonly Branch[],
+  at: { readonly node: string; readonly superstep: number; readonly merges: TierMerges },
+): MergeOrder | undefined {
+  const { node, superstep, merges } = at;
+  const others = branches.filter((branch) => branch.at !== node);
+  if (others.length === 0 || Object.keys(merges).length === 0) return undefined;
+  const path = firstPath(branches.filter((branch) => branch.at === node));
+  const gave = branches.flatMap((branch) => branch.gave ?? []);
+  return {
+    merges,
+    superstep,
+    path,
+    later: (key) =>
+      gave
+        .filter((given) => given.key === key && comparePaths(given.path, path) > 0)
+        .reduce((sum, { items }) => sum + items, 0),
+  };
+}
+
+/** The branch's place among those that go on from a node, and what was given to ordered keys before it. */
+export function branchOrder(
+  arrived: readonly Branch[],
+  to: {
+    /** Of the node that they go on from; undefined where it ran alone. */
+    readonly order: MergeOrder | undefined;
+    readonly patches: TierPatches;
+    readonly target: number;
+    readonly targets: number;
+  },
+): Required<Pick<Branch, "path" | "gave">> {
+  const { order, patches, target, targets } = to;
+  const path = order?.path ?? [];
+  const gave =
+    order === undefined || target > 0
+      ? []
+      : [...arrived.flatMap((branch) => branch.gave ?? []), ...givenItems(patches, order)];
+  return { path: targets > 1 ? [...path, target] : path, gave };
+}
+
+function givenItems(patches: TierPatches, { path, merges }: MergeOrder): readonly GivenItems[] {
+  return (["execution", "attempt"] as const).flatMap((tier) => {
+    const { set = {}, remove = [], merge = {} } = patches[tier] ?? {};
+    const replaced = [...Object.keys(set), ...remove]
+      .filter((key) => merges[`${tier}.${key}`] === "last")
+      .map((key) => ({ key: `${tier}.${key}`, path, items: 1 }));
+    const appended = Object.entries(merge).flatMap(([key, change]) =>
+      change.merge === "append"
+        ? [{ key: `${tier}.${key}`, path, items: change.items.length }]
+        : [],
+    );
+    return [...replaced, ...appended];
+  });
+}
+
+function firstPath(branches: readonly Branch[]): readonly number[] {
+  return branches.map(({ path = [] }) => path).toSorted(comparePaths)[0] ?? [];
 }
 
 /** What several branches that come to one node bring along together. */

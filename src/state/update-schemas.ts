@@ -77,7 +77,9 @@ const branch = z.looseObject({
   last: text.nullable(),
   steps: z.array(count),
   open: z.array(currentStep),
-  wrote: z.array(text),
+  wrote: z.array(z.union([text, z.looseObject({ key: text, value: text })])),
+  path: z.array(count).optional(),
+  gave: z.array(z.looseObject({ key: text, path: z.array(count), items: count })).optional(),
   visits: z.record(z.string(), count),
 });
 

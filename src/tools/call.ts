@@ -7,7 +7,7 @@ import { CallContext } from "./call-context.ts";
 import { checkInput } from "./check-input.ts";
 import { checkOutput } from "./check-output.ts";
 import { HandlerMutationError, HandlerReturnError, isFrozenObjectError } from "./handler-errors.ts";
-import { acceptNewState, readReducerReturn, type StateSchemas } from "./new-state.ts";
+import { acceptNewState, readReducerReturn, type StateRules } from "./new-state.ts";
 import { backoffMs, mayRetry, pause } from "./retry.ts";
 import { isSandboxed, runSandboxed } from "./sandboxed-call.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
@@ -34,7 +34,7 @@ export interface CallEnv {
 }
 
 /** The schemas judge a tier that the handler changed; its value is kept as the handler made it. */
-export interface StatefulCallEnv extends CallEnv, StateSchemas {}
+export interface StatefulCallEnv extends CallEnv, StateRules {}
 
 /**
  * Calls a tool without state. Whatever its handler does becomes the outcome of this call; a handler that blocks the
@@ -79,10 +79,11 @@ export async function callStateful(
       tool.reduce(state, input, context),
     );
     const { newState, toolResult: output } = readReducerReturn(tool, returned);
-    const { executionSchema, attemptSchema } = env;
+    const { executionSchema, attemptSchema, merges } = env;
     const accepted = acceptNewState(tool, state, newState, {
       executionSchema,
       attemptSchema,
+      merges,
       scrub: scrubber(env),
     });
     const result = succeeded(made, checkOutput(tool, output, cleaner(env)));

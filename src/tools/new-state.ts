@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { SchemaCheck } from "../definition/json-schema.ts";
 import type { StatefulTool, ToolPersistence } from "../definition/tool.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { isRecord } from "../state/is-record.ts";
 import { checkJson } from "../state/tier-json.ts";
+import { mergeProblem, TierMergeError, type TierMerges } from "../state/tier-merge.ts";
 import {
   HandlerReturnError,
   HandlerTierError,
@@ -13,10 +15,11 @@ import {
 type Tier = keyof AgentState;
 type AnyState = AgentState<unknown, unknown>;
 
-/** Schemas of the two tiers, where the definition has them. */
-export interface StateSchemas {
+/** What the definition says of the two tiers. */
+export interface StateRules {
   readonly executionSchema?: SchemaCheck | undefined;
   readonly attemptSchema?: SchemaCheck | undefined;
+  readonly merges?: TierMerges | undefined;
 }
 
 /**
@@ -49,14 +52,14 @@ export function readReducerReturn(
 }
 
 /** The options of {@link acceptNewState}. */
-export interface NewStateRules extends StateSchemas {
+export interface NewStateRules extends StateRules {
   /** Takes secrets out of a tier. Left out, none was given out. */
   readonly scrub?: (<T>(value: T) => T) | undefined;
 }
 
 /**
  * The state after a call, deeply frozen. A tier that the tool may not write keeps its identity.
- * @throws HandlerTierError; StateJsonError; StateSchemaError
+ * @throws HandlerTierError; StateJsonError; TierMergeError; StateSchemaError
  */
 export function acceptNewState(
   tool: StatefulTool,
@@ -64,14 +67,21 @@ export function acceptNewState(
   after: AnyState,
   rules: NewStateRules,
 ): AnyState {
-  const { executionSchema, attemptSchema, scrub } = rules;
+  const { executionSchema, attemptSchema, scrub, merges } = rules;
   const execution = acceptTier(tool, "execution", {
     before,
     after,
     scrub,
+    merges,
     schema: executionSchema,
   });
-  const attempt = acceptTier(tool, "attempt", { before, after, scrub, schema: attemptSchema });
+  const attempt = acceptTier(tool, "attempt", {
+    before,
+    after,
+    scrub,
+    merges,
+    schema: attemptSchema,
+  });
   if (execution.value === before.execution && attempt.value === before.attempt) return before;
   execution.freeze?.();
   attempt.freeze?.();
@@ -92,9 +102,10 @@ function acceptTier(
     readonly after: AnyState;
     readonly schema: SchemaCheck | undefined;
     readonly scrub: NewStateRules["scrub"];
+    readonly merges: TierMerges | undefined;
   },
 ): NewTier {
-  const { after, schema, scrub } = of;
+  const { after, schema, scrub, merges = {} } = of;
   const before = of.before[tier];
   const { name, persistence } = tool.definition;
   const requireJson = (value: unknown) => {
@@ -111,9 +122,39 @@ function acceptTier(
     throw new HandlerTierError(name, tier, persistence);
   }
   const json = requireJson(value);
-  const checked = schema?.check(value);
+  const merged = mergedTier(name, tier, { merges, before, after: value });
+  const checked = schema?.check(merged);
   if (checked !== undefined && !checked.ok) throw new StateSchemaError(name, tier, checked.issues);
-  return { value, freeze: () => json.freeze() };
+  return {
+    value: merged,
+    freeze: () => {
+      json.freeze();
+      Object.freeze(merged);
+    },
+  };
+}
+
+/**
+ * The tier as its merges leave it: what a handler makes of a key stands, but a `max` never falls.
+ * @throws TierMergeError
+ */
+function mergedTier(
+  tool: string,
+  tier: Tier,
+  of: { readonly merges: TierMerges; readonly before: unknown; readonly after: unknown },
+): unknown {
+  const before = isRecord(of.before) ? of.before : {};
+  let after = of.after;
+  for (const [place, merge] of Object.entries(of.merges)) {
+    if (!place.startsWith(`${tier}.`) || !isRecord(after)) continue;
+    const key = place.slice(tier.length + 1);
+    const was = before[key];
+    const now = after[key];
+    const found = mergeProblem(merge, was, now);
+    if (found !== null) throw new TierMergeError({ type: "tool", name: tool }, place, merge, found);
+    if (merge === "max" && Number(was) > Number(now)) after = { ...after, [key]: was };
+  }
+  return after;
 }
 
 function isObject(value: unknown): value is object {

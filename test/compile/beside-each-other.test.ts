@@ -28,6 +28,33 @@ const add = defineTool({
   },
 });
 
+/** Sets a key of the execution state, after so many turns of the event loop. */
+const set = defineTool({
+  name: "set",
+  description: "Writes a value.",
+  input_schema: z.object({ key: z.string(), value: z.any(), ticks: z.number().default(0) }),
+  persistence: "execution",
+  handler: async (state, { key, value, ticks }) => {
+    for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
+    const execution = { ...(state.execution as Record<string, unknown>), [key]: value as unknown };
+    return { newState: { ...state, execution }, toolResult: value as unknown };
+  },
+});
+
+/** Puts an item at the end of a list of the execution state. */
+const push = defineTool({
+  name: "push",
+  description: "Adds an item.",
+  input_schema: z.object({ item: z.string(), ticks: z.number().default(0) }),
+  persistence: "execution",
+  handler: async (state, { item, ticks }) => {
+    for (let tick = 0; tick < ticks; tick += 1) await new Promise(setImmediate);
+    const { list = [] } = state.execution as { list?: readonly string[] };
+    const execution = { ...(state.execution as object), list: [...list, item] };
+    return { newState: { ...state, execution }, toolResult: item };
+  },
+});
+
 const call = (tool: string, args: object) => ({ tool, args: args as Record<string, unknown> });
 
 /** `start`, then all of `nodes` beside each other, then `join`. */
@@ -35,7 +62,7 @@ function fan(nodes: Workflow["nodes"], more: Partial<AgentSpecInput> = {}) {
   return defineAgent({
     name: "fan",
     output_schema: z.object({}),
-    tools: [echo, add],
+    tools: [echo, add, set, push],
     execution_config: { max_iterations: 4, max_attempts: 1 },
     workflow_graph: {
       entry_point: "start",
@@ -110,7 +137,7 @@ describe("branches beside each other", () => {
     expect(lost.failure).toEqual({
       cause: "tier_conflict",
       message:
-        'Nodes "left" and "right" ran at the same time, and tools of both changed execution.sum: one change is lost. Let one node follow the other, or let them change different keys.',
+        'Nodes "left" and "right" ran at the same time, and tools of both changed execution.sum to different values: one change is lost. Name a merge for execution.sum in state_config.merge, let one node follow the other, or let them change different keys.',
     });
     const kept = await executeAgent(both("other"), { message: "" }, { runtime });
     expect([kept.status, kept.state.execution]).toEqual(["COMPLETED", { sum: 1, other: 10 }]);
@@ -144,6 +171,136 @@ describe("branches beside each other", () => {
     const ids = steps.flatMap(({ tool_predictions }) => tool_predictions.map(({ id }) => id));
     expect(new Set(ids).size).toBe(3);
     expect(ids.every((id) => /^[A-Za-z0-9_-]{1,40}$/.test(id))).toBe(true);
+  });
+});
+
+describe("a key that branches beside each other write", () => {
+  const run = async (agent: ReturnType<typeof fan>) => {
+    const { runtime } = await testRuntime([]);
+    const { status, state, failure, steps } = await executeAgent(
+      agent,
+      { message: "" },
+      { runtime },
+    );
+    return { status, execution: state.execution, failure, steps };
+  };
+  const tool = (name: string, of: string, args: object) => {
+    return { name, type: "tool" as const, config: call(of, args) };
+  };
+
+  it("is no conflict when all give it an equal value, and one when a third gives another", async () => {
+    const value = { found: [1, { deep: true }] };
+    const equal = [
+      tool("left", "set", { key: "k", value }),
+      tool("right", "set", { key: "k", value: { found: [1, { deep: true }] } }),
+    ];
+    const done = await run(fan(equal));
+    expect([done.status, done.execution]).toEqual(["COMPLETED", { k: value }]);
+    const { failure } = await run(fan([...equal, tool("third", "set", { key: "k", value: 1 })]));
+    expect(failure?.cause).toBe("tier_conflict");
+  });
+
+  it("has the sum of what each added to what was there, and the largest of maxima", async () => {
+    const agent = fan(
+      [
+        tool("a", "add", { n: 5 }),
+        tool("b", "add", { n: 7 }),
+        tool("c", "set", { key: "best", value: 4 }),
+        tool("d", "set", { key: "best", value: 3 }),
+      ],
+      {
+        state_config: { merge: { "execution.sum": "sum", "execution.best": "max" } },
+        initialExecutionState: () => ({ sum: 0.1 }),
+      } as never,
+    );
+    expect(await run(agent)).toMatchObject({
+      status: "COMPLETED",
+      execution: { sum: 12.1, best: 4 },
+    });
+  });
+
+  it("is appended to, and ends as the last branch left it, in the order of the definition", async () => {
+    // Neither the alphabet nor who ends first says who comes first.
+    const agent = fan(
+      [
+        tool("z", "push", { item: "z", ticks: 20 }),
+        tool("m", "push", { item: "m", ticks: 10 }),
+        tool("a", "push", { item: "a" }),
+        tool("y", "set", { key: "end", value: "y", ticks: 20 }),
+        tool("b", "set", { key: "end", value: "b" }),
+      ],
+      { state_config: { merge: { "execution.list": "append", "execution.end": "last" } } },
+    );
+    expect((await run(agent)).execution).toEqual({ list: ["z", "m", "a"], end: "b" });
+  });
+
+  it("keeps the order of branches that are longer than others, and of branches within branches", async () => {
+    const nodes = [
+      tool("start", "push", { item: "start" }),
+      tool("long", "echo", { text: "" }),
+      tool("one", "push", { item: "one" }),
+      tool("two", "push", { item: "two" }),
+      tool("inner", "push", { item: "inner" }),
+      tool("short", "push", { item: "short" }),
+      tool("join", "push", { item: "join" }),
+    ];
+    const agent = fan([], {
+      tools: [echo, push],
+      state_config: { merge: { "execution.list": "append" } },
+      workflow_graph: {
+        entry_point: "start",
+        nodes,
+        edges: [
+          { from: "start", to: ["long", "short"] },
+          { from: "long", to: ["one", "two"] },
+          { from: "one", to: "inner" },
+          { from: "inner", to: "join" },
+          { from: "two", to: "join" },
+          { from: "short", to: "join" },
+          { from: "join", to: "END" },
+        ],
+        output: {},
+      },
+    } as never);
+    expect((await run(agent)).execution).toEqual({
+      list: ["start", "one", "inner", "two", "short", "join"],
+    });
+  });
+
+  it("takes what nodes write as well, also one after the other", async () => {
+    const writes = (name: string, text: string) => ({
+      ...tool(name, "echo", { text }),
+      config: { ...call("echo", { text }), writes: "execution.said" },
+    });
+    const agent = fan([writes("z", "1"), writes("b", "2")], {
+      state_config: { merge: { "execution.said": "append" } },
+    });
+    expect((await run(agent)).execution).toEqual({ said: ["echo 1", "echo 2"] });
+  });
+
+  it("refuses what its merge cannot take, by the tool or node and the key", async () => {
+    const merge = { state_config: { merge: { "execution.sum": "sum" } } } as const;
+    const left = tool("left", "set", { key: "sum", value: "much" });
+    const { status, steps } = await run(fan([left], merge));
+    expect([status, steps[1]?.tool_results[0]?.error]).toEqual([
+      "FAILED",
+      'Tool "set" wrote execution.sum, whose merge is sum: expected a number, got a text. The state stays as it was.',
+    ]);
+    const node = fan(
+      [
+        {
+          name: "left",
+          type: "tool",
+          config: { ...call("echo", { text: "" }), writes: "execution.sum" },
+        },
+      ],
+      merge,
+    );
+    expect((await run(node)).failure).toEqual({
+      cause: "tier_merge",
+      message:
+        'Node "left" wrote execution.sum, whose merge is sum: expected a number, got a text. The state stays as it was.',
+    });
   });
 });
 

@@ -156,3 +156,69 @@ describe("the end of a stuck attempt", () => {
     expect(model.read(6).at(-1)).toContain(`human: That answer was not accepted:\n- ${repeated}`);
   });
 });
+
+describe("a tool that is polled", () => {
+  const status = (execution: { readonly repeatable?: boolean }) =>
+    defineTool({
+      name: "status",
+      description: "Gives the status of a job.",
+      input_schema: z.object({}),
+      execution,
+      handler: () => "running",
+    });
+  const poll = { calls: [{ name: "status", args: {} }] };
+  const waiting = {
+    calls: [
+      { name: "status", args: {} },
+      { name: "note_step", args: { progress: "stuck" } },
+    ],
+  };
+  const polling = (tool: ReturnType<typeof status>, tool_rails: object = {}) =>
+    defineAgent({
+      name: "polls",
+      tools: [tool],
+      execution_config: limits,
+      guardrail_config: { tool_rails },
+    });
+
+  it("may say the same as often as it takes, also where the model says that nothing moves", async () => {
+    const script = [poll, poll, poll, waiting, waiting, waiting, "Done."];
+    const {
+      status: ended,
+      stuck,
+      steps,
+    } = await run(polling(status({ repeatable: true })), script);
+    expect([ended, stuck, steps.length]).toEqual(["COMPLETED", [], 7]);
+  });
+
+  it("is named by a definition where it does not say so itself", async () => {
+    const agent = polling(status({}), { repeatable: ["status"] });
+    const { status: ended, stuck } = await run(agent, [poll, poll, poll, poll, "Done."]);
+    expect([ended, stuck]).toEqual(["COMPLETED", []]);
+  });
+
+  it("is bounded by the definition", async () => {
+    const agent = polling(status({ repeatable: true }), { max_polls: 4 });
+    const { stuck } = await run(agent, [
+      poll,
+      poll,
+      poll,
+      poll,
+      "Wait.",
+      poll,
+      reflection("stuck"),
+    ]);
+    const reason = "the same call of status gave the same result 4 times";
+    expect(stuck).toEqual([
+      { action: "deepen", reason },
+      { action: "end", reason },
+    ]);
+  });
+
+  it("is bounded tighter, or less so, by a definition for tools that are not repeatable", async () => {
+    const agent = polling(status({}), { max_repeats: 2 });
+    const { stuck } = await run(agent, [poll, poll, "Wait.", poll, reflection("stuck")]);
+    const reason = "the same call of status gave the same result 2 times";
+    expect(stuck.map((one) => one.reason)).toEqual([reason, reason]);
+  });
+});

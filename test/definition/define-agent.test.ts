@@ -134,9 +134,39 @@ describe("defineAgent", () => {
     ]);
   });
 
+  it("refuses merges that are unknown, or that a tier's schema does not fit", () => {
+    expect(
+      refusalOf({
+        name: "a",
+        state_config: { merge: { "execution.n": "add", total: "sum" } },
+      }),
+    ).toEqual([
+      '  state_config.merge["execution.n"]: not one of the allowed values (found "add"; allowed: sum, append, last, max)',
+      "  state_config.merge.total: expected execution.key or attempt.key",
+    ]);
+    expect(
+      refusalOf({
+        name: "a",
+        execution_schema: z.object({ total: z.number(), name: z.string() }),
+        attempt_schema: z.looseObject({}),
+        state_config: {
+          merge: {
+            "execution.total": "max",
+            "execution.sum": "sum",
+            "execution.name": "append",
+            "attempt.any": "append",
+          },
+        },
+      }),
+    ).toEqual([
+      '  state_config.merge["execution.sum"]: the schema of execution has no key "sum" (allowed: execution.total, execution.name)',
+      '  state_config.merge["execution.name"]: the schema of execution says type "string", and append takes array',
+    ]);
+  });
+
   it("suggests options that hold code", () => {
     expect(refusalOf({ name: "a", initialExecutionstate: () => ({}) })).toEqual([
-      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents, workers, rails; did you mean "initialExecutionState"?)',
+      '  initialExecutionstate: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, state_config, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active, initialExecutionState, initialAttemptState, validate, execution_schema, attempt_schema, otherTools, agents, workers, rails; did you mean "initialExecutionState"?)',
     ]);
   });
 

@@ -26,6 +26,7 @@ describe("defineTool", () => {
         retry: { max_retries: 0, backoff_ms: 500 },
         sandbox: false,
         idempotent: false,
+        repeatable: false,
         max_result_bytes: 262_144,
       },
       permissions: [],
@@ -124,7 +125,7 @@ describe("defineTool", () => {
     [{ execution: 3 }, 'Tool "weather": execution has to be an object, not 3.'],
     [
       { execution: { timeout: 3 } },
-      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, retry, sandbox, idempotent, max_result_bytes).',
+      'Tool "weather": unknown option "timeout" (allowed: timeout_ms, retry, sandbox, idempotent, repeatable, max_result_bytes).',
     ],
     [
       { execution: { idempotent: 1 } },

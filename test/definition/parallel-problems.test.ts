@@ -15,8 +15,14 @@ describe("nodes that write the same key", () => {
   it("in parallel are refused, at the later one", () => {
     const ways = "plan_it > left right; left > join; right > join; join > END";
     expect(workflowProblemsOf({ nodes, ways })).toEqual([
-      'workflow_graph.nodes[2].config.writes: "right" and "left" may run in parallel and both write execution.found; give each a key of its own',
+      'workflow_graph.nodes[2].config.writes: "right" and "left" may run in parallel and both write execution.found; give each a key of its own, or name a merge for it in state_config.merge',
     ]);
+  });
+
+  it("in parallel are taken where the key has a merge", () => {
+    const ways = "plan_it > left right; left > join; right > join; join > END";
+    const state_config = { merge: { "execution.found": "append" } };
+    expect(workflowProblemsOf({ nodes, ways }, { state_config })).toEqual([]);
   });
 
   it("one after the other, or one or the other, are taken", () => {
@@ -42,7 +48,7 @@ describe("nodes that write the same key", () => {
     const round = [llm("lead"), llm("go", "execution.x"), llm("on"), llm("back", "execution.x")];
     const ways = "lead > go back | END; back > lead; go > on; on > END";
     expect(workflowProblemsOf({ nodes: round, ways, output: "x" }, bounded)).toEqual([
-      'workflow_graph.nodes[3].config.writes: "back" and "go" may run in parallel and both write execution.x; give each a key of its own',
+      'workflow_graph.nodes[3].config.writes: "back" and "go" may run in parallel and both write execution.x; give each a key of its own, or name a merge for it in state_config.merge',
     ]);
   });
 });

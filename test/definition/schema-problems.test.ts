@@ -22,7 +22,7 @@ describe("schemaProblems", () => {
     [
       "at the top level",
       { toools: [] },
-      'toools: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active; did you mean "tools"?)',
+      'toools: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, state_config, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active; did you mean "tools"?)',
     ],
     [
       "in a nested map",
@@ -76,7 +76,7 @@ describe("schemaProblems", () => {
     [
       "that a prototype has",
       { constructor: 1 },
-      "constructor: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
+      "constructor: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, state_config, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
     ],
   ])("names an unknown key %s, what is allowed and the nearest", (_where, parts, problem) => {
     expect(problemsOf(parts)).toEqual([problem]);

@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { GraphState } from "../../state/channels.ts";
+import type { RepetitionLimits } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
 import type { CallRules } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
@@ -27,6 +28,17 @@ export function callRules(
   };
 }
 
+/** How often the same call may give the same result in an attempt. */
+export function repetitionLimits({ parts }: Pick<NodeRun, "parts">): RepetitionLimits {
+  const { max_repeats, max_polls, repeatable } = parts.definition.spec.guardrail_config.tool_rails;
+  return {
+    maxRepeats: max_repeats,
+    maxPolls: max_polls,
+    isRepeatable: (tool) =>
+      repeatable.includes(tool) || parts.tools.get(tool)?.definition.execution.repeatable === true,
+  };
+}
+
 /** Calls of the turn that have ended. */
 export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: GraphState): number {
   const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
@@ -35,7 +47,8 @@ export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: Graph
 
 /** What calls need of the node that makes them. */
 export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
-  const { executionSchema, attemptSchema } = parts.definition.behaviour;
+  const { behaviour, spec } = parts.definition;
+  const { executionSchema, attemptSchema } = behaviour;
   const { clock, secrets, sandbox } = parts;
   return {
     signal,
@@ -47,6 +60,7 @@ export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
     ...(!rails.isIdle && { hide: (value) => rails.hide(value) }),
     executionSchema: executionSchema && revealing(executionSchema, rails),
     attemptSchema: attemptSchema && revealing(attemptSchema, rails),
+    merges: spec.state_config.merge,
   };
 }
 

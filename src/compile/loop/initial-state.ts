@@ -2,7 +2,9 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import { errorMessage } from "../../errors.ts";
 import { deepFreeze } from "../../state/freeze.ts";
+import { isRecord } from "../../state/is-record.ts";
 import { checkJson } from "../../state/tier-json.ts";
+import { mergeProblem, type TierMerges } from "../../state/tier-merge.ts";
 import { InitialStateError } from "../errors.ts";
 import type { Marks } from "./marks.ts";
 import { revealing } from "./revealing.ts";
@@ -16,28 +18,34 @@ export function initialExecution(
   input: unknown,
   rails?: Marks,
 ): unknown {
-  const { behaviour } = definition;
+  const { behaviour, spec } = definition;
   const make = () =>
     behaviour.initialExecutionState ? behaviour.initialExecutionState(input) : {};
-  return checked("execution", make, { schema: behaviour.executionSchema, rails });
+  const { merge: merges } = spec.state_config;
+  return checked("execution", make, { schema: behaviour.executionSchema, merges, rails });
 }
 
 export function initialAttempt(
   definition: AgentDefinition,
   of: { input: unknown; execution: unknown; attemptNumber: number; rails?: Marks },
 ): unknown {
-  const { behaviour } = definition;
+  const { behaviour, spec } = definition;
   const make = () =>
     behaviour.initialAttemptState
       ? behaviour.initialAttemptState(of.input, deepFreeze(of.execution), of.attemptNumber)
       : {};
-  return checked("attempt", make, { schema: behaviour.attemptSchema, rails: of.rails });
+  const { merge: merges } = spec.state_config;
+  return checked("attempt", make, { schema: behaviour.attemptSchema, merges, rails: of.rails });
 }
 
 function checked(
   tier: "execution" | "attempt",
   make: () => unknown,
-  by: { readonly schema: SchemaCheck | undefined; readonly rails: Marks | undefined },
+  by: {
+    readonly schema: SchemaCheck | undefined;
+    readonly merges: TierMerges;
+    readonly rails: Marks | undefined;
+  },
 ): unknown {
   const { schema, rails } = by;
   let state: unknown;
@@ -65,9 +73,25 @@ function checked(
   }
   const made = fits?.value ?? state;
   if (made !== state) refuseOthersThanJson(tier, made);
+  refuseUnmergeable(tier, made, by.merges);
   // A copy, since the initialiser may give what the application goes on using.
   const own = JSON.parse(JSON.stringify(made)) as unknown;
   return deepFreeze(rails === undefined || fits === undefined ? own : rails.hide(own));
+}
+
+/** @throws InitialStateError */
+function refuseUnmergeable(
+  tier: "execution" | "attempt",
+  state: unknown,
+  merges: TierMerges,
+): void {
+  for (const [path, merge] of Object.entries(merges)) {
+    const value = isRecord(state) ? state[path.slice(tier.length + 1)] : undefined;
+    const found = path.startsWith(`${tier}.`) ? mergeProblem(merge, undefined, value) : null;
+    if (found === null) continue;
+    const problem = `returned ${path} as ${found}, which its merge ${merge} cannot take`;
+    throw new InitialStateError(tier, problem, { path, found });
+  }
 }
 
 /** @throws InitialStateError */

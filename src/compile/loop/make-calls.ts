@@ -1,3 +1,4 @@
+import { mergeOrder } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
 import { tierPatches } from "../../state/tier-patch.ts";
@@ -21,6 +22,8 @@ export function makeCalls(
 ): Promise<RunToolCallsResult> {
   const { calls, callsBefore, concurrency, stepOf } = of;
   run.emit({ type: "status", status: "AWAITING_TOOL" });
+  const { node, superstep, parts } = run;
+  const { merge: merges } = parts.definition.spec.state_config;
   return runToolCalls({
     ...callRules(state, run),
     calls,
@@ -37,7 +40,10 @@ export function makeCalls(
         stepIndex: stepOf(call.id),
       }),
     // Where the node is cut off, what ended calls wrote is kept as their results are.
-    onState: (after) => run.keep(() => tierPatches(state, after)),
+    onState: (after) =>
+      run.keep(() =>
+        tierPatches(state, after, mergeOrder(state.branches, { node, superstep, merges })),
+      ),
     onResult: (result) => {
       run.ended.push(result);
       run.emit({ type: "tool_result", step_index: stepOf(result.id), result });

@@ -7,6 +7,7 @@ import { chooseTools } from "./choose-tools.ts";
 import { contextOf } from "./context-of.ts";
 import { readExactly } from "./context-reading.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
+import { repetitionLimits } from "./call-rules.ts";
 import { offeredTools } from "./offered-tools.ts";
 import {
   answered,
@@ -27,7 +28,7 @@ export const reason: NodeBody = async (state, run) => {
   const turnNumber = state.turn_number ?? 0;
   const attemptNumber = state.attempt_number ?? 0;
   const turn = turnSteps(state.steps, { turnNumber, attemptNumber });
-  const stuck = raiseOrEnd(turn.attempt);
+  const stuck = raiseOrEnd(turn.attempt, repetitionLimits(run));
   if (stuck.action === "end") return endAttempt(state, run, stuck.reason);
   const isLast =
     turn.attempt.length >= spec.execution_config.max_iterations ||

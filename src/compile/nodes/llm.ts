@@ -3,6 +3,7 @@ import { attemptFeedback } from "../../context/prompts.ts";
 import type { SchemaCheck } from "../../definition/json-schema.ts";
 import type { CurrentStep, ExecutionMode, StepRecord } from "../../state/step-record.ts";
 import { raiseOrEnd } from "../../state/stuck.ts";
+import { repetitionLimits } from "../loop/call-rules.ts";
 import { chooseTools } from "../loop/choose-tools.ts";
 import {
   answerFromWhatIsKnown,
@@ -35,7 +36,7 @@ export function llmNode(parts: LlmNodeParts): { work: NodeWork; lastAnswer: Node
   return {
     async work(at) {
       const own = stepsOfBranch(at).filter(({ node }) => node === parts.plan.name);
-      const stuck = raiseOrEnd(own);
+      const stuck = raiseOrEnd(own, repetitionLimits(at.run));
       if (stuck.action === "end") {
         const reason = refusedReason(parts, own, at.run) ?? stuck.reason;
         at.run.emit({ type: "stuck", action: "end", reason });

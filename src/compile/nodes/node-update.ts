@@ -2,24 +2,43 @@ import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { checkJson } from "../../state/tier-json.ts";
-import { patchedKeys, tierPatches, type TierPatches } from "../../state/tier-patch.ts";
+import { mergeValue, TierMergeError } from "../../state/tier-merge.ts";
 import type { dropCalls } from "../loop/drop-calls.ts";
 import type { NodeRun } from "../loop/node-body.ts";
 import { revealing } from "../loop/revealing.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
-import type { NodeDone } from "./node-work.ts";
+import type { NodeAt, NodeDone } from "./node-work.ts";
 
-/** The update with the node's value where it `writes`. */
+/**
+ * The update with the node's value where it `writes`, merged with what is there where the definition names a merge; or
+ * why it cannot be merged.
+ */
 export function written(
   plan: PlanNode,
   done: NodeDone,
-  state: GraphState,
-): NonNullable<NodeDone["update"]> {
+  { state, run }: Pick<NodeAt, "state" | "run">,
+): { readonly update: NonNullable<NodeDone["update"]>; readonly failure: TierMergeError | null } {
   const { update = {}, value } = done;
-  if (plan.writes === null || value === undefined) return update;
+  if (plan.writes === null || value === undefined) return { update, failure: null };
   const { tier, key } = plan.writes;
   const before = tier in update ? update[tier] : state[tier];
-  return { ...update, [tier]: { ...(isRecord(before) ? before : {}), [key]: deepFreeze(value) } };
+  const there = isRecord(before) ? before : {};
+  const place = `${tier}.${key}`;
+  const merge = run.parts.definition.spec.state_config.merge[place] ?? "last";
+  const merged = mergeValue(merge, there[key], value);
+  if (!merged.ok) {
+    const failure = new TierMergeError(
+      { type: "node", name: plan.name },
+      place,
+      merge,
+      merged.found,
+    );
+    return { update, failure };
+  }
+  return {
+    update: { ...update, [tier]: { ...there, [key]: deepFreeze(merged.value) } },
+    failure: null,
+  };
 }
 
 /** Why the node's value cannot be written: it is not JSON, or the tier's schema refuses it. */
@@ -42,19 +61,6 @@ export function refusedWrite(
   const checked = revealing(schema, run.rails).check(update[tier]);
   if (checked.ok) return null;
   return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
-}
-
-/** What changed of the tiers, so that branches beside can change other keys. */
-export function tiers(state: GraphState, update: NonNullable<NodeDone["update"]>): TierPatches {
-  return tierPatches(state, { ...state, ...update });
-}
-
-/** Like `execution.sum`. */
-export function changedKeys({ execution, attempt }: TierPatches): readonly string[] {
-  return [
-    ...patchedKeys(execution).map((key) => `execution.${key}`),
-    ...patchedKeys(attempt).map((key) => `attempt.${key}`),
-  ];
 }
 
 /** The update without its whole tiers, and with the record of calls that nobody runs. */

@@ -2,7 +2,7 @@ import { conflictOf, type Branch } from "../../state/branch.ts";
 import { TierConflictError } from "../errors.ts";
 
 /**
- * Tools of branches beside each other may have changed the same key, and one change is lost: that must not go unseen.
+ * Tools of branches beside each other may have given one key different values, and one change is lost: that must not go unseen.
  * @throws TierConflictError
  */
 export function refuseConflicts(branches: readonly Branch[]): void {

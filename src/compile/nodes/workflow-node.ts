@@ -1,8 +1,16 @@
 import type { Expression } from "../../expression/expression.ts";
-import { endOfWorkflow, joinBranches, type Branch } from "../../state/branch.ts";
+import {
+  branchOrder,
+  endOfWorkflow,
+  joinBranches,
+  mergeOrder,
+  writtenKeys,
+  type Branch,
+} from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isTerminal, transition, type Status } from "../../state/lifecycle.ts";
+import { tierPatches } from "../../state/tier-patch.ts";
 import { turnSteps } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { StratagraphError } from "../../errors.ts";
@@ -14,7 +22,7 @@ import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
 import type { Flow } from "./flow.ts";
-import { changedKeys, refusedWrite, tiers, withDropped, written } from "./node-update.ts";
+import { refusedWrite, withDropped, written } from "./node-update.ts";
 import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 import { refuseConflicts } from "./refuse-conflicts.ts";
 import { valuesOf, valuesRead, type ExpressionValues } from "./values.ts";
@@ -131,7 +139,7 @@ function endAttempt({ end, update = {} }: AttemptEnd, { at, arrived }: Leaving):
   return {
     update: {
       ...withDropped(update, dropped),
-      ...tiers(state, update),
+      ...changedTiers(at, update),
       ...(!isParallel && { status: moved(state.status, "REFLECTING") }),
       branches: { leave: arrived.map(({ id }) => id), enter: [] },
     },
@@ -149,7 +157,7 @@ function goOn(
   const { plan } = node;
   const { state, run, isParallel } = at;
   const carried = { ...at.branch, ...done.branch };
-  const update = written(plan, done, state);
+  const { update, failure } = written(plan, done, at);
   const refused = refusedWrite(plan, update, run);
   if (refused !== null) {
     const end = { end: noAnswer(refused), ...(done.update && { update: done.update }) };
@@ -163,12 +171,11 @@ function goOn(
     steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
     usage: addUsage(addUsage(state.usage, run.spent()), update.usage ?? {}),
   };
-  const changed = tiers(state, update);
+  const changed = changedTiers(at, update);
   const leave = arrived.map(({ id }) => id);
   const nodes = { [plan.name]: deepFreeze(done.output) };
-  const ways = done.again
-    ? { to: [plan.name] }
-    : route(node, valuesOf(after, carried, "EXECUTING"));
+  const ways =
+    failure !== null ? { failure } : waysOn(node, done, valuesOf(after, carried, "EXECUTING"));
   if ("failure" in ways) {
     const closed = dropCalls(carried.open, run, "the turn failed before");
     const left = { ...withDropped(update, closed), ...changed, nodes };
@@ -178,9 +185,13 @@ function goOn(
   const taker = takerOfCalls(targets, shape);
   const leftOver = taker === null ? carried.open : [];
   const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
-  const wrote = changedKeys(changed);
+  const { merge: merges } = run.parts.definition.spec.state_config;
+  const wrote = isParallel ? writtenKeys(changed, merges) : [];
+  const order = orderOf(at);
+  const isMerged = Object.keys(merges).length > 0;
   const since = run.parts.clock.now().toISOString();
-  const enter = targets.map((target): Branch => {
+  const enter = targets.map((target, index): Branch => {
+    const place = { order, patches: changed, target: index, targets: targets.length };
     return {
       id: branchId(run.superstep, plan.name, target, shape),
       superstep: run.superstep,
@@ -192,6 +203,7 @@ function goOn(
       open: target === taker ? carried.open : [],
       wrote,
       visits: visited(visits, shape.nodes.get(target)),
+      ...(isMerged && branchOrder(arrived, place)),
     };
   });
   run.emit({ type: "node", output: done.output, next: targets });
@@ -208,6 +220,21 @@ function goOn(
       .triggered(plan.name, targets, state.branches)
       .map((target) => (target === endOfWorkflow ? "reflect" : target)),
   };
+}
+
+/** How the node changes merged keys beside the other branches. */
+function orderOf({ state, run }: Pick<NodeAt, "state" | "run">) {
+  const { merge: merges } = run.parts.definition.spec.state_config;
+  return mergeOrder(state.branches, { node: run.node, superstep: run.superstep, merges });
+}
+
+/** What changed of the tiers, so that branches beside can change other keys. */
+function changedTiers(at: Pick<NodeAt, "state" | "run">, update: NonNullable<NodeDone["update"]>) {
+  return tierPatches(at.state, { ...at.state, ...update }, orderOf(at));
+}
+
+function waysOn(node: WorkflowNode, done: NodeDone, values: ExpressionValues) {
+  return done.again ? { to: [node.plan.name] } : route(node, values);
 }
 
 /**

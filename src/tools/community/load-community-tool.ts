@@ -116,11 +116,12 @@ function named({ tool: module }: CommunitySpec, tool: LangChainTool): LangChainT
 }
 
 function executionOf({ execution = {} }: CommunitySpec): ToolDefinition["execution"] {
-  const { timeout_ms, retry, idempotent, max_result_bytes } = execution;
+  const { timeout_ms, retry, idempotent, repeatable, max_result_bytes } = execution;
   return toolExecution({
     ...(timeout_ms !== undefined && { timeout_ms }),
     ...(retry !== undefined && { retry }),
     ...(idempotent !== undefined && { idempotent }),
+    ...(repeatable !== undefined && { repeatable }),
     ...(max_result_bytes !== undefined && { max_result_bytes }),
   });
 }
