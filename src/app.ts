@@ -87,8 +87,10 @@ interface Settling {
  * @throws DatabaseConnectionError when the Postgres server does not answer; ToolClashError and
  * AgentClashError when two tools or two agents have one name
  */
-export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const { services, close } = await createServices(options);
+export async function createRuntime(
+  options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
+): Promise<Runtime> {
+  const { services, close } = options.prepared ?? (await createServices(options));
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
     const run: RunServices = { ...services, checkpointer };
@@ -106,6 +108,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const database = await openDatabase({
     ...(url && { url }),
     ...(options.folder !== undefined && { folder: options.folder }),
+  }).catch(async (thrown: unknown) => {
+    await close();
+    throw thrown;
   });
   try {
     const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(database);
@@ -254,10 +259,21 @@ function servicesWithoutDatabase(): Promise<CompileServices> {
   return withoutDatabase;
 }
 
-async function createServices(
-  options: RuntimeOptions,
-  idleMs?: number,
-): Promise<{ readonly services: CompileServices; readonly close: () => Promise<void> }> {
+/** What runtimes have beside a database. Closing one of these runtimes closes it. */
+export interface PreparedServices {
+  readonly services: CompileServices;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Makes what a runtime has beside its database, for a runtime that only looks at an agent, and another that runs it:
+ * servers that the one has started serve the other.
+ */
+export function prepareServices(options: RuntimeOptions = {}): Promise<PreparedServices> {
+  return createServices(options);
+}
+
+async function createServices(options: RuntimeOptions, idleMs?: number): Promise<PreparedServices> {
   const [
     { createModels },
     { createBuiltinTools },

@@ -210,7 +210,7 @@ export type {
 } from "./runtime/threads/threads.ts";
 export { toActionRecord, toActionRecords, type ActionRecord } from "./state/action-record.ts";
 export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
-export { compressActions } from "./state/compress-actions.ts";
+export { compressActions, InvalidRelevanceError } from "./state/compress-actions.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/event.ts";
 export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";

@@ -3,7 +3,7 @@ import { DefinitionNotKeptError } from "../runtime/threads/context-errors.ts";
 import type { CliIo } from "./io.ts";
 import { contextJson } from "./context-json.ts";
 import { withKnownThread } from "./open-threads.ts";
-import { prepareAgent } from "./prepare-run.ts";
+import { prepareAgent, withPrepared } from "./prepare-run.ts";
 import { printJson, printLines } from "./print.ts";
 import { readInput } from "./read-input.ts";
 import { exitCodes } from "./report-error.ts";
@@ -47,24 +47,26 @@ export async function contextCommand(
     ? await readInput({ message, input: given.input, thread: threadId, stdin: io.stdin })
     : undefined;
   const prepared = file === undefined ? null : await prepareAgent({ ...given, agent: file }, io);
-  const context = await withKnownThread(
-    threadId,
-    io,
-    (threads) =>
-      threads.context({
-        threadId,
-        ...(prepared !== null && { definition: prepared.definition }),
-        ...(input !== undefined && { input }),
-        ...(turn !== undefined && { turn }),
-        ...(step !== undefined && { step }),
-        ...(goal !== undefined && { goal }),
-        ...(model !== undefined && { model }),
-        ...(budget !== undefined && { budget }),
-        ...(namespace !== undefined && { namespace }),
-        ...(acceptChanges !== undefined && { acceptChanges }),
-      }),
-    prepared?.services,
-  ).catch((thrown: unknown) => {
+  const read = () =>
+    withKnownThread(
+      threadId,
+      io,
+      (threads) =>
+        threads.context({
+          threadId,
+          ...(prepared !== null && { definition: prepared.definition }),
+          ...(input !== undefined && { input }),
+          ...(turn !== undefined && { turn }),
+          ...(step !== undefined && { step }),
+          ...(goal !== undefined && { goal }),
+          ...(model !== undefined && { model }),
+          ...(budget !== undefined && { budget }),
+          ...(namespace !== undefined && { namespace }),
+          ...(acceptChanges !== undefined && { acceptChanges }),
+        }),
+      prepared?.services,
+    );
+  const context = await withPrepared(prepared, read).catch((thrown: unknown) => {
     if (!(thrown instanceof DefinitionNotKeptError)) throw thrown;
     const said = thrown.message.replace("Give the agent itself.", "Give it with --agent FILE.");
     throw new UsageError(said, thrown.code, { cause: thrown });

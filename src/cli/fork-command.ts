@@ -3,7 +3,7 @@ import { checkThreadId } from "../runtime/thread-id.ts";
 import { findCheckpoint, parseReference } from "./checkpoint-reference.ts";
 import type { CliIo } from "./io.ts";
 import { withKnownThread } from "./open-threads.ts";
-import { prepareAgent } from "./prepare-run.ts";
+import { prepareAgent, withPrepared } from "./prepare-run.ts";
 import { printJson, printLines } from "./print.ts";
 import { readJsonObject } from "./read-json-object.ts";
 import { exitCodes } from "./report-error.ts";
@@ -42,23 +42,25 @@ export async function forkCommand(
   }
   if (newThreadId !== undefined) checkThreadId(newThreadId);
   const prepared = file === undefined ? null : await prepareAgent({ ...given, agent: file }, io);
-  const forked = await withKnownThread(
-    threadId,
-    io,
-    async (threads) => {
-      const { id } = await findCheckpoint(threads, threadId, reference);
-      const made = await threads.fork({
-        threadId,
-        checkpointId: id,
-        ...(newThreadId !== undefined && { newThreadId }),
-        ...(prepared !== null && { agent: prepared.definition }),
-        ...(modifiedState !== undefined && { modifiedState }),
-        ...(acceptChanges !== undefined && { acceptChanges }),
-      });
-      return { from: id, state: await threads.stateAt(made) };
-    },
-    prepared?.services,
-  );
+  const fork = () =>
+    withKnownThread(
+      threadId,
+      io,
+      async (threads) => {
+        const { id } = await findCheckpoint(threads, threadId, reference);
+        const made = await threads.fork({
+          threadId,
+          checkpointId: id,
+          ...(newThreadId !== undefined && { newThreadId }),
+          ...(prepared !== null && { agent: prepared.definition }),
+          ...(modifiedState !== undefined && { modifiedState }),
+          ...(acceptChanges !== undefined && { acceptChanges }),
+        });
+        return { from: id, state: await threads.stateAt(made) };
+      },
+      prepared?.services,
+    );
+  const forked = await withPrepared(prepared, fork);
   const { from, state } = forked;
   const command = goOnCommand(given, state);
   if (given.json) {

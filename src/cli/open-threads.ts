@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, type Runtime, type RuntimeOptions } from "../app.ts";
+import { createRuntime, type Runtime } from "../app.ts";
 import { StratagraphError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
 import { checkThreadId } from "../runtime/thread-id.ts";
 import type { Threads } from "../runtime/threads/threads.ts";
 import type { CliIo } from "./io.ts";
+import type { RuntimeServices } from "./prepare-run.ts";
 import { UnknownThreadError } from "./thread-errors.ts";
 
 /** The folder of the embedded database. */
@@ -19,7 +20,7 @@ export function hasDatabase(io: Pick<CliIo, "cwd" | "env">): boolean {
 }
 
 /** A runtime on the database, which is made if need be. */
-export function openDatabase(io: CliIo, services: RuntimeOptions = {}): Promise<Runtime> {
+export function openDatabase(io: CliIo, services: RuntimeServices = {}): Promise<Runtime> {
   const folder = databaseFolder(io);
   return createRuntime({ root: io.cwd, env: io.env, ...services, folder });
 }
@@ -28,7 +29,7 @@ export function openDatabase(io: CliIo, services: RuntimeOptions = {}): Promise<
 export async function withThreads<Result>(
   io: CliIo,
   use: (threads: Threads) => Promise<Result>,
-  services?: RuntimeOptions,
+  services?: RuntimeServices,
 ): Promise<Result> {
   const runtime = await openDatabase(io, services);
   try {
@@ -46,7 +47,7 @@ export async function withKnownThread<Result>(
   threadId: string,
   io: CliIo,
   use: (threads: Threads) => Promise<Result>,
-  services?: RuntimeOptions,
+  services?: RuntimeServices,
 ): Promise<Result> {
   requireThread(threadId, io);
   return withThreads(io, (threads) => knownThreads(threads, use), services);

@@ -1,5 +1,11 @@
 import { resolve } from "node:path";
-import { compileAgent, createRuntime, type RuntimeOptions } from "../app.ts";
+import {
+  compileAgent,
+  createRuntime,
+  prepareServices,
+  type PreparedServices,
+  type RuntimeOptions,
+} from "../app.ts";
 import { checkInput } from "../compile/input.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { checkThreadId } from "../runtime/thread-id.ts";
@@ -18,7 +24,22 @@ export interface PreparedAgent {
   /** `provider:model` that will be asked. */
   readonly model: string;
   /** What the run's runtime is made of. */
-  readonly services: RuntimeOptions;
+  readonly services: RuntimeServices;
+}
+
+/** With servers that run already, so that they are started once. A runtime made of it closes them. */
+export type RuntimeServices = RuntimeOptions & { readonly prepared?: PreparedServices };
+
+/** Ends what was started for an agent after `use`, also where that came to no runtime. */
+export async function withPrepared<Result>(
+  prepared: PreparedAgent | null,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await use();
+  } finally {
+    await prepared?.services.prepared?.close();
+  }
 }
 
 export interface PreparedRun extends PreparedAgent {
@@ -40,9 +61,14 @@ export async function prepareRun(given: RunArguments, io: CliIo): Promise<Prepar
   }
   if (thread !== undefined) checkThreadId(thread);
   const prepared = await prepareAgent(given, io);
-  const input = await readInput({ message, input: json, thread, stdin: io.stdin });
-  if (input !== null) checkInput(prepared.definition, input);
-  return { ...prepared, input, answers };
+  try {
+    const input = await readInput({ message, input: json, thread, stdin: io.stdin });
+    if (input !== null) checkInput(prepared.definition, input);
+    return { ...prepared, input, answers };
+  } catch (thrown) {
+    await prepared.services.prepared?.close();
+    throw thrown;
+  }
 }
 
 /**
@@ -59,18 +85,20 @@ export async function prepareAgent(
   const root = resolve(io.cwd, given.root ?? ".");
   if (given.root !== undefined) await existingFolder(root, given.root);
 
-  const trial = await createRuntime({ checkpointer: false, tools, root, env: io.env });
+  const prepared = await prepareServices({ tools, root, env: io.env });
   try {
+    const trial = await createRuntime({ checkpointer: false, prepared });
     await compileAgent(definition, trial);
     const resolved = await trial.models.resolve({
       ...definition.spec.llm_config,
       ...(model !== undefined && { default_model: model }),
       ...(temperature !== undefined && { temperature }),
     });
-    const services = { tools, root, env: io.env, models: trial.models };
+    const services = { tools, root, env: io.env, prepared };
     return { definition, model: resolved.ref, services };
-  } finally {
-    await trial.close();
+  } catch (thrown) {
+    await prepared.close();
+    throw thrown;
   }
 }
 

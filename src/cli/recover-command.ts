@@ -5,7 +5,7 @@ import { findCheckpoint, parseReference } from "./checkpoint-reference.ts";
 import { followTurn } from "./follow-turn.ts";
 import type { CliIo } from "./io.ts";
 import { knownThreads, openDatabase, requireThread } from "./open-threads.ts";
-import { prepareAgent } from "./prepare-run.ts";
+import { prepareAgent, withPrepared } from "./prepare-run.ts";
 import { printJson } from "./print.ts";
 import { exitCodes } from "./report-error.ts";
 import { resumeCommand } from "./resume-command.ts";
@@ -36,49 +36,51 @@ export async function recoverCommand(
   const { definition } = prepared;
   const report = runReport({ ...given, prepared, threadId }, io);
   const found: { recovery?: Recovery } = {};
-  const code = await followTurn<ExecuteResult | null>({
-    io,
-    report,
-    openPrompt: given.json ? null : io.openPrompt,
-    openRuntime: () => openDatabase(io, prepared.services),
-    begin: (runtime, signal) =>
-      knownThreads(runtime.threads, async (threads) => {
-        const at =
-          reference === null
-            ? {}
-            : { checkpointId: (await findCheckpoint(threads, threadId, reference)).id };
-        const options = turnOptions(given, { report, signal });
-        const recovery = await threads.recover(definition, { threadId, ...at, ...options });
-        found.recovery = recovery;
-        report.say(["", ...recoveryLines(recovery, viewOf(io))]);
-        return recovery.result;
-      }),
-    goOn: (runtime, signal, answers) =>
-      executeAgent(definition, null, {
-        runtime,
-        threadId,
-        ...turnOptions(given, { report, signal }),
-        ...answers,
-      }),
-    end: (result) => {
-      const { recovery } = found;
-      if (recovery === undefined) return;
-      if (given.json) {
-        const { from, skipped, settled } = recovery;
-        const details = {
-          from: snakeKeys(from),
-          skipped: skipped.map(snakeKeys),
-          settled: settled.map(snakeKeys),
-        };
-        const ran = result === null ? null : resultJson(result, threadId);
-        printJson({ ...snakeKeys(recovery), ...details, result: ran }, io);
-      } else if (result !== null) report.end(result);
-      else if (recovery.waiting.length > 0) {
-        const resume = resumeCommand(given, threadId);
-        report.say(waitingLines(recovery.waiting, { ...viewOf(io), resume }));
-      }
-    },
-  });
+  const follow = () =>
+    followTurn<ExecuteResult | null>({
+      io,
+      report,
+      openPrompt: given.json ? null : io.openPrompt,
+      openRuntime: () => openDatabase(io, prepared.services),
+      begin: (runtime, signal) =>
+        knownThreads(runtime.threads, async (threads) => {
+          const at =
+            reference === null
+              ? {}
+              : { checkpointId: (await findCheckpoint(threads, threadId, reference)).id };
+          const options = turnOptions(given, { report, signal });
+          const recovery = await threads.recover(definition, { threadId, ...at, ...options });
+          found.recovery = recovery;
+          report.say(["", ...recoveryLines(recovery, viewOf(io))]);
+          return recovery.result;
+        }),
+      goOn: (runtime, signal, answers) =>
+        executeAgent(definition, null, {
+          runtime,
+          threadId,
+          ...turnOptions(given, { report, signal }),
+          ...answers,
+        }),
+      end: (result) => {
+        const { recovery } = found;
+        if (recovery === undefined) return;
+        if (given.json) {
+          const { from, skipped, settled } = recovery;
+          const details = {
+            from: snakeKeys(from),
+            skipped: skipped.map(snakeKeys),
+            settled: settled.map(snakeKeys),
+          };
+          const ran = result === null ? null : resultJson(result, threadId);
+          printJson({ ...snakeKeys(recovery), ...details, result: ran }, io);
+        } else if (result !== null) report.end(result);
+        else if (recovery.waiting.length > 0) {
+          const resume = resumeCommand(given, threadId);
+          report.say(waitingLines(recovery.waiting, { ...viewOf(io), resume }));
+        }
+      },
+    });
+  const code = await withPrepared(prepared, follow);
   const waits = found.recovery?.result === null && found.recovery.waiting.length > 0;
   return waits ? exitCodes.waits : code;
 }

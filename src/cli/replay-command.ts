@@ -3,7 +3,7 @@ import { findCheckpoint, parseReference } from "./checkpoint-reference.ts";
 import { followTurn } from "./follow-turn.ts";
 import type { CliIo } from "./io.ts";
 import { knownThreads, openDatabase, requireThread } from "./open-threads.ts";
-import { prepareAgent } from "./prepare-run.ts";
+import { prepareAgent, withPrepared } from "./prepare-run.ts";
 import { runReport } from "./run-report.ts";
 import type { AgentOptions } from "./run-arguments.ts";
 import { turnOptions } from "./turn-options.ts";
@@ -26,25 +26,27 @@ export async function replayCommand(
   const prepared = await prepareAgent(given, io);
   const { definition } = prepared;
   const report = runReport({ ...given, prepared, threadId }, io);
-  return followTurn({
-    io,
-    report,
-    openPrompt: given.json ? null : io.openPrompt,
-    openRuntime: () => openDatabase(io, prepared.services),
-    begin: (runtime, signal) =>
-      knownThreads(runtime.threads, async (threads) => {
-        const { id: checkpointId } = await findCheckpoint(threads, threadId, reference);
-        const options = turnOptions(given, { report, signal });
-        const accept = acceptChanges === undefined ? {} : { acceptChanges };
-        return threads.replay(definition, { threadId, checkpointId, ...options, ...accept });
-      }),
-    goOn: (runtime, signal, answers) =>
-      executeAgent(definition, null, {
-        runtime,
-        threadId,
-        ...turnOptions(given, { report, signal }),
-        ...answers,
-      }),
-    end: (result) => report.end(result),
-  });
+  return withPrepared(prepared, () =>
+    followTurn({
+      io,
+      report,
+      openPrompt: given.json ? null : io.openPrompt,
+      openRuntime: () => openDatabase(io, prepared.services),
+      begin: (runtime, signal) =>
+        knownThreads(runtime.threads, async (threads) => {
+          const { id: checkpointId } = await findCheckpoint(threads, threadId, reference);
+          const options = turnOptions(given, { report, signal });
+          const accept = acceptChanges === undefined ? {} : { acceptChanges };
+          return threads.replay(definition, { threadId, checkpointId, ...options, ...accept });
+        }),
+      goOn: (runtime, signal, answers) =>
+        executeAgent(definition, null, {
+          runtime,
+          threadId,
+          ...turnOptions(given, { report, signal }),
+          ...answers,
+        }),
+      end: (result) => report.end(result),
+    }),
+  );
 }

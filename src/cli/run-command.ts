@@ -10,7 +10,7 @@ import { NoCheckpointerError, NothingToResumeError } from "../runtime/errors.ts"
 import { answersFor, type AnswersOfRun } from "./ask/given-answers.ts";
 import { followTurn } from "./follow-turn.ts";
 import type { CliIo } from "./io.ts";
-import { prepareRun, type PreparedRun } from "./prepare-run.ts";
+import { prepareRun, withPrepared, type PreparedRun } from "./prepare-run.ts";
 import type { RunArguments, RunOptions } from "./run-arguments.ts";
 import { runReport, type RunReport } from "./run-report.ts";
 import { turnOptions } from "./turn-options.ts";
@@ -22,6 +22,10 @@ import { UsageError } from "./usage-error.ts";
  */
 export async function runCommand(given: RunArguments, io: CliIo): Promise<number> {
   const prepared = await prepareRun(given, io);
+  return withPrepared(prepared, () => runPrepared(prepared, given, io));
+}
+
+async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo): Promise<number> {
   const folder = join(io.cwd, ".stratagraph");
   if (prepared.input === null && !io.env["DATABASE_URL"] && !existsSync(folder)) {
     const threadId = given.thread ?? "";

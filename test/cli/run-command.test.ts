@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { namesIn, packageEntry, useFolders } from "./folder.ts";
 import { memoryIo } from "./memory-io.ts";
+import { isAlive, misbehaving } from "./servers.ts";
 
 const folderWith = useFolders();
 const calculator = "name: calc\ntools: [calculator]\n";
@@ -17,6 +19,23 @@ function steady(text: string): string {
 }
 
 describe("stratagraph run", () => {
+  it("starts a server once, and ends it", async () => {
+    const cwd = await folderWith({});
+    const starts = join(cwd, "starts");
+    // Each start leaves a line in the file.
+    const tools = [misbehaving("counts", ["dies in a call", starts])];
+    await writeFile(join(cwd, "a.json"), JSON.stringify({ name: "a", tools }));
+    expect(await runCli(["run", "a.json", "Hello", "--no-save"], memoryIo({ cwd }))).toBe(0);
+    const pids = (await readFile(starts, "utf8")).trim().split("\n").map(Number);
+    expect(pids).toHaveLength(1);
+    expect(pids.filter(isAlive)).toEqual([]);
+    // Also where the run ends before it has a runtime.
+    const early = ["run", "a.json", "--thread", "t"];
+    expect(await runCli(early, memoryIo({ cwd }))).toBe(2);
+    const all = (await readFile(starts, "utf8")).trim().split("\n").map(Number);
+    expect(all.filter(isAlive)).toEqual([]);
+  });
+
   it("shows the steps and the answer, and goes on with the thread in a second turn", async () => {
     const cwd = await folderWith({ "calc.yaml": calculator });
     const first = memoryIo({ cwd });

@@ -95,7 +95,7 @@ describe("loadAgent", () => {
       'desk.yaml:6:49 workflow_graph.nodes[1].config.agent: cannot be loaded: there is no such file (found "team/gone.yaml")',
       'desk.yaml:8:49 workflow_graph.nodes[3].config.agent: cannot be loaded: expected a .yaml, .yml or .json file (found "./notes.txt")',
       'desk.yaml:9:49 workflow_graph.nodes[4].config.agent: cannot be loaded: team/a.yaml is not valid (found "team/a.yaml")',
-      "desk.yaml:16:1 colour: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
+      "desk.yaml:16:1 colour: unknown key (allowed: name, version, description, system_prompt, input_schema, output_schema, tools, permissions, tool_selection, workflow_graph, state_config, memory_config, context_config, guardrail_config, llm_config, execution_config, is_active)",
       'team/a.yaml:1:7 name: expected lower-case letters, digits, _ and - (found "A")',
       'team/a.yaml:5:49 workflow_graph.nodes[0].config.agent: cannot be loaded: team/b.yaml is not valid (found "b.yaml")',
       'team/a.yaml:8:10 version: expected a semantic version such as 1.0.0 (found "one")',

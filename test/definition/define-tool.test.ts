@@ -53,6 +53,7 @@ describe("defineTool", () => {
       sandbox: false,
       max_result_bytes: 9,
       idempotent: true,
+      repeatable: false,
     });
   });
 

@@ -213,6 +213,27 @@ describe("a model without tool calling", () => {
     expect(log("drift").at(-1)?.payload).toMatchObject({ final_reflection: "I wrote." });
   });
 
+  it("has its inputs read by the schemas of the experiment's own tools", async () => {
+    const { run, log } = await experimentRuntime(
+      [
+        'Action: Memory_Write\nAction Input: key="k", value="v"',
+        "Action: memory_read\nAction Input: k",
+        "Final Answer: done",
+        "I read.",
+      ],
+      { toolCalling: false },
+    );
+    await run({ cycle_count: 1 });
+    expect(
+      log("drift").flatMap(({ event_type, payload }) =>
+        event_type === "TOOL_CALL" ? [[payload.tool_name, payload.parameters]] : [],
+      ),
+    ).toEqual([
+      ["memory_write", { key: "k", value: "v" }],
+      ["memory_read", { key: "k" }],
+    ]);
+  });
+
   it("is asked in text from the moment that its server says so", async () => {
     const refuses: ScriptedReply = () => {
       throw new ModelCallError({

@@ -31,6 +31,7 @@ function toolParts(options: ToolOptions, persistence: ToolPersistence) {
       retry: { max_retries: 0, backoff_ms: 500, ...options.retry },
       sandbox: false,
       idempotent: options.idempotent ?? false,
+      repeatable: false,
       max_result_bytes: options.maxResultBytes ?? 1_000,
     },
     permissions: (options.permissions ?? []).map((name) => ({ name, required: true })),

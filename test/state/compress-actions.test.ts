@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toActionRecord } from "../../src/state/action-record.ts";
-import { compressActions, type CompressOptions } from "../../src/state/compress-actions.ts";
+import {
+  compressActions,
+  InvalidRelevanceError,
+  type CompressOptions,
+} from "../../src/state/compress-actions.ts";
 import type { Relevance, ToolOutcome, ToolResult } from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
@@ -46,8 +50,28 @@ describe("compressActions", () => {
     expect(compress(calls, relevance && { relevance })).toEqual(kept);
   });
 
-  it("keeps the basic form of a call without an insight, whatever its relevance", () => {
-    expect(compress([{ relevance: "low" }], { relevance: "high" })).toHaveLength(1);
+  it("leaves calls of too little relevance out before it looks for insights", () => {
+    const calls = [{ relevance: "low" }, { relevance: "" }, { relevance: "high" }] as const;
+    expect(compress(calls, { relevance: "high" })).toEqual([
+      'search(query="python tutorial") → success (×2)',
+    ]);
+  });
+
+  it("refuses a relevance that there is none of, and lets calls of such a one pass", () => {
+    expect(() => compress([], { relevance: "bogus" as never })).toThrow(
+      new InvalidRelevanceError("bogus"),
+    );
+    const call = { insights: "Use v2.", relevance: "bogus" as never };
+    expect(compress([call])).toEqual(["Use v2."]);
+  });
+
+  it("takes arguments that are circular or have big integers", () => {
+    const circle: Record<string, unknown> = { n: 1 };
+    circle["self"] = circle;
+    const lines = compress([{ args: circle }, { args: { n: 2n } }, { args: circle }]);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(/^search\(n=1, self=.+\) → success \(×2\)$/);
+    expect(lines[1]).toBe('search(n="2") → success');
   });
 
   it("keeps calls that did not succeed, with their message", () => {
@@ -105,9 +129,7 @@ describe("compressActions", () => {
     fc.assert(
       fc.property(fc.array(call, { maxLength: 12 }), (calls) => {
         const lines = compress(calls);
-        const dropped = calls.filter(
-          (one) => one.outcome === "success" && one.insights !== "" && one.relevance === "low",
-        );
+        const dropped = calls.filter((one) => one.outcome === "success" && one.relevance === "low");
         const counts = lines.map((line) => Number(/ \(×(\d+)\)$/.exec(line)?.[1] ?? 1));
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(calls.length - dropped.length);
         for (const line of lines) expect(line).not.toMatch(/[\r\n]/);

@@ -34,6 +34,8 @@ export interface RunParts {
   readonly log: LogFile;
   /** Of the runtime, servers and packages. */
   readonly otherTools: ReadonlyMap<string, AgentTool>;
+  /** These and the experiment's own, as replies are read by them. */
+  readonly tools: ReadonlyMap<string, AgentTool>;
   /** What the model is told of all tools. Always the same array, by which bindings are kept. */
   readonly modelTools: readonly ModelTool[];
   /** How to call tools in text. */
@@ -55,7 +57,11 @@ export async function runParts(
   const own = experimentTools({ memory, nextChange: () => 0 }).filter(({ definition: { name } }) =>
     run.tools.includes(name),
   );
-  const modelTools = [...own, ...otherTools.values()].map(toModelTool);
+  const tools = new Map([
+    ...own.map((tool) => [tool.definition.name, tool] as const),
+    ...otherTools,
+  ]);
+  const modelTools = [...tools.values()].map(toModelTool);
   const cyclePrompt = compileTemplate(run.cycle_prompt, promptScope);
   if (!cyclePrompt.ok) throw new TypeError("A checked config has a template that cannot be read.");
   const { clock } = services;
@@ -74,6 +80,7 @@ export async function runParts(
       now: () => clock.now(),
     }),
     otherTools,
+    tools,
     modelTools,
     toolInstructions: renderTextFormInstructions(modelTools),
     cyclePrompt: cyclePrompt.value,

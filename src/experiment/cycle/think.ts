@@ -10,7 +10,7 @@ export async function think(
   state: CycleState,
   cycle: CycleRun,
 ): Promise<{ readonly update: CycleUpdate; readonly goto: "act" | "think" | "reflect" }> {
-  const { run, otherTools } = cycle.parts;
+  const { run, tools } = cycle.parts;
   cycle.tell({ doing: "thinking" });
   const { reply, sent, form } = await askForMove(state.message_history, state.tool_form, cycle);
   cycle.tell({ spent: reply.usage });
@@ -19,7 +19,7 @@ export async function think(
   const read = readReply({
     message: reply.message,
     form,
-    tools: otherTools,
+    tools,
     // Providers' own ids are random; these tell where in the run a call was asked for.
     ids: () => `call_${state.cycle_number}_${iteration}_${(calls += 1)}`,
     isUsed: () => true,
