@@ -87,6 +87,8 @@ export interface StatelessTool extends ToolBase {
   readonly kind: "stateless";
   /** The source text of the handler, where it runs in a sandbox. */
   readonly source?: string;
+  /** Whether its handler itself bounds how long it runs, so that its waiting for a free sandbox is no running. */
+  readonly boundsItself?: true;
   run(input: unknown, context: ToolContext): Awaitable<unknown>;
 }
 

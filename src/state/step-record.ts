@@ -41,6 +41,8 @@ export interface ToolResult {
   recovered?: Recovered;
   /** Tries after the first; left out where there were none. */
   retries?: number;
+  /** Answers of people that its handler asked for with `interrupt()`; left out where it asked for none. */
+  asked?: number;
   /** What a guardrail says of the result, for whoever reads it; left out where none says anything. */
   warning?: string;
 }

@@ -7,9 +7,11 @@ import { CallContext } from "./call-context.ts";
 import { checkInput } from "./check-input.ts";
 import { checkOutput } from "./check-output.ts";
 import { HandlerMutationError, HandlerReturnError, isFrozenObjectError } from "./handler-errors.ts";
+import { interruptIn, type HandlerInterrupts } from "./handler-interrupts.ts";
 import { acceptNewState, readReducerReturn, type StateRules } from "./new-state.ts";
 import { backoffMs, mayRetry, pause } from "./retry.ts";
 import { isSandboxed, runSandboxed } from "./sandboxed-call.ts";
+import { SandboxError } from "./sandbox/errors.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Secrets } from "./secrets/secrets.ts";
 import { settle, ToolTimeoutError } from "./settle.ts";
@@ -29,6 +31,8 @@ export interface CallEnv {
   readonly reveal?: ((args: unknown) => unknown) | undefined;
   /** Puts the marks of what was redacted back, before anything is cut or refused. Left out, nothing was redacted. */
   readonly hide?: (<T>(value: T) => T) | undefined;
+  /** Left out, the `interrupt()` of a handler is an error as others are: nobody could answer. */
+  readonly interrupts?: HandlerInterrupts | undefined;
   /** From 0 to below 1, for backoff. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -39,7 +43,8 @@ export interface StatefulCallEnv extends CallEnv, StateRules {}
 /**
  * Calls a tool without state. Whatever its handler does becomes the outcome of this call; a handler that blocks the
  * thread cannot be interrupted, and what it returns counts.
- * @throws the reason of `env.signal` when that aborts: then there is no result.
+ * @throws the reason of `env.signal` when that aborts, and the interrupt by which the handler asks a person: then there
+ * is no result.
  */
 export async function callStateless(
   tool: StatelessTool,
@@ -64,7 +69,7 @@ export async function callStateless(
  * `success` it is the one that was given. A tool of persistence `execution` may change both tiers, one of persistence
  * `attempt` that tier alone.
  * @throws HandlerMutationError, HandlerReturnError: mistakes in the handler's code; the reason of `env.signal` when
- * that aborts.
+ * that aborts; the interrupt by which the handler asks a person.
  */
 export async function callStateful(
   tool: StatefulTool,
@@ -137,6 +142,7 @@ async function tryAgain(
       return await once();
     } catch (thrown) {
       if (made.retries >= most || env.signal.aborted || !mayRetry(tool, thrown)) throw thrown;
+      if (interruptIn(thrown) !== undefined) throw thrown;
       made.retries += 1;
       await pause(backoffMs(base, made.retries, env.random ?? Math.random), env);
     }
@@ -153,14 +159,31 @@ function tryOnce(
   const context = new CallContext(call.id, env);
   const output = handler(input, context);
   if (!isThenable(output)) return output;
-  return settle(output, {
-    tool: tool.definition.name,
-    timeoutMs: tool.definition.execution.timeout_ms,
+  const { name, execution } = tool.definition;
+  const isBounded = tool.kind === "stateless" && (isSandboxed(tool) || tool.boundsItself === true);
+  const { timeout_ms: timeoutMs } = execution;
+  return settle(isBounded ? asTimeout(output, name, timeoutMs) : output, {
+    tool: name,
+    timeoutMs: isBounded ? null : timeoutMs,
     startedAt,
     signal: env.signal,
     clock: env.clock,
     context,
   });
+}
+
+/** The sandbox says that its code ran too long; of a call that is a timeout. */
+async function asTimeout(
+  pending: PromiseLike<unknown>,
+  tool: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  try {
+    return await pending;
+  } catch (thrown) {
+    const isTimeout = thrown instanceof SandboxError && thrown.reason === "timeout";
+    throw isTimeout ? new ToolTimeoutError(tool, timeoutMs) : thrown;
+  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -176,10 +199,12 @@ function succeeded(made: Begun, output: unknown): ToolResult {
   return ended(made, { outcome: "success", result, error: null });
 }
 
-/** @throws the reason of the run's signal when that has aborted. */
+/** @throws the reason of the run's signal when that has aborted; an interrupt that somebody can answer */
 function failed(made: Begun, thrown: unknown): ToolResult {
-  const { signal, secrets } = made.env;
+  const { signal, secrets, interrupts } = made.env;
   signal.throwIfAborted();
+  const interrupt = interrupts === undefined ? undefined : interruptIn(thrown);
+  if (interrupt !== undefined) throw interrupt;
   const text = thrownText(thrown, cleaner(made.env));
   const error = secrets?.scrub(text) ?? text;
   return ended(made, { outcome: outcomeOf(thrown), result: null, error });

@@ -32,7 +32,7 @@ export type BegunCall = CallKey & Pick<CallEntry, "idempotent">;
 /** How a call ended: all that is needed to go on without making it. */
 export interface RecordedEnd extends Pick<
   ToolResult,
-  "outcome" | "result" | "error" | "execution_time_ms" | "retries"
+  "outcome" | "result" | "error" | "execution_time_ms" | "retries" | "asked"
 > {
   /** What it wrote to the tiers' channels; left out for tools without state. */
   readonly tiers?: { readonly execution?: unknown; readonly attempt?: unknown };

@@ -3,6 +3,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import { deepFreeze } from "../state/freeze.ts";
 import type { ToolResult } from "../state/step-record.ts";
 import type { CallEnv } from "./call.ts";
+import { interruptIn } from "./handler-interrupts.ts";
 import {
   applyTiers,
   CorruptJournalError,
@@ -36,7 +37,7 @@ export interface JournalledCall {
   readonly state: AgentState<unknown, unknown>;
   readonly env: CallEnv;
   readonly log: CallLog;
-  /** Makes the call. What it throws is no end: the call stays begun. */
+  /** Makes the call. What it throws is no end: the call stays begun, unless it is an interrupt. */
   readonly make: () => Promise<CallEnded>;
 }
 
@@ -67,14 +68,24 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
     if (!settled.again) await journal.withdraw(key).catch(() => undefined);
     env.signal.throwIfAborted();
   }
-  const ended = await make();
+  let ended: CallEnded;
+  try {
+    ended = await make();
+  } catch (thrown) {
+    // It is made again when the person has answered.
+    if (interruptIn(thrown) !== undefined && !settled.again) await journal.withdraw(key);
+    throw thrown;
+  }
   await journal.end({ ...key, idempotent }, endOf(ended, options));
   const { result } = ended;
   return settled.again ? { ...ended, result: { ...result, recovered: "repeated" } } : ended;
 }
 
 function endOf(
-  { result: { outcome, result, error, execution_time_ms, retries }, state: after }: CallEnded,
+  {
+    result: { outcome, result, error, execution_time_ms, retries, asked },
+    state: after,
+  }: CallEnded,
   { state }: JournalledCall,
 ): RecordedEnd {
   const end = {
@@ -83,15 +94,21 @@ function endOf(
     error,
     execution_time_ms,
     ...(retries !== undefined && { retries }),
+    ...(asked !== undefined && { asked }),
   };
   return after === undefined ? end : { ...end, tiers: tierChanges(state, after) };
 }
 
 function recordedEnd(end: RecordedEnd, { call, state }: JournalledCall): CallEnded {
-  const { retries } = end;
+  const { retries, asked } = end;
   const result = toolResult(call, end, end.execution_time_ms);
   return {
-    result: { ...result, ...(retries !== undefined && { retries }), recovered: "recorded" },
+    result: {
+      ...result,
+      ...(retries !== undefined && { retries }),
+      ...(asked !== undefined && { asked }),
+      recovered: "recorded",
+    },
     ...(end.tiers && { state: deepFreeze(applyTiers(state, end.tiers)) }),
   };
 }

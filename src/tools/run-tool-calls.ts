@@ -4,6 +4,7 @@ import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
 import { admitCall, type CallRules } from "./admit-call.ts";
 import type { CallFinding } from "./argument-rules.ts";
 import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
+import { interruptIn, type HandlerInterrupts } from "./handler-interrupts.ts";
 import { isJournalled } from "./journal.ts";
 import {
   journalledCall,
@@ -47,7 +48,7 @@ export interface RunToolCallsResult {
  * Runs the calls of one step. Tools without state run at the same time; those with state run one after the other in
  * call order, each on the state that the former left, beside the others.
  * @throws HandlerMutationError, HandlerReturnError, the reason of `env.signal`, and what the journal throws: then the
- * other calls are aborted.
+ * other calls are aborted. The interrupt of the first call whose handler asks a person, when the others have ended.
  */
 export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToolCallsResult> {
   const { calls, callsSoFar, onResult } = options;
@@ -57,43 +58,101 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
     onResult?.(result);
   };
 
-  const stateful: { index: number; call: ToolPrediction; tool: StatefulTool }[] = [];
-  const stateless: { index: number; call: ToolPrediction; tool: StatelessTool }[] = [];
+  const admitted: Admitted<AgentTool>[] = [];
   // Rules read what was redacted, and may repeat it; models read what they say.
   const { hide = (value) => value } = options.env;
   for (const [index, call] of calls.entries()) {
     const { tool, refusal, findings } = admitCall(call, callsSoFar + index, options);
     if (findings.length > 0) options.onFindings?.(call, hide(findings));
     if (refusal !== null) record(index, refusedCall(call, hide(refusal)));
-    else if (tool.kind === "stateful") stateful.push({ index, call, tool });
-    else stateless.push({ index, call, tool });
+    else admitted.push({ index, call, tool });
   }
 
   const { log, inspect } = options;
-  const once = (made: Omit<JournalledCall, "log">): Promise<CallEnded> =>
-    log !== undefined && isJournalled(made.tool) ? journalledCall({ ...made, log }) : made.make();
+  const { interrupts } = options.env;
+  // Answers are given in the order of the calls, so that calls which may take one are made one after the other.
+  const isAnswered = interrupts?.hasAnswers === true;
+  const waiting: { readonly index: number; readonly interrupt: Error }[] = [];
+  const once = async (index: number, made: Omit<JournalledCall, "log">) => {
+    const make = () => (isAnswered ? counted(made.make, interrupts) : made.make());
+    try {
+      const ended: CallEnded =
+        log !== undefined && isJournalled(made.tool)
+          ? await journalledCall({ ...made, make, log })
+          : await make();
+      const { asked = 0, recovered } = ended.result;
+      if (recovered === "recorded") interrupts?.skip(asked);
+      return ended;
+    } catch (thrown) {
+      const interrupt = interrupts === undefined ? undefined : interruptIn(thrown);
+      if (interrupt === undefined) throw thrown;
+      waiting.push({ index, interrupt });
+      return null;
+    }
+  };
   let state = options.state;
-  const tasks: Task[] = stateless.map(({ index, call, tool }) => async (env) => {
-    const make = () => callStateless(tool, call, env);
-    const { result } = await once({ tool, call, state, env, make });
-    record(index, (await inspect?.(result, tool)) ?? result);
-  });
-  if (stateful.length > 0) {
-    tasks.unshift(async (env) => {
-      for (const { index, call, tool } of stateful) {
-        const before = state;
-        const make = () => callStateful(tool, call, before, env);
-        const ended = await once({ tool, call, state, env, make });
-        state = ended.state ?? state;
-        const result = (await inspect?.(ended.result, tool)) ?? ended.result;
-        options.onState?.(state);
-        record(index, result);
+  const stateless =
+    ({ index, call }: Admitted<AgentTool>, tool: StatelessTool): Task =>
+    async (env) => {
+      const make = () => callStateless(tool, call, env);
+      const ended = await once(index, { tool, call, state, env, make });
+      if (ended === null) return;
+      record(index, (await inspect?.(ended.result, tool)) ?? ended.result);
+    };
+  let isStateHeld = false;
+  const stateful =
+    ({ index, call }: Admitted<AgentTool>, tool: StatefulTool): Task =>
+    async (env) => {
+      // It comes after one that waits for a person, whose state it is made on.
+      if (isStateHeld) return;
+      const before = state;
+      const make = () => callStateful(tool, call, before, env);
+      const ended = await once(index, { tool, call, state, env, make });
+      if (ended === null) {
+        isStateHeld = true;
+        return;
       }
-    });
-  }
-  const lanes = Math.min(tasks.length, Math.max(1, options.concurrency ?? defaultConcurrency));
+      state = ended.state ?? state;
+      const result = (await inspect?.(ended.result, tool)) ?? ended.result;
+      options.onState?.(state);
+      record(index, result);
+    };
+  const taskOf = (one: Admitted<AgentTool>): Task =>
+    one.tool.kind === "stateful" ? stateful(one, one.tool) : stateless(one, one.tool);
+  const chain = admitted.filter(({ tool }) => tool.kind === "stateful").map(taskOf);
+  const inOneLane: Task = async (env) => {
+    for (const task of chain) await task(env);
+  };
+  const tasks = isAnswered
+    ? admitted.map(taskOf)
+    : [
+        ...(chain.length > 0 ? [inOneLane] : []),
+        ...admitted.filter(({ tool }) => tool.kind === "stateless").map(taskOf),
+      ];
+  const most = isAnswered ? 1 : Math.max(1, options.concurrency ?? defaultConcurrency);
+  const lanes = Math.min(tasks.length, most);
   await runTasks(tasks, lanes, options.env);
+  const [first] = waiting.toSorted((a, b) => a.index - b.index);
+  if (first !== undefined) throw first.interrupt;
   return { results, state, concurrent: lanes > 1 };
+}
+
+/** A call whose rules let it be made. */
+interface Admitted<Tool> {
+  readonly index: number;
+  readonly call: ToolPrediction;
+  readonly tool: Tool;
+}
+
+/** The end of a call with how many answers it took. */
+async function counted(
+  make: () => Promise<CallEnded>,
+  interrupts: HandlerInterrupts,
+): Promise<CallEnded> {
+  const before = interrupts.asked;
+  const ended = await make();
+  const asked = interrupts.asked - before;
+  return asked === 0 ? ended : { ...ended, result: { ...ended.result, asked } };
 }
 
 const defaultConcurrency = 16;

@@ -22,7 +22,8 @@ const maxDelayMs = 2 ** 31 - 1;
 
 export interface SettleOptions {
   readonly tool: string;
-  readonly timeoutMs: number;
+  /** Null where the handler bounds its own time. */
+  readonly timeoutMs: number | null;
   /** `clock.monotonic()` when the call began. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
@@ -48,10 +49,13 @@ export function settle<T>(pending: PromiseLike<T>, options: SettleOptions): Prom
       context.abort(reason);
     };
     const onAbort = () => stop(signal.reason);
-    const remaining = timeoutMs - (clock.monotonic() - startedAt);
-    const stopTimer = clock.after(Math.min(Math.max(remaining, 0), maxDelayMs), () =>
-      stop(new ToolTimeoutError(tool, timeoutMs)),
-    );
+    const remaining = (timeoutMs ?? 0) - (clock.monotonic() - startedAt);
+    const stopTimer =
+      timeoutMs === null
+        ? () => {}
+        : clock.after(Math.min(Math.max(remaining, 0), maxDelayMs), () =>
+            stop(new ToolTimeoutError(tool, timeoutMs)),
+          );
     signal.addEventListener("abort", onAbort);
     void Promise.resolve(pending).finally(end).then(resolve, reject);
     if (signal.aborted) onAbort();

@@ -5,6 +5,7 @@ import { turnSteps } from "../../state/turn.ts";
 import type { CallRules } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
 import type { CallLog } from "../../tools/journalled-call.ts";
+import { handlerInterrupts } from "./handler-interrupts.ts";
 import type { NodeRun } from "./node-body.ts";
 import { revealing } from "./revealing.ts";
 
@@ -46,7 +47,7 @@ export function callsSoFar({ steps, turn_number = 0, attempt_number = 0 }: Graph
 }
 
 /** What calls need of the node that makes them. */
-export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
+export function callEnv({ signal, parts, rails, config }: NodeRun): StatefulCallEnv {
   const { behaviour, spec } = parts.definition;
   const { executionSchema, attemptSchema } = behaviour;
   const { clock, secrets, sandbox } = parts;
@@ -61,6 +62,7 @@ export function callEnv({ signal, parts, rails }: NodeRun): StatefulCallEnv {
     executionSchema: executionSchema && revealing(executionSchema, rails),
     attemptSchema: attemptSchema && revealing(attemptSchema, rails),
     merges: spec.state_config.merge,
+    interrupts: handlerInterrupts(config),
   };
 }
 

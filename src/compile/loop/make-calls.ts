@@ -1,14 +1,21 @@
+import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { mergeOrder } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
 import { tierPatches } from "../../state/tier-patch.ts";
+import { interruptIn } from "../../tools/handler-interrupts.ts";
+import type { Secrets } from "../../tools/secrets/secrets.ts";
 import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { callEnv, callLog, callRules } from "./call-rules.ts";
 import { inspectResult } from "./inspect-result.ts";
 import type { NodeRun } from "./node-body.ts";
 
-/** Makes the calls that a node has to make, within the definition's rules and guardrails. */
-export function makeCalls(
+/**
+ * Makes the calls that a node has to make, within the definition's rules and guardrails.
+ *
+ * @throws GraphInterrupt where a handler asks a person, when the other calls have ended; and what ends a run
+ */
+export async function makeCalls(
   state: GraphState,
   run: NodeRun,
   of: {
@@ -24,7 +31,7 @@ export function makeCalls(
   run.emit({ type: "status", status: "AWAITING_TOOL" });
   const { node, superstep, parts } = run;
   const { merge: merges } = parts.definition.spec.state_config;
-  return runToolCalls({
+  const made = runToolCalls({
     ...callRules(state, run),
     calls,
     callsSoFar: callsBefore,
@@ -49,4 +56,21 @@ export function makeCalls(
       run.emit({ type: "tool_result", step_index: stepOf(result.id), result });
     },
   });
+  try {
+    return await made;
+  } catch (thrown) {
+    const interrupt = interruptIn(thrown);
+    if (interrupt === undefined) throw thrown;
+    run.emit({ type: "status", status: "AWAITING_HUMAN" });
+    throw withoutSecrets(interrupt as GraphInterrupt, parts.secrets);
+  }
+}
+
+/** What a handler asks is stored, and is read by people. */
+function withoutSecrets(interrupt: GraphInterrupt, secrets: Secrets | undefined): GraphInterrupt {
+  if (secrets?.hasGivenOut() !== true) return interrupt;
+  const interrupts: readonly Interrupt[] = [interrupt.interrupts].flat();
+  return new GraphInterrupt(
+    interrupts.map((one) => ({ ...one, value: secrets.scrubValue(one.value) })),
+  );
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ToolContext } from "../../definition/tool.ts";
+import type { StatelessTool, ToolContext } from "../../definition/tool.ts";
 import { SandboxError } from "../sandbox/errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { builtinTool } from "./builtin-tool.ts";
@@ -17,8 +17,8 @@ const input = z.strictObject({
 });
 
 /** The tool by which a model runs code of its own, in a sandbox. */
-export function runCodeTool(sandbox: Sandbox) {
-  return builtinTool({
+export function runCodeTool(sandbox: Sandbox): StatelessTool {
+  const tool = builtinTool({
     name: "run_code",
     display_name: "Run code",
     description:
@@ -39,6 +39,7 @@ export function runCodeTool(sandbox: Sandbox) {
       return resultOf(code, await run(asBody(code)), logs, false);
     },
   });
+  return Object.freeze({ ...tool, boundsItself: true });
 }
 
 /** On the line of what comes before it, so that lines of errors are lines of the code. */

@@ -1,4 +1,8 @@
+import { z } from "zod";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { defineTool } from "../../../src/definition/define-tool.ts";
+import { runCodeTool } from "../../../src/tools/builtins/run-code.ts";
+import { callStateless } from "../../../src/tools/call.ts";
 import { createSandbox } from "../../../src/tools/sandbox/create-sandbox.ts";
 import { SandboxError, SandboxOptionError } from "../../../src/tools/sandbox/errors.ts";
 import type { Sandbox, SandboxedCode } from "../../../src/tools/sandbox/sandbox.ts";
@@ -117,6 +121,57 @@ describe("a run", () => {
   it("waits for a free worker where there are more than workers", async () => {
     const sums = [1, 2, 3, 4, 5].map((n) => run("(n) => n * 2", { input: n }));
     expect(await Promise.all(sums)).toEqual([2, 4, 6, 8, 10]);
+  });
+});
+
+describe("a call of a sandboxed tool", () => {
+  const source = ({ n }: { n: number }) => n * 2;
+  const double = defineTool({
+    name: "double",
+    description: "Doubles.",
+    input_schema: z.object({ n: z.number() }),
+    execution: { sandbox: true, timeout_ms: 20_000 },
+    handler: source,
+  });
+
+  it.each([
+    ["of a handler", double, { n: 2 }, 4],
+    ["of run_code", "run_code", { code: "1 + 1" }, { result: 2 }],
+  ] as const)(
+    "%s has its whole time when it has waited for a free worker",
+    async (_, given, args, result) => {
+      const narrow = createSandbox({ workers: 1 });
+      const clock = new ManualClock();
+      const busy = run("() => { for (let n = 0; n < 1e6; n++); return 1; }", {}, narrow);
+      const tool = given === "run_code" ? runCodeTool(narrow) : given;
+      const { signal } = new AbortController();
+      const env = { clock, signal, sandbox: narrow };
+      const call = { id: "1", name: tool.definition.name, args, reason: "" };
+      const waiting = callStateless(tool, call, env);
+      clock.advance(60_000);
+      expect(await busy).toBe(1);
+      expect((await waiting).result).toMatchObject({ outcome: "success", result });
+      await narrow.close();
+    },
+  );
+
+  it("that runs too long is a timeout", async () => {
+    const forever = defineTool({
+      name: "forever",
+      description: "Never ends.",
+      input_schema: z.object({}),
+      execution: { sandbox: true, timeout_ms: 100 },
+      handler: () => {
+        for (;;);
+      },
+    });
+    const env = { clock: new ManualClock(), signal: new AbortController().signal, sandbox };
+    const call = { id: "1", name: "forever", args: {}, reason: "" };
+    const { result } = await callStateless(forever, call, env);
+    expect([result.outcome, result.error]).toEqual([
+      "timeout",
+      expect.stringContaining('Tool "forever" did not end within 100 ms'),
+    ]);
   });
 });
 
