@@ -19,6 +19,8 @@ export interface CheckpointSummary {
   readonly nodes: readonly string[];
   /** Channel `status`, where it holds text. */
   readonly status: string | null;
+  /** `agent` of the channel `turn`, where it holds text: whose the thread is. */
+  readonly agent: string | null;
   /** ISO 8601. */
   readonly createdAt: string;
   /** That this checkpoint added. */
@@ -43,6 +45,7 @@ export interface ThreadSummary {
   /** ISO 8601. */
   readonly updatedAt: string;
   readonly status: string | null;
+  readonly agent: string | null;
   /** That its checkpoints added, subgraphs' included. */
   readonly bytes: number;
   readonly definitionHash: string | null;
@@ -103,7 +106,7 @@ export async function listSummaries(
 
 function toSummary(row: SummaryRow): CheckpointSummary {
   const { step, source, definition_hash, forked_from } = fieldsOf(row.metadata);
-  const { nodes, status, bytes, at } = fieldsOf(row.summary);
+  const { nodes, status, agent, bytes, at } = fieldsOf(row.summary);
   const { thread_id, checkpoint_id } = fieldsOf(forked_from);
   return {
     threadId: row.thread_id,
@@ -114,6 +117,7 @@ function toSummary(row: SummaryRow): CheckpointSummary {
     source: textOr(source, null),
     nodes: Array.isArray(nodes) ? nodes.filter((node) => typeof node === "string") : [],
     status: textOr(status, null),
+    agent: textOr(agent, null),
     createdAt: idTime(row.checkpoint_id) ?? textOr(at, row.stock_at) ?? "",
     bytes: typeof bytes === "number" ? bytes : 0,
     interrupts: row.interrupts,
@@ -175,6 +179,7 @@ export async function listThreads(
     lastId: row.last_id,
     updatedAt: idTime(row.last_id) ?? textOr(fieldsOf(row.summary)["at"], row.stock_at) ?? "",
     status: textOr(fieldsOf(row.summary)["status"], null),
+    agent: textOr(fieldsOf(row.summary)["agent"], null),
     bytes: Number(row.bytes),
     definitionHash: textOr(fieldsOf(row.metadata)["definition_hash"], null),
   }));

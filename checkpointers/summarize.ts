@@ -11,6 +11,7 @@ export function summarize(
   return toJsonb({
     nodes: nodesThatRan(checkpoint, of.parent),
     status: statusOf(checkpoint),
+    ...agentOf(checkpoint),
     bytes: of.bytes,
     // Ids of LangGraph's own tell when they were made.
     ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
@@ -27,6 +28,11 @@ function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefine
       return Object.entries(seen).some(([channel, version]) => before[channel] !== version);
     })
     .map(([node]) => node);
+}
+
+function agentOf({ channel_values }: Checkpoint): { readonly agent?: string } {
+  const { turn } = channel_values as { turn?: { agent?: unknown } | null };
+  return typeof turn?.agent === "string" ? { agent: turn.agent } : {};
 }
 
 function statusOf({ channel_values }: Checkpoint): string | null {

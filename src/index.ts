@@ -34,6 +34,7 @@ export {
   TurnTimeoutError,
   UnfinishedTurnError,
 } from "./compile/errors.ts";
+export { ForeignThreadError } from "./compile/thread-owner.ts";
 export {
   AgentClashError,
   AgentDepthError,

@@ -12,7 +12,7 @@ import { UsageError } from "./usage-error.ts";
 import { contextLines } from "./view/context-lines.ts";
 import { viewOf } from "./view/view-of.ts";
 
-export interface ContextCommandOptions extends Omit<AgentOptions, "temperature"> {
+export interface ContextCommandOptions extends Omit<AgentOptions, "temperature" | "acceptAgent"> {
   /** Default: what is kept of the agent with the thread. */
   readonly agent?: string;
   readonly turn?: number;

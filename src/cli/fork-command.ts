@@ -15,7 +15,10 @@ import { plainLine } from "./view/plain-text.ts";
 import { exampleAnswer } from "./view/request-lines.ts";
 import { viewOf } from "./view/view-of.ts";
 
-export interface ForkOptions extends Pick<AgentOptions, "tools" | "acceptChanges" | "json"> {
+export interface ForkOptions extends Pick<
+  AgentOptions,
+  "tools" | "acceptChanges" | "acceptAgent" | "json"
+> {
   /** Updates by channel, as JSON. */
   readonly set?: string;
   readonly agent?: string;
@@ -32,7 +35,14 @@ export async function forkCommand(
   given: ForkOptions & { readonly thread: string; readonly checkpoint: string },
   io: CliIo,
 ): Promise<number> {
-  const { thread: threadId, agent: file, set, new: newThreadId, acceptChanges } = given;
+  const {
+    thread: threadId,
+    agent: file,
+    set,
+    new: newThreadId,
+    acceptChanges,
+    acceptAgent,
+  } = given;
   const reference = parseReference(given.checkpoint);
   const modifiedState = set === undefined ? undefined : readJsonObject(set, "--set");
   if (modifiedState !== undefined && file === undefined) {
@@ -55,6 +65,7 @@ export async function forkCommand(
           ...(prepared !== null && { agent: prepared.definition }),
           ...(modifiedState !== undefined && { modifiedState }),
           ...(acceptChanges !== undefined && { acceptChanges }),
+          ...(acceptAgent !== undefined && { acceptAgent }),
         });
         return { from: id, state: await threads.stateAt(made) };
       },

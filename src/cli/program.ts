@@ -58,6 +58,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     .option("--tools <file>", "module whose `tools` the definition may name")
     .option("--root <folder>", "what the file tools may read (default: this folder)")
     .option("--accept-changes", "go on though the agent's definition has changed since")
+    .option("--accept-agent", "go on though --thread belongs to another agent")
     .option("--no-save", "keep nothing: needs no database, and cannot be gone on with")
     .option("--json", "print one JSON document, and nothing else, on standard output")
     .action(async (agent: string, message: string | undefined, options: RunOptions) => {

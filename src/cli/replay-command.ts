@@ -20,7 +20,7 @@ export async function replayCommand(
   },
   io: CliIo,
 ): Promise<number> {
-  const { thread: threadId, acceptChanges } = given;
+  const { thread: threadId } = given;
   const reference = parseReference(given.checkpoint);
   requireThread(threadId, io);
   const prepared = await prepareAgent(given, io);
@@ -36,8 +36,7 @@ export async function replayCommand(
         knownThreads(runtime.threads, async (threads) => {
           const { id: checkpointId } = await findCheckpoint(threads, threadId, reference);
           const options = turnOptions(given, { report, signal });
-          const accept = acceptChanges === undefined ? {} : { acceptChanges };
-          return threads.replay(definition, { threadId, checkpointId, ...options, ...accept });
+          return threads.replay(definition, { threadId, checkpointId, ...options });
         }),
       goOn: (runtime, signal, answers) =>
         executeAgent(definition, null, {

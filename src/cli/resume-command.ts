@@ -16,6 +16,9 @@ export function resumeCommand(
   const words = Object.entries(options).flatMap(([option, value]) =>
     value === undefined ? [] : [option, String(value)],
   );
-  const accept = given.acceptChanges === true ? ["--accept-changes"] : [];
+  const accept = [
+    ...(given.acceptChanges === true ? ["--accept-changes"] : []),
+    ...(given.acceptAgent === true ? ["--accept-agent"] : []),
+  ];
   return shellCommand(["stratagraph", "run", given.agent, ...words, ...accept]);
 }

@@ -6,6 +6,8 @@ export interface AgentOptions {
   readonly root?: string;
   /** Go on under a definition that differs from the one that the checkpoint was made under. */
   readonly acceptChanges?: boolean;
+  /** Go on with a thread that belongs to another agent. */
+  readonly acceptAgent?: boolean;
   readonly json?: boolean;
 }
 

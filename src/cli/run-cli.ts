@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { ChangedAgentError, isDefinitionChanged } from "./changed-agent-error.ts";
+import { toldHere } from "./agent-mismatch-error.ts";
 import type { CliIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { exitCodes, reportError } from "./report-error.ts";
@@ -19,8 +19,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     return exitCode;
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) {
-      const told = isDefinitionChanged(thrown) ? new ChangedAgentError(thrown) : thrown;
-      return reportError(told, io, wantsJson(argv));
+      return reportError(toldHere(thrown), io, wantsJson(argv));
     }
     if (thrown.exitCode === 0) return exitCodes.done;
     // Help that nobody asked for has been printed already: no command was given.

@@ -131,6 +131,7 @@ function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number
     .option("--agent <file>", "the agent that the thread is of, which checks --set")
     .option("--tools <file>", "module whose `tools` the definition may name")
     .option("--accept-changes", "the agent's definition may differ from that of the checkpoint")
+    .option("--accept-agent", "the thread may belong to another agent")
     .option("--json", asJson)
     .action(async (thread: string, checkpoint: string, options: ForkOptions) => {
       const { forkCommand } = await import("./fork-command.ts");
@@ -173,6 +174,7 @@ function withAgentOptions(command: Command): Command {
     .option("--tools <file>", "module whose `tools` the definition may name")
     .option("--root <folder>", "what the file tools may read (default: this folder)")
     .option("--accept-changes", "go on though the agent's definition has changed since")
+    .option("--accept-agent", "go on though the thread belongs to another agent")
     .option("--json", asJson);
 }
 

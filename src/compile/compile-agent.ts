@@ -36,6 +36,7 @@ import { taskIn } from "./planner/planner-input.ts";
 import type { Worker } from "./planner/planner-parts.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import { durabilityOf } from "./durability.ts";
+import { guardOwner } from "./thread-owner.ts";
 import { guardInputs } from "./input-guard.ts";
 import { guardUpdates } from "./update-guard.ts";
 
@@ -126,7 +127,8 @@ async function compileGraph(
     },
   };
   const guarded = guardUpdates(guardInputs(guardAnswers(graph), definition), definition);
-  const agentGraph = drawnFromNodes(guarded, nodes) as unknown as AgentGraph;
+  const owned = guardOwner(guarded, spec.name);
+  const agentGraph = drawnFromNodes(owned, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
   keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));
   return agentGraph;

@@ -1,6 +1,8 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentCheckpointer } from "../compile/compile-agent.ts";
 import { stampOf } from "../compile/definition-stamps.ts";
+import { ForeignThreadError, ownerAt } from "../compile/thread-owner.ts";
 import { definitionChanges, type DefinitionChange } from "../definition/definition-drift.ts";
 import { documentOfToday, isStamped } from "../definition/definition-hash.ts";
 import { StratagraphError } from "../errors.ts";
@@ -32,6 +34,49 @@ interface DefinitionSource {
   definitionOf?(hash: string): Promise<unknown>;
 }
 
+/** What a thread may go on under beside the agent and the definition that it was begun under. */
+export interface AcceptOptions {
+  /**
+   * Whether to go on with a turn that was begun under a definition that differs from this one. A new turn always may.
+   * Default false.
+   */
+  readonly acceptChanges?: boolean;
+  /** Whether to go on with a thread that belongs to another agent, which it then no longer does. Default false. */
+  readonly acceptAgent?: boolean;
+}
+
+/**
+ * Refuses to go on with the thread of another agent. A checkpoint that does not say whose it is goes on.
+ *
+ * @throws ForeignThreadError
+ */
+export function refuseForeign(
+  agent: string,
+  tuple: CheckpointTuple | undefined,
+  { threadId, acceptAgent = false }: AcceptOptions & { readonly threadId: string },
+): void {
+  const owner = ownerAt(tuple);
+  if (owner === null || owner === agent || acceptAgent) return;
+  throw new ForeignThreadError(threadId, owner, agent);
+}
+
+/**
+ * Refuses to go on from a checkpoint of another agent, or one that was made under another definition than the graph's.
+ * Another agent that is accepted has another definition, which is accepted with it.
+ *
+ * @throws ForeignThreadError, DefinitionChangedError
+ */
+export async function refuseOthers(
+  graph: AgentGraph,
+  tuple: CheckpointTuple | undefined,
+  of: Parameters<typeof refuseChanges>[2] & AcceptOptions,
+): Promise<void> {
+  const name = stampOf(graph)?.document.spec.name ?? graph.getName();
+  refuseForeign(name, tuple, of);
+  const owner = ownerAt(tuple) ?? name;
+  if (owner === name) await refuseChanges(graph, tuple, of);
+}
+
 /**
  * Refuses to go on from a checkpoint that was made under another definition than the graph's. A checkpoint that does not
  * say goes on.
@@ -40,16 +85,15 @@ interface DefinitionSource {
  */
 export async function refuseChanges(
   graph: AgentGraph,
-  of: {
+  tuple: CheckpointTuple | undefined,
+  of: Pick<AcceptOptions, "acceptChanges"> & {
     readonly threadId: string;
-    /** Of the checkpoint. */
-    readonly madeUnder: string | null;
-    readonly acceptChanges?: boolean | undefined;
     readonly checkpointer: DefinitionSource | AgentCheckpointer | undefined;
   },
 ): Promise<void> {
-  const { threadId, madeUnder, acceptChanges = false, checkpointer } = of;
+  const { threadId, acceptChanges = false, checkpointer } = of;
   const stamp = stampOf(graph);
+  const madeUnder = definitionHashIn(tuple?.metadata);
   if (stamp === undefined || madeUnder === null || madeUnder === stamp.hash || acceptChanges) {
     return;
   }

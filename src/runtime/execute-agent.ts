@@ -6,7 +6,7 @@ import { checkInput } from "../compile/input.ts";
 import { startingAt } from "../compile/input-guard.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { deadEndAt } from "./dead-end.ts";
-import { definitionHashIn, refuseChanges } from "./definition-changed.ts";
+import { refuseForeign, refuseOthers, type AcceptOptions } from "./definition-changed.ts";
 import { NoCheckpointerError, RecoveryNeededError } from "./errors.ts";
 import { holdThread } from "./hold-thread.ts";
 import { givenAnswers, resumeWith, type AnswerOptions } from "./run-answers.ts";
@@ -19,14 +19,9 @@ import { startOfResumption } from "./thread-start.ts";
 
 export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 
-export interface ExecuteOptions extends TurnOptions, AnswerOptions {
+export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOptions {
   /** The conversation to go on with. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
-  /**
-   * Whether to go on with a turn that was begun under a definition that differs from this one. A new turn always may.
-   * Default false.
-   */
-  readonly acceptChanges?: boolean;
 }
 
 /**
@@ -36,7 +31,8 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions {
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
- * DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling throws; HandlerMutationError and
+ * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling
+ * throws; HandlerMutationError and
  * HandlerReturnError for a stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
@@ -55,14 +51,14 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   if (input !== null) checkInput(general, input);
   const run = await prepareRun(general, services, options);
   const { graph } = run;
-  const { acceptChanges } = options;
   const thread = threadConfig(threadId);
   const result = await holdThread(services, threadId, async (lost) => {
     if (checkpointer === undefined) {
       return runTurn(run, { threadId, input: { input }, start: thread, lost });
     }
-    const last = input === null ? await checkpointer.getTuple(thread) : undefined;
-    refuseDeadEnd(graph, threadId, last);
+    const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
+    refuseForeign(general.spec.name, last, { ...options, threadId });
+    if (input === null) refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
       definition: general,
       input,
@@ -73,8 +69,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     if (input === null) {
       const from = start.start === thread ? last : await checkpointer.getTuple(start.start);
       refuseDeadEnd(graph, threadId, from);
-      const madeUnder = definitionHashIn(from?.metadata);
-      await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
+      await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
     return runTurn(run, { threadId, ...start, lost });
   });

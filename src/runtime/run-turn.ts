@@ -14,6 +14,7 @@ import {
   leastDurabilityOf,
   type Durability,
 } from "../compile/durability.ts";
+import { ownerChecked } from "../compile/thread-owner.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
 import { contextSchema, type GraphState, type RunContext } from "../state/channels.ts";
@@ -111,8 +112,9 @@ export async function runTurn(
   return toResult(streamed, threadId);
 }
 
+/** The config of a thread, once it is known that the agent may go on with it. */
 export function threadConfig(threadId: string): RunnableConfig {
-  return { configurable: { thread_id: threadId } };
+  return ownerChecked({ configurable: { thread_id: threadId } });
 }
 
 /** @throws InvalidRunOptionError */

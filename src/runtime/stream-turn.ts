@@ -3,6 +3,7 @@ import { isInterrupted, type Command } from "@langchain/langgraph";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import { cancellable } from "../compile/cancellation.ts";
 import type { Durability } from "../compile/durability.ts";
+import { ownerChecked } from "../compile/thread-owner.ts";
 import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
 import type { GraphState, RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
@@ -31,7 +32,8 @@ export interface StreamedTurn {
 
 /** Streams the run, hands on its events, and returns the last state. */
 export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
-  const start = run.signal ? cancellable(run.start, run.signal) : run.start;
+  const checked = ownerChecked(run.start);
+  const start = run.signal ? cancellable(checked, run.signal) : checked;
   const stream = await run.graph.stream(run.input, {
     ...start,
     context: run.context,

@@ -18,7 +18,11 @@ export interface EventOrigin {
 
 /** What happens in a run, as it is written to LangGraph's `custom` stream. */
 export type AgentEventBody =
-  | { readonly type: "status"; readonly status: Status }
+  /**
+   * The turn has moved to this status. Each follows from the one before by one move of the lifecycle, but for the first of
+   * a run that goes on with a turn: `resumed` says where that stands.
+   */
+  | { readonly type: "status"; readonly status: Status; readonly resumed?: true }
   | { readonly type: "thought"; readonly step_index: number; readonly text: string }
   | { readonly type: "tool_call"; readonly step_index: number; readonly call: ToolPrediction }
   | { readonly type: "tool_result"; readonly step_index: number; readonly result: ToolResult }

@@ -62,6 +62,29 @@ export function transition<To extends Status>(from: Status, to: To): To {
   return to;
 }
 
+/** Statuses that a turn passes without waiting for anything. */
+const passing: readonly Status[] = ["PLANNING", "EXECUTING", "REFLECTING"];
+
+/**
+ * The fewest legal moves from one status to another, by way of statuses that a turn only passes; the last is `to`. None
+ * where it is there already and cannot move to it again, null where no moves lead there.
+ */
+export function movesTo(from: Status, to: Status): readonly Status[] | null {
+  if (from === to && !canTransition(from, to)) return [];
+  const ways: (readonly Status[])[] = [[]];
+  const seen = new Set<Status>();
+  for (const way of ways) {
+    const at = way.at(-1) ?? from;
+    if (canTransition(at, to)) return [...way, to];
+    for (const next of passing) {
+      if (seen.has(next) || !canTransition(at, next)) continue;
+      seen.add(next);
+      ways.push([...way, next]);
+    }
+  }
+  return null;
+}
+
 /** Whether no move leads out of a status. COMPLETED is not terminal: the thread's next turn begins there. */
 export function isTerminal(status: Status): boolean {
   return moves[status].length === 0;

@@ -33,6 +33,8 @@ export type Draft =
 
 /** Bookkeeping of the turn under way. */
 export interface TurnState {
+  /** The name of the agent that runs it, to which the thread belongs; left out by versions that did not say. */
+  readonly agent?: string;
   /** Id of this execution of the turn: kept when it is resumed, and new where a fork or a replay goes another way. */
   readonly run: string;
   /** ISO 8601. */

@@ -93,6 +93,7 @@ const summary = z.looseObject({
 const resultSummary = z.looseObject({ text: text.min(1), model: text });
 
 const turn = z.looseObject({
+  agent: text.min(1).optional(),
   run: text.min(1),
   started_at: when,
   elapsed_ms: z.number().nonnegative(),

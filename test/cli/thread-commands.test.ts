@@ -76,6 +76,7 @@ beforeAll(async () => {
   await rename(await newDatabaseFolder(), join(cwd, ".stratagraph"));
   await writeFile(join(cwd, "double.yaml"), agent);
   await writeFile(join(cwd, "triple.yaml"), agent.replace("* 2", "* 3"));
+  await writeFile(join(cwd, "halve.yaml"), agent.replace("name: double", "name: halve"));
   await cli("run", "double.yaml", "go", "--thread", "t");
   t.shown = (await cli("show", "t")).out;
   await cli("run", "double.yaml", "-t", "t", "--answer", "4");
@@ -236,6 +237,33 @@ describe("stratagraph run", () => {
     expect(refused).toMatchObject({ error: { code: "definition_changed", thread_id: "t" } });
     const { out } = await cli("run", "double.yaml", "-t", "t", "-a", "2", "--accept-changes");
     expect(out).toContain("\n4\n");
+  });
+});
+
+describe("a thread of another agent", () => {
+  it("is refused until told to go on, and is listed with its agent", async () => {
+    await cli("fork", "t", "latest", "--new", "lent");
+    const agentOf = async (command: readonly string[]) => {
+      const { threads } = await json<{ threads: { thread_id: string; agent: string }[] }>(
+        ...command,
+      );
+      return threads.find(({ thread_id }) => thread_id === "lent")?.agent;
+    };
+    expect(await agentOf(["threads"])).toBe("double");
+    const refused = await cli("run", "halve.yaml", "hi", "-t", "lent");
+    expect([refused.code, refused.errors]).toEqual([
+      2,
+      'error: Thread "lent" belongs to agent "double", and this is agent "halve". Use another thread, or give --accept-agent to have "halve" go on with it. [foreign_thread]\n',
+    ]);
+    expect(await json("run", "halve.yaml", "hi", "-t", "lent")).toMatchObject({
+      error: { code: "foreign_thread", thread_id: "lent", owner: "double", agent: "halve" },
+    });
+    const asked = await cli("run", "halve.yaml", "hi", "-t", "lent", "--accept-agent");
+    expect([asked.code, asked.errors]).toEqual([3, ""]);
+    expect(await agentOf(["threads"])).toBe("halve");
+    expect((await cli("threads")).out).toMatch(/^lent +halve +AWAITING_HUMAN/m);
+    expect((await cli("show", "lent")).out).toMatch(/^ +agent +halve$/m);
+    await cli("delete", "lent", "--yes");
   });
 });
 

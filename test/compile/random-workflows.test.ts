@@ -8,12 +8,14 @@ import {
   defineTool,
   executeAgent,
   InvalidDefinitionError,
+  type AgentEvent,
 } from "../../src/index.ts";
 import type { AgentSpecInput } from "../../src/definition/schema.ts";
 import type { GraphState } from "../../src/state/channels.ts";
 import { recordFaults } from "../helpers/record-faults.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
+import { illegalMoves } from "../helpers/status-moves.ts";
 
 type Workflow = NonNullable<AgentSpecInput["workflow_graph"]>;
 type Node = Workflow["nodes"][number];
@@ -233,24 +235,33 @@ describe("random workflows", () => {
             }
             const { runtime, model } = await testRuntime(Array.from({ length: 500 }, () => stub));
             const threadId = "t";
-            let result = await executeAgent(agent, { message: "hello" }, { runtime, threadId });
+            const moves: string[] = [];
+            const run = async (input: { message: string } | null, options: object = {}) => {
+              const events: AgentEvent[] = [];
+              const onEvent = (event: AgentEvent) => void events.push(event);
+              const ran = await executeAgent(agent, input, {
+                runtime,
+                threadId,
+                onEvent,
+                ...options,
+              });
+              moves.push(...illegalMoves(events));
+              return ran;
+            };
+            let result = await run({ message: "hello" });
             for (let asked = 0; result.status === "AWAITING_HUMAN"; asked += 1) {
               if (asked > 200) return false;
               const given = result.interrupts.map((request, index) => {
                 const yes = answers[(asked + index) % answers.length] === true;
                 return [request.id, request.kind === "input" ? "text" : yes] as const;
               });
-              result = await executeAgent(agent, null, {
-                runtime,
-                threadId,
-                answers: Object.fromEntries(given),
-              });
+              result = await run(null, { answers: Object.fromEntries(given) });
             }
             const { status, failure } = result;
             ended += 1;
             const graph = await compileAgent(agent, runtime);
             const { values } = await graph.getState({ configurable: { thread_id: threadId } });
-            const faults = recordFaults(values as GraphState, model.requests.length);
+            const faults = [...recordFaults(values as GraphState, model.requests.length), ...moves];
             if (faults.length > 0) throw new Error(faults.join(", "));
             return status === "COMPLETED"
               ? failure === null

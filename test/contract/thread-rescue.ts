@@ -352,7 +352,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       expect(done.output).toEqual({ message: "w" });
     });
 
-    it("is refused for a checkpoint of another thread, and under another definition", async () => {
+    it("is refused for a checkpoint of another thread, and to another agent", async () => {
       const { runtime } = await open(crash, crash);
       const [one, two] = [newThread(), newThread()];
       await cutOff(runtime, one);
@@ -362,7 +362,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
         runtime.threads.recover(mailer, { threadId: one, checkpointId: other! }),
       ).rejects.toMatchObject({ code: "no_checkpoint", threadId: one, checkpointId: other });
       await expect(runtime.threads.recover(asks, { threadId: one })).rejects.toMatchObject({
-        code: "definition_changed",
+        code: "foreign_thread",
         threadId: one,
       });
     });

@@ -26,7 +26,9 @@ const send = (requires_approval: boolean) =>
 const call = (to: string): ScriptedReply => ({ calls: [{ name: "send", args: { to } }] });
 
 const mailer = defineAgent({ name: "mailer", tools: [send(false)] });
-const careful = defineAgent({ name: "careful", tools: [send(true)] });
+/** The mailer as it was changed later. */
+const careful = defineAgent({ name: "mailer", tools: [send(true)] });
+const courier = defineAgent({ name: "courier", tools: [send(true)] });
 const counter = defineAgent({
   name: "counter",
   execution_schema: z.object({ n: z.number() }),
@@ -364,12 +366,46 @@ export function threadTravelContract(kind: Database["kind"]): void {
         await expect(runtime.threads.replay(careful, plan)).rejects.toMatchObject({
           code: "definition_changed",
           changes: expect.arrayContaining([
-            expect.objectContaining({ text: 'name: "mailer" → "careful"' }),
             expect.objectContaining({ text: "tools.send.requires_approval: false → true" }),
           ]),
         });
         const accepted = await runtime.threads.replay(careful, { ...plan, acceptChanges: true });
         expect(accepted.output).toEqual({ message: "Two." });
+      });
+
+      it("refuses another agent until it is accepted, which forks and listings tell", async () => {
+        const { runtime } = await open("One.", "Two.", "Three.");
+        const { threads } = runtime;
+        const threadId = newThread();
+        await executeAgent(mailer, { message: "go" }, { runtime, threadId });
+        const plan = await after(runtime, threadId, "plan");
+        const before = await past(threadId);
+        const refusal = { code: "foreign_thread", owner: "mailer", agent: "courier" };
+        const modified = { modifiedState: { execution: {} }, newThreadId: newThread() };
+        const acceptChanges = true;
+        for (const refused of [
+          threads.replay(courier, { ...plan, acceptChanges }),
+          threads.recover(courier, { threadId, acceptChanges }),
+          threads.fork({ ...plan, ...modified, agent: courier, acceptChanges }),
+          executeAgent(courier, { message: "go" }, { runtime, threadId }),
+        ]) {
+          await expect(refused).rejects.toMatchObject(refusal);
+        }
+        expect(await past(threadId)).toEqual(before);
+
+        const fork = await threads.fork({ ...plan, newThreadId: newThread() });
+        await expect(
+          executeAgent(courier, null, { runtime, threadId: fork.threadId }),
+        ).rejects.toMatchObject({ ...refusal, threadId: fork.threadId });
+        const accepted = await threads.replay(courier, { ...plan, acceptAgent: true });
+        expect(accepted.output).toEqual({ message: "Two." });
+        const { items } = await threads.list({ limit: 2 });
+        expect(items.map((one) => [one.threadId, one.agent])).toEqual([
+          [threadId, "courier"],
+          [fork.threadId, "mailer"],
+        ]);
+        expect(await threads.stateAt(plan)).toMatchObject({ agent: "mailer" });
+        await executeAgent(courier, { message: "on" }, { runtime, threadId });
       });
     });
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import typedFolderReport from "../../examples/folder-report/agent.ts";
 import { tools as seasonTools } from "../../examples/folder-report/tools.ts";
 import invoiceExtraction from "../../examples/invoice-extraction/agent.ts";
@@ -7,7 +7,7 @@ import { tools } from "../../examples/support-triage/tools.ts";
 import logTriage from "../../examples/log-triage/agent.ts";
 import { createRuntime, executeAgent, loadAgent, type Runtime } from "../../src/index.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
-import { pageShell, sessionsOf, settled } from "../helpers/readme-sessions.ts";
+import { pageShell, sessionsOf, settled, type PageShell } from "../helpers/readme-sessions.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
 const described = [
@@ -50,20 +50,27 @@ describe("the examples", () => {
   });
 });
 
-describe("the page of an example", () => {
-  const pages = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith("README.md"),
-  );
+describe("the pages of the examples, run one after the other in one folder", () => {
+  // In the order in which the README names them, as a reader goes through them.
+  const pages = [
+    ...readFileSync("README.md", "utf8").matchAll(/^\| \[.*?\]\(examples\/(.*?README\.md)\)/gm),
+  ].map(([, page = ""]) => page);
+  let shell: PageShell;
+  beforeAll(async () => {
+    shell = await pageShell(tempFolder());
+  });
+  afterAll(() => shell.close());
 
-  it("is there for every workflow", () => {
-    expect(pages.toSorted()).toEqual(described.map((name) => `${name}/README.md`));
+  it("are there for every workflow, and named in the README", () => {
+    const files = readdirSync("examples", { recursive: true, encoding: "utf8" });
+    const written = files.filter((file) => file.endsWith("README.md"));
+    expect(written.toSorted()).toEqual(described.map((name) => `${name}/README.md`));
+    expect(pages.toSorted()).toEqual(written.toSorted());
   });
 
   it.each(pages)("%s shows what its commands print", { timeout: 900_000 }, async (page) => {
     const sessions = sessionsOf(`examples/${page}`);
     expect(sessions).not.toEqual([]);
-    const shell = await pageShell(tempFolder());
-    onTestFinished(() => shell.close());
     for (const { commands, printed } of sessions) {
       expect(settled(await shell.run(commands))).toEqual(settled(printed));
     }

@@ -172,6 +172,24 @@ function servesAgents(server: () => DevServer) {
     expect(state.values.output).toEqual(forked.output);
   });
 
+  it("refuses the thread of another agent, unless the run accepts it", async () => {
+    const { threads, runs } = client();
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, "calculator", { input: question });
+    const before = await threads.getState<Values>(thread_id);
+    const input = { input: { message: "Chairs" } };
+    await expect(runs.wait(thread_id, "approval-flow", { input })).rejects.toThrow(
+      "ForeignThreadError",
+    );
+    expect((await threads.getState<Values>(thread_id)).checkpoint).toEqual(before.checkpoint);
+    const accepting = { configurable: { accept_agent: true } };
+    const accepted = (await runs.wait(thread_id, "approval-flow", {
+      input,
+      config: accepting,
+    })) as Values;
+    expect(accepted).toMatchObject({ status: "AWAITING_HUMAN", turn_number: 1 });
+  });
+
   it("refuses a wrong input and leaves the thread empty", async () => {
     const { threads, runs } = client();
     const { thread_id } = await threads.create();

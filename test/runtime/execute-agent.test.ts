@@ -18,6 +18,7 @@ describe("executeAgent", () => {
     const { runtime, events, onEvent } = await testRuntime([{ text: "Hm.", ...call }, "a"]);
     await executeAgent(agent, { message: "go" }, { runtime, onEvent });
     expect(events.map((e) => `${e.node}: ${e.type === "status" ? e.status : e.type}`)).toEqual([
+      "initialize: CREATED",
       "initialize: INITIALIZING",
       "plan: PLANNING",
       "reason: EXECUTING",

@@ -50,7 +50,7 @@ export function stateLines(state: StoredState, options: StateOptions): string[] 
 }
 
 function headLines(state: StoredState, options: StateOptions): string[] {
-  const { values, createdAt, step, status } = state;
+  const { values, createdAt, step, status, agent } = state;
   const { style, now, width } = options;
   const { turn_number: turn, attempt_number: attempt, input, output } = values;
   const about = [
@@ -65,6 +65,7 @@ function headLines(state: StoredState, options: StateOptions): string[] {
   ];
   const failure = isRecord(values["turn"]) ? values["turn"]["failure"] : null;
   const fields: (readonly [string, unknown])[] = [
+    ...(agent == null ? [] : [["agent", agent] as const]),
     ...(place.length === 0 ? [] : [["turn", place.join(", ").replace(/^turn /, "")] as const]),
     ["next", state.next.length === 0 ? "nothing" : state.next.join(", ")],
     ...taskFields(state.tasks),

@@ -8,11 +8,12 @@ import { minuteOf, timeAgo } from "./times.ts";
 
 const columns: readonly Column[] = [
   { title: "thread", least: 16 },
+  { title: "agent", least: 9, optional: 1 },
   { title: "status", least: 9 },
-  { title: "checkpoints", align: "right", optional: 1 },
-  { title: "size", align: "right", optional: 2 },
+  { title: "checkpoints", align: "right", optional: 2 },
+  { title: "size", align: "right", optional: 3 },
   { title: "updated", align: "right" },
-  { title: "", optional: 3 },
+  { title: "", optional: 4 },
 ];
 
 /** Threads as a table. */
@@ -21,8 +22,9 @@ export function threadTable(
   options: { readonly width: number; readonly style: Style; readonly now: Date },
 ): string[] {
   const { style, now } = options;
-  const rows = threads.map(({ threadId, status, checkpoints, bytes, updatedAt }) => [
+  const rows = threads.map(({ threadId, agent, status, checkpoints, bytes, updatedAt }) => [
     { text: plainLine(threadId), paint: style.bold },
+    { text: plainLine(agent ?? "–") },
     { text: plainLine(status ?? "–"), paint: paintOfStatus(status, style) },
     { text: checkpoints.toLocaleString("en") },
     { text: byteSize(bytes) },

@@ -10,6 +10,7 @@ import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
 import { areAnswersHeld, holdAnswers, withoutAnswers } from "./held-answers.ts";
 import { inheritedRedactions, withInherited } from "./inherited-redactions.ts";
 import { openDesk } from "./open-desk.ts";
+import { statusMoves } from "./status-moves.ts";
 import { turnSignal } from "./turn-signal.ts";
 
 export interface LoopNodeOptions {
@@ -30,7 +31,8 @@ export function loopNode(
   body: NodeBody,
   { isBounded = true, endsItself = false }: LoopNodeOptions = {},
 ) {
-  const timeoutSeconds = parts.definition.spec.execution_config.timeout_seconds;
+  const { name: agent, execution_config } = parts.definition.spec;
+  const timeoutSeconds = execution_config.timeout_seconds;
   const beginsTurn = name === "initialize";
   return async (stored: GraphState, config: LangGraphRunnableConfig) => {
     const state = withInherited(stored, config);
@@ -60,9 +62,9 @@ export function loopNode(
       spent = addUsage(spent, reply.usage);
       return reply;
     };
-    const emit: NodeRun["emit"] = (event, of) => {
+    const tell: NodeRun["emit"] = (event, of) => {
       const told = isHeld ? withoutAnswers(event, isInside) : event;
-      if (isOver || told === null) return;
+      if (told === null) return;
       config.writer?.({
         ...told,
         node: name,
@@ -70,6 +72,14 @@ export function loopNode(
         turn_number: of?.turnNumber ?? state.turn_number ?? 0,
         attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
       });
+    };
+    const emit: NodeRun["emit"] = (event, of) => {
+      const { writer } = config;
+      if (isOver || writer === undefined) return;
+      if (event.type !== "status") return tell(event, of);
+      const from = state.status ?? "CREATED";
+      const moves = statusMoves(writer, within, { status: event.status, stored: from, beginsTurn });
+      for (const move of moves) tell(move, of);
     };
     const inherited = inheritedRedactions(config);
     const { redactions } = stored;
@@ -128,6 +138,7 @@ export function loopNode(
       turn: {
         ...result.turn,
         ...(beginsTurn && { first_superstep: now }),
+        agent,
         elapsed_ms: elapsed,
       },
     };

@@ -21,6 +21,8 @@ export interface CheckpointSummary {
   readonly nodes: readonly string[];
   /** The channel `status`, where it is text. */
   readonly status: string | null;
+  /** The name of the agent that the thread belonged to; null where nobody said. */
+  readonly agent?: string | null;
   /** ISO 8601. */
   readonly createdAt: string;
   /** That this checkpoint added to what is stored. */
@@ -46,6 +48,8 @@ export interface ThreadSummary {
   /** ISO 8601. */
   readonly updatedAt: string;
   readonly status: string | null;
+  /** The name of the agent that it belongs to; null where nobody said. */
+  readonly agent?: string | null;
   readonly bytes: number;
   readonly definitionHash: string | null;
 }

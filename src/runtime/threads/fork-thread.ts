@@ -1,6 +1,6 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { tryUpdate } from "../../compile/check-update.ts";
-import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { refuseOthers } from "../definition-changed.ts";
 import { InvalidRunOptionError } from "../errors.ts";
 import { holdThread } from "../hold-thread.ts";
 import { graphOf } from "../run-turn.ts";
@@ -49,8 +49,9 @@ export async function forkThread(
 async function modifiedValues(
   { run }: ThreadServices,
   tuple: CheckpointTuple,
-  { threadId, agent, modifiedState, acceptChanges }: ForkOptions,
+  options: ForkOptions,
 ): Promise<Readonly<Record<string, unknown>> | null> {
+  const { agent, modifiedState } = options;
   if (agent === undefined) {
     if (modifiedState === undefined) return null;
     throw new InvalidRunOptionError(
@@ -59,9 +60,7 @@ async function modifiedValues(
     );
   }
   const graph = await graphOf(agent, run);
-  const madeUnder = definitionHashIn(tuple.metadata);
-  const { checkpointer } = run;
-  await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer });
+  await refuseOthers(graph, tuple, { ...options, checkpointer: run.checkpointer });
   if (modifiedState === undefined) return null;
   const { channels } = graph;
   const values = tryUpdate({ definition: agent, channels }, valuesOf(tuple), modifiedState);

@@ -71,11 +71,9 @@ export async function readContext(
   return told(found.tuple, { context, state, turn, attempt, tense: "past", fromStored });
 
   async function refuse(tuple: CheckpointTuple): Promise<void> {
-    const { acceptChanges } = options;
     // Agents inside are compiled with the one around them, whose definition theirs is part of.
     const root = namespaceOf(tuple) === "" ? tuple : rootTuple;
-    const madeUnder = definitionHashIn(root?.metadata);
-    await refuseChanges(graph, { threadId, madeUnder, acceptChanges, checkpointer: source });
+    await refuseChanges(graph, root, { ...options, threadId, checkpointer: source });
   }
 }
 

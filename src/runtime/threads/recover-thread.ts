@@ -4,7 +4,7 @@ import { acceptingDamage } from "../../compile/loop/call-rules.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { deadEndAt } from "../dead-end.ts";
-import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { refuseOthers } from "../definition-changed.ts";
 import { holdThread } from "../hold-thread.ts";
 import { prepareRun, runTurn, type PreparedRun } from "../run-turn.ts";
 import type { ExecuteResult } from "../run-result.ts";
@@ -25,11 +25,11 @@ export async function recoverThread(
   agent: AgentDefinition,
   options: RecoverOptions,
 ): Promise<Recovery> {
-  const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
+  const { threadId, checkpointId } = options;
   checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
   const archive = archiveIn(checkpointer, ["listSummaries", "settled"]);
-  const run = await prepareRun(agent, services.run, turnOptions);
+  const run = await prepareRun(agent, services.run, options);
   return holdThread(services.run, threadId, async (lost) => {
     await archive?.settled(threadId);
     const source = { checkpointer, archive };
@@ -42,8 +42,7 @@ export async function recoverThread(
     });
     const { tuple } = found;
     if (tuple === null) throw services.noCheckpoint(threadId, checkpointId ?? null);
-    const madeUnder = definitionHashIn(tuple.metadata);
-    await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
+    await refuseOthers(run.graph, tuple, { ...options, checkpointer });
     const inside = await insideStart(source, tuple);
     lost?.throwIfAborted();
     const isLast = found.isLast || (await removeStrays(checkpointer, threadId, found));

@@ -3,7 +3,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { stampOf } from "../../compile/definition-stamps.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
+import { refuseOthers } from "../definition-changed.ts";
 import { NothingToResumeError } from "../errors.ts";
 import { holdThread } from "../hold-thread.ts";
 import type { ExecuteResult } from "../run-result.ts";
@@ -20,14 +20,13 @@ export async function replayThread(
   agent: AgentDefinition,
   options: ReplayOptions,
 ): Promise<ExecuteResult> {
-  const { threadId, checkpointId, acceptChanges, ...turnOptions } = options;
+  const { threadId, checkpointId } = options;
   checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
-  const run = await prepareRun(agent, services.run, turnOptions);
+  const run = await prepareRun(agent, services.run, options);
   return holdThread(services.run, threadId, async (lost) => {
     const tuple = await checkpointAt(services, { threadId, checkpointId });
-    const madeUnder = definitionHashIn(tuple.metadata);
-    await refuseChanges(run.graph, { threadId, madeUnder, acceptChanges, checkpointer });
+    await refuseOthers(run.graph, tuple, { ...options, checkpointer });
     const { turn, status } = valuesOf(tuple) as Partial<GraphState>;
     if (pendingTasks(tuple).length === 0) {
       throw new NothingToResumeError(threadId, status ?? "CREATED");

@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { ValueChange } from "../../state/value-diff.ts";
+import type { AcceptOptions } from "../definition-changed.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import type { TurnOptions } from "../run-turn.ts";
 import type {
@@ -44,7 +45,7 @@ export interface CheckpointRef {
   readonly checkpointId: string;
 }
 
-export interface ForkOptions {
+export interface ForkOptions extends AcceptOptions {
   readonly threadId: string;
   /** Where the new thread begins. Default: the last checkpoint. */
   readonly checkpointId?: string;
@@ -57,21 +58,14 @@ export interface ForkOptions {
    * to, `nodes` and `turn` are merged by key, everything else is replaced. What is next stays next.
    */
   readonly modifiedState?: Readonly<Record<string, unknown>>;
-  /** Whether a definition that differs from the one the checkpoint was made under is fine. Default false. */
-  readonly acceptChanges?: boolean;
 }
 
-export interface ReplayOptions extends CheckpointRef, TurnOptions {
-  /** Whether a definition that differs from the one the checkpoint was made under is fine. Default false. */
-  readonly acceptChanges?: boolean;
-}
+export interface ReplayOptions extends CheckpointRef, TurnOptions, AcceptOptions {}
 
-export interface RecoverOptions extends TurnOptions {
+export interface RecoverOptions extends TurnOptions, AcceptOptions {
   readonly threadId: string;
   /** Where to go on. Default: the last checkpoint. */
   readonly checkpointId?: string;
-  /** Whether a definition that differs from the one the checkpoint was made under is fine. Default false. */
-  readonly acceptChanges?: boolean;
 }
 
 /**
@@ -140,14 +134,14 @@ export interface Threads {
    *
    * @returns the checkpoint that the new thread goes on from
    * @throws NoCheckpointError, CorruptCheckpointError, ThreadExistsError, InvalidThreadIdError, InvalidStateUpdateError,
-   * DefinitionChangedError, NoArchiveError; nothing is written then
+   * ForeignThreadError, DefinitionChangedError, NoArchiveError; nothing is written then
    */
   fork(of: ForkOptions): Promise<CheckpointRef>;
   /**
    * Runs on from a checkpoint in the same thread, as a new branch of it: what was pending there runs again, tools
    * included, and people are asked again. The branch is what the thread goes on with afterwards.
    *
-   * @throws NoCheckpointError, CorruptCheckpointError, NothingToResumeError, DefinitionChangedError, ThreadBusyError,
+   * @throws NoCheckpointError, CorruptCheckpointError, NothingToResumeError, ForeignThreadError, DefinitionChangedError, ThreadBusyError,
    * ThreadLockedError, and what `executeAgent` throws
    */
   replay<Input, Output, Exec, Attempt>(
@@ -158,7 +152,8 @@ export interface Threads {
    * Goes on with a turn that was cut off, from the last checkpoint that is sound and whose next nodes the agent has. Tool
    * calls that had ended are not made again. It is safe to call twice, and from two processes.
    *
-   * @throws NoCheckpointError, CorruptCheckpointError when none is sound, NoWayOnError, DefinitionChangedError, ThreadBusyError,
+   * @throws NoCheckpointError, CorruptCheckpointError when none is sound, NoWayOnError, ForeignThreadError,
+   * DefinitionChangedError, ThreadBusyError,
    * ThreadLockedError, and what `executeAgent` throws
    */
   recover<Input, Output, Exec, Attempt>(

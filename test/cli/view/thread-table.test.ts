@@ -11,6 +11,7 @@ const thread: ThreadSummary = {
   lastId: "1f0c6b4a-0007-6000-8000-2f0f5b7c3f11",
   updatedAt: "2026-03-04T05:01:00.000Z",
   status: "COMPLETED",
+  agent: "buyer",
   bytes: 4321,
   definitionHash: null,
 };
@@ -20,7 +21,7 @@ function table(threads: readonly ThreadSummary[], width: number, coloured = fals
 }
 
 describe("the table of threads", () => {
-  it("tells status, checkpoints, size, and when each was updated", () => {
+  it("tells agent, status, checkpoints, size, and when each was updated", () => {
     const long = {
       ...thread,
       threadId: "0198f6d2-7c1e-7a54-9a33-b4e0c7a1d2f3",
@@ -29,11 +30,11 @@ describe("the table of threads", () => {
       status: "AWAITING_HUMAN",
       updatedAt: "2026-03-01T00:00:00.000Z",
     };
-    expect(table([thread, long, { ...thread, status: null }], Infinity)).toEqual([
-      "thread                                status          checkpoints    size     updated",
-      "chairs-1                              COMPLETED                 7  4.3 kB   5 min ago  2026-03-04 05:01 UTC",
-      "0198f6d2-7c1e-7a54-9a33-b4e0c7a1d2f3  AWAITING_HUMAN        1,234   12 MB  3 days ago  2026-03-01 00:00 UTC",
-      "chairs-1                              –                         7  4.3 kB   5 min ago  2026-03-04 05:01 UTC",
+    expect(table([thread, long, { ...thread, agent: null, status: null }], Infinity)).toEqual([
+      "thread                                agent  status          checkpoints    size     updated",
+      "chairs-1                              buyer  COMPLETED                 7  4.3 kB   5 min ago  2026-03-04 05:01 UTC",
+      "0198f6d2-7c1e-7a54-9a33-b4e0c7a1d2f3  buyer  AWAITING_HUMAN        1,234   12 MB  3 days ago  2026-03-01 00:00 UTC",
+      "chairs-1                              –      –                         7  4.3 kB   5 min ago  2026-03-04 05:01 UTC",
     ]);
   });
 
@@ -41,6 +42,7 @@ describe("the table of threads", () => {
     const odd = {
       ...thread,
       threadId: "日本語\u001B[2Jのとても長いスレッドの名前".repeat(3),
+      agent: "エージェント\u001B[2J".repeat(5),
       status: "\u0007odd",
     };
     const lines = table([thread, odd], width);
