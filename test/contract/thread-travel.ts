@@ -384,12 +384,12 @@ export function threadTravelContract(kind: Database["kind"]): void {
         const modified = { modifiedState: { execution: {} }, newThreadId: newThread() };
         const acceptChanges = true;
         for (const refused of [
-          threads.replay(courier, { ...plan, acceptChanges }),
-          threads.recover(courier, { threadId, acceptChanges }),
-          threads.fork({ ...plan, ...modified, agent: courier, acceptChanges }),
-          executeAgent(courier, { message: "go" }, { runtime, threadId }),
+          () => threads.replay(courier, { ...plan, acceptChanges }),
+          () => threads.recover(courier, { threadId, acceptChanges }),
+          () => threads.fork({ ...plan, ...modified, agent: courier, acceptChanges }),
+          () => executeAgent(courier, { message: "go" }, { runtime, threadId }),
         ]) {
-          await expect(refused).rejects.toMatchObject(refusal);
+          await expect(refused()).rejects.toMatchObject(refusal);
         }
         expect(await past(threadId)).toEqual(before);
 
