@@ -89,7 +89,7 @@ describe("stratagraph threads", () => {
     const { code, out } = await cli("threads");
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^thread +status +checkpoints +size +updated\nt +COMPLETED +\d+ +[\d.]+ k?B/,
+      /^thread +agent +status +checkpoints +size +updated\nt +double +COMPLETED +\d+ +[\d.]+ k?B/,
     );
     expect(await json("threads", "--limit", "1")).toMatchObject({
       threads: [{ thread_id: "t", status: "COMPLETED", checkpoints: expect.any(Number) }],
