@@ -68,12 +68,14 @@ export async function pageShell(cwd: string): Promise<PageShell> {
 
 /**
  * A printed run without what differs from one run to the next: durations, times, sizes, ids, how wide columns of them
- * are, which way through a plan took longest, and the order of steps and subtasks beside each other.
+ * are, where lines with durations are cut, which way through a plan took longest, and the order of steps and subtasks
+ * beside each other.
  */
 export function settled(printed: string): readonly string[] {
   const lines = printed
     .trimEnd()
     .replaceAll(/\b\d+(\.\d+)? m?s\b/g, "0 ms")
+    .replaceAll(/^(.{60}).*…(?= {2}0 ms)/gm, "$1…")
     .replaceAll(/\b\d+ (s|min) ago\b/g, "0 ms ago")
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d UTC/g, "2026-01-01 00:00 UTC")
     .replaceAll(/\b\d{4}-\d\d-\d\d, times in UTC/g, "2026-01-01, times in UTC")
