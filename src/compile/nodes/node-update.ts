@@ -1,4 +1,4 @@
-import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import type { GraphUpdate } from "../../state/channels.ts";
 import { deepFreeze } from "../../state/freeze.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { checkJson } from "../../state/tier-json.ts";
