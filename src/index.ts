@@ -211,6 +211,7 @@ export type {
 } from "./runtime/threads/threads.ts";
 export { toActionRecord, toActionRecords, type ActionRecord } from "./state/action-record.ts";
 export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
+export { TierMergeError, type MergeKind } from "./state/tier-merge.ts";
 export { compressActions, InvalidRelevanceError } from "./state/compress-actions.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/event.ts";

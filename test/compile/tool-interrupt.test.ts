@@ -48,8 +48,12 @@ async function threadOf(
   script: readonly ScriptedReply[],
   {
     isJournalled = true,
-    checkpointer = new MemorySaver() as BaseCheckpointSaver,
-    journal = new MemoryJournal() as ToolJournal,
+    checkpointer = new MemorySaver(),
+    journal = new MemoryJournal(),
+  }: {
+    isJournalled?: boolean;
+    checkpointer?: BaseCheckpointSaver;
+    journal?: ToolJournal;
   } = {},
 ) {
   const { runtime, ...test } = await testRuntime(script, { checkpointer });

@@ -61,7 +61,7 @@ describe("a definition with a workflow", () => {
     expect((problem as Error).message.split("\n")).toEqual([
       "The agent definition has 7 problems:",
       '  desk.yaml:17:50 workflow_graph.nodes[2].config.tools[0]: not one of the definition\'s tools (found "serch"; allowed: search, send; did you mean "search"?)',
-      '  desk.yaml:19:102 workflow_graph.nodes[4].config.writes: "look" and "read" may run in parallel and both write execution.read; give each a key of its own',
+      '  desk.yaml:19:102 workflow_graph.nodes[4].config.writes: "look" and "read" may run in parallel and both write execution.read; give each a key of its own, or name a merge for it in state_config.merge',
       `  desk.yaml:21:110 workflow_graph.nodes[6].config.proposed: template '\${nodes.met}' at character 8: unknown field "met" of nodes, which has classify, lead, read, read_tools, look, meet, check, ship (did you mean "meet"?)`,
       "  desk.yaml:26:7 workflow_graph.edges[2]: the loop look → meet → lead → look has no bound; write execution_config.max_iterations",
       "  desk.yaml:28:7 workflow_graph.edges[4]: the loop meet → lead → read → meet has no bound; write execution_config.max_iterations",
