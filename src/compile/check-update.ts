@@ -48,8 +48,11 @@ export function tryUpdate(agent: UpdatableAgent, current: Values, update: unknow
   return changed;
 }
 
-/** LangGraph passes over what is null. */
-function writesIn(update: unknown): readonly (readonly [string, unknown])[] {
+/**
+ * What an update writes, by channel. LangGraph passes over what is null.
+ * @throws InvalidStateUpdateError
+ */
+export function writesIn(update: unknown): readonly (readonly [string, unknown])[] {
   const values: unknown = isCommand(update) ? update.update : update;
   if (values === null || values === undefined) return [];
   if (isRecord(values)) return Object.entries(values);

@@ -126,7 +126,7 @@ async function compileGraph(
       [definitionHashKey]: stamp.hash,
     },
   };
-  const guarded = guardUpdates(guardInputs(guardAnswers(graph), definition), definition);
+  const guarded = guardUpdates(guardInputs(guardAnswers(graph), definition), { parts, nodes });
   const owned = guardOwner(guarded, spec.name);
   const agentGraph = drawnFromNodes(owned, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);

@@ -10,7 +10,7 @@ import type { AgentGraph } from "./agent-graph.ts";
 import type { DrawnEdge } from "./drawn-edges.ts";
 import { checkInput, checkMessages } from "./input.ts";
 import { loopNode, type LoopNodeOptions } from "./loop/loop-node.ts";
-import type { NodeBody } from "./loop/node-body.ts";
+import type { MoveOn, NodeBody } from "./loop/node-body.ts";
 import type { LoopParts } from "./loop/parts.ts";
 import type { PlanNode } from "./plan/plan-node.ts";
 
@@ -24,6 +24,8 @@ export interface GraphNode extends LoopNodeOptions {
   readonly body: NodeBody;
   /** Where its body may go; also to `finalize`, unless `isBounded` is false, where something ends the turn early. */
   readonly edges: readonly DrawnEdge[];
+  /** How the turn moves on when an update by hand acts for the node; left out where what it gave decides that. */
+  readonly moveOn?: MoveOn;
   /** Graphs that the node runs inside of it. */
   readonly subgraphs?: readonly AgentGraph[];
   /** Graphs of which it runs any, as often as it likes; drawn beside it. */

@@ -1,9 +1,10 @@
 import { END } from "@langchain/langgraph";
-import { transition } from "../state/lifecycle.ts";
+import { transition, type Status } from "../state/lifecycle.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import { finalize } from "./loop/finalize.ts";
 import { human } from "./loop/human.ts";
 import { initialize } from "./loop/initialize.ts";
+import type { MoveOn } from "./loop/node-body.ts";
 import type { AttemptShape, LoopParts } from "./loop/parts.ts";
 import { plan } from "./loop/plan.ts";
 import { reason } from "./loop/reason.ts";
@@ -28,6 +29,7 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
         description: "Checks the input",
         body: initialize,
         edges: [{ to: begin }],
+        moveOn: movesTo("PLANNING"),
         isBounded: false,
       },
       {
@@ -36,6 +38,7 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
         description: "Begins an attempt",
         body: plan,
         edges: [{ to: first }],
+        moveOn: (_, { parts }) => parts.attempts.begin("PLANNING", parts).update,
       },
     ],
     after: [
@@ -89,6 +92,7 @@ export function standardLoop(
             description: "Waits until a person has approved the calls",
             body: human,
             edges: [{ to: "tools" }],
+            moveOn: movesTo("AWAITING_TOOL"),
           },
         ]
       : []),
@@ -98,6 +102,7 @@ export function standardLoop(
       description: "Runs the calls of the step",
       body: tools,
       edges: [{ to: "reason" }],
+      moveOn: movesTo("EXECUTING"),
     },
     ...after,
   ];
@@ -108,8 +113,17 @@ export const standardAttempts: AttemptShape = {
   begin: (status) => {
     return { update: { status: transition(status, "EXECUTING") }, goto: "reason" };
   },
+  next({ status }) {
+    if (status === "AWAITING_HUMAN") return ["human"];
+    return [status === "AWAITING_TOOL" ? "tools" : "reason"];
+  },
   draft: (state) => state.turn?.draft ?? noAnswer("the attempt gave no answer"),
 };
+
+/** The status alone says where the turn stands. */
+function movesTo(status: Status): MoveOn {
+  return () => ({ status });
+}
 
 /** Supersteps that a whole turn may take, with room to spare, so that LangGraph's own limit never ends a turn. */
 export function superstepLimit(limits: { max_iterations: number; max_attempts: number }): number {

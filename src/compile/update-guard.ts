@@ -1,13 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
-import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { isRecord } from "../state/is-record.ts";
-import { tryUpdate } from "./check-update.ts";
-
-interface StateUpdate {
-  readonly values?: unknown;
-  readonly asNode?: string | undefined;
-}
+import { routeUpdates, type Superstep } from "./edited-turn.ts";
+import type { GraphNode } from "./graph-builder.ts";
+import type { LoopParts } from "./loop/parts.ts";
 
 /** What guarding needs of a compiled graph: `updateState` goes through `bulkUpdateState`. */
 interface Updatable {
@@ -20,27 +15,27 @@ interface Updatable {
   withConfig(config: never): unknown;
 }
 
+interface UpdatedAgent {
+  readonly parts: LoopParts;
+  readonly nodes: readonly GraphNode[];
+}
+
 /**
  * Makes a graph check what `updateState` is to write against the agent's schemas and reducers before LangGraph writes
- * anything, and returns it. LangGraph by itself stores the writes first, passes over channels that it does not know,
- * and takes any value where the channel has no reducer. The graph itself is changed; graphs derived by `withConfig` do
- * the same, and graphs of agents inside are guarded by themselves.
+ * anything, and keep what is next, and returns it. LangGraph by itself stores the writes first, passes over channels that
+ * it does not know, takes any value where the channel has no reducer, and leaves nothing next. The graph itself is changed;
+ * graphs derived by `withConfig` do the same, and graphs of agents inside are guarded by themselves.
  */
 export function guardUpdates<Compiled extends Updatable>(
   graph: Compiled,
-  definition: AgentDefinition,
+  agent: UpdatedAgent,
 ): Compiled {
   const bulkUpdateState = graph.bulkUpdateState.bind(graph);
   const withConfig = graph.withConfig.bind(graph);
   const own = {
-    bulkUpdateState: async (
-      config: RunnableConfig,
-      supersteps: readonly { readonly updates: readonly StateUpdate[] }[],
-    ) => {
-      await check(graph, { definition, config, supersteps });
-      return bulkUpdateState(config as never, supersteps as never);
-    },
-    withConfig: (config: never) => guardUpdates(withConfig(config) as Updatable, definition),
+    bulkUpdateState: async (config: RunnableConfig, supersteps: readonly Superstep[]) =>
+      bulkUpdateState(config as never, (await routed(graph, agent, config, supersteps)) as never),
+    withConfig: (config: never) => guardUpdates(withConfig(config) as Updatable, agent),
   };
   for (const [name, value] of Object.entries(own)) {
     // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
@@ -49,33 +44,21 @@ export function guardUpdates<Compiled extends Updatable>(
   return graph;
 }
 
-/** @throws InvalidStateUpdateError */
-async function check(
+/** @throws InvalidStateUpdateError, NoRouteError, ExpressionError */
+async function routed(
   graph: Updatable,
-  of: {
-    definition: AgentDefinition;
-    config: RunnableConfig;
-    supersteps: readonly { readonly updates: readonly StateUpdate[] }[];
-  },
-): Promise<void> {
-  const { definition, config } = of;
-  const updates = of.supersteps.flatMap(({ updates: all }) => all).flatMap(writtenBy);
-  if (updates.length === 0 || isOfSubgraph(config)) return;
-  const { values } = await graph.getState(config);
-  let current = isRecord(values) ? values : {};
-  for (const update of updates) {
-    const changed = tryUpdate({ definition, channels: graph.channels }, current, update);
-    current = { ...current, ...changed };
-  }
-}
-
-/** `__end__` and `__copy__` mean what is stored already, and what is copied may be changed node by node. */
-function writtenBy({ values, asNode }: StateUpdate): readonly unknown[] {
-  if (values === null || values === undefined) return [];
-  if (asNode === "__copy__") {
-    return Array.isArray(values) ? values.map((one: unknown) => (one as unknown[])[0]) : [];
-  }
-  return asNode === "__end__" ? [] : [values];
+  { parts, nodes }: UpdatedAgent,
+  config: RunnableConfig,
+  supersteps: readonly Superstep[],
+): Promise<readonly Superstep[]> {
+  if (isOfSubgraph(config)) return supersteps;
+  const turns = {
+    definition: parts.definition,
+    channels: graph.channels,
+    parts,
+    nodes: new Map(nodes.map((node) => [node.name, node])),
+  };
+  return routeUpdates(turns, await graph.getState(config), supersteps);
 }
 
 /** The graph inside checks it. */

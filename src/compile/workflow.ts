@@ -26,7 +26,7 @@ import { routerNode } from "./nodes/router.ts";
 import { toolNode } from "./nodes/tool.ts";
 import { refuseConflicts } from "./nodes/refuse-conflicts.ts";
 import { valuesOf } from "./nodes/values.ts";
-import { statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
+import { moveBranchOn, statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
 import { planWorkflow } from "./plan/plan-workflow.ts";
 import type { PlanNode, WorkflowPlan } from "./plan/plan-node.ts";
 import { beginning, turnNodes } from "./standard-loop.ts";
@@ -105,12 +105,14 @@ function graphNode(plan: PlanNode, making: Making): GraphNode {
     return { to, condition: condition === null ? null : compiledCondition(condition, scope) };
   });
   const subagent = services.agents.get(plan.name);
+  const node = { plan, edges, work, atLimit: limitOf(plan, making, lastAnswer) };
   return {
     name: plan.name,
     type: plan.type,
     description: plan.description,
-    body: workflowNode({ plan, edges, work, atLimit: limitOf(plan, making, lastAnswer) }, shape),
+    body: workflowNode(node, shape),
     edges: drawnEdges(plan),
+    moveOn: moveBranchOn(node, shape),
     ...(subagent !== undefined && {
       subgraphs: [subagent.graph],
       endsItself: true,
@@ -209,6 +211,8 @@ function workflowAttempts(
         goto: plan.entry,
       };
     },
+    next: ({ branches }) =>
+      flow.running(branches).map((at) => (at === endOfWorkflow ? "reflect" : at)),
     draft(state): Draft | null {
       const ended = state.turn?.draft ?? null;
       if (ended !== null) return ended;

@@ -160,6 +160,41 @@ function showsWorkflows(env: () => Record<string, string>) {
     expect(await waiting.answer("approve")).toMatchObject({ output: { sent: true } });
   });
 
+  it("goes on from an edit of any state, whichever node it is attributed to", async () => {
+    const waiting = await untilItWaits("letters", { message: "Dear all" });
+    await waiting.answer("approve");
+    const history = (await client.threads.getHistory(waiting.threadId, { limit: 50 })).toReversed();
+    const nexts: string[] = [];
+    for (const [index, { checkpoint, next, metadata }] of history.entries()) {
+      if (Number(metadata?.["step"]) < 1) continue;
+      nexts.push(next.join());
+      for (const asNode of [undefined, history[index - 1]?.next[0]]) {
+        const { threadId } = waiting;
+        await client.threads.updateState(threadId, {
+          values: { nodes: { note: { text: "edited" } } },
+          checkpoint,
+          ...(asNode !== undefined && { asNode }),
+        });
+        expect((await client.threads.getState(threadId)).next).toEqual(next);
+      }
+    }
+    expect(nexts).toEqual(["plan", "sort", "write", "sign", "reflect", "finalize", ""]);
+  });
+
+  it("runs on from an edit, and asks again where a person was waited for", async () => {
+    const { threadId, answer } = await untilItWaits("letters", { message: "Dear all" });
+    const values = { input: { message: "Dear both" } };
+    await client.threads.updateState(threadId, { values, asNode: "write" });
+    expect((await client.threads.getState(threadId)).next).toEqual(["sign"]);
+    await client.runs.wait(threadId, "letters", { input: null });
+    const { tasks } = await client.threads.getState(threadId);
+    expect(tasks[0]?.interrupts[0]?.value).toMatchObject({ proposed: "Dear both" });
+    expect(await answer("approve")).toMatchObject({
+      status: "COMPLETED",
+      output: { letter: "Dear both", sent: true },
+    });
+  });
+
   it("asks and is answered from inside of an agent", async () => {
     const waiting = await untilItWaits("office", { message: "Dear all" });
     expect(waiting.next).toEqual(["post-room"]);

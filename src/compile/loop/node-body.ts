@@ -66,3 +66,14 @@ export interface NodeRun {
 }
 
 export type NodeBody = (state: GraphState, run: NodeRun) => Promise<NodeResult> | NodeResult;
+
+/**
+ * What a node writes about where the turn stands, beside the work that it does; null where it is not its turn.
+ *
+ * @param state with what somebody has written in place of the node
+ * @throws NoRouteError, ExpressionError
+ */
+export type MoveOn = (
+  state: GraphState,
+  at: { readonly superstep: number; readonly parts: LoopParts },
+) => GraphUpdate | null;

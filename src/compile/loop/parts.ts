@@ -78,6 +78,8 @@ export interface AttemptShape {
     status: Status,
     parts: Pick<LoopParts, "needsApproval">,
   ): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
+  /** The nodes that are next while an attempt is under way, read from the state alone. */
+  next(state: GraphState): readonly string[];
   /** What an attempt has come to; null while it is still under way on another branch. */
   draft(state: GraphState): Draft | null;
 }

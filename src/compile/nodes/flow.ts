@@ -16,6 +16,8 @@ export interface Flow {
     targets: readonly string[],
     branches: readonly Branch[],
   ): readonly string[];
+  /** The nodes that branches stand at and that need not wait, {@link endOfWorkflow} too; each once. */
+  running(branches: readonly Branch[]): readonly string[];
   /** The nodes that run in this superstep before others, as far as that makes a difference to what they count. */
   runBefore(name: string, branches: readonly Branch[]): readonly string[];
   /** The place of a node among those that run in this superstep, those that make step records first. */
@@ -32,9 +34,12 @@ export function createFlow(plan: WorkflowPlan): Flow {
     at !== target && waits.get(target)?.has(at) === true;
   const mustWait = (name: string, branches: readonly Branch[]) =>
     branches.some(({ at }) => isBefore(at, name));
+  const running = (branches: readonly Branch[]) =>
+    [...new Set(branches.map(({ at }) => at))].filter((at) => !mustWait(at, branches));
 
   return {
     mustWait,
+    running,
     triggered(name, targets, branches) {
       const others = branches.filter(({ at }) => at !== name);
       /** A branch that will still be before `target` when this superstep is over, whatever it does in it. */
@@ -58,16 +63,13 @@ export function createFlow(plan: WorkflowPlan): Flow {
       return [...new Set([...reached, ...released])];
     },
     runBefore(name, branches) {
-      const there = new Set(branches.map(({ at }) => at));
-      return [...there].filter((at) => at < name && !mustWait(at, branches));
+      return running(branches).filter((at) => at < name);
     },
     recordPlace(name, branches) {
-      const running = [...new Set(branches.map(({ at }) => at))]
-        .filter((at) => !mustWait(at, branches))
-        .toSorted();
+      const sorted = running(branches).toSorted();
       // Those that make one only where they may not run again come last.
-      const others = running.filter((at) => !recorders.has(at));
-      return [...running.filter((at) => recorders.has(at)), ...others].indexOf(name);
+      const others = sorted.filter((at) => !recorders.has(at));
+      return [...sorted.filter((at) => recorders.has(at)), ...others].indexOf(name);
     },
   };
 }

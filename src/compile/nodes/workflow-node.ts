@@ -17,7 +17,7 @@ import { StratagraphError } from "../../errors.ts";
 import { NoRouteError } from "../errors.ts";
 import { failedTurn } from "../loop/end-turn.ts";
 import { dropCalls } from "../loop/drop-calls.ts";
-import type { NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
+import type { MoveOn, NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
 import type { LoopParts } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlanNode } from "../plan/plan-node.ts";
@@ -186,25 +186,15 @@ function goOn(
   const leftOver = taker === null ? carried.open : [];
   const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
   const { merge: merges } = run.parts.definition.spec.state_config;
-  const wrote = isParallel ? writtenKeys(changed, merges) : [];
-  const order = orderOf(at);
-  const isMerged = Object.keys(merges).length > 0;
-  const since = run.parts.clock.now().toISOString();
-  const enter = targets.map((target, index): Branch => {
-    const place = { order, patches: changed, target: index, targets: targets.length };
-    return {
-      id: branchId(run.superstep, plan.name, target, shape),
-      superstep: run.superstep,
-      at: target,
-      from: plan.name,
-      since,
-      last: carried.last,
-      steps: carried.steps,
-      open: target === taker ? carried.open : [],
-      wrote,
-      visits: visited(visits, shape.nodes.get(target)),
-      ...(isMerged && branchOrder(arrived, place)),
-    };
+  const enter = branchesTo(targets, {
+    node: plan.name,
+    state,
+    run,
+    arrived,
+    branch: { ...carried, visits },
+    patches: changed,
+    wrote: isParallel ? writtenKeys(changed, merges) : [],
+    shape,
   });
   run.emit({ type: "node", output: done.output, next: targets });
   return {
@@ -212,7 +202,7 @@ function goOn(
       ...withDropped(update, dropped),
       ...changed,
       nodes,
-      ...(!isParallel && { status: statusAfter(state, enter, shape, run) }),
+      ...(!isParallel && { status: statusAfter(state, enter, shape, run.parts) }),
       branches: { leave, enter },
     },
     ...(done.turn !== undefined && { turn: done.turn }),
@@ -238,6 +228,82 @@ function waysOn(node: WorkflowNode, done: NodeDone, values: ExpressionValues) {
 }
 
 /**
+ * Sends the branches at a node on by its edges, when somebody else has done its work. Calls that it would have made are
+ * not made any more.
+ */
+export function moveBranchOn(
+  node: Pick<WorkflowNode, "plan" | "edges">,
+  shape: WorkflowShape,
+): MoveOn {
+  const { name, type } = node.plan;
+  return (state, { superstep, parts }) => {
+    const [first, ...others] = state.branches.filter(({ at }) => at === name);
+    if (first === undefined || isAttemptOver(state)) return null;
+    if (shape.flow.mustWait(name, state.branches)) return null;
+    // The node has just run and is to run again: the update is as likely to be for what it did.
+    if (first.from === name) return null;
+    const arrived = [first, ...others] as const;
+    const joined = joinBranches(arrived);
+    const branch = type === "llm" ? { ...joined, last: name } : joined;
+    const { to } = takenEdge(node, valuesOf(state, branch, "EXECUTING"));
+    const enter = branchesTo(to, {
+      node: name,
+      state,
+      run: { superstep, parts },
+      arrived,
+      branch: { ...branch, open: type === "tool" ? [] : branch.open },
+      patches: {},
+      wrote: [],
+      shape,
+    });
+    const isParallel = state.branches.length > arrived.length;
+    return {
+      branches: { leave: arrived.map(({ id }) => id), enter },
+      ...(!isParallel && { status: statusAfter(state, enter, shape, parts) }),
+    };
+  };
+}
+
+/** The branches that leave a node, one for each target. */
+function branchesTo(
+  targets: readonly string[],
+  of: {
+    readonly node: string;
+    readonly state: GraphState;
+    readonly run: Pick<NodeRun, "superstep" | "parts">;
+    readonly arrived: readonly Branch[];
+    readonly branch: Pick<Branch, "last" | "steps" | "open" | "visits">;
+    readonly patches: Parameters<typeof branchOrder>[1]["patches"];
+    readonly wrote: Branch["wrote"];
+    readonly shape: WorkflowShape;
+  },
+): readonly Branch[] {
+  const { node, state, run, arrived, branch, patches, wrote, shape } = of;
+  const { superstep, parts } = run;
+  const taker = takerOfCalls(targets, shape);
+  const { merge: merges } = parts.definition.spec.state_config;
+  const order = mergeOrder(state.branches, { node, superstep, merges });
+  const isMerged = Object.keys(merges).length > 0;
+  const since = parts.clock.now().toISOString();
+  return targets.map((target, index): Branch => {
+    const place = { order, patches, target: index, targets: targets.length };
+    return {
+      id: branchId(superstep, node, target, shape),
+      superstep,
+      at: target,
+      from: node,
+      since,
+      last: branch.last,
+      steps: branch.steps,
+      open: target === taker ? branch.open : [],
+      wrote,
+      visits: visited(branch.visits, shape.nodes.get(target)),
+      ...(isMerged && branchOrder(arrived, place)),
+    };
+  });
+}
+
+/**
  * Unique in the thread, since a node runs once in a superstep; and what every provider takes as the id of a call, which
  * it becomes where a named tool runs next.
  */
@@ -259,7 +325,10 @@ function route(
 }
 
 /** @throws NoRouteError, ExpressionError */
-function takenEdge({ plan, edges }: WorkflowNode, values: ExpressionValues): CompiledEdge {
+function takenEdge(
+  { plan, edges }: Pick<WorkflowNode, "plan" | "edges">,
+  values: ExpressionValues,
+): CompiledEdge {
   const taken = edges.find(
     ({ condition }) => condition === null || condition.evaluate(values) === true,
   );
@@ -289,12 +358,12 @@ function statusAfter(
   state: GraphState,
   enter: readonly Branch[],
   { nodes }: WorkflowShape,
-  run: NodeRun,
+  parts: Pick<LoopParts, "needsApproval">,
 ): Status {
   const [branch, ...others] = enter;
   if (branch === undefined || others.length > 0) return moved(state.status, "EXECUTING");
   if (branch.at === endOfWorkflow) return moved(state.status, "REFLECTING");
-  return statusAt(state.status, { node: nodes.get(branch.at), branch, parts: run.parts });
+  return statusAt(state.status, { node: nodes.get(branch.at), branch, parts });
 }
 
 /** Where the turn is when its only branch has come to a node. */

@@ -13,7 +13,7 @@ import { readFor } from "../loop/context-reading.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
 import { draftOf } from "./candidate.ts";
 import { takeUp, type TakenUp } from "./take-up.ts";
-import { criteriaOf, emitPlan, inputOf, planningOf } from "./planning-of.ts";
+import { criteriaOf, emitPlan, inputOf, isPlanned, planningOf } from "./planning-of.ts";
 import { recordsOf } from "./subtask-record.ts";
 import type { PlannerParts } from "./planner-parts.ts";
 
@@ -41,11 +41,6 @@ export function decompose(parts: PlannerParts): NodeBody {
     if (planning.depth === 0) throw new InvalidPlanError(made.problems, "model");
     return withoutPlan(state, run, made.record);
   };
-}
-
-/** Whether the plan that is due, the first or one for gaps, is there. */
-function isPlanned({ plan, subtasks, depth }: PlanningState): boolean {
-  return plan !== null && Object.values(subtasks).some((subtask) => subtask.depth === depth);
 }
 
 /** With what the planner had come to when its turn was cancelled. */

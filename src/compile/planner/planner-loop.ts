@@ -6,9 +6,12 @@ import type { AttemptShape } from "../loop/parts.ts";
 import { noAnswer } from "../loop/reasoning.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
 import { turnNodes } from "../standard-loop.ts";
+import { isSettled } from "../../state/subtask-state.ts";
+import { attemptTier } from "./candidate.ts";
 import { decompose } from "./decompose.ts";
 import { execute } from "./execute.ts";
 import { judge } from "./judge.ts";
+import { isPlanned, planningOf } from "./planning-of.ts";
 import type { PlannerParts, Worker } from "./planner-parts.ts";
 import { synthesise } from "./synthesise.ts";
 
@@ -71,6 +74,13 @@ export const plannerAttempts: AttemptShape = {
   node: begin,
   plans: true,
   begin: (status) => ({ update: { status: transition(status, "EXECUTING") }, goto: "decompose" }),
+  next(state) {
+    const planning = planningOf(state);
+    if (attemptTier(state.attempt).candidate !== null) return ["judge"];
+    if (!isPlanned(planning)) return ["decompose"];
+    const due = Object.values(planning.subtasks).filter(({ depth }) => depth === planning.depth);
+    return [due.every(isSettled) ? "synthesise" : "execute"];
+  },
   draft: (state) => state.turn?.draft ?? noAnswer("the plan gave no result"),
 };
 

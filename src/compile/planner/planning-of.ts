@@ -12,6 +12,15 @@ export function planningOf(state: GraphState): PlanningState {
   return state as GraphState & PlanningState;
 }
 
+/** Whether the plan that is due, the first or one for gaps, is there. */
+export function isPlanned({
+  plan,
+  subtasks,
+  depth,
+}: Pick<PlanningState, "plan" | "subtasks" | "depth">): boolean {
+  return plan !== null && Object.values(subtasks).some((subtask) => subtask.depth === depth);
+}
+
 export function inputOf(state: GraphState): PlannerInput {
   return state.input as PlannerInput;
 }

@@ -13,8 +13,8 @@ import { definitionHashIn } from "../definition-changed.ts";
 
 /**
  * Writes a child of a checkpoint in which some channels have other values, and everything else is as it was: what is
- * next stays next. LangGraph's `updateState` acts for a node that has ended, after which nothing is next where nodes say
- * themselves where to go on. Tasks of the child are its own: those that had ended or asked somebody run again.
+ * next stays next. Unlike the graph's `updateState` it acts for no node and needs no graph. Tasks of the child are its own:
+ * those that had ended or asked somebody run again.
  *
  * @param values whole values by channel, as the reducers have made them
  * @param definitionHash of the definition that the thread goes on under. Default: the checkpoint's own.
