@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, isCommand } from "@langchain/langgraph";
 import { isRecord } from "../state/is-record.ts";
 import { checkAnswers, type GivenAnswers } from "./check-answers.ts";
-import { readWaiting, type ReadableGraph } from "./waiting-requests.ts";
+import { readWaiting, type ReadableGraph, type WaitingThread } from "./waiting-requests.ts";
 
 /** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
 interface Resumable extends ReadableGraph {
@@ -15,15 +15,18 @@ interface Resumable extends ReadableGraph {
 /**
  * Makes a graph check the answers of `Command({ resume })` before LangGraph writes anything, and returns it. LangGraph
  * by itself would give a bare answer to every request that waits, drop one that is `false`, `""` or `0`, and take no
- * notice of an id that nothing waits under. The graph itself is changed; graphs derived by `withConfig` do the same.
- * Inside of another graph it changes nothing: that one is resumed, not this.
+ * notice of an id that nothing waits under. Where a state was edited that waits for a person, the person is asked again
+ * first. The graph itself is changed; graphs derived by `withConfig` do the same. Inside of another graph it changes
+ * nothing: that one is resumed, not this.
  */
 export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compiled {
   const stream = graph.stream.bind(graph);
   const withConfig = graph.withConfig.bind(graph);
   const own = {
-    stream: async (input: unknown, options?: RunnableConfig) =>
-      stream((await checked(graph, input, options)) as never, options as never),
+    stream: async (input: unknown, options?: RunnableConfig) => {
+      const askAgain = () => stream(null as never, options as never);
+      return stream((await checked(graph, input, askAgain, options)) as never, options as never);
+    },
     withConfig: (config: never) => guardAnswers(withConfig(config) as Resumable),
   };
   for (const [name, value] of Object.entries(own)) {
@@ -37,6 +40,7 @@ export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compi
 async function checked(
   graph: Resumable,
   input: unknown,
+  askAgain: () => Promise<unknown>,
   options: RunnableConfig = {},
 ): Promise<unknown> {
   if (!isCommand(input) || input.resume == null) return input;
@@ -44,9 +48,15 @@ async function checked(
   const configurable = { ...graph.config?.configurable, ...options.configurable };
   const threadId: unknown = configurable["thread_id"];
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return input;
-  const { snapshot, waiting } = await readWaiting(graph, { configurable });
+  const given = givenIn(input.resume);
+  let found = await readWaiting(graph, { configurable });
+  if ("bare" in given && isToAskAgain(found)) {
+    for await (const _ of (await askAgain()) as AsyncIterable<unknown>);
+    found = await readWaiting(graph, { configurable });
+  }
+  const { snapshot, waiting } = found;
   const { status } = snapshot.values as { status?: string };
-  const resume = checkAnswers(givenIn(input.resume), {
+  const resume = checkAnswers(given, {
     threadId,
     status: snapshot.createdAt === undefined ? null : (status ?? "CREATED"),
     waiting,
@@ -58,6 +68,13 @@ async function checked(
     ...(goto !== undefined && { goto }),
     ...(target !== undefined && { graph: target }),
   });
+}
+
+/** Whether a person was waited for when the state was edited: what they are asked may be another thing now. */
+function isToAskAgain({ snapshot, waiting }: WaitingThread): boolean {
+  const { status } = snapshot.values as { status?: string };
+  const isEdited = ["update", "fork"].includes(snapshot.metadata?.source ?? "");
+  return waiting.length === 0 && isEdited && status === "AWAITING_HUMAN";
 }
 
 /** As LangGraph tells them apart: ids are hashes of 32 hexadecimal digits. */

@@ -184,28 +184,38 @@ describe("updateState of an agent's graph", () => {
     ]);
   });
 
-  it("leaves a thread that waits for approval waiting", async () => {
+  /** A thread that waits for the approval of a call, whose arguments were edited. */
+  async function withEditedCall(asNode?: string) {
     const agent = defineAgent({ name: "mailer", tools: [send(true)] });
-    for (const asNode of [undefined, "reason"]) {
-      const graph = await started(agent, always(sendsOnce));
-      const { current_step: step } = await stateOf(graph, thread);
-      const [call] = step?.tool_predictions ?? [];
-      const to = { ...step, tool_predictions: [{ ...call, args: { to: "bob" } }] };
-      await graph.updateState(thread, { current_step: to }, asNode);
-      expect(await stateOf(graph, thread)).toMatchObject({
-        status: "AWAITING_HUMAN",
-        next: ["human"],
-      });
-      await graph.invoke(null, thread);
-      const { tasks } = await graph.getState(thread);
-      expect(tasks[0]?.interrupts[0]?.value).toMatchObject({
-        proposed: [{ name: "send", args: { to: "bob" } }],
-      });
-      expect(sent).toEqual([]);
-      await graph.invoke(new Command({ resume: true }), thread);
-      expect(await stateOf(graph, thread)).toMatchObject({ status: "COMPLETED", next: [] });
-      expect(sent).toEqual(["bob"]);
-    }
+    const graph = await started(agent, always(sendsOnce));
+    const { current_step: step } = await stateOf(graph, thread);
+    const [call] = step?.tool_predictions ?? [];
+    const current_step = { ...step, tool_predictions: [{ ...call, args: { to: "bob" } }] };
+    await graph.updateState(thread, { current_step }, asNode);
+    const waits = { status: "AWAITING_HUMAN", next: ["human"] };
+    expect(await stateOf(graph, thread)).toMatchObject(waits);
+    return graph;
+  }
+
+  it("leaves a thread waiting for approval, which is asked for again", async () => {
+    const graph = await withEditedCall();
+    await graph.invoke(null, thread);
+    const { tasks } = await graph.getState(thread);
+    const proposed = [{ name: "send", args: { to: "bob" } }];
+    expect(tasks[0]?.interrupts[0]?.value).toMatchObject({ proposed });
+    await graph.invoke(new Command({ resume: true }), thread);
+    expect(await stateOf(graph, thread)).toMatchObject({ status: "COMPLETED", next: [] });
+    expect(sent).toEqual(["bob"]);
+  });
+
+  it("takes an answer for what was edited", async () => {
+    const graph = await withEditedCall("reason");
+    await expect(graph.invoke(new Command({ resume: "perhaps" }), thread)).rejects.toMatchObject({
+      code: "invalid_answer",
+    });
+    await graph.invoke(new Command({ resume: false }), thread);
+    expect(await stateOf(graph, thread)).toMatchObject({ status: "COMPLETED", next: [] });
+    expect(sent).toEqual([]);
   });
 
   it("keeps a branch that waits, and what another has triggered beside it", async () => {

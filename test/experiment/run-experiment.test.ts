@@ -2,11 +2,13 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { compileExperiment } from "../../src/app.ts";
 import { checkLog } from "../../src/experiment/log/check-log.ts";
 import type { RunMemory } from "../../src/experiment/memory/run-memory.ts";
 import { watchedMemory } from "../../src/experiment/memory/watched-memory.ts";
 import type { ModelSource } from "../../src/models/agent-model.ts";
 import { ModelCallError } from "../../src/models/errors.ts";
+import { collect } from "../helpers/collect.ts";
 import { experimentRuntime, withoutTimes } from "../helpers/experiment-run.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -20,6 +22,22 @@ const cycle = (key: string): readonly ScriptedReply[] => [
 ];
 
 describe("a cycle", () => {
+  it("goes on from an edit of any of its states as it did", async () => {
+    const { runtime, run, logFolder } = await experimentRuntime(cycle("sea"));
+    await run({ cycle_count: 1 });
+    const graph = await compileExperiment(runtime, { logFolder });
+    const thread = { configurable: { thread_id: "experiment:drift" } };
+    const history = await collect(graph.getStateHistory(thread));
+    const nexts: string[] = [];
+    for (const { config, next, metadata } of history.toReversed()) {
+      if ((metadata?.step ?? -1) < 1) continue;
+      const edited = await graph.updateState(config, { reflection_history: ["edited"] });
+      expect((await graph.getState(edited)).next).toEqual(next);
+      nexts.push(next.join());
+    }
+    expect(nexts).toEqual(["start_cycle", "think", "act", "think", "reflect", "end_cycle", ""]);
+  });
+
   it("begins, thinks, acts, reflects and ends, all of it in the log", async () => {
     const { run, log, logFolder } = await experimentRuntime(cycle("sky"));
     const { runs } = await run({ cycle_count: 1, model_options: { seed: 7 } });

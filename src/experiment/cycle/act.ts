@@ -16,10 +16,7 @@ import type { CycleState, CycleUpdate } from "./cycle-state.ts";
  * Makes the calls that were asked for, one after the other in their order. What an earlier try of this node changed in
  * the memory is taken back first, so that every call gives again what it gave.
  */
-export async function act(
-  state: CycleState,
-  cycle: CycleRun,
-): Promise<{ readonly update: CycleUpdate; readonly goto: "think" | "reflect" }> {
+export async function act(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
   const { run, memory, otherTools } = cycle.parts;
   await takeBack(state, cycle);
   let { changes } = state;
@@ -53,15 +50,16 @@ export async function act(
     });
   }
   return {
-    update: {
-      message_history: [...state.message_history, ...said],
-      calls: [],
-      changes,
-      usage: { ...noUsage, tool_calls: state.calls.length },
-      ...cycle.written(),
-    },
-    goto: state.iteration < run.max_iterations ? "think" : "reflect",
+    message_history: [...state.message_history, ...said],
+    calls: [],
+    changes,
+    usage: { ...noUsage, tool_calls: state.calls.length },
+    ...cycle.written(),
   };
+}
+
+export function afterAct({ iteration, run }: CycleState) {
+  return iteration < (run?.max_iterations ?? 0) ? "think" : "reflect";
 }
 
 async function makeCall(

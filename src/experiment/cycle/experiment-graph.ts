@@ -1,5 +1,4 @@
 import {
-  Command,
   END,
   START,
   StateGraph,
@@ -9,7 +8,7 @@ import {
 import { z } from "zod";
 import { ModelCallError } from "../../models/errors.ts";
 import { experimentJsonSchema } from "../config/experiment-json-schema.ts";
-import { act } from "./act.ts";
+import { act, afterAct } from "./act.ts";
 import { begin } from "./begin.ts";
 import type { NodeConfig } from "./cycle-event.ts";
 import { CycleRuns, type CycleRun } from "./cycle-run.ts";
@@ -23,7 +22,7 @@ import { endCycle } from "./end-cycle.ts";
 import { reflect } from "./reflect.ts";
 import type { ExperimentServices } from "./run-parts.ts";
 import { startCycle } from "./start-cycle.ts";
-import { think } from "./think.ts";
+import { afterThink, think } from "./think.ts";
 
 /** An experiment's run as a LangGraph graph: takes `{ config }`, and returns the state's public channels. */
 export type ExperimentGraph = CompiledStateGraph<
@@ -73,17 +72,6 @@ export function compileExperimentWith(
     <Result>(body: (state: CycleState, cycle: CycleRun) => Promise<Result>) =>
     async (state: CycleState, config: NodeConfig): Promise<Result> =>
       body(state, await runs.at(state, config));
-  const going =
-    (
-      body: (
-        state: CycleState,
-        cycle: CycleRun,
-      ) => Promise<{ readonly update: CycleUpdate; readonly goto: string }>,
-    ) =>
-    async (state: CycleState, config: NodeConfig) => {
-      const { update, goto } = await body(state, await runs.at(state, config));
-      return new Command({ update, goto });
-    };
   const ending = async (ended: CycleState, cycle: CycleRun): Promise<CycleUpdate> => {
     const update = await endCycle(ended, cycle);
     if (update.status === "COMPLETED") runs.release(cycle.parts.run.run_id);
@@ -98,18 +86,17 @@ export function compileExperimentWith(
   })
     .addNode("begin", (given) => begin(given as unknown as CycleState, runs))
     .addNode("start_cycle", inCycle(startCycle) as never)
-    .addNode("think", going(think) as never, { ...asking, ends: ["act", "think", "reflect"] })
-    .addNode("act", going(act) as never, { ends: ["think", "reflect"] })
+    .addNode("think", inCycle(think) as never, asking)
+    .addNode("act", inCycle(act) as never)
     .addNode("reflect", inCycle(reflect) as never, asking)
     .addNode("end_cycle", inCycle(ending) as never)
     .addEdge(START, "begin")
     .addEdge("begin", "start_cycle")
     .addEdge("start_cycle", "think")
+    .addConditionalEdges("think", along(afterThink), ["act", "think", "reflect"])
+    .addConditionalEdges("act", along(afterAct), ["think", "reflect"])
     .addEdge("reflect", "end_cycle")
-    .addConditionalEdges("end_cycle", (ended) => afterCycle(ended as unknown as CycleState), [
-      "start_cycle",
-      END,
-    ])
+    .addConditionalEdges("end_cycle", along(afterCycle), ["start_cycle", END])
     .compile({
       name: "experiment",
       description: "Runs one agent for many cycles on its own memory, and logs everything.",
@@ -122,6 +109,11 @@ export function compileExperimentWith(
     configurable: { ...graph.config?.configurable, __pregel_durability: "sync" },
   };
   return { graph: graph as unknown as ExperimentGraph, runs };
+}
+
+/** Edges read the state alone, so that LangGraph takes them after an edit of it too. */
+function along<To>(route: (state: CycleState) => To): (state: unknown) => To {
+  return (state) => route(state as CycleState);
 }
 
 function afterCycle({ cycle_number, run }: CycleState): "start_cycle" | typeof END {

@@ -6,10 +6,7 @@ import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
 /** Asks the model for the next move. */
-export async function think(
-  state: CycleState,
-  cycle: CycleRun,
-): Promise<{ readonly update: CycleUpdate; readonly goto: "act" | "think" | "reflect" }> {
+export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
   const { run, tools } = cycle.parts;
   cycle.tell({ doing: "thinking" });
   const { reply, sent, form } = await askForMove(state.message_history, state.tool_form, cycle);
@@ -43,20 +40,23 @@ export async function think(
   // What cannot be read is told back; a native reply without calls is the agent's end of the cycle, whatever it says.
   const isUnclear = form === "text" && read.nextAction === "continue";
   const isLast = iteration >= run.max_iterations;
-  const goto = asked.length > 0 ? "act" : isUnclear && !isLast ? "think" : "reflect";
+  const isAskedAgain = asked.length === 0 && isUnclear && !isLast;
   return {
-    update: {
-      message_history: [
-        ...state.message_history,
-        response,
-        ...(goto === "think" ? [{ role: "user", content: read.problem } as const] : []),
-      ],
-      iteration,
-      calls: read.predictions,
-      tool_form: form,
-      usage: reply.usage,
-      ...cycle.written(),
-    },
-    goto,
+    message_history: [
+      ...state.message_history,
+      response,
+      ...(isAskedAgain ? [{ role: "user", content: read.problem } as const] : []),
+    ],
+    iteration,
+    calls: read.predictions,
+    tool_form: form,
+    usage: reply.usage,
+    ...cycle.written(),
   };
+}
+
+/** Where a cycle goes on: to the calls that were asked for, to the model that was told something, or to its end. */
+export function afterThink({ calls, message_history: said }: CycleState) {
+  if (calls.length > 0) return "act";
+  return said.at(-1)?.role === "user" ? "think" : "reflect";
 }
