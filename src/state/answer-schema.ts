@@ -1,3 +1,4 @@
+import { bareDecisionSchema } from "./decision.ts";
 import type { HumanRequest, ProposedCall } from "./human-request.ts";
 import { isRecord } from "./is-record.ts";
 
@@ -32,6 +33,13 @@ export function valueSchemaOf({ schema }: Pick<HumanRequest, "schema">): Schema 
   };
 }
 
+/** Whether the value that a request's answer may bring has a schema that does not take just anything. */
+export function takesCertainValues({ schema }: Pick<HumanRequest, "schema">): boolean {
+  const definitions = schema[definitionsKey(schema)];
+  const value = isRecord(definitions) ? definitions[valueName] : undefined;
+  return isRecord(value) && Object.keys(value).length > 0;
+}
+
 /** Name of the definition in which an answer's schema has that of its value. */
 const valueName = "value";
 
@@ -40,7 +48,7 @@ function nodeAnswerSchema(kind: "approval" | "input" | "edit", given: Schema | n
   const key = definitionsKey(schema);
   const value = { $ref: `#/${key}/${valueName}` };
   const bare = mayBeDecision(schema) ? { allOf: [value, notDecision] } : value;
-  const decides = kind === "input" ? [] : [{ enum: [true, "approve", false, "reject"] }, approve];
+  const decides = kind === "input" ? [] : [bareDecisionSchema, approve];
   const edits = kind === "input" ? ["answer", "edit"] : ["edit"];
   const { $schema } = schema;
   return {
@@ -59,11 +67,10 @@ function nodeAnswerSchema(kind: "approval" | "input" | "edit", given: Schema | n
 function callAnswerSchema(ids: readonly string[]): Schema {
   const args = { args: { type: "object" } };
   const edit = decisionSchema({ const: "edit" }, args, ["args"]);
-  const one = { enum: [true, "approve", false, "reject"] };
   const listed = { id: { enum: ids } };
   return {
     anyOf: [
-      one,
+      bareDecisionSchema,
       approve,
       reject,
       ...(ids.length === 1 ? [edit] : []),
@@ -88,7 +95,7 @@ function callAnswerSchema(ids: readonly string[]): Schema {
         }),
       },
     ],
-    $defs: { call: { anyOf: [one, approve, reject, edit] } },
+    $defs: { call: { anyOf: [bareDecisionSchema, approve, reject, edit] } },
   };
 }
 

@@ -27,10 +27,32 @@ export function isDecisionRecord(answer: unknown): answer is Record<string, unkn
   return isRecord(answer) && Object.hasOwn(answer, "decision");
 }
 
-/** Reads `true`, `"approve"`, `{ decision: "reject", reason }` and their like; null when the answer is none of them. */
+/** The words that decide, in any case; the first of each is the documented one. */
+const decisionWords = {
+  approve: ["approve", "yes", "y"],
+  reject: ["reject", "no", "n"],
+} as const;
+
+/** What a bare word decides, in any case; null for other answers. */
+export function wordDecision(answer: unknown): "approve" | "reject" | null {
+  if (typeof answer !== "string") return null;
+  const word = answer.toLowerCase();
+  if (decisionWords.approve.some((one) => one === word)) return "approve";
+  return decisionWords.reject.some((one) => one === word) ? "reject" : null;
+}
+
+/** JSON Schema of the answers that decide without a record. */
+export const bareDecisionSchema: Readonly<Record<string, unknown>> = {
+  anyOf: [{ type: "boolean" }, { type: "string", pattern: `^(?:${anyCase(decisionWords)})$` }],
+};
+
+/** Reads `true`, `"yes"`, `{ decision: "reject", reason }` and their like; null when the answer is none of them. */
 export function readDecision(answer: unknown, forms: DecisionForms): Read<Decision> | null {
-  if (forms.approves && (answer === true || answer === "approve")) return approved;
-  if (forms.approves && (answer === false || answer === "reject")) return rejected("");
+  if (forms.approves) {
+    const word =
+      typeof answer === "boolean" ? (answer ? "approve" : "reject") : wordDecision(answer);
+    if (word !== null) return word === "approve" ? approved : rejected("");
+  }
   return isDecisionRecord(answer) ? readRecord(answer, forms) : null;
 }
 
@@ -97,4 +119,11 @@ const approved: Read<Decision> = { ok: true, value: { decision: "approve" } };
 
 function rejected(reason: string): Read<Decision> {
   return { ok: true, value: { decision: "reject", reason } };
+}
+
+/** A pattern of words in any case, since those of JSON Schemas have no flags. */
+function anyCase(words: Readonly<Record<string, readonly string[]>>): string {
+  const letters = (word: string) =>
+    word.replaceAll(/[a-z]/g, (one) => `[${one}${one.toUpperCase()}]`);
+  return Object.values(words).flat().map(letters).join("|");
 }

@@ -1,5 +1,5 @@
 import { errorMessage } from "../errors.ts";
-import { valueSchemaOf } from "./answer-schema.ts";
+import { takesCertainValues, valueSchemaOf } from "./answer-schema.ts";
 import { readCallAnswer, type CallDecisions } from "./call-answer.ts";
 import {
   expectedForms,
@@ -7,6 +7,7 @@ import {
   problem,
   readDecision,
   shown,
+  wordDecision,
   type Decision,
   type DecisionForms,
   type Read,
@@ -38,7 +39,7 @@ export function checkHumanAnswer(
 }
 
 function readValueAnswer(
-  request: Pick<HumanRequest, "kind" | "schema">,
+  request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
   answer: unknown,
 ): Read<Decision> {
   const { kind } = request;
@@ -48,7 +49,8 @@ function readValueAnswer(
     key: "value",
     check: (value) => checkValue(request, value),
   };
-  const decided = readDecision(answer, forms);
+  const isText = isNewText(request, answer) && forms.check(answer).ok;
+  const decided = isText ? null : readDecision(answer, forms);
   if (decided !== null) return decided;
   const takesBare = kind !== "approval" && answer !== undefined && !isDecisionRecord(answer);
   const checked = takesBare ? forms.check(answer) : null;
@@ -57,6 +59,19 @@ function readValueAnswer(
   const others = kind === "approval" ? [] : ["the new value itself"];
   const why = checked === null ? "" : ` ${checked.problem}`;
   return problem(`Expected ${expectedForms(forms, others)}; got ${shown(answer)}.${why}`);
+}
+
+/**
+ * Whether a word that decides elsewhere may be the new text: a text is proposed, or the schema says what is taken.
+ * "approve" and "reject" as documented always decide.
+ */
+function isNewText(
+  request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
+  answer: unknown,
+): boolean {
+  if (request.kind !== "edit" || answer === wordDecision(answer)) return false;
+  if (typeof answer !== "string") return false;
+  return typeof request.proposed === "string" || takesCertainValues(request);
 }
 
 function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read<unknown> {

@@ -114,7 +114,7 @@ To answer:
     ]);
     const [allow, name] = interrupts.map(({ id }) => id);
 
-    const bare = await run(cwd, ["both.yaml", "-t", "t", "-a", "true", "--json"]);
+    const bare = await run(cwd, ["both.yaml", "-t", "t", "-a", "yes", "--json"]);
     expect(bare.code).toBe(2);
     expect(JSON.parse(bare.shown)).toMatchObject({ error: { code: "ambiguous_answer" } });
     const wrong = await run(cwd, ["both.yaml", "-t", "t", "-a", `${allow}=maybe`]);

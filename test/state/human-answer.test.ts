@@ -50,10 +50,10 @@ it("takes any value where a request that somebody stored has no schema of one", 
 describe("the answer to an approval", () => {
   it("approves, rejects or edits in words and in records", () => {
     const answer = ask("approval");
-    for (const yes of [true, "approve", { decision: "approve" }]) {
+    for (const yes of [true, "approve", "y", "yes", "Yes", "APPROVE", { decision: "approve" }]) {
       expect(answer(yes)).toEqual({ decision: "approve" });
     }
-    for (const no of [false, "reject", { decision: "reject" }]) {
+    for (const no of [false, "reject", "n", "NO", "no", "Reject", { decision: "reject" }]) {
       expect(answer(no)).toEqual({ decision: "reject", reason: "" });
     }
     expect(answer({ decision: "reject", reason: "too long" })).toEqual({
@@ -65,8 +65,8 @@ describe("the answer to an approval", () => {
 
   it("says what it expected and what came", () => {
     const answer = ask("approval", person);
-    expect(answer("yes")).toBe(
-      'Expected true or "approve", false or "reject", { decision: "reject", reason } or { decision: "edit", value }; got "yes".',
+    expect(answer("maybe")).toBe(
+      'Expected true or "approve", false or "reject", { decision: "reject", reason } or { decision: "edit", value }; got "maybe".',
     );
     expect(answer({ decision: "aprove" })).toBe(
       'Expected the decision approve, edit or reject; got "aprove".',
@@ -105,6 +105,27 @@ describe("the answer to an edit", () => {
     });
   });
 
+  it("is the word itself where a text is proposed or asked for, else the word's decision", () => {
+    const value = (text: string) => ({ decision: "edit", value: text });
+    const about = (proposed: unknown, schema: JsonSchema | null, answer: string) => {
+      const request = {
+        kind: "edit",
+        proposed,
+        schema: answerSchema({ kind: "edit", schema }),
+      } as const;
+      const read = checkHumanAnswer(request, answer);
+      return read.ok && read.on === "value" ? read.decision : read;
+    };
+    expect(about("Hi", null, "Yes")).toEqual(value("Yes"));
+    expect(about("Hi", null, "approve")).toEqual({ decision: "approve" });
+    expect(about(null, { type: "string" }, "no")).toEqual(value("no"));
+    expect(about({ n: 1 }, null, "yes")).toEqual({ decision: "approve" });
+    expect(about({ name: "Ada" }, person, "No")).toEqual({ decision: "reject", reason: "" });
+    expect(about("A longer text", { type: "string", minLength: 9 }, "y")).toEqual({
+      decision: "approve",
+    });
+  });
+
   it("has to fit the schema", () => {
     expect(ask("edit", person)("Ada")).toBe(
       'Expected true or "approve", false or "reject", the new value itself, { decision: "reject", reason } or { decision: "edit", value }; got "Ada". The value does not fit its schema: Invalid input: expected object, received string; got "Ada".',
@@ -116,6 +137,7 @@ describe("the answer to a question", () => {
   it("is a text where no schema says otherwise", () => {
     const answer = ask("input");
     expect(answer("approve")).toEqual({ decision: "edit", value: "approve" });
+    expect(answer("yes")).toEqual({ decision: "edit", value: "yes" });
     expect(answer({ decision: "answer", value: "42" })).toEqual({ decision: "edit", value: "42" });
     expect(answer({ decision: "reject", reason: "ask me later" })).toEqual({
       decision: "reject",
@@ -255,7 +277,21 @@ describe("the schema of an answer", () => {
 
   it("accepts exactly what is understood", () => {
     const value = fc.oneof(
-      fc.constantFrom<unknown>(true, false, "approve", "reject", "", 1, null, {}, [], ["a", 1]),
+      fc.constantFrom<unknown>(
+        true,
+        false,
+        "approve",
+        "reject",
+        "yes",
+        "No",
+        "yess",
+        "",
+        1,
+        null,
+        {},
+        [],
+        ["a", 1],
+      ),
       fc.record({ name: fc.constantFrom("Ada", 1), age: fc.integer() }, { requiredKeys: [] }),
       fc.constantFrom({ kids: [{ kids: [] }] }, { kids: [{}] }, { decision: "buy" }),
       fc.jsonValue({ maxDepth: 2 }),

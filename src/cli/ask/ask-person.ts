@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import { wordDecision } from "../../state/decision.ts";
 import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import type { LinePrompt } from "../io.ts";
 import { callsOf, editable, requestLines } from "../view/request-lines.ts";
@@ -115,14 +116,14 @@ async function decide(
     const line = await prompt.line(`  ${question}${keys} ${style.bold("›")} `, {
       signal,
     });
-    const key = line?.trim().toLowerCase();
-    if (key === undefined) return null;
-    if (["y", "yes", "approve"].includes(key)) return { answer: { decision: "approve" } };
-    if (["n", "no", "reject"].includes(key)) {
+    if (line === null) return null;
+    const word = wordDecision(line.trim());
+    if (word === "approve") return { answer: { decision: "approve" } };
+    if (word === "reject") {
       const reason = await prompt.line(`  ${style.dim("reason")} ${style.bold("›")} `, { signal });
       return reason === null ? null : { answer: { decision: "reject", reason: reason.trim() } };
     }
-    if (["e", "edit"].includes(key)) {
+    if (["e", "edit"].includes(line.trim().toLowerCase())) {
       return askValue(request, edit, editable(proposed), options, read);
     }
     print([style.yellow("  Type y, e or n.")]);
