@@ -1,3 +1,4 @@
+import { isRecord } from "../state/is-record.ts";
 import { valueAt } from "./value-at.ts";
 import {
   workflowGraphSchema,
@@ -54,7 +55,7 @@ export function readWorkflow(written: unknown): ReadWorkflow {
   const nodes = (writtenNodes ?? []).flatMap((node, index): ReadNode[] => {
     const name = valueAt(node, ["name"]);
     if (typeof name !== "string" || ["START", "END"].includes(name)) return [];
-    return [{ index, name, node: parts.nodes.element.safeParse(node).data }];
+    return [{ index, name, node: readNode(node) }];
   });
   const writtenEdges = listAt(written, "edges");
   const edges = (writtenEdges ?? []).flatMap((edge, index): ReadEdge[] => {
@@ -70,6 +71,24 @@ export function readWorkflow(written: unknown): ReadWorkflow {
     isNamed,
     isWhole: isNamed && entry !== undefined && edges.length === writtenEdges?.length,
   };
+}
+
+/** Keys of a node that no rule reads beside others: a fault in one leaves the rest of the node checked. */
+const loneKeys: readonly unknown[] = ["description", "mode", "model", "writes"];
+
+function readNode(written: unknown): WorkflowNode | undefined {
+  const node = parts.nodes.element.safeParse(written);
+  if (node.success) return node.data;
+  const faults = node.error.issues.flatMap(({ path: [first, second] }) => {
+    const key = first === "config" ? second : first;
+    return loneKeys.includes(key) ? [key] : [];
+  });
+  if (faults.length === 0 || !isRecord(written)) return undefined;
+  const sound = (part: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(part).filter(([key]) => !faults.includes(key)));
+  const { config } = written;
+  const rest = { ...sound(written), ...(isRecord(config) && { config: sound(config) }) };
+  return parts.nodes.element.safeParse(rest).data;
 }
 
 function listAt(written: unknown, key: string): readonly unknown[] | undefined {

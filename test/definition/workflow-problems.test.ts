@@ -70,6 +70,27 @@ describe("a definition with a workflow", () => {
     ]);
   });
 
+  it("has what else is wrong with a node reported beside what it writes to", async () => {
+    const text = whole
+      .replace("execution.read }", "executon.read }")
+      .replace("tools: [search],", "tools: [serch],")
+      .replace("last.tool_calls.size() > 0 }", "'false' }")
+      .replace("{ from: read, to: read_tools, condition: 'false' }", "{ from: read, to: meet }");
+    const problem = await parseDefinition(text, "desk.yaml").catch((thrown: unknown) => thrown);
+    const places = (problem as Error).message
+      .split("\n")
+      .map((line) => /workflow_graph\S*/.exec(line)?.[0]);
+    expect(places).toEqual([
+      undefined,
+      "workflow_graph.nodes[2].config.tools:",
+      "workflow_graph.nodes[2].config.tools[0]:",
+      "workflow_graph.nodes[2].config.writes:",
+      "workflow_graph.nodes[3]:",
+      "workflow_graph.nodes[3]:",
+      "workflow_graph.edges[4]:",
+    ]);
+  });
+
   const examples = readdirSync("examples", { recursive: true, encoding: "utf8" });
   const definitions = examples.filter(
     // Those of experiments are configs of another kind.
