@@ -196,8 +196,8 @@ export async function compilePlanner(
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
  * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what
- * {@link compileAgent} throws; HandlerMutationError
- * and HandlerReturnError for a stateful tool that breaks its contract; errors of the database, such as DatabaseFullError,
+ * {@link compileAgent} throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that
+ * breaks its contract; errors of the database, such as DatabaseFullError,
  * when a checkpoint cannot be written or the thread's lock is lost: the thread then goes on from what was written before
  * @example
  * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });

@@ -253,7 +253,11 @@ export {
   type HttpAllowOptions,
 } from "./tools/builtins/http/http-allow.ts";
 export { CommunityPackageError, CommunityToolError } from "./tools/community/errors.ts";
-export { HandlerMutationError, HandlerReturnError } from "./tools/handler-errors.ts";
+export {
+  HandlerMutationError,
+  HandlerReturnError,
+  HandlerTierError,
+} from "./tools/handler-errors.ts";
 export { CorruptJournalError } from "./tools/journal.ts";
 export { ServerDiedError, ServerStartError, ServerToolsError } from "./tools/mcp/errors.ts";
 export type { ServerStatus, ServerTools, ToolServers } from "./tools/mcp/tool-servers.ts";

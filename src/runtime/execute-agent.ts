@@ -32,8 +32,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
  * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling
- * throws; HandlerMutationError and
- * HandlerReturnError for a stateful tool that breaks its contract
+ * throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,

@@ -6,7 +6,12 @@ import type { ToolOutcome, ToolResult } from "../state/step-record.ts";
 import { CallContext } from "./call-context.ts";
 import { checkInput } from "./check-input.ts";
 import { checkOutput } from "./check-output.ts";
-import { HandlerMutationError, HandlerReturnError, isFrozenObjectError } from "./handler-errors.ts";
+import {
+  HandlerMutationError,
+  HandlerReturnError,
+  HandlerTierError,
+  isFrozenObjectError,
+} from "./handler-errors.ts";
 import { interruptIn, type HandlerInterrupts } from "./handler-interrupts.ts";
 import { acceptNewState, readReducerReturn, type StateRules } from "./new-state.ts";
 import { backoffMs, mayRetry, pause } from "./retry.ts";
@@ -68,8 +73,8 @@ export async function callStateless(
  * Calls a tool with the state, which is deeply frozen in place. The new state is frozen as well; unless the outcome is
  * `success` it is the one that was given. A tool of persistence `execution` may change both tiers, one of persistence
  * `attempt` that tier alone.
- * @throws HandlerMutationError, HandlerReturnError: mistakes in the handler's code; the reason of `env.signal` when
- * that aborts; the interrupt by which the handler asks a person.
+ * @throws HandlerMutationError, HandlerReturnError, HandlerTierError: mistakes in the handler's code; the reason of
+ * `env.signal` when that aborts; the interrupt by which the handler asks a person.
  */
 export async function callStateful(
   tool: StatefulTool,
@@ -95,7 +100,7 @@ export async function callStateful(
     return { result, state: accepted };
   } catch (thrown) {
     if (!env.signal.aborted) {
-      if (thrown instanceof HandlerReturnError) throw thrown;
+      if (thrown instanceof HandlerReturnError || thrown instanceof HandlerTierError) throw thrown;
       if (isFrozenObjectError(thrown)) {
         throw new HandlerMutationError(tool.definition.name, thrown, env.secrets);
       }

@@ -43,6 +43,21 @@ export class HandlerReturnError extends StratagraphError {
   }
 }
 
+/** A stateful handler changed a tier that its definition does not name. A mistake in its code: the run stops. */
+export class HandlerTierError extends StratagraphError {
+  readonly code = "handler_wrote_other_tier";
+
+  constructor(
+    readonly tool: string,
+    readonly tier: "execution" | "attempt",
+    readonly declared: ToolPersistence,
+  ) {
+    super(
+      `The handler of tool "${tool}" changed the ${tier} state, and its definition says persistence "${declared}". Let it return that tier as it came, or define the tool with persistence "${tier}".`,
+    );
+  }
+}
+
 /** What a stateful handler made of a tier cannot be taken. Costs this call only. */
 abstract class RefusedTierError extends StratagraphError {
   override readonly kind = "run";
@@ -53,23 +68,6 @@ abstract class RefusedTierError extends StratagraphError {
     problem: string,
   ) {
     super(`Tool "${tool}" ${problem}`);
-  }
-}
-
-/** A stateful handler changed a tier that its definition does not name. */
-export class HandlerTierError extends RefusedTierError {
-  readonly code = "handler_wrote_other_tier";
-
-  constructor(
-    tool: string,
-    tier: RefusedTierError["tier"],
-    readonly declared: ToolPersistence,
-  ) {
-    super(
-      tool,
-      tier,
-      `changed the ${tier} state, and its definition says persistence "${declared}". The state stays as it was; let it return that tier as it came, or declare the tier.`,
-    );
   }
 }
 

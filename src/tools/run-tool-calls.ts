@@ -47,8 +47,9 @@ export interface RunToolCallsResult {
 /**
  * Runs the calls of one step. Tools without state run at the same time; those with state run one after the other in
  * call order, each on the state that the former left, beside the others.
- * @throws HandlerMutationError, HandlerReturnError, the reason of `env.signal`, and what the journal throws: then the
- * other calls are aborted. The interrupt of the first call whose handler asks a person, when the others have ended.
+ * @throws HandlerMutationError, HandlerReturnError, HandlerTierError, the reason of `env.signal`, and what the journal
+ * throws: then the other calls are aborted. The interrupt of the first call whose handler asks a person, when the others
+ * have ended.
  */
 export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToolCallsResult> {
   const { calls, callsSoFar, onResult } = options;

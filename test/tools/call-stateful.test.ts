@@ -3,7 +3,11 @@ import { z } from "zod";
 import { checkFromZod } from "../../src/definition/json-schema.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { callStateful } from "../../src/tools/call.ts";
-import { HandlerMutationError, HandlerReturnError } from "../../src/tools/handler-errors.ts";
+import {
+  HandlerMutationError,
+  HandlerReturnError,
+  HandlerTierError,
+} from "../../src/tools/handler-errors.ts";
 import { createSecrets } from "../../src/tools/secrets/secrets.ts";
 import { ToolFailure } from "../../src/tools/tool-failure.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
@@ -195,14 +199,20 @@ describe("callStateful", () => {
       const { env, state } = setUp();
       const ended = await callStateful(writes(newAttempt, "attempt"), callOf(), state, env);
       expect(ended.state.attempt).toEqual({ count: 9, notes: [] });
-      const refused = await callStateful(writes(newExecution, "attempt"), callOf(), state, env);
-      expect(refused.result).toMatchObject({
-        outcome: "error",
-        result: null,
-        error:
-          'Tool "probe" changed the execution state, and its definition says persistence "attempt". The state stays as it was; let it return that tier as it came, or declare the tier.',
+    });
+
+    it("stops the run when the handler changes a tier that its tool does not declare", async () => {
+      const { env, state } = setUp();
+      const called = callStateful(writes(newExecution, "attempt"), callOf(), state, env);
+      await expect(called).rejects.toThrow(HandlerTierError);
+      await expect(called).rejects.toMatchObject({
+        code: "handler_wrote_other_tier",
+        tool: "probe",
+        tier: "execution",
+        declared: "attempt",
+        message:
+          'The handler of tool "probe" changed the execution state, and its definition says persistence "attempt". Let it return that tier as it came, or define the tool with persistence "execution".',
       });
-      expect(refused.state).toBe(state);
     });
 
     it("lets an execution tool write both", async () => {
@@ -214,8 +224,8 @@ describe("callStateful", () => {
 
     it("lets a tool without persistence write nothing", async () => {
       const { env, state } = setUp();
-      const ended = await callStateful(writes(newAttempt, "none"), callOf(), state, env);
-      expect(ended.result.outcome).toBe("error");
+      const called = callStateful(writes(newAttempt, "none"), callOf(), state, env);
+      await expect(called).rejects.toThrow(HandlerTierError);
     });
 
     it("takes an equal copy of another tier for unchanged", async () => {
