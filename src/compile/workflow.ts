@@ -11,6 +11,7 @@ import { endOfWorkflow, joinBranches, type Branch } from "../state/branch.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { Draft } from "../state/turn.ts";
 import { drawnEdges } from "./drawn-edges.ts";
+import { HumanRejectedError } from "./errors.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import type { AttemptShape, Thinker } from "./loop/parts.ts";
 import { noAnswer } from "./loop/reasoning.ts";
@@ -169,7 +170,14 @@ function limitOf(node: PlanNode, making: Making, lastAnswer = making.lastAnswer)
   if (making.answersAtLimit) return lastAnswer;
   const { plan } = making;
   const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
-  return () => ({ end: noAnswer(problem) });
+  return ({ branch }) => {
+    const rejected = branch.rejections?.at(-1);
+    // Another attempt would ask the person the same again.
+    if (rejected !== undefined) {
+      throw new HumanRejectedError(rejected.node, rejected.reason, problem);
+    }
+    return { end: noAnswer(problem) };
+  };
 }
 
 function workflowAttempts(

@@ -20,12 +20,23 @@ export const emptyReplyFeedback =
 /** Reasons why an attempt was refused that the next one reads, and characters of each. */
 const mostErrors = 20;
 const errorCharacters = 4000;
+/** Characters of a reason why a person rejected something. */
+const rejectionCharacters = 2_000;
 
 export function attemptFeedback(errors: readonly string[]): string {
   const listed = errors.slice(0, mostErrors).map((error) => `- ${cutText(error, errorCharacters)}`);
   const more = errors.length - listed.length;
   if (more > 0) listed.push(`… and ${more.toLocaleString("en")} more`);
   return `That answer was not accepted:\n${listed.join("\n")}\nMend these points and answer the request again.`;
+}
+
+/** What a person said of what came before, at a node that asked. */
+export function rejectionFeedback(node: string, reason: string): string {
+  const why =
+    reason === ""
+      ? "without a reason."
+      : `with the reason:\n${cutText(reason, rejectionCharacters)}`;
+  return `A person rejected this at "${node}" ${why}`;
 }
 
 export function finalAnswerRequest(outputSchema: JsonSchema): string {

@@ -1,8 +1,10 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { parseJsonAnswer } from "../models/json-answer.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
+import type { Rejection } from "../state/branch.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
+import { rejectionFeedback } from "./prompts.ts";
 import { feedbackEntries } from "./loop-transcript.ts";
 import { spokenTurns, type SpokenTurn } from "./spoken-turns.ts";
 import type { Entry, Transcript } from "./transcript.ts";
@@ -20,6 +22,8 @@ export interface WorkflowHistory {
   /** The records of earlier attempts of this turn. */
   readonly earlier: readonly StepRecord[];
   readonly failedAttempts: readonly FailedAttempt[];
+  /** What people rejected on the branch, in order. Default none. */
+  readonly rejections?: readonly Rejection[];
   /** Said last, as the user. */
   readonly note?: string;
   /** Said after the note: what came of it, where it is asked again. */
@@ -29,7 +33,8 @@ export interface WorkflowHistory {
 /**
  * What a node of a workflow may be told of: the conversation, what the nodes before it on its branch did, its own
  * request, and after that what it has done itself since it was last asked. Why an answer was refused follows the request
- * of the node that gave the answer; other nodes read it before theirs.
+ * of the node that gave the answer; other nodes read it before theirs. Why a person rejected something stands where the
+ * person said so, unless the request says it.
  */
 export function workflowTranscript(history: WorkflowHistory): Transcript {
   const { node, prompt, steps, note, after = [], turnNumber: turn } = history;
@@ -42,19 +47,33 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
         isSameAnswer(step.thought, answer),
     );
   const feedback = (failed: FailedAttempt) => feedbackEntries(failed, turn);
-  const told = (from: number, to?: number): readonly Entry[] =>
-    steps.slice(from, to).map((step) => ({ kind: "step", turn, step }));
+  const behind = [
+    ...steps.map((step, place) => ({ place, entry: { kind: "step", turn, step } as const })),
+    ...rejectionEntries(history),
+  ].toSorted((one, other) => one.place - other.place);
+  const told = (isBefore: boolean): readonly Entry[] =>
+    behind.filter(({ place }) => place < asked === isBefore).map(({ entry }) => entry);
   const request: Entry = { kind: "fixed", turn, messages: [new HumanMessage(prompt)] };
   const entries = [
     ...spokenTurns(history.conversation, steps, turn).flatMap(spokenEntries),
     ...history.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
-    ...told(0, asked),
+    ...told(true),
     ...(prompt === "" ? [] : [request]),
     ...history.failedAttempts.filter(isOwn).flatMap(feedback),
-    ...told(asked),
+    ...told(false),
   ];
   const noted = note === undefined || note === "" ? [] : [new HumanMessage(note)];
   return { entries, tail: [...noted, ...after], turn };
+}
+
+/** What people rejected, each just before the step that followed; what the request says is left out. */
+function rejectionEntries({ rejections = [], prompt, steps, turnNumber: turn }: WorkflowHistory) {
+  return rejections.flatMap(({ node, reason, after }) => {
+    if (reason !== "" && prompt.includes(reason)) return [];
+    const messages = [new HumanMessage(rejectionFeedback(node, reason))];
+    const place = steps.findLastIndex(({ step_index }) => step_index <= after) + 0.5;
+    return [{ place, entry: { kind: "fixed", turn, messages } as const }];
+  });
 }
 
 function spokenEntries({ turn, asked, answered }: SpokenTurn): readonly Entry[] {

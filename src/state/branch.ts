@@ -37,6 +37,18 @@ export interface Branch {
   readonly gave?: readonly GivenItems[];
   /** How often nodes that can come round again were entered in this attempt. */
   readonly visits: Readonly<Record<string, number>>;
+  /** What people rejected on the way here and have not approved since, in order. Left out where that is nothing. */
+  readonly rejections?: readonly Rejection[];
+}
+
+/** What a person did not approve, and why. */
+export interface Rejection {
+  /** The human node that asked. */
+  readonly node: string;
+  /** Empty when none was given. */
+  readonly reason: string;
+  /** `step_index` of the last record on the branch before it; -1 where there was none. */
+  readonly after: number;
 }
 
 /** A key such as `execution.sum`, and a hash of the value it got: equal values have equal hashes. */
@@ -171,7 +183,7 @@ function firstPath(branches: readonly Branch[]): readonly number[] {
 /** What several branches that come to one node bring along together. */
 export function joinBranches(
   arrived: readonly [Branch, ...Branch[]],
-): Pick<Branch, "last" | "steps" | "open" | "visits" | "since"> {
+): Pick<Branch, "last" | "steps" | "open" | "visits" | "since" | "rejections"> {
   const [first] = arrived;
   if (arrived.length === 1) return first;
   const visits: Record<string, number> = {};
@@ -181,6 +193,11 @@ export function joinBranches(
     }
   }
   const steps = [...new Set(arrived.flatMap((branch) => branch.steps))].toSorted((a, b) => a - b);
+  const rejections = new Map(
+    arrived
+      .flatMap((branch) => branch.rejections ?? [])
+      .map((one) => [`${one.after} ${one.node}`, one]),
+  );
   return {
     // Several may have spoken: the first in the order in which they arrived.
     last: arrived.find((branch) => branch.last !== null)?.last ?? null,
@@ -188,5 +205,8 @@ export function joinBranches(
     open: arrived.flatMap((branch) => branch.open),
     visits,
     since: arrived.reduce((latest, { since }) => (since > latest ? since : latest), first.since),
+    ...(rejections.size > 0 && {
+      rejections: [...rejections.values()].toSorted((a, b) => a.after - b.after),
+    }),
   };
 }

@@ -81,6 +81,9 @@ const branch = z.looseObject({
   path: z.array(count).optional(),
   gave: z.array(z.looseObject({ key: text, path: z.array(count), items: count })).optional(),
   visits: z.record(z.string(), count),
+  rejections: z
+    .array(z.looseObject({ node: text, reason: text, after: z.int().min(-1) }))
+    .optional(),
 });
 
 const summary = z.looseObject({

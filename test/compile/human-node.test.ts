@@ -150,6 +150,63 @@ describe("a human node", () => {
     expect(runs).toEqual(["before"]);
   });
 
+  describe("a draft that is rejected", () => {
+    const drafting = (max_iterations: number) =>
+      defineAgent({
+        name: "drafting",
+        execution_config: { max_iterations, max_attempts: 3 },
+        workflow_graph: {
+          entry_point: "draft",
+          nodes: [
+            { name: "draft", type: "llm", config: { prompt: "Draft" } },
+            { name: "ask", type: "human", config: { kind: "approval" } },
+          ],
+          edges: [
+            { from: "draft", to: "ask" },
+            { from: "ask", to: "END", condition: "nodes.ask.approved" },
+            { from: "ask", to: "draft" },
+          ],
+        },
+      });
+    const replies = () => repliesByPrompt({ Draft: ["Hi", "Dear all", "Dear Ada", "Dear Bo"] });
+
+    it("is drafted again with the reasons so far, each where it was given", async () => {
+      const thread = await waitingThread(drafting(3), replies());
+      await thread.start();
+      await thread.answer({ decision: "reject", reason: "too short" });
+      await thread.answer("no");
+      const texts = thread.model.requests
+        .at(-1)
+        ?.messages.map(({ type, text }) => `${type}: ${text}`);
+      expect(texts).toEqual([
+        "human: go",
+        "ai: Hi",
+        'human: A person rejected this at "ask" with the reason:\ntoo short',
+        "ai: Dear all",
+        'human: A person rejected this at "ask" without a reason.',
+        "human: Draft",
+      ]);
+      const done = await thread.answer("yes");
+      expect([done.status, done.output]).toEqual(["COMPLETED", { message: "Dear Ada" }]);
+    });
+
+    it("ends the turn after the last draft, and asks nothing again", async () => {
+      const thread = await waitingThread(drafting(2), replies());
+      await thread.start();
+      await thread.answer({ decision: "reject", reason: "too short" });
+      const state = await thread.answer({ decision: "reject", reason: "too stiff" });
+      expect(await thread.waiting()).toEqual([]);
+      expect([state.status, state.turn?.failure]).toEqual([
+        "FAILED",
+        {
+          cause: "human_rejected",
+          message:
+            'Node "ask" was rejected with the reason: too stiff. It is not tried again: node "draft" has run 2 times, as often as execution_config.max_iterations allows.',
+        },
+      ]);
+    });
+  });
+
   it("ends the turn with a rejection that no edge asks about", async () => {
     const thread = await waitingThread(asking({ ...approval, proposed: "Hi" }));
     await thread.start();

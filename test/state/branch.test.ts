@@ -64,6 +64,15 @@ describe("joinBranches", () => {
   });
 });
 
+it("joins what was rejected before branches parted once", () => {
+  const rejected = (node: string, after: number) => ({ node, reason: "", after });
+  const joined = joinBranches([
+    branch("1", { rejections: [rejected("ask", 1), rejected("ask", 4)] }),
+    branch("2", { rejections: [rejected("ask", 1), rejected("see", 2)] }),
+  ]);
+  expect(joined.rejections).toEqual([rejected("ask", 1), rejected("see", 2), rejected("ask", 4)]);
+});
+
 describe("conflictOf", () => {
   const sum = { wrote: ["execution.sum"], superstep: 4 };
 

@@ -66,7 +66,7 @@ function timedOut(plan: HumanNode, proposed: unknown, at: NodeAt): NodeDone {
   if (plan.onTimeout === "fail") throw new HumanTimeoutError(plan.name, seconds);
   const reason = `nobody answered within ${seconds} s`;
   return plan.onTimeout === "approve"
-    ? approved(proposed, { reason, timed_out: true })
+    ? approved(plan, at, { value: proposed, reason, timed_out: true })
     : rejected(plan, at, { reason, timed_out: true });
 }
 
@@ -74,9 +74,9 @@ function timedOut(plan: HumanNode, proposed: unknown, at: NodeAt): NodeDone {
 function decided(plan: HumanNode, decision: Decision, proposed: unknown, at: NodeAt): NodeDone {
   switch (decision.decision) {
     case "approve":
-      return approved(proposed, { reason: "", timed_out: false });
+      return approved(plan, at, { value: proposed, reason: "", timed_out: false });
     case "edit":
-      return approved(decision.value, { reason: "", timed_out: false });
+      return approved(plan, at, { value: decision.value, reason: "", timed_out: false });
     case "reject":
       return rejected(plan, at, { reason: decision.reason, timed_out: false });
   }
@@ -87,8 +87,17 @@ interface Circumstances {
   readonly timed_out: boolean;
 }
 
-function approved(value: unknown, why: Circumstances): NodeDone {
-  return { output: { approved: true, value, ...why }, value };
+function approved(
+  plan: HumanNode,
+  { branch }: NodeAt,
+  { value, ...why }: Circumstances & { readonly value: unknown },
+): NodeDone {
+  const rejections = branch.rejections?.filter(({ node }) => node !== plan.name);
+  return {
+    output: { approved: true, value, ...why },
+    value,
+    ...(rejections !== undefined && { branch: { rejections } }),
+  };
 }
 
 /** A rejection that no edge takes care of ends the turn. */
@@ -96,5 +105,9 @@ function rejected(plan: HumanNode, at: NodeAt, why: Circumstances): NodeDone {
   const isCaredFor =
     at.asks("approved") || at.asks("reason") || (why.timed_out && at.asks("timed_out"));
   if (!isCaredFor) throw new HumanRejectedError(plan.name, why.reason);
-  return { output: { approved: false, value: null, ...why } };
+  const output = { approved: false, value: null, ...why };
+  if (why.timed_out) return { output };
+  const { rejections = [], steps } = at.branch;
+  const rejection = { node: plan.name, reason: why.reason, after: steps.at(-1) ?? -1 };
+  return { output, branch: { rejections: [...rejections, rejection] } };
 }

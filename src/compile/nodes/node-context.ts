@@ -62,6 +62,7 @@ export async function nodeContext(
       steps: call.openStep === undefined ? behind : [...behind, call.openStep],
       earlier: attempt === 0 ? [] : steps.filter((step) => step.attempt_number < attempt),
       failedAttempts: state.turn?.failed_attempts ?? [],
+      rejections: at.branch.rejections ?? [],
       note: call.note,
       ...(call.after !== undefined && { after: call.after }),
     }),

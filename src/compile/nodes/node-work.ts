@@ -9,7 +9,7 @@ export interface NodeAt {
   readonly state: GraphState;
   readonly run: NodeRun;
   /** What the branches that met here bring along. */
-  readonly branch: Pick<Branch, "last" | "steps" | "open" | "since">;
+  readonly branch: Pick<Branch, "last" | "steps" | "open" | "since" | "rejections">;
   /** What expressions read: the variables by name. */
   readonly values: ExpressionValues;
   /** `step_index` of the record that this run of the node makes, if it makes one. */
@@ -32,7 +32,7 @@ export interface NodeDone {
   readonly update?: Omit<GraphUpdate, "turn" | "branches" | "nodes" | "status">;
   readonly turn?: Partial<TurnState>;
   /** What its branch carries on from here. */
-  readonly branch?: Partial<Pick<Branch, "last" | "steps" | "open">>;
+  readonly branch?: Partial<Pick<Branch, "last" | "steps" | "open" | "rejections">>;
   /** It has to run once more before the branch goes on. */
   readonly again?: boolean;
 }

@@ -272,7 +272,7 @@ function branchesTo(
     readonly state: GraphState;
     readonly run: Pick<NodeRun, "superstep" | "parts">;
     readonly arrived: readonly Branch[];
-    readonly branch: Pick<Branch, "last" | "steps" | "open" | "visits">;
+    readonly branch: Pick<Branch, "last" | "steps" | "open" | "visits" | "rejections">;
     readonly patches: Parameters<typeof branchOrder>[1]["patches"];
     readonly wrote: Branch["wrote"];
     readonly shape: WorkflowShape;
@@ -285,6 +285,7 @@ function branchesTo(
   const order = mergeOrder(state.branches, { node, superstep, merges });
   const isMerged = Object.keys(merges).length > 0;
   const since = parts.clock.now().toISOString();
+  const { rejections = [] } = branch;
   return targets.map((target, index): Branch => {
     const place = { order, patches, target: index, targets: targets.length };
     return {
@@ -298,6 +299,7 @@ function branchesTo(
       open: target === taker ? branch.open : [],
       wrote,
       visits: visited(branch.visits, shape.nodes.get(target)),
+      ...(rejections.length > 0 && { rejections }),
       ...(isMerged && branchOrder(arrived, place)),
     };
   });
