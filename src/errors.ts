@@ -15,9 +15,20 @@ export abstract class StratagraphError extends Error {
   /** Whether the same may succeed a little later: a time that was over, a limit of calls, a server that was down. */
   readonly transient: boolean = false;
 
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  /** What was expected and what came, without the advice to callers of the API. */
+  readonly #statement: string;
+
+  /** @param options `advice`: what a caller of the API does about it; it ends the message */
+  constructor(statement: string, options?: { cause?: unknown; advice?: string }) {
+    const { advice, ...cause } = options ?? {};
+    super(advice === undefined ? statement : `${statement} ${advice}`, cause);
     this.name = new.target.name;
+    this.#statement = statement;
+  }
+
+  /** The message without its advice, for callers that advise otherwise, as the command line does. */
+  get statement(): string {
+    return this.#statement;
   }
 }
 

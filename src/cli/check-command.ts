@@ -8,11 +8,15 @@ import { createToolRegistry } from "../tools/registry.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
+import { printLines } from "./print.ts";
 import { errorJson, exitCodes } from "./report-error.ts";
 import { runnable } from "./runnable.ts";
 import { count } from "./view/figures.ts";
 import { plainLine, plainText } from "./view/plain-text.ts";
-import { createStyle, wantsColour, type Style } from "./view/style.ts";
+import { labelledLines } from "./view/labelled-lines.ts";
+import type { Style } from "./view/style.ts";
+import { wrapText } from "./view/text-width.ts";
+import { viewOf } from "./view/view-of.ts";
 import { withRuntime } from "./with-runtime.ts";
 
 export interface CheckCommandOptions {
@@ -49,8 +53,11 @@ export async function checkCommand(
   if (given.json) {
     io.stdout.write(`${JSON.stringify({ ok, files: findings.map(findingJson) }, null, 2)}\n`);
   } else {
-    const style = createStyle(wantsColour(io.stdout.isTerminal, io.env));
-    io.stdout.write(findings.flatMap((finding) => findingLines(finding, style)).join(""));
+    const view = viewOf(io);
+    printLines(
+      findings.flatMap((finding) => findingLines(finding, view)),
+      io,
+    );
   }
   return ok ? exitCodes.done : exitCodes.wrongUse;
 }
@@ -102,7 +109,10 @@ function permissionWarnings(
   });
 }
 
-function findingLines(finding: Finding, style: Style): string[] {
+function findingLines(
+  finding: Finding,
+  { width, style }: { readonly width: number; readonly style: Style },
+): string[] {
   const { file, definition, problems, warnings, notes } = finding;
   const told = problems.flatMap(describe);
   const all = problems.reduce((sum, error) => sum + countOf(error), 0);
@@ -110,10 +120,15 @@ function findingLines(finding: Finding, style: Style): string[] {
   const name = definition === null ? "" : `${definition.spec.name}@${definition.spec.version} `;
   return [
     `${found} ${name}(${plainLine(file)})`,
-    ...told.map((text) => `  ${plainText(text)}`),
-    ...warnings.map((text) => `  ${style.yellow("warning:")} ${plainText(text)}`),
-    ...notes.map((text) => `  ${style.dim("note:")} ${plainText(text)}`),
-  ].map((line) => `${line}\n`);
+    ...told.flatMap((text) => wrapText(`  ${plainText(text)}`, width)),
+    ...warnings.flatMap((text) => {
+      const options = { width, colour: style.yellow, indent: 2 };
+      return labelledLines("warning:", plainText(text), options);
+    }),
+    ...notes.flatMap((text) => {
+      return labelledLines("note:", plainText(text), { width, colour: style.dim, indent: 2 });
+    }),
+  ];
 }
 
 function describe(error: StratagraphError): string[] {

@@ -47,10 +47,10 @@ export async function experimentCheckCommand(
     };
     printJson({ ok, ...documents }, io);
   } else {
-    const { style } = viewOf(io);
+    const view = viewOf(io);
     const lines = [
-      ...configs.flatMap(({ file, check }) => configCheckLines(file, check, style)),
-      ...logs.flatMap(({ file, check }) => logCheckLines(file, check, style)),
+      ...configs.flatMap(({ file, check }) => configCheckLines(file, check, view)),
+      ...logs.flatMap(({ file, check }) => logCheckLines(file, check, view.style)),
     ];
     printLines(lines, io);
   }

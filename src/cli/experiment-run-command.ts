@@ -9,7 +9,7 @@ import type { CliIo } from "./io.ts";
 import { loadTools } from "./load-tools.ts";
 import { printJson, printLines } from "./print.ts";
 import { exitCodes } from "./report-error.ts";
-import { shellCommand } from "./shell-command.ts";
+import { commandLine } from "./program-name.ts";
 import { experimentEnding } from "./view/experiment-ending.ts";
 import { experimentOpening } from "./view/experiment-opening.ts";
 import { ExperimentView } from "./view/experiment-view.ts";
@@ -117,14 +117,8 @@ function liveReport(
         style,
         elapsedMs: systemClock.monotonic() - startedAt,
         logs,
-        again: shellCommand([
-          "stratagraph",
-          "experiment",
-          "run",
-          given.config,
-          ...optionsOf(given),
-        ]),
-        report: shellCommand(["stratagraph", "experiment", "report", logs]),
+        again: commandLine(["experiment", "run", given.config, ...optionsOf(given)], io),
+        report: commandLine(["experiment", "report", logs], io),
       });
       printLines(lines, io);
     },

@@ -73,7 +73,7 @@ export async function forkCommand(
     );
   const forked = await withPrepared(prepared, fork);
   const { from, state } = forked;
-  const command = goOnCommand(given, state);
+  const command = goOnCommand(given, state, io);
   if (given.json) {
     const { threadId: thread_id, id: checkpoint_id, next } = state;
     const origin = { thread_id: threadId, checkpoint_id: from };
@@ -87,9 +87,13 @@ export async function forkCommand(
 }
 
 /** The command line that goes on with the new thread. */
-function goOnCommand(given: ForkOptions, { threadId, next, waiting }: StoredState): string {
+function goOnCommand(
+  given: ForkOptions,
+  { threadId, next, waiting }: StoredState,
+  io: Pick<CliIo, "env">,
+): string {
   const { agent = "AGENT", tools } = given;
-  const command = resumeCommand({ agent, ...(tools !== undefined && { tools }) }, threadId);
+  const command = resumeCommand({ agent, ...(tools !== undefined && { tools }) }, threadId, io);
   const [request, ...others] = waiting;
   if (request !== undefined) {
     const example = exampleAnswer(request);

@@ -3,7 +3,7 @@ import { withKnownThread } from "./open-threads.ts";
 import { pageOptions, type PageOptions } from "./page-options.ts";
 import { printJson, printLines } from "./print.ts";
 import { exitCodes } from "./report-error.ts";
-import { shellCommand } from "./shell-command.ts";
+import { commandLine } from "./program-name.ts";
 import { snakeKeys } from "./snake-case.ts";
 import { historyLines } from "./view/history-lines.ts";
 import { viewOf } from "./view/view-of.ts";
@@ -38,8 +38,8 @@ export async function historyCommand(
   if (next !== null) {
     const limit = given.limit === undefined ? [] : ["--limit", String(given.limit)];
     const place = namespace === undefined ? [] : ["--namespace", namespace];
-    const words = ["stratagraph", "history", thread, ...place, ...limit, "--cursor", next];
-    printLines(["", view.style.dim(`Older: ${shellCommand(words)}`)], io);
+    const words = ["history", thread, ...place, ...limit, "--cursor", next];
+    printLines(["", view.style.dim(`Older: ${commandLine(words, io)}`)], io);
   }
   return exitCodes.done;
 }

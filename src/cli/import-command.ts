@@ -8,7 +8,7 @@ import type { CliIo } from "./io.ts";
 import { withThreads } from "./open-threads.ts";
 import { printJson, printLines } from "./print.ts";
 import { exitCodes } from "./report-error.ts";
-import { shellCommand } from "./shell-command.ts";
+import { commandLine } from "./program-name.ts";
 import { count } from "./view/figures.ts";
 import { plainLine } from "./view/plain-text.ts";
 
@@ -33,7 +33,7 @@ export async function importCommand(
   if (given.json) printJson({ thread_id: threadId, checkpoints }, io);
   else {
     const made = plainLine(`Imported thread ${threadId}: ${count(checkpoints, "checkpoint")}.`);
-    const look = shellCommand(["stratagraph", "history", threadId]);
+    const look = commandLine(["history", threadId], io);
     printLines([made, "", "To look at it:", `  ${look}`], io);
   }
   return exitCodes.done;

@@ -75,7 +75,7 @@ export async function recoverCommand(
           printJson({ ...snakeKeys(recovery), ...details, result: ran }, io);
         } else if (result !== null) report.end(result);
         else if (recovery.waiting.length > 0) {
-          const resume = resumeCommand(given, threadId);
+          const resume = resumeCommand(given, threadId, io);
           report.say(waitingLines(recovery.waiting, { ...viewOf(io), resume }));
         }
       },

@@ -1,8 +1,10 @@
 import { errorMessage, StratagraphError } from "../errors.ts";
+import { commandMessage } from "./command-message.ts";
 import type { CliIo } from "./io.ts";
 import { snakeCase } from "./snake-case.ts";
+import { labelledLines } from "./view/labelled-lines.ts";
 import { plainText } from "./view/plain-text.ts";
-import { createStyle, wantsColour } from "./view/style.ts";
+import { viewOf } from "./view/view-of.ts";
 
 export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2, waits: 3 } as const;
 
@@ -16,14 +18,23 @@ const unsaid = new Set(["code", "kind", "transient", "name", "message", "cause",
  */
 export function reportError(thrown: unknown, io: CliIo, asJson: boolean): number {
   const known = thrown instanceof StratagraphError;
-  if (asJson) io.stdout.write(`${JSON.stringify({ error: errorJson(thrown) }, null, 2)}\n`);
+  if (asJson) {
+    const message = known ? { message: commandMessage(thrown, io) } : {};
+    io.stdout.write(
+      `${JSON.stringify({ error: { ...errorJson(thrown), ...message } }, null, 2)}\n`,
+    );
+  }
   if (!asJson || !known) {
-    const style = createStyle(wantsColour(io.stderr.isTerminal, io.env));
-    const label = style.red("error:");
-    const said = known ? thrown.message : stackOf(thrown);
+    const { width, style } = viewOf({ stdout: io.stderr, env: io.env });
+    const said = known ? commandMessage(thrown, io) : stackOf(thrown);
     const [first = "", ...others] = plainText(said).split("\n");
-    const code = known ? style.dim(` [${thrown.code}]`) : "";
-    io.stderr.write(`${[`${label} ${first}${code}`, ...others].join("\n")}\n`);
+    const coded = known ? [`${first} [${thrown.code}]`, ...others] : [first, ...others];
+    // The lines of a stack are read by programs.
+    const lines = labelledLines("error:", coded.join("\n"), {
+      width: known ? width : Number.POSITIVE_INFINITY,
+      colour: style.red,
+    });
+    io.stderr.write(lines.map((line) => `${line}\n`).join(""));
   }
   return known && thrown.kind === "usage" ? exitCodes.wrongUse : exitCodes.runFailed;
 }

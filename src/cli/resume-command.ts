@@ -1,10 +1,12 @@
+import type { CliIo } from "./io.ts";
+import { commandLine } from "./program-name.ts";
 import type { AgentOptions } from "./run-arguments.ts";
-import { shellCommand } from "./shell-command.ts";
 
 /** The command line that goes on with a thread, under the same conditions. */
 export function resumeCommand(
   given: AgentOptions & { readonly agent: string },
   threadId: string,
+  io: Pick<CliIo, "env">,
 ): string {
   const options = {
     "--thread": threadId,
@@ -20,5 +22,5 @@ export function resumeCommand(
     ...(given.acceptChanges === true ? ["--accept-changes"] : []),
     ...(given.acceptAgent === true ? ["--accept-agent"] : []),
   ];
-  return shellCommand(["stratagraph", "run", given.agent, ...words, ...accept]);
+  return commandLine(["run", given.agent, ...words, ...accept], io);
 }

@@ -1,5 +1,4 @@
 import { CommanderError } from "commander";
-import { toldHere } from "./agent-mismatch-error.ts";
 import type { CliIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { exitCodes, reportError } from "./report-error.ts";
@@ -19,7 +18,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     return exitCode;
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) {
-      return reportError(toldHere(thrown), io, wantsJson(argv));
+      return reportError(thrown, io, wantsJson(argv));
     }
     if (thrown.exitCode === 0) return exitCodes.done;
     // Help that nobody asked for has been printed already: no command was given.

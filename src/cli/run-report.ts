@@ -53,7 +53,7 @@ export function runReport(
     model: prepared.model,
     threadId,
     maxAttempts: limits.max_attempts,
-    resume: threadId === null ? null : resumeCommand(given, threadId),
+    resume: threadId === null ? null : resumeCommand(given, threadId, io),
   };
   return given.json ? jsonReport(options, io) : liveReport(options, io);
 }
@@ -148,7 +148,8 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
       printSteps(view.end());
       const elapsedMs = clock.monotonic() - startedAt - waitedMs;
       const { resume } = options;
-      writer.print(endingLines(result, { width, style, elapsedMs, resume, asked }));
+      const { hasRefused } = view;
+      writer.print(endingLines(result, { width, style, elapsedMs, resume, asked, hasRefused }));
     },
   };
 }

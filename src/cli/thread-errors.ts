@@ -11,10 +11,7 @@ export class UnknownThreadError extends StratagraphError {
     options?: { cause?: unknown },
   ) {
     const hint = suggestion === null ? "" : ` Did you mean "${suggestion}"?`;
-    super(
-      `There is no thread "${threadId}" here.${hint} "stratagraph threads" lists those of this folder's database, or of DATABASE_URL.`,
-      options,
-    );
+    super(`There is no thread "${threadId}" here.${hint}`, options);
   }
 }
 
@@ -23,9 +20,7 @@ export class NoPlanError extends StratagraphError {
   readonly code = "no_plan";
 
   constructor(readonly threadId: string) {
-    super(
-      `The last turn of thread "${threadId}" has no plan: no planner node has made one yet. "stratagraph show" tells where it stands.`,
-    );
+    super(`The last turn of thread "${threadId}" has no plan: no planner node has made one yet.`);
   }
 }
 
@@ -42,9 +37,7 @@ export class UnknownCheckpointError extends StratagraphError {
     readonly suggestions: readonly string[] = [],
   ) {
     const hint = suggestions.length === 0 ? "" : ` Its last ones are ${suggestions.join(", ")}.`;
-    super(
-      `Thread "${threadId}" has no checkpoint "${reference}": ${problem}.${hint} Give an id or its beginning, latest, or latest~3 for the third before it; "stratagraph history" lists them.`,
-    );
+    super(`Thread "${threadId}" has no checkpoint "${reference}": ${problem}.${hint}`);
   }
 }
 

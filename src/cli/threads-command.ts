@@ -4,7 +4,7 @@ import { hasDatabase, withThreads } from "./open-threads.ts";
 import { pageOptions, type PageOptions } from "./page-options.ts";
 import { printJson, printLines } from "./print.ts";
 import { exitCodes } from "./report-error.ts";
-import { shellCommand } from "./shell-command.ts";
+import { commandLine, programName } from "./program-name.ts";
 import { snakeKeys } from "./snake-case.ts";
 import { threadTable } from "./view/thread-table.ts";
 import { viewOf } from "./view/view-of.ts";
@@ -24,15 +24,14 @@ export async function threadsCommand(given: PageOptions, io: CliIo): Promise<num
   const view = viewOf(io);
   if (items.length === 0) {
     const what = given.cursor === undefined ? "No threads yet. To begin one:" : "No more threads.";
-    const how = given.cursor === undefined ? ['  stratagraph run AGENT "…" --thread NAME'] : [];
+    const how =
+      given.cursor === undefined ? [`  ${programName(io.env)} run AGENT "…" --thread NAME`] : [];
     printLines([what, ...how], io);
     return exitCodes.done;
   }
   const limit = given.limit === undefined ? [] : ["--limit", String(given.limit)];
   const more =
-    next === null
-      ? []
-      : ["", `Older: ${shellCommand(["stratagraph", "threads", ...limit, "--cursor", next])}`];
+    next === null ? [] : ["", `Older: ${commandLine(["threads", ...limit, "--cursor", next], io)}`];
   printLines(
     [...threadTable(items, { ...view, now: systemClock.now() }), ...more.map(view.style.dim)],
     io,

@@ -13,7 +13,8 @@ export class AmbiguousAnswerError extends AnswerError {
 
   constructor(readonly waiting: Waiting) {
     super(
-      `${waiting.length} requests wait, and the answer does not say which it is for: ${listed(waiting)}. Answer by id, some of them or all: { [id]: answer }.`,
+      `${waiting.length} requests wait, and the answer does not say which it is for: ${listed(waiting)}.`,
+      { advice: "Answer by id, some of them or all: { [id]: answer }." },
     );
   }
 }
@@ -55,11 +56,11 @@ export class NothingToAnswerError extends AnswerError {
   ) {
     const found = status === null ? "does not exist" : `is ${status}`;
     // It is an old checkpoint then: LangGraph would go on with the answer of that time.
-    const why =
+    const [why, advice] =
       status === "AWAITING_HUMAN"
-        ? "what waited there has been answered. Run it without an answer to be asked again"
-        : "nothing there waits for an answer. Run it without one";
-    super(`Thread "${threadId}" ${found}: ${why}.`);
+        ? ["what waited there has been answered", "Run it without an answer to be asked again."]
+        : ["nothing there waits for an answer", "Run it without one."];
+    super(`Thread "${threadId}" ${found}: ${why}.`, { advice });
   }
 }
 

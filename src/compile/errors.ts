@@ -153,7 +153,10 @@ export class HumanTimeoutError extends StratagraphError {
   }
 }
 
-/** A person rejected what a human node asked, and no edge takes care of it. Becomes the turn's failure. */
+/**
+ * A person rejected what a human node asked, and no edge takes care of it, or what follows has run as often as it may.
+ * Becomes the turn's failure.
+ */
 export class HumanRejectedError extends StratagraphError {
   readonly code = "human_rejected";
   override readonly kind = "run";
@@ -162,10 +165,14 @@ export class HumanRejectedError extends StratagraphError {
     readonly node: string,
     /** Empty when none was given. */
     readonly reason: string,
+    /** Why the workflow cannot go on after the rejection; left out where no edge does. */
+    limit?: string,
   ) {
     const why = reason === "" ? "without a reason" : `with the reason: ${reason}`;
     super(
-      `Node "${node}" was rejected ${why}. To go on after a rejection, give it an edge with a condition on nodes.${node}.approved.`,
+      limit === undefined
+        ? `Node "${node}" was rejected ${why}. To go on after a rejection, give it an edge with a condition on nodes.${node}.approved.`
+        : `Node "${node}" was rejected ${why}. It is not tried again: ${limit}.`,
     );
   }
 }
@@ -257,8 +264,14 @@ export class UnfinishedTurnError extends StratagraphError {
     const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
     super(
       only === undefined
-        ? `Thread "${threadId}" has an unfinished turn (${status}). Resume it first by running it without an input, or use another thread.`
-        : `Thread "${threadId}" waits for an answer: ${listed(interrupts)}. Answer it first by running it without an input and with ${answer}, or use another thread.`,
+        ? `Thread "${threadId}" has an unfinished turn (${status}).`
+        : `Thread "${threadId}" waits for an answer: ${listed(interrupts)}.`,
+      {
+        advice:
+          only === undefined
+            ? "Resume it first by running it without an input, or use another thread."
+            : `Answer it first by running it without an input and with ${answer}, or use another thread.`,
+      },
     );
   }
 }

@@ -20,9 +20,9 @@ export class ForeignThreadError extends StratagraphError {
     readonly agent: string,
     option = "pass acceptAgent: true",
   ) {
-    super(
-      `Thread "${threadId}" belongs to agent "${owner}", and this is agent "${agent}". Use another thread, or ${option} to have "${agent}" go on with it.`,
-    );
+    super(`Thread "${threadId}" belongs to agent "${owner}", and this is agent "${agent}".`, {
+      advice: `Use another thread, or ${option} to have "${agent}" go on with it.`,
+    });
   }
 }
 

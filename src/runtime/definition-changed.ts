@@ -23,9 +23,10 @@ export class DefinitionChangedError extends StratagraphError {
     const more = changes.length - named.length;
     const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
     const what = list === "" ? "; what it was is not kept" : `: ${list}`;
-    super(
-      `The agent's definition has changed since thread "${threadId}" stopped${what}. Go on with the definition that it was begun under, or pass acceptChanges: true to go on with this one.`,
-    );
+    super(`The agent's definition has changed since thread "${threadId}" stopped${what}.`, {
+      advice:
+        "Go on with the definition that it was begun under, or pass acceptChanges: true to go on with this one.",
+    });
   }
 }
 

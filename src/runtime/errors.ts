@@ -25,9 +25,9 @@ export class NothingToResumeError extends StratagraphError {
     readonly status: Status | null,
   ) {
     const found = status === null ? "does not exist" : `ended ${status}`;
-    super(
-      `Thread "${threadId}" ${found}: there is nothing to resume. Give an input to run a turn.`,
-    );
+    super(`Thread "${threadId}" ${found}: there is nothing to resume.`, {
+      advice: "Give an input to run a turn.",
+    });
   }
 }
 
@@ -42,9 +42,9 @@ export class RecoveryNeededError extends StratagraphError {
     { cause, reason }: DeadEnd,
   ) {
     const how = cause === "missing_node" ? ", and accept the changes of the definition" : "";
-    super(
-      `Thread "${threadId}" cannot go on from its last checkpoint: ${reason}. Recover the thread${how}: it then goes on from the last checkpoint that it can go on from.`,
-    );
+    super(`Thread "${threadId}" cannot go on from its last checkpoint: ${reason}.`, {
+      advice: `Recover the thread${how}: it then goes on from the last checkpoint that it can go on from.`,
+    });
     this.reason = cause;
   }
 }

@@ -122,6 +122,13 @@ To answer:
     expect(wrong.errors).toMatch(/does not fit\. Expected .*; got "maybe"\. \[invalid_answer\]\n$/);
     const unknown = await run(cwd, ["both.yaml", "-t", "t", "-a", `${"0".repeat(32)}=true`]);
     expect(unknown.errors).toContain("[unknown_interrupt]");
+    expect(JSON.parse(bare.shown).error.message).toMatch(
+      /\. Answer by id, some of them or all: --answer ID=ANSWER, repeated\.$/,
+    );
+    const further = await run(cwd, ["both.yaml", "hi", "-t", "t"]);
+    expect(further.errors).toContain(
+      `Answer first without MESSAGE (stratagraph run AGENT --thread t --answer ${allow}=approve --answer '${name}=your answer'), or give another --thread. [unfinished_turn]`,
+    );
 
     const halfway = await run(cwd, ["both.yaml", "-t", "t", "-a", `${name}=42`]);
     expect(halfway.code).toBe(3);
@@ -138,6 +145,28 @@ To answer:
     expect(shown).toMatch(
       /--thread t --answer [\da-f]{32}=approve --answer '[\da-f]{32}=your answer'\n/,
     );
+  });
+
+  it("shows an object that is asked for as a template of it", async () => {
+    const cwd = await folderWith({
+      "order.yaml": `name: order
+workflow_graph:
+  entry_point: ask
+  nodes:
+    - name: ask
+      type: human
+      config:
+        kind: input
+        prompt: "How many?"
+        schema:
+          type: object
+          properties: { pieces: { type: integer }, note: { type: string }, size: { enum: [s, m] } }
+          required: [pieces, size]
+  edges: [{ from: ask, to: END }]
+`,
+    });
+    const { shown } = await run(cwd, ["order.yaml", "go", "-t", "t"]);
+    expect(shown).toContain(`--thread t --answer '{"pieces":"<integer>","size":"<s | m>"}'\n`);
   });
 
   it("says that a run that keeps nothing cannot wait", async () => {

@@ -43,13 +43,14 @@ export function scriptedPrompt(typed: (string | null)[], sink: MemorySink): Line
   };
 }
 
-/** A process around the command line that is all in memory. Its environment is empty: no keys, no database server. */
+/** A process around the command line that is all in memory. Unless given, its environment is empty: no keys, no database server. */
 export function memoryIo(options: {
   readonly cwd: string;
   readonly stdin?: readonly Uint8Array[];
   readonly isTerminal?: boolean;
   /** What is typed on a terminal, line by line; null is Ctrl-C. Left out, nobody can be asked. */
   readonly typed?: readonly (string | null)[];
+  readonly env?: CliIo["env"];
 }): MemoryIo {
   const stdout = memorySink({ isTerminal: options.isTerminal ?? false });
   const typed = [...(options.typed ?? [])];
@@ -61,7 +62,7 @@ export function memoryIo(options: {
       yield* options.stdin ?? [];
     })(),
     openPrompt: options.typed === undefined ? null : () => scriptedPrompt(typed, stdout),
-    env: {},
+    env: options.env ?? {},
     cwd: options.cwd,
     onStop(listener) {
       listeners.add(listener);

@@ -1,4 +1,5 @@
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
+import type { TurnFailure } from "../../state/turn.ts";
 import { totals } from "./figures.ts";
 import { shellCommand } from "../shell-command.ts";
 import { plainText } from "./plain-text.ts";
@@ -14,13 +15,15 @@ export interface EndingOptions {
   readonly resume: string | null;
   /** Requests that are on the screen already, by id. */
   readonly asked?: ReadonlySet<string>;
+  /** Whether the reasons why attempts were refused are on the screen already. */
+  readonly hasRefused?: boolean;
 }
 
 /** How a run ended: the answer, or why there is none, and what it took. */
 export function endingLines(
   result: Pick<
     ExecuteResult,
-    "status" | "output" | "interrupts" | "incomplete" | "failure" | "steps" | "usage"
+    "status" | "output" | "interrupts" | "incomplete" | "failure" | "attempts" | "steps" | "usage"
   >,
   options: EndingOptions,
 ): string[] {
@@ -34,13 +37,25 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
   const { status, failure } = result;
   if (status === "COMPLETED") return answerLines(result, width, style);
   if (status === "FAILED") {
-    const reason = failure === null ? "" : `: ${plainText(failure.message)} [${failure.cause}]`;
+    const said = failure === null ? "" : failureText(failure, result.attempts.length, options);
+    const reason = failure === null ? "" : `: ${plainText(said)} [${failure.cause}]`;
     return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
   }
   if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
   const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
   return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
+}
+
+function failureText(
+  { cause, message }: TurnFailure,
+  attempts: number,
+  { hasRefused = false }: EndingOptions,
+): string {
+  if (cause !== "attempts_exhausted" || !hasRefused) return message;
+  return attempts === 1
+    ? "the only attempt was refused."
+    : `all ${attempts} attempts were refused.`;
 }
 
 /** What is waited for, and how it is answered. */

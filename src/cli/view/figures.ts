@@ -26,14 +26,19 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** What a turn took, on one line. Nothing is said of money where no price is known. */
+/**
+ * What a turn took, on one line. Nothing is said of money where no price is known, nor of tokens where no model was
+ * asked.
+ */
 export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): string {
   const { usage } = of;
   return [
     // Steps of agents within are their own; none of one's own is no figure worth saying.
     ...(of.steps > 0 ? [count(of.steps, "step")] : []),
     count(usage.tool_calls, "tool call"),
-    `${count(usage.tokens_in, "token")} in, ${usage.tokens_out.toLocaleString("en")} out`,
+    ...(usage.llm_calls + usage.tokens_in + usage.tokens_out > 0
+      ? [`${count(usage.tokens_in, "token")} in, ${usage.tokens_out.toLocaleString("en")} out`]
+      : []),
     ...(usage.cost_usd > 0 ? [dollars(usage.cost_usd)] : []),
     duration(of.elapsedMs),
   ].join(" · ");

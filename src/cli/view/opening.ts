@@ -4,8 +4,8 @@ import { wrapText } from "./text-width.ts";
 
 export interface Opening {
   readonly agent: { readonly name: string; readonly version: string };
-  /** `provider:model`. */
-  readonly model: string;
+  /** `provider:model`; null where none is asked. */
+  readonly model: string | null;
   /** Null where nothing is kept. */
   readonly threadId: string | null;
 }
@@ -13,7 +13,11 @@ export interface Opening {
 /** What runs, on which model, in which thread. */
 export function openingLines(opening: Opening, width: number, style: Style): string[] {
   const { agent, model, threadId } = opening;
-  const about = [agent.version, model, ...(threadId === null ? [] : [`thread ${threadId}`])];
+  const about = [
+    agent.version,
+    ...(model === null ? [] : [model]),
+    ...(threadId === null ? [] : [`thread ${threadId}`]),
+  ];
   const title = `${style.bold(agent.name)} ${style.dim(plainLine(about.join(" · ")))}`;
   const note = model === "offline:rules" ? wrapText(offlineNote, width).map(style.yellow) : [];
   return [title, ...note];

@@ -2,6 +2,7 @@ import { headOf } from "../../state/cut-text.ts";
 import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { newValueSchema } from "../ask/read-answer.ts";
+import { answerTemplate } from "./answer-template.ts";
 import { plainLine, plainText } from "./plain-text.ts";
 import type { Style } from "./style.ts";
 import { cutToWidth, wrapText } from "./text-width.ts";
@@ -86,8 +87,16 @@ export function editable(value: unknown): string {
 }
 
 /** An example of an answer, as a command line takes it. */
-export function exampleAnswer({ kind }: PendingRequest): string {
-  return kind === "input" ? "your answer" : "approve";
+export function exampleAnswer(request: PendingRequest): string {
+  if (request.kind !== "input") return "approve";
+  const schema = newValueSchema(request);
+  if (schema === undefined || formOf(schema) === "text") return "your answer";
+  const named = ["$defs", "definitions"].flatMap((key) => {
+    const definitions = request.schema[key];
+    const entries = isRecord(definitions) ? Object.entries(definitions) : [];
+    return entries.map(([name, one]) => [`#/${key}/${name}`, one] as const);
+  });
+  return answerTemplate(schema, new Map(named));
 }
 
 function shortened(text: string, room: number, most: number): string[] {

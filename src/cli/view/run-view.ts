@@ -22,6 +22,8 @@ export interface RunViewOptions {
 /** Columns before the text of a step, which hold its number. */
 const gutter = 5;
 const thoughtLines = 2;
+/** Lines of each reason why the last attempt was refused. */
+const lastReasonLines = 12;
 const readCharacters = 2000;
 /** What one-line texts are cut to where lines may be as wide as they like. */
 const unboundedWidth = 160;
@@ -41,6 +43,12 @@ function stepKeyOf({ within, turn_number, attempt_number }: EventOrigin, index: 
   return JSON.stringify([within, turn_number, attempt_number, index]);
 }
 
+/** Steps of one agent, in one attempt, are numbered together. */
+function attemptKeyOf(origin: EventOrigin): string {
+  const { within, turn_number, attempt_number } = origin;
+  return JSON.stringify([within, turn_number, attempt_number]);
+}
+
 /** A step's lines are of two nodes where one asks for calls and another runs them. */
 function keyOf(origin: EventOrigin, index: number): string {
   return `${stepKeyOf(origin, index)} ${placeOf(origin)}`;
@@ -58,18 +66,26 @@ export class RunView {
   #begun = "";
   /** Steps of which something was shown. */
   readonly #shown = new Set<string>();
+  /** The last number that was given to a step, by attempt. */
+  readonly #numbers = new Map<string, number>();
   /** What was thought in steps of which nothing was shown yet. */
   readonly #thoughts = new Map<string, string>();
   /** A step of a node that may be a planner's. */
   #held: (AgentEvent & { type: "step" }) | null = null;
   #running: readonly { readonly id: string; readonly name: string }[] = [];
   #activity = "starting";
+  #hasRefused = false;
 
   constructor(options: RunViewOptions) {
     this.#style = options.style;
     this.#width = Math.min(options.width, unboundedWidth);
     this.#maxAttempts = options.maxAttempts;
     this.#plans = new PlanView({ style: this.#style, width: this.#room });
+  }
+
+  /** Whether refused attempts of the run itself were shown, with the reasons. */
+  get hasRefused(): boolean {
+    return this.#hasRefused;
   }
 
   /** What is going on, in a few words; changes with the events. */
@@ -208,18 +224,30 @@ export class RunView {
     return Math.max(20, this.#width - gutter);
   }
 
-  /** The number, the node and the thought of a step, when they were not shown yet. */
+  /**
+   * The number, the node and the thought of a step, when they were not shown yet. Steps are numbered as they appear,
+   * since those of parallel branches come in any order; a turn that goes on counts from where it stopped. Further lines
+   * of a step, after those of another, have its node alone.
+   */
   #beginStep(origin: EventOrigin, index: number): string[] {
     const key = keyOf(origin, index);
     if (key === this.#begun) return [];
     this.#begun = key;
-    this.#shown.add(stepKeyOf(origin, index));
-    this.#number = index + 1;
+    const stepKey = stepKeyOf(origin, index);
+    this.#number = this.#shown.has(stepKey) ? null : this.#nextNumber(origin, index);
+    this.#shown.add(stepKey);
     const thought = this.#thoughts.get(key) ?? "";
     this.#thoughts.delete(key);
     const place = this.#shownPlace(origin);
     const heading = place === "" ? [] : [this.#style.bold(cutToWidth(place, this.#room))];
     return this.#indented([...heading, ...this.#shortened(thought, thoughtLines)]);
+  }
+
+  #nextNumber(origin: EventOrigin, index: number): number {
+    const attempt = attemptKeyOf(origin);
+    const number = (this.#numbers.get(attempt) ?? index) + 1;
+    this.#numbers.set(attempt, number);
+    return number;
   }
 
   #endStep(origin: EventOrigin, step: StepRecord): string[] {
@@ -249,7 +277,9 @@ export class RunView {
   /** An agent inside of this one may run again, with steps of the same numbers. */
   #forget({ within }: EventOrigin): void {
     const prefix = `[${JSON.stringify(within)},`;
-    for (const key of this.#shown) if (key.startsWith(prefix)) this.#shown.delete(key);
+    for (const known of [this.#shown, this.#numbers]) {
+      for (const key of known.keys()) if (key.startsWith(prefix)) known.delete(key);
+    }
   }
 
   /** What came of a node that no step tells of, and where its branch goes on. */
@@ -275,6 +305,7 @@ export class RunView {
   #refusal({ attempt, within }: AgentEvent & { type: "attempt_failed" }): string[] {
     const number = attempt.attempt_number + 1;
     const isOwn = within.length === 0;
+    this.#hasRefused ||= isOwn;
     // How many attempts an agent inside of this one may take is not known here.
     const which = isOwn ? `attempt ${number} of ${this.#maxAttempts}` : `attempt ${number}`;
     const whose = isOwn
@@ -282,13 +313,13 @@ export class RunView {
       : `${cutToWidth(this.#plans.place(within).map(plainLine).join(" › "), 60)}: `;
     const answer = attempt.answer === null ? [] : this.#shortened(attempt.answer, 1);
     const goesOn = isOwn && number < this.#maxAttempts;
+    // The end of the run does not say the reasons again.
+    const most = goesOn ? thoughtLines : lastReasonLines;
     return this.#indented([
       this.#style.yellow(`✗ ${whose}${which} refused`),
       ...answer.map((line) => this.#style.dim(`  ${line}`)),
       ...attempt.errors.flatMap((error) =>
-        this.#shortened(error, thoughtLines).map(
-          (line, i) => `${i === 0 ? "  - " : "    "}${line}`,
-        ),
+        this.#shortened(error, most).map((line, i) => `${i === 0 ? "  - " : "    "}${line}`),
       ),
       ...(goesOn ? [this.#style.dim("  tries again with this as feedback")] : []),
     ]);

@@ -11,6 +11,14 @@ export function shortLines(text: string, width: number, most: number): string[] 
   if (line === "") return [];
   const lines = wrapText(line, width);
   if (lines.length <= most) return lines;
-  const rest = lines.slice(most - 1).join(" ");
-  return [...lines.slice(0, most - 1), cutToWidth(rest, width)];
+  return [...lines.slice(0, most - 1), cutAtWord(lines.slice(most - 1).join(" "), width)];
+}
+
+/** A text that is too wide loses its end, from a word on unless that is a long one. */
+function cutAtWord(text: string, width: number): string {
+  const cut = cutToWidth(text, width);
+  const kept = cut.length - 1;
+  if (cut === text || text[kept] === " ") return cut;
+  const end = cut.lastIndexOf(" ");
+  return end * 2 < kept ? cut : `${cut.slice(0, end)}…`;
 }
