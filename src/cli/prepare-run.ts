@@ -7,6 +7,7 @@ import {
   type RuntimeOptions,
 } from "../app.ts";
 import { checkInput } from "../compile/input.ts";
+import { asksModel } from "../definition/asks-model.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { checkThreadId } from "../runtime/thread-id.ts";
 import { parseAnswerOptions, type AnswerTexts } from "./ask/given-answers.ts";
@@ -21,8 +22,8 @@ import { UsageError } from "./usage-error.ts";
 /** An agent of which everything was checked that can be without a database. */
 export interface PreparedAgent {
   readonly definition: AgentDefinition;
-  /** `provider:model` that will be asked. */
-  readonly model: string;
+  /** `provider:model` that will be asked; null where the agent asks none. */
+  readonly model: string | null;
   /** What the run's runtime is made of. */
   readonly services: RuntimeServices;
 }
@@ -95,7 +96,7 @@ export async function prepareAgent(
       ...(temperature !== undefined && { temperature }),
     });
     const services = { tools, root, env: io.env, prepared };
-    return { definition, model: resolved.ref, services };
+    return { definition, model: asksModel(definition) ? resolved.ref : null, services };
   } catch (thrown) {
     await prepared.close();
     throw thrown;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { reportError } from "../../src/cli/report-error.ts";
 import { StratagraphError } from "../../src/errors.ts";
-import { memoryIo } from "./memory-io.ts";
+import { memoryIo, memorySink } from "./memory-io.ts";
 
 class OutageError extends StratagraphError {
   readonly code = "outage";
@@ -43,4 +43,17 @@ it("prints the stack of what nobody threw on purpose", () => {
   expect(io.stderr.take()).toMatch(/^error: TypeError: a bug\n {4}at /);
   expect(reportError("a word", io, false)).toBe(1);
   expect(io.stderr.take()).toBe("error: a word\n");
+});
+
+it("wraps what it says on a terminal at words", () => {
+  const stderr = memorySink({ isTerminal: true, columns: 30 });
+  const io = { ...memoryIo({ cwd: "/", env: { NO_COLOR: "1" } }), stderr };
+  reportError(
+    new OutageError("The model server cannot be reached:\n  nobody listens on that port"),
+    io,
+    false,
+  );
+  expect(stderr.take()).toBe(
+    "error: The model server cannot\nbe reached: [outage]\n  nobody listens on that port\n",
+  );
 });

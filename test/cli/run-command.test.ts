@@ -105,7 +105,7 @@ offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or
     expect(lines).toContain("✗ attempt 1 of 2 refused");
     expect(lines).toContain("- not good enough");
     expect(lines).toContain("✗ attempt 2 of 2 refused");
-    expect(shown).toMatch(/\n\n✗ Failed: All 2 attempts failed\. .* \[attempts_exhausted\]\n\n/);
+    expect(shown).toMatch(/\n\n✗ Failed: all 2 attempts were refused\. \[attempts_exhausted\]\n\n/);
 
     const json = memoryIo({ cwd });
     expect(await runCli(["run", "never.ts", "hi", "--no-save", "--json"], json)).toBe(1);

@@ -46,5 +46,5 @@ it("says how long the turn took, without the time before its database was open",
     end: (ended) => report.end(ended),
   });
   const lines = io.stdout.take().trimEnd().split("\n");
-  expect(lines.at(-1)).toBe("0 tool calls · 0 tokens in, 0 out · 1.3 s");
+  expect(lines.at(-1)).toBe("0 tool calls · 1.3 s");
 });

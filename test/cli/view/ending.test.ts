@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { endingLines } from "../../../src/cli/view/ending.ts";
 import { openingLines } from "../../../src/cli/view/opening.ts";
 import { createStyle } from "../../../src/cli/view/style.ts";
+import { noUsage } from "../../../src/state/usage.ts";
 import { stepOf } from "./events.ts";
 
 const style = createStyle(false);
@@ -12,6 +13,7 @@ const completed = {
   interrupts: [],
   incomplete: false,
   failure: null,
+  attempts: [{ attempt_number: 0, errors: [] }],
   steps: [stepOf({}), stepOf({ step_index: 1 })],
   usage,
 } as const;
@@ -91,6 +93,27 @@ describe("the ending", () => {
       "✗ Failed: The model is down. [model_call]",
       "",
       took,
+    ]);
+  });
+
+  it("does not say again why attempts were refused", () => {
+    const message = "All 2 attempts failed. attempt 1: too short | attempt 2: too long";
+    const failure = { cause: "attempts_exhausted", message };
+    const attempts = [0, 1].map((attempt_number) => ({ attempt_number, errors: ["x"] }));
+    const failed = { ...completed, status: "FAILED", output: null, failure, attempts } as const;
+    const ending = (over: object) => endingLines(failed, { ...options, width: 99, ...over })[1];
+    expect(ending({})).toBe(`✗ Failed: ${message} [attempts_exhausted]`);
+    expect(ending({ hasRefused: true })).toBe(
+      "✗ Failed: all 2 attempts were refused. [attempts_exhausted]",
+    );
+  });
+
+  it("says nothing of models and tokens where no model was asked", () => {
+    const flow = { ...completed, usage: { ...noUsage, tool_calls: 1 } };
+    expect(endingLines(flow, options).at(-1)).toBe("2 steps · 1 tool call · 2.3 s");
+    const agent = { name: "tides", version: "1.2.0" };
+    expect(openingLines({ agent, model: null, threadId: null }, 80, style)).toEqual([
+      "tides 1.2.0",
     ]);
   });
 

@@ -118,7 +118,7 @@ describe("a plan, as a run tells of it", () => {
     expect(lines).toEqual([
       "     ✗ split        w  1.0 s",
       "       failed (error): word word word word word word word",
-      "       word word word word word word word word word word wo…",
+      "       word word word word word word word word word word…",
     ]);
   });
 
@@ -335,7 +335,7 @@ describe("a plan, as a run tells of it", () => {
       "  1  look",
       "     I look.",
       "     team  plan of 3 subtasks on 3 levels",
-      "  1  look",
+      "     look",
       '     ✓ search(query: "tides")  12 ms',
       "       High at noon.",
     ]);

@@ -148,7 +148,10 @@ describe("RunView", () => {
       "       - no source",
       "       tries again with this as feedback",
     ]);
-    expect(render(viewOf(), refused(2)).at(-1)).toBe("       - no source");
+    const view = viewOf();
+    expect(view.hasRefused).toBe(false);
+    expect(render(view, refused(2)).at(-1)).toBe("       - no source");
+    expect(view.hasRefused).toBe(true);
   });
 
   it("says when an attempt goes round in circles, and leaves its end to the refusal", () => {
@@ -185,7 +188,7 @@ describe("RunView", () => {
       "  2  letters",
       '     ✓ search(query: "tides")  12 ms',
       "       High at noon.",
-      "  1  records",
+      "     records",
       '     ✓ search(query: "tides")  12 ms',
       "     found → answer, log (some)",
       "  1  answer",
@@ -204,8 +207,29 @@ describe("RunView", () => {
     expect(lines.flat()).toEqual([
       "  1  look",
       "     I look.",
-      "  1  records",
+      "     records",
       '     ✓ search(query: "tides")  12 ms',
+    ]);
+  });
+
+  it("numbers steps as they appear, each once, on from where a turn stopped", () => {
+    const view = viewOf();
+    const at = (node: string, step_index: number, thought: string) =>
+      view.event({ ...eventOf({ type: "step", step: stepOf({ step_index, thought }) }), node });
+    const third = { ...eventOf({ ...result({ id: "c" }), step_index: 6 } as never), node: "notes" };
+    const numbers = [
+      at("term", 4, "One."),
+      at("letters", 6, "Two."),
+      at("records", 5, "Three."),
+      view.event(third),
+      at("answer", 7, "Four."),
+    ].map(([head]) => head);
+    expect(numbers).toEqual([
+      "  5  term",
+      "  6  letters",
+      "  7  records",
+      "     notes",
+      "  8  answer",
     ]);
   });
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { shortLines } from "../../../src/cli/view/short-lines.ts";
 import { describe, expect, it } from "vitest";
 import { duration, totals } from "../../../src/cli/view/figures.ts";
 import { plainText } from "../../../src/cli/view/plain-text.ts";
@@ -102,4 +103,10 @@ describe("colour", () => {
   ])("on a terminal (%s) with %j: %s", (isTerminal, env, wanted) => {
     expect(wantsColour(isTerminal, env)).toBe(wanted);
   });
+});
+
+it("cuts a text of several lines after a word", () => {
+  expect(shortLines("one two three four five", 12, 1)).toEqual(["one two…"]);
+  expect(shortLines("one two three four five", 12, 2)).toEqual(["one two", "three four…"]);
+  expect(shortLines("x".repeat(30), 12, 1)).toEqual([`${"x".repeat(11)}…`]);
 });
