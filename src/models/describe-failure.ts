@@ -20,6 +20,7 @@ export function modelCallError(
     ref: failed.ref,
     reason: failed.failure.reason,
     status: failed.failure.status,
+    ...(isGone(failed) && (fallback === null || isGone(fallback)) && { transient: false }),
     tries: failed.tries,
     lacksTools: failed.failure.lacksTools || (fallback?.failure.lacksTools ?? false),
     message: describe(failed, fallback, redact),
@@ -30,6 +31,11 @@ export function modelCallError(
     },
     cause: safeCause(failed.failure.thrown, redact),
   });
+}
+
+/** Whether the same would fail again: the server has never been there. */
+function isGone({ failure: { unreachable } }: FailedModel): boolean {
+  return unreachable?.hasAnswered === false;
 }
 
 const said: Record<FailureReason, string> = {
@@ -65,6 +71,7 @@ function describe(
 }
 
 function adviceFor({ ref, failure }: FailedModel): string {
+  if (failure.unreachable !== null) return failure.unreachable.advice;
   if (!failure.lacksTools) return advice[failure.reason];
   return `Set modelOptions.toolCalling["${ref}"] to false, so that tools are worded in text for it, or name a model that takes tools.`;
 }

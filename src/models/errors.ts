@@ -108,7 +108,8 @@ export class ModelCallError extends StratagraphError {
     super(facts.message, { cause: facts.cause });
     this.ref = facts.ref;
     this.reason = facts.reason;
-    this.transient = facts.reason === "rate_limit" || facts.reason === "outage";
+    this.transient =
+      facts.transient ?? (facts.reason === "rate_limit" || facts.reason === "outage");
     this.status = facts.status ?? null;
     this.tries = facts.tries ?? 1;
     this.lacksTools = facts.lacksTools ?? false;
@@ -121,6 +122,8 @@ export interface ModelCallFacts {
   readonly reason: FailureReason;
   readonly message: string;
   readonly status?: number | null;
+  /** Default: of rate limits and outages. */
+  readonly transient?: boolean;
   readonly tries?: number;
   readonly lacksTools?: boolean;
   readonly fallback?: FailedFallback | null;

@@ -28,6 +28,8 @@ export interface Failure {
   readonly transient: boolean;
   /** Whether it was asked with tools and takes none: then it may answer without. */
   readonly lacksTools: boolean;
+  /** Where no connection was made. */
+  readonly unreachable: UnreachableServer | null;
   readonly thrown: unknown;
 }
 
@@ -48,6 +50,22 @@ export class BadReply extends Error {
 /** Thrown for an answer that stopped in the middle, or never began; classified as `outage`. */
 export class BrokenStream extends Error {
   override readonly name = "BrokenStream";
+}
+
+/** Thrown where no connection to a server is made; classified as `outage`. */
+export class UnreachableServer extends Error {
+  override readonly name = "UnreachableServer";
+
+  constructor(
+    message: string,
+    /** What to do about it. */
+    readonly advice: string,
+    /** Whether it has answered before: then it may be on its way back. */
+    readonly hasAnswered: boolean,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
 }
 
 /** Thrown for a request that took longer than it was allowed to; classified as `outage`. */
@@ -76,15 +94,18 @@ export function classifyFailure(thrown: unknown): Failure {
   const text = chain.map((error) => `${codeOf(error) ?? ""} ${errorMessage(error)}`).join("\n");
   const retryAfterMs = first(chain, retryAfterOf);
   const lacksTools = saysItTakesNoTools(text) && (status === null || status >= 400);
+  const unreachable = chain.find((error) => error instanceof UnreachableServer) ?? null;
   const made = (reason: FailureReason, transient: boolean): Failure => ({
     reason,
     status,
     retryAfterMs,
     transient,
     lacksTools,
+    unreachable,
     thrown,
   });
 
+  if (unreachable !== null) return made("outage", unreachable.hasAnswered);
   // Before the status: llama.cpp says so with 500.
   if (lacksTools) return made("bad_request", false);
   if (isOverflow(chain, status, text)) return made("context_overflow", false);

@@ -119,14 +119,35 @@ describe("an Ollama server that fails", () => {
     expect(waits).toEqual([7_000]);
   });
 
-  it("is named by its address where nobody listens, also at a host of several", async () => {
+  it("is named by its address where nobody listens, also at a host of several, and not tried again", async () => {
     const server = await ollamaServer([]);
     await server.close();
     const { port } = new URL(server.url);
-    const model = await modelOn({ url: `http://localhost:${port}` });
-    const failed = model.call({ messages }, {});
-    await expect(failed).rejects.toMatchObject({ reason: "outage", transient: true });
-    await expect(failed).rejects.toThrow(`connect ECONNREFUSED 127.0.0.1:${port}`);
+    const waits: number[] = [];
+    const model = await modelOn(
+      { url: `http://localhost:${port}` },
+      {},
+      { maxRetries: 3, clock: at(waits) },
+    );
+    const failed = await thrownBy(model.call({ messages }, {}));
+    expect(failed).toMatchObject({ reason: "outage", transient: false, tries: 1 });
+    expect(failed.message).toContain(`no Ollama server answers at http://localhost:${port} (`);
+    expect(failed.message).toContain(`connect ECONNREFUSED 127.0.0.1:${port}`);
+    expect(failed.message).toMatch(
+      / Start it with `ollama serve`, or set OLLAMA_HOST or ollama_client_config\.host to where it is\.$/,
+    );
+    expect(waits).toEqual([]);
+  });
+
+  it("is asked again where it has answered before", async () => {
+    const server = await ollamaServer(["Now."]);
+    const waits: number[] = [];
+    const model = await modelOn(server, {}, { maxRetries: 1, retryBackoffMs: 8, clock: at(waits) });
+    await model.call({ messages }, {});
+    await server.close();
+    const failed = await thrownBy(model.call({ messages }, {}));
+    expect(failed).toMatchObject({ reason: "outage", transient: true, tries: 2 });
+    expect(waits).toEqual([6]);
   });
 
   it("is left for the fallback model", async () => {

@@ -3,7 +3,7 @@ import { request as requestSecure } from "node:https";
 import type { ChatOllama } from "@langchain/ollama";
 import type { Clock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { OutOfTime, RefusedRequest } from "../failure.ts";
+import { OutOfTime, RefusedRequest, UnreachableServer } from "../failure.ts";
 import { withoutValues } from "../redact.ts";
 import { replyChunks, type ReplyChunk } from "./ollama-chunks.ts";
 
@@ -25,6 +25,10 @@ export interface OllamaConnectionOptions {
 const longestTimerMs = 2 ** 31 - 1;
 /** Milliseconds without a word after which the system asks whether the server is still there. */
 const probeAfterMs = 60_000;
+/** Milliseconds for a connection to be made; the system itself waits for minutes. */
+const connectMs = 10_000;
+/** Addresses of servers that have answered in this process. */
+const answered = new Set<string>();
 /** Of what is kept of a refusal, whatever a server in between writes. */
 const longestRefusal = 4_096;
 
@@ -45,7 +49,7 @@ export class OllamaConnection {
 
   /**
    * The reply in the pieces in which it comes; the request ends with the signal, and with whoever stops reading.
-   * @throws the signal's reason, OutOfTime, RefusedRequest, BrokenStream, BadReply, or Node's error of the network
+   * @throws the signal's reason, OutOfTime, UnreachableServer, RefusedRequest, BrokenStream, BadReply, or Node's error of the network
    */
   async *chat(request: ChatRequest, signal?: AbortSignal): AsyncGenerator<ReplyChunk> {
     signal?.throwIfAborted();
@@ -84,15 +88,37 @@ export class OllamaConnection {
     };
     return new Promise((resolve, reject) => {
       const sent = send(url, { method: "POST", headers, agent: false, signal });
-      sent.on("socket", (socket) => socket.setKeepAlive(true, probeAfterMs));
-      sent.on("error", (thrown) => reject(worded(thrown)));
+      let isConnected = false;
+      sent.on("socket", (socket) => {
+        socket.setKeepAlive(true, probeAfterMs);
+        socket.setTimeout(connectMs, () => {
+          sent.destroy(new Error(`no connection within ${connectMs / 1000} s`));
+        });
+        socket.once("connect", () => {
+          isConnected = true;
+          socket.setTimeout(0);
+        });
+      });
+      sent.on("error", (thrown) => {
+        reject(isConnected || signal.aborted ? worded(thrown) : this.#unreachable(worded(thrown)));
+      });
       sent.on("response", (response) => {
+        answered.add(this.#options.url);
         // An error while nobody reads is thrown to the one who reads next.
         response.on("error", () => undefined);
         resolve(response);
       });
       sent.end(JSON.stringify(body));
     });
+  }
+
+  #unreachable(cause: Error): UnreachableServer {
+    const { url } = this.#options;
+    return new UnreachableServer(
+      this.#redact(`no Ollama server answers at ${url} (${cause.message})`),
+      "Start it with `ollama serve`, or set OLLAMA_HOST or ollama_client_config.host to where it is.",
+      answered.has(url),
+    );
   }
 
   /** What was thrown, unless it says a secret: then the same without it. */
