@@ -216,7 +216,9 @@ export function inputSchema(
       .superRefine((value) => {
         if (value !== null) refuse.input(value);
       })
-      .default(null),
+      .prefault(null)
+      // Clients would read it as required otherwise, though it is null where it is left out.
+      .optional(),
     messages: messagesChannel((list) => refuse.messages(list)).optional(),
   });
 }

@@ -83,6 +83,19 @@ describe("an experiment that is refused", () => {
 });
 
 describe("the graph of experiments", () => {
+  it.each([{}, { messages: [] }, "text", [], { config: null }])(
+    "names what it takes where it is given %j",
+    async (input) => {
+      const { runtime, logFolder } = await experimentRuntime([]);
+      const graph = await compileExperiment(runtime, { logFolder });
+      const bound = graph.withConfig({ configurable: { thread_id: "none" } });
+      await expect(bound.invoke(input as never)).rejects.toMatchObject({
+        code: "experiment_input",
+        message: "The experiment cannot begin: expected { config }, the config of a run.",
+      });
+    },
+  );
+
   const config = { run_id: "drift", model_name: "test:scripted", cycle_count: 1 };
 
   it("does not begin a run on the thread of another, nor on its memory", async () => {

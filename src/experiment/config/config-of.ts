@@ -11,6 +11,11 @@ export function configOf({ ollama_client_config: _client, ...run }: RunSpec): un
   return run;
 }
 
+/** The error for an input that has no config. */
+export function noConfigError(): ExperimentInputError {
+  return new ExperimentInputError("expected { config }, the config of a run");
+}
+
 /**
  * The run that a graph was given: a config as in a file, without a matrix, or what {@link configOf} has made. The model
  * is not looked at: the runtime may have others than the built-in ones, and says so itself.
@@ -18,7 +23,7 @@ export function configOf({ ollama_client_config: _client, ...run }: RunSpec): un
  * @throws InvalidExperimentError; ExperimentInputError for no config, or one of several runs
  */
 export function runOf(config: unknown): RunSpec {
-  if (!isRecord(config)) throw new ExperimentInputError("expected { config }, the config of a run");
+  if (!isRecord(config)) throw noConfigError();
   const { variant, ...written } = config;
   const { runs } = parseExperiment(written, { instances: known(written["model_name"]) });
   const [run, ...others] = runs;

@@ -2,11 +2,14 @@ import {
   END,
   START,
   StateGraph,
+  isCommand,
   type CompiledStateGraph,
   type RetryPolicy,
 } from "@langchain/langgraph";
 import { z } from "zod";
 import { ModelCallError } from "../../models/errors.ts";
+import { isRecord } from "../../state/is-record.ts";
+import { noConfigError } from "../config/config-of.ts";
 import { experimentJsonSchema } from "../config/experiment-json-schema.ts";
 import { act, afterAct } from "./act.ts";
 import { begin } from "./begin.ts";
@@ -108,7 +111,29 @@ export function compileExperimentWith(
     // Where LangGraph looks for it when a caller names none.
     configurable: { ...graph.config?.configurable, __pregel_durability: "sync" },
   };
-  return { graph: graph as unknown as ExperimentGraph, runs };
+  return { graph: refusingOthers(graph as unknown as ExperimentGraph), runs };
+}
+
+/**
+ * Makes the graph refuse what is no input at all by its own error: its schema does so with zod's. `invoke` and
+ * `streamEvents` go through `stream`. The graph itself is changed; graphs derived by `withConfig` do the same.
+ */
+function refusingOthers(graph: ExperimentGraph): ExperimentGraph {
+  const stream = graph.stream.bind(graph);
+  const withConfig = graph.withConfig.bind(graph);
+  const own = {
+    stream: async (input: unknown, options?: never) => {
+      const isInput = input !== null && input !== undefined && !isCommand(input);
+      if (isInput && !(isRecord(input) && Object.hasOwn(input, "config"))) throw noConfigError();
+      return stream(input as never, options);
+    },
+    withConfig: (config: never) => refusingOthers(withConfig(config) as ExperimentGraph),
+  };
+  for (const [name, value] of Object.entries(own)) {
+    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
+    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
+  }
+  return graph;
 }
 
 /** Edges read the state alone, so that LangGraph takes them after an edit of it too. */
