@@ -1,12 +1,13 @@
 import type { PGlite, Results } from "@electric-sql/pglite";
 import { errorMessage, StratagraphError } from "../errors.ts";
 import { DatabaseClosedError, DatabaseUnavailableError } from "./errors.ts";
+import { PGliteStatements, type PGliteProtocol } from "./pglite-statements.ts";
 import type { QueryConfig, QueryResult } from "./pool.ts";
 import { Session } from "./session.ts";
 import { endsSession, toDatabaseError } from "./to-database-error.ts";
 
 /** The members of PGlite used here. */
-export type PGliteLike = Pick<PGlite, "query" | "exec" | "execProtocolRaw" | "close">;
+export type PGliteLike = PGliteProtocol & Pick<PGlite, "exec" | "execProtocolRaw" | "close">;
 
 /** Message of the frontend protocol that asks for ReadyForQuery, whose last byte is the transaction status. */
 const SYNC = Uint8Array.of(0x53, 0, 0, 0, 4);
@@ -24,6 +25,7 @@ export class PGliteConnection {
   readonly heldLocks = new Set<string>();
   readonly #session = new Session();
   #database: PGliteLike | undefined;
+  #statements: PGliteStatements | undefined;
   #closed = false;
   #maybeInTransaction = false;
 
@@ -51,12 +53,13 @@ export class PGliteConnection {
     const database = this.#database;
     if (!database)
       throw new DatabaseUnavailableError("its session was lost before this", null, undefined);
-    const { text, values: configured } = typeof query === "string" ? { text: query } : query;
-    const parameters = values ?? configured;
+    const config: QueryConfig = typeof query === "string" ? { text: query } : query;
+    const { text, name } = config;
+    const parameters = (values ?? config.values ?? []).map(toParameter);
     try {
       const results =
-        parameters !== undefined && parameters.length > 0
-          ? [await database.query<Row>(text, parameters.map(toParameter))]
+        parameters.length > 0
+          ? [await this.#statements!.run<Row>({ text, name, values: parameters })]
           : ((await database.exec(text)) as Results<Row>[]);
       if (results.some(({ command }) => !DATA_COMMANDS.has(command ?? "")))
         this.#maybeInTransaction = true;
@@ -64,7 +67,7 @@ export class PGliteConnection {
     } catch (error) {
       if (endsSession(error)) this.#database = undefined;
       this.#maybeInTransaction = this.#database !== undefined;
-      throw toDatabaseError(withoutParameters(error));
+      throw toDatabaseError(error);
     }
   }
 
@@ -96,7 +99,11 @@ export class PGliteConnection {
     if (this.#closed)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
     try {
-      this.#database ??= await this.open();
+      if (this.#database) return;
+      const database = await this.open();
+      const { protocol } = await import("@electric-sql/pglite");
+      this.#statements = new PGliteStatements(database, protocol);
+      this.#database = database;
     } catch (error) {
       const named = toDatabaseError(error);
       if (named instanceof StratagraphError) throw named;
@@ -121,10 +128,4 @@ function toParameter(value: unknown): unknown {
   )
     return value;
   return JSON.stringify(value);
-}
-
-/** PGlite hangs the statement's values on its errors, where a log would print them: state, messages, secrets. */
-function withoutParameters(error: unknown): unknown {
-  if (error instanceof Error && "params" in error) delete error.params;
-  return error;
 }

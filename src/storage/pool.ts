@@ -3,7 +3,8 @@ export interface QueryConfig {
   text: string;
   /**
    * Prepares the statement under this name, once a session, so that a server plans it no more than that. One text a
-   * name, of one statement; at most 63 bytes. Without effect on PGlite, and where prepared statements are turned off.
+   * name, of one statement; at most 63 bytes. Without effect on a statement that has no values on PGlite, and where
+   * prepared statements are turned off.
    */
   name?: string;
   values?: readonly unknown[];

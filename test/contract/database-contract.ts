@@ -89,6 +89,22 @@ export function databaseContract(database: TestDatabase): void {
       client.release();
     });
 
+    test("prepares a statement with a name once a session, and keeps it over changes of its table", async () => {
+      const client = await pool.connect();
+      const query = { name: "count-notes", text: "select count(*)::int from notes where id < $1" };
+      await client.query(query, [0]);
+      await client.query("create index on notes (id)");
+      await client.query("begin");
+      await expect(client.query("select $1::nonsense", [1])).rejects.toMatchObject({
+        code: "42704",
+      });
+      await client.query("rollback");
+      expect((await client.query(query, [0])).rows).toEqual([{ count: 0 }]);
+      const prepared = "select name from pg_prepared_statements where statement = $1";
+      expect((await client.query(prepared, [query.text])).rows).toEqual([{ name: query.name }]);
+      client.release();
+    });
+
     test("gives the last result of several statements, and counts changed rows", async () => {
       expect((await pool.query("select 1 as a; select 2 as b")).rows).toEqual([{ b: 2 }]);
       const inserted = await pool.query(
