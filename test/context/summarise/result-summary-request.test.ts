@@ -7,7 +7,7 @@ const room = { maxTokens: 100, count: (text: string) => text.length };
 
 function requestFor(question: string): string {
   const about = { goal: "synthesis", question, maxCharacters: 700 } as const;
-  const [, request] = resultSummaryRequest(result as unknown as ToolResult, about, room as never);
+  const [, request] = resultSummaryRequest(result as unknown as ToolResult, about, room);
   return request!.text;
 }
 
