@@ -1,5 +1,6 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { StoredValue } from "./elements/stored-value.ts";
+import type { WriteSetName } from "./known-checkpoints.ts";
 
 /** A checkpoint as it is written: each version stands once, and is referred to by its place in the list. */
 export interface StoredBody {
@@ -14,11 +15,19 @@ export interface StoredBody {
   readonly values: Readonly<Record<string, StoredValue>>;
   /** What else LangGraph has in a checkpoint. */
   readonly rest?: Readonly<Record<string, unknown>>;
+  /** The parent's sets of writes that this one was made from, where its delta channels are put together from them. */
+  readonly parentWrites?: readonly WriteSetName[];
 }
 
 export function toStoredBody(
   checkpoint: Checkpoint,
-  values: readonly (readonly [string, StoredValue])[],
+  {
+    values,
+    parentWrites,
+  }: {
+    readonly values: readonly (readonly [string, StoredValue])[];
+    readonly parentWrites: readonly WriteSetName[];
+  },
 ): StoredBody {
   const {
     v,
@@ -46,6 +55,7 @@ export function toStoredBody(
     seen,
     values: Object.fromEntries(values),
     ...(Object.keys(rest).length > 0 && { rest }),
+    ...(parentWrites.length > 0 && { parentWrites }),
   };
 }
 

@@ -21,7 +21,13 @@ import {
 } from "./elements/load-value.ts";
 import type { Reviver } from "./elements/revive.ts";
 import { checkpointHash } from "./integrity.ts";
-import { threadKey, type KnownCheckpoint, type KnownCheckpoints } from "./known-checkpoints.ts";
+import {
+  threadKey,
+  writeSetName,
+  type KnownCheckpoint,
+  type KnownCheckpoints,
+  type WriteSetName,
+} from "./known-checkpoints.ts";
 import { CorruptCheckpointError } from "./errors.ts";
 import type { LogTails } from "./log-tails.ts";
 import { loadMetadata } from "./metadata.ts";
@@ -61,6 +67,13 @@ export class CheckpointReader {
 
   /** @throws {CorruptCheckpointError} */
   async read(place: CheckpointPlace): Promise<CheckpointTuple | undefined> {
+    const rows = await this.rows(place);
+    const [row] = rows.checkpoints;
+    return row && this.load(row, rows);
+  }
+
+  /** The row of a checkpoint, if there is one, with all that it refers to. Nothing is checked yet. */
+  async rows(place: CheckpointPlace): Promise<ReadRows> {
     const { threadId, namespace, id } = place;
     const { queries, pool } = this.#parts;
     const result =
@@ -75,9 +88,7 @@ export class CheckpointReader {
             text: queries.byId,
             values: [threadId, namespace, id],
           });
-    const rows = readRows(result.rows as never);
-    const [row] = rows.checkpoints;
-    return row && this.load(row, rows);
+    return readRows(result.rows as never);
   }
 
   /** What is known of a checkpoint, which is read where it is not; undefined where there is none. */
@@ -146,7 +157,7 @@ export class CheckpointReader {
     const config = { configurable: configurable(place.id) };
     const writes = await this.writesOf(row);
     if (isOfStock(row)) return this.#loadStock(row, config, writes);
-    const { body, hash } = await this.#body(row);
+    const { body, hash } = await this.body(row);
     const { images, bytes } = await this.#images(row, body, rows);
     const checkpoint = fromStoredBody(place.id, body);
     checkpoint.channel_values = Object.fromEntries(
@@ -163,6 +174,7 @@ export class CheckpointReader {
       images,
       unstored: null,
       heap: null,
+      writeSets: writeSetsOf(row),
       bytes,
     });
     return {
@@ -199,6 +211,7 @@ export class CheckpointReader {
       images: new Map(),
       unstored: checkpoint.channel_values,
       heap: null,
+      writeSets: writeSetsOf(row),
       bytes: 0,
     });
     return {
@@ -225,7 +238,11 @@ export class CheckpointReader {
       versions.length > 0 ? maxChannelVersion(...versions) : nextChannelVersion(undefined);
   }
 
-  async #body(row: CheckpointRow): Promise<{ body: StoredBody; hash: Buffer }> {
+  /**
+   * The body of a checkpoint of ours, checked.
+   * @throws {CorruptCheckpointError}
+   */
+  async body(row: CheckpointRow): Promise<{ body: StoredBody; hash: Buffer }> {
     const { body, hash } = this.check(row);
     return { body: await this.#parse(row.type, body), hash };
   }
@@ -310,6 +327,15 @@ export class CheckpointReader {
   writesOf(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
     return readWrites(row, this.#parts.revive);
   }
+}
+
+/** The names of the sets of writes that were read with a checkpoint. */
+export function writeSetsOf({
+  write_tasks: tasks,
+  write_idxs: idxs,
+}: Pick<CheckpointRow, "write_tasks" | "write_idxs">): Set<WriteSetName> {
+  const names = (tasks ?? []).map((taskId, at) => writeSetName({ taskId, idx: idxs![at]! }));
+  return new Set(names.filter((name) => name !== null));
 }
 
 /** Of what is added to the columns of the stock class none is there. */

@@ -8,6 +8,7 @@ import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { toStoredBody } from "./checkpoint-body.ts";
 import { Draft } from "./draft.ts";
+import { countsDeltas } from "./delta-history.ts";
 import { elementColumns } from "./element-columns.ts";
 import { segmentsOf, type Image } from "./elements/image.ts";
 import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
@@ -16,8 +17,10 @@ import { checkpointHash, writesHash } from "./integrity.ts";
 import {
   threadKey,
   withoutElements,
+  writeSetName,
   type KnownCheckpoint,
   type KnownCheckpoints,
+  type WriteSetName,
 } from "./known-checkpoints.ts";
 import { toJsonb } from "./jsonb.ts";
 import type { LogIds } from "./log-ids.ts";
@@ -113,7 +116,13 @@ export class CheckpointWriter {
   }
 
   async putWrites(
-    place: { threadId: string; namespace: string; checkpointId: string; taskId: string },
+    place: {
+      readonly threadId: string;
+      readonly namespace: string;
+      readonly checkpointId: string;
+      readonly taskId: string;
+      readonly taskPath: string;
+    },
     writes: PendingWrite[],
   ): Promise<void> {
     const dumped: DumpedWrite[] = [];
@@ -122,13 +131,17 @@ export class CheckpointWriter {
       dumped.push({ idx: writeIndex(write, at), channel: write[0], type, blob });
     }
     const replacing = areReplacing(writes);
-    const { threadId, namespace, checkpointId, taskId } = place;
-    const rows = toWriteSets(dumped, replacing).map(({ idx, body }) => {
+    const { threadId, namespace, checkpointId, taskId, taskPath } = place;
+    const rows = toWriteSets(dumped, { replacing, taskPath }).map(({ idx, body }) => {
       const hash = writesHash({ ...place, idx, body });
       return { namespace, checkpointId, taskId, idx, body, hash };
     });
     if (rows.length === 0) return;
-    if (!replacing) return this.#queue.add(threadId, rows);
+    if (!replacing) {
+      await this.#queue.add(threadId, rows);
+      this.#parts.known.addWrites(threadKey(place), checkpointId, setNames(rows));
+      return;
+    }
     const { queries, pool } = this.#parts;
     await pool.query({
       ...(rows.length === 1 && { name: `${queries.name}-replace-writes` }),
@@ -233,7 +246,20 @@ export class CheckpointWriter {
     const { metadata, images, held, parent, draft } = of;
     const { parentId, parentHash } = parentOf(place, checkpoint, parent);
     const stored = [...images].map(([channel, image]) => [channel, toStoredValue(image)] as const);
-    const { type, body } = await this.#dumpBody(toStoredBody(checkpoint, stored));
+    const writes = this.#queue.take(threadId);
+    const ofParent = (writes?.rows ?? []).filter((row) => {
+      return row.namespace === namespace && row.checkpointId === parentId;
+    });
+    const parentWrites =
+      parent !== undefined && countsDeltas(metadata)
+        ? [...new Set([...parent.writeSets, ...setNames(ofParent)])]
+        : [];
+    const { type, body } = await this.#dumpBody(
+      toStoredBody(checkpoint, { values: stored, parentWrites }),
+    ).catch((thrown: unknown) => {
+      writes?.giveBack();
+      throw thrown;
+    });
     const segments = [...images.values()]
       .flatMap(segmentsOf)
       .flatMap(({ log, from, to }) => [log, from, to]);
@@ -254,7 +280,6 @@ export class CheckpointWriter {
     // Also of logs that are continued: somebody may have deleted the thread meanwhile, and what it used.
     const logs = [...new Set(draft.elements.map(({ log }) => log))];
     const { queries, pool } = this.#parts;
-    const writes = this.#queue.take(threadId);
     const statement = {
       name: `${queries.name}-put`,
       text: queries.put,
@@ -294,6 +319,7 @@ export class CheckpointWriter {
       images,
       unstored: null,
       heap: draft.heap,
+      writeSets: new Set(),
       bytes: (parent?.bytes ?? 0) + added,
     };
   }
@@ -305,6 +331,10 @@ export class CheckpointWriter {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     return { type: type === "json" ? null : type, body: buffer };
   }
+}
+
+function setNames(rows: readonly { idx: number; taskId: string }[]): WriteSetName[] {
+  return rows.flatMap((row) => writeSetName(row) ?? []);
 }
 
 function isTaken(thrown: unknown): boolean {

@@ -1,8 +1,14 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { DatabasePool } from "../src/storage/pool.ts";
-import { isOfStock, type CheckpointPlace, type CheckpointReader } from "./checkpoint-reader.ts";
+import {
+  isOfStock,
+  writeSetsOf,
+  type CheckpointPlace,
+  type CheckpointReader,
+} from "./checkpoint-reader.ts";
+import type { WriteSetName } from "./known-checkpoints.ts";
 import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
-import { readRows } from "./read-rows.ts";
+import { damagedRow, readRows, type ReadRows } from "./read-rows.ts";
 
 interface VisitedRow extends CheckpointRow {
   /** Channels that no newer ancestor had a value of; none for the checkpoint itself. */
@@ -11,44 +17,51 @@ interface VisitedRow extends CheckpointRow {
   found: string[];
 }
 
+interface HistoryParts {
+  readonly pool: DatabasePool;
+  readonly queries: CheckpointQueries;
+  readonly reader: CheckpointReader;
+  /** Whether bodies are encrypted, and the database cannot look into them. */
+  readonly encrypts: boolean;
+}
+
+/** A checkpoint on the way back with all that it refers to. */
+interface Visit {
+  readonly row: CheckpointRow;
+  readonly rows: ReadRows;
+  readonly wanted: readonly string[];
+  readonly found: readonly string[];
+}
+
 /**
  * What LangGraph's delta channels are put together from: of each channel the nearest ancestor's value, and all writes
- * since, oldest first. One statement, however far back that is.
+ * since, oldest first. One statement, however far back that is; where bodies are encrypted, and where a checkpoint of
+ * the stock class is on the way, one for each checkpoint.
  *
- * @returns null when a checkpoint of the stock class is on the way, or one that is damaged beyond what the database can read
- * @throws {CorruptCheckpointError}
+ * @throws {CorruptCheckpointError} also when a checkpoint or a write is missing without which a channel would be shorter
  */
 export async function deltaHistory(
   place: CheckpointPlace,
   channels: readonly string[],
-  parts: {
-    readonly pool: DatabasePool;
-    readonly queries: CheckpointQueries;
-    readonly reader: CheckpointReader;
-  },
-): Promise<Record<string, DeltaChannelHistory> | null> {
-  const { pool, queries, reader } = parts;
-  const statement = { name: `${queries.name}-delta-history`, text: queries.deltaHistory };
-  const values = [place.threadId, place.namespace, place.id, channels];
-  const result = await pool.query({ ...statement, values }).catch((thrown: unknown) => {
-    if (isOfData(thrown)) return null;
-    throw thrown;
-  });
-  if (result === null) return null;
-  const rows = readRows(result.rows as never);
+  parts: HistoryParts,
+): Promise<Record<string, DeltaChannelHistory>> {
+  const { reader } = parts;
+  // Newest first.
+  const visits =
+    (await visitAtOnce(place, channels, parts)) ?? (await visit(place, channels, reader));
+  await checkChain(visits, channels, reader);
   const writes = new Map<string, CheckpointPendingWrite[]>(channels.map((name) => [name, []]));
   const seeds = new Map<string, unknown>();
-  const visited = rows.checkpoints as readonly VisitedRow[];
-  for (const row of visited.toReversed()) {
-    if (isOfStock(row)) return null;
-    reader.check(row);
-    if (row.wanted.length === 0) continue;
-    for (const write of await reader.writesOf(row)) {
-      if (row.wanted.includes(write[1])) writes.get(write[1])!.push(write);
+  for (const { row, rows, wanted, found } of visits.toReversed()) {
+    if (wanted.length === 0) continue;
+    const { checkpoint, pendingWrites = [] } =
+      found.length > 0 || isOfStock(row)
+        ? await reader.load(row, rows)
+        : { checkpoint: null, pendingWrites: await reader.writesOf(row) };
+    for (const write of pendingWrites) {
+      if (wanted.includes(write[1])) writes.get(write[1])!.push(write);
     }
-    if (row.found.length === 0) continue;
-    const { checkpoint } = await reader.load(row, rows);
-    for (const channel of row.found) seeds.set(channel, checkpoint.channel_values[channel]);
+    for (const channel of found) seeds.set(channel, checkpoint!.channel_values[channel]);
   }
   return Object.fromEntries(
     channels.map((channel) => [
@@ -59,6 +72,101 @@ export async function deltaHistory(
       },
     ]),
   );
+}
+
+/** @returns null when the database cannot read what is on the way */
+async function visitAtOnce(
+  place: CheckpointPlace,
+  channels: readonly string[],
+  { pool, queries, encrypts }: HistoryParts,
+): Promise<readonly Visit[] | null> {
+  if (encrypts) return null;
+  const statement = { name: `${queries.name}-delta-history`, text: queries.deltaHistory };
+  const values = [place.threadId, place.namespace, place.id, channels];
+  const result = await pool.query({ ...statement, values }).catch((thrown: unknown) => {
+    if (isOfData(thrown)) return null;
+    throw thrown;
+  });
+  if (result === null) return null;
+  const rows = readRows(result.rows as never);
+  const visited = rows.checkpoints as readonly VisitedRow[];
+  if (visited.some(isOfStock)) return null;
+  return visited.map((row) => ({ row, rows, wanted: row.wanted, found: row.found }));
+}
+
+/** Walks from parent to parent. */
+async function visit(
+  place: CheckpointPlace,
+  channels: readonly string[],
+  reader: CheckpointReader,
+): Promise<readonly Visit[]> {
+  const visits: Visit[] = [];
+  const seen = new Set<string>();
+  let wanted: readonly string[] = [];
+  let id = place.id;
+  for (;;) {
+    const rows = await reader.rows({ ...place, id });
+    const [row] = rows.checkpoints;
+    if (row === undefined || seen.has(row.checkpoint_id)) return visits;
+    seen.add(row.checkpoint_id);
+    const values =
+      wanted.length === 0 ? {} : (await reader.load(row, rows)).checkpoint.channel_values;
+    const found = wanted.filter((channel) => Object.hasOwn(values, channel));
+    visits.push({ row, rows, wanted, found });
+    wanted = visits.length === 1 ? channels : wanted.filter((channel) => !found.includes(channel));
+    id = row.parent_checkpoint_id;
+    if (id === null || wanted.length === 0) return visits;
+  }
+}
+
+/** @throws {CorruptCheckpointError} */
+async function checkChain(
+  visits: readonly Visit[],
+  channels: readonly string[],
+  reader: CheckpointReader,
+): Promise<void> {
+  for (const [at, { row, wanted, found }] of visits.entries()) {
+    if (isOfStock(row)) continue;
+    const { body } = await reader.body(row);
+    const left = at === 0 ? channels : wanted.filter((channel) => !found.includes(channel));
+    const isNeeded = left.some(
+      (channel) => Object.hasOwn(body.channels, channel) || countersIn(row.metadata)?.[channel],
+    );
+    const parent = visits[at + 1]?.row;
+    if (isNeeded && row.parent_checkpoint_id !== null) checkParent(row, parent, body);
+  }
+}
+
+/**
+ * Checks that what the delta channels of a checkpoint are put together from is there.
+ * @param parent undefined where it is not there
+ * @throws {CorruptCheckpointError}
+ */
+export function checkParent(
+  row: CheckpointRow,
+  parent: Pick<CheckpointRow, "write_tasks" | "write_idxs"> | undefined,
+  { parentWrites = [] }: { readonly parentWrites?: readonly WriteSetName[] },
+): void {
+  if (parent === undefined) {
+    const id = String(row.parent_checkpoint_id);
+    throw damagedRow(row, `checkpoint ${id}, which its delta channels need, is missing`);
+  }
+  const there = writeSetsOf(parent);
+  if (parentWrites.some((name) => !there.has(name))) {
+    throw damagedRow(row, "writes to its parent, which its delta channels need, are missing");
+  }
+}
+
+/** Whether delta channels of a checkpoint are put together from what was written to its parent. */
+export function countsDeltas(metadata: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(countersIn(metadata) ?? {}).length > 0;
+}
+
+/** Of each delta channel that a checkpoint has no value of, the updates and the steps since one had. */
+function countersIn(metadata: Readonly<Record<string, unknown>>) {
+  const counters = metadata["counters_since_delta_snapshot"];
+  if (typeof counters !== "object" || counters === null) return undefined;
+  return counters as Readonly<Record<string, unknown>>;
 }
 
 /** Whether a statement failed for the data that it met: SQLSTATE class 22. */

@@ -19,7 +19,8 @@ import { definitionHash } from "./definition-hash.ts";
 import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
-import { CheckpointConfigError } from "./errors.ts";
+import { asksForNewestId, damagedTuple } from "./damaged-tuple.ts";
+import { CheckpointConfigError, CorruptCheckpointError } from "./errors.ts";
 import { forkThread, type ForkedThread } from "./fork-thread.ts";
 import { KnownCheckpoints } from "./known-checkpoints.ts";
 import { listPages } from "./list-pages.ts";
@@ -125,14 +126,24 @@ export class PostgresCheckpointer extends PostgresSaver {
     return this.#setUp;
   }
 
-  /** @throws {CorruptCheckpointError} */
+  /**
+   * Before a run from a named checkpoint LangGraph loads the newest, and compares the ids alone. Of a damaged newest one it
+   * gets the id then, and the error as soon as it reads anything else.
+   *
+   * @throws {CorruptCheckpointError}
+   */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { thread_id } = config.configurable ?? {};
     if (thread_id === undefined || thread_id === null) return undefined;
     await this.setup();
     const { threadId, namespace, checkpointId: id } = placeOf(config);
     if (namespace === "") this.#settling.begin(threadId);
-    return this.#reader.read({ threadId, namespace, id });
+    const read = this.#reader.read({ threadId, namespace, id });
+    if (!asksForNewestId(config)) return read;
+    return read.catch((thrown: unknown) => {
+      if (thrown instanceof CorruptCheckpointError) return damagedTuple(thrown);
+      throw thrown;
+    });
   }
 
   /** @throws {CorruptCheckpointError} at the checkpoint that is damaged */
@@ -173,12 +184,14 @@ export class PostgresCheckpointer extends PostgresSaver {
     config: RunnableConfig,
     writes: PendingWrite[],
     taskId: string,
+    taskPath = "",
   ): Promise<void> {
     const { threadId, namespace, checkpointId } = placeOf(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
     await this.#settling.write(threadId, async () => {
       await this.setup();
-      await this.#writer.putWrites({ threadId, namespace, checkpointId, taskId }, writes);
+      const place = { threadId, namespace, checkpointId, taskId, taskPath };
+      await this.#writer.putWrites(place, writes);
     });
   }
 
@@ -196,10 +209,7 @@ export class PostgresCheckpointer extends PostgresSaver {
     if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
     await this.setup();
     const { threadId, namespace, checkpointId: id } = placeOf(config);
-    const history = this.#parts.encrypts
-      ? null
-      : await deltaHistory({ threadId, namespace, id }, channels, this.#parts);
-    return history ?? super.getDeltaChannelHistory(options);
+    return deltaHistory({ threadId, namespace, id }, channels, this.#parts);
   }
 
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */

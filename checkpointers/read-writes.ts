@@ -1,4 +1,8 @@
-import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
+import {
+  compareWritesSortKeys,
+  writesSortKey,
+  type CheckpointPendingWrite,
+} from "@langchain/langgraph-checkpoint";
 import type { Reviver } from "./elements/revive.ts";
 import { writesHash } from "./integrity.ts";
 import type { CheckpointRow } from "./queries.ts";
@@ -6,7 +10,8 @@ import { damagedRow } from "./read-rows.ts";
 import { unpackWrites } from "./write-set.ts";
 
 /**
- * The pending writes that were read with a checkpoint, by task and number, each set checked by its hash.
+ * The pending writes that were read with a checkpoint, in the order in which LangGraph applies them, each set checked by
+ * its hash.
  *
  * @throws {CorruptCheckpointError}
  */
@@ -14,7 +19,7 @@ export async function readWrites(
   row: CheckpointRow,
   revive: Reviver,
 ): Promise<CheckpointPendingWrite[]> {
-  const writes: CheckpointPendingWrite[] = [];
+  const writes: { key: ReturnType<typeof writesSortKey>; write: CheckpointPendingWrite }[] = [];
   const taken = new Set<string>();
   let start = 0;
   for (const [at, taskId] of (row.write_tasks ?? []).entries()) {
@@ -32,13 +37,20 @@ export async function readWrites(
     if (!hash.equals(row.write_hashes!.subarray(at * 32, at * 32 + 32))) {
       throw damagedRow(row, "its pending writes do not have the hash they were given");
     }
-    for (const { idx, channel, type, blob } of unpackWrites(body)) {
+    const set = unpackWrites(body);
+    for (const { idx, channel, type, blob } of set.writes) {
       // Several sets may have one number: the first counts.
       const key = `${idx} ${taskId}`;
       if (taken.has(key)) continue;
       taken.add(key);
-      writes.push([taskId, channel, await revive(type ?? "json", blob)]);
+      const value: unknown = await revive(type ?? "json", blob);
+      writes.push({
+        key: writesSortKey(set.taskPath, taskId, idx),
+        write: [taskId, channel, value],
+      });
     }
   }
-  return writes;
+  return writes
+    .toSorted((one, other) => compareWritesSortKeys(one.key, other.key))
+    .map(({ write }) => write);
 }

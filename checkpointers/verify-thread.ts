@@ -1,4 +1,5 @@
-import type { CheckpointReader } from "./checkpoint-reader.ts";
+import { isOfStock, type CheckpointReader } from "./checkpoint-reader.ts";
+import { checkParent, countsDeltas } from "./delta-history.ts";
 import { CorruptCheckpointError } from "./errors.ts";
 import type { CheckpointRow } from "./queries.ts";
 
@@ -16,11 +17,13 @@ export interface Verification {
 
 const PAGE = 64;
 
-/** Reads every checkpoint of a thread, and compares what it says of its parent with the parent. */
-export async function verifyThread(
-  reader: Pick<CheckpointReader, "page">,
-  threadId: string,
-): Promise<Verification> {
+type Reader = Pick<CheckpointReader, "page" | "rows" | "body">;
+
+/**
+ * Reads every checkpoint of a thread, and compares what it says of its parent with the parent: also whether all is there
+ * that its delta channels are put together from.
+ */
+export async function verifyThread(reader: Reader, threadId: string): Promise<Verification> {
   const damaged: DamagedCheckpoint[] = [];
   const unlike: (DamagedCheckpoint & { readonly parentId: string | null })[] = [];
   let checked = 0;
@@ -32,7 +35,7 @@ export async function verifyThread(
     for (const row of rows) {
       const { checkpoint_ns: namespace, checkpoint_id: checkpointId } = row;
       checked += 1;
-      const reason = await load(row).then(() => null, reasonOf);
+      const reason = await check(reader, row, load).then(() => null, reasonOf);
       if (reason !== null) damaged.push({ namespace, checkpointId, reason });
       else if (isUnlikeParent(row)) {
         const unlikeParent = "its parent is another one than it was made from";
@@ -50,6 +53,19 @@ export async function verifyThread(
     if (!known.has(placeIn(link.namespace, parentId))) damaged.push(link);
   }
   return { checked, damaged };
+}
+
+/** @throws {CorruptCheckpointError} */
+async function check(
+  reader: Reader,
+  row: CheckpointRow,
+  load: (row: CheckpointRow) => Promise<unknown>,
+): Promise<void> {
+  await load(row);
+  const { thread_id: threadId, checkpoint_ns: namespace, parent_checkpoint_id: id } = row;
+  if (id === null || isOfStock(row) || !countsDeltas(row.metadata)) return;
+  const [parent] = (await reader.rows({ threadId, namespace, id })).checkpoints;
+  checkParent(row, parent, (await reader.body(row)).body);
 }
 
 function placeIn(namespace: string, id: string | null): string {

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import type { AIMessage } from "@langchain/core/messages";
+import { AIMessageChunk, type AIMessage } from "@langchain/core/messages";
 import { messageClasses } from "./message-classes.ts";
 
 /** Objects that were found immutable with everything they lead to. */
@@ -20,7 +20,7 @@ const messagePrototypes = new Set<unknown>(
  */
 export function freezeElement(value: unknown): boolean {
   if (isDeeplyFrozen(value)) return true;
-  const inspection = new Inspection((object) => !isWrittenTo(object));
+  const inspection = new Inspection((object) => !isWrittenTo(object), { freezing: true });
   if (!inspection.passes(value)) return false;
   for (const object of inspection.seen) Object.freeze(object);
   immutable.add(value as object);
@@ -49,18 +49,33 @@ function isMessage(object: object): boolean {
   return messagePrototypes.has(Object.getPrototypeOf(object));
 }
 
+/** Replaces the getters under which a piece of an answer parses its tool calls when they are first read by their values. */
+function parseToolCalls(object: object): void {
+  if (Object.getPrototypeOf(object) !== AIMessageChunk.prototype) return;
+  const message = object as AIMessageChunk;
+  for (const fields of [message, message.lc_kwargs ?? {}] as Record<string, unknown>[]) {
+    for (const name of ["tool_calls", "invalid_tool_calls"]) {
+      const property = Object.getOwnPropertyDescriptor(fields, name);
+      const parsed = property?.get && property.set ? fields[name] : undefined;
+      if (parsed !== undefined) fields[name] = parsed;
+    }
+  }
+}
+
 /** One walk through a value: objects are seen once, however many ways lead to them. */
 class Inspection {
   readonly seen = new Set<object>();
   /** From the value down to the object at hand. */
   readonly #path: object[] = [];
   readonly #circles: boolean;
+  readonly #isFreezing: boolean;
 
   constructor(
     readonly accepts: (object: object) => boolean,
-    options?: { circles: boolean },
+    { circles = false, freezing = false }: { circles?: boolean; freezing?: boolean } = {},
   ) {
-    this.#circles = options?.circles ?? false;
+    this.#circles = circles;
+    this.#isFreezing = freezing;
   }
 
   passes(value: unknown): boolean {
@@ -68,6 +83,7 @@ class Inspection {
     if (typeof value !== "object" || value === null || immutable.has(value)) return true;
     if (this.seen.has(value)) return this.#circles || !this.#path.includes(value);
     if (!hasOnlyOwnState(value) || !this.accepts(value)) return false;
+    if (this.#isFreezing) parseToolCalls(value);
     this.seen.add(value);
     this.#path.push(value);
     for (const key of Reflect.ownKeys(value)) {

@@ -181,9 +181,12 @@ function toWriteSet(
   const expected = writesHash({ threadId, namespace, checkpointId: id, taskId, idx, body });
   if (!expected.equals(hash))
     throw new DamagedValue("its pending writes do not have the hash they were given");
-  const writes = unpackWrites(body).map(({ blob, ...write }) => ({
-    ...write,
-    value: toReadable(blob),
-  }));
-  return { taskId, idx, hash: hash.toString("hex"), writes };
+  const { taskPath, writes } = unpackWrites(body);
+  return {
+    taskId,
+    ...(taskPath !== "" && { taskPath }),
+    idx,
+    hash: hash.toString("hex"),
+    writes: writes.map(({ blob, ...write }) => ({ ...write, value: toReadable(blob) })),
+  };
 }

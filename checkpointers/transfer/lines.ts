@@ -41,6 +41,8 @@ const pendingWrite = z.object({
 
 const writeSet = z.object({
   taskId: z.string(),
+  /** Left out where there is none. */
+  taskPath: z.string().optional(),
   idx: z.number().int(),
   hash,
   writes: z.array(pendingWrite).min(1),

@@ -149,13 +149,13 @@ export class ThreadCopy {
   }
 
   async #addWriteSet(
-    { taskId, idx, hash, writes }: WriteSetLine,
+    { taskId, taskPath = "", idx, hash, writes }: WriteSetLine,
     { namespace, id }: CheckpointLine | StockCheckpointLine,
   ): Promise<void> {
     const { from, to } = this.#parts;
     const [set] = toWriteSets(
       writes.map(({ value, ...write }) => ({ ...write, blob: fromReadable(value) })),
-      false,
+      { replacing: false, taskPath },
     );
     const { body } = set!; // There is at least one write.
     const content = { namespace, checkpointId: id, taskId, idx, body };

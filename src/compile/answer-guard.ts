@@ -13,11 +13,11 @@ interface Resumable extends ReadableGraph {
 }
 
 /**
- * Makes a graph check the answers of `Command({ resume })` before LangGraph writes anything, and returns it. LangGraph
- * by itself would give a bare answer to every request that waits, drop one that is `false`, `""` or `0`, and take no
- * notice of an id that nothing waits under. Where a state was edited that waits for a person, the person is asked again
- * first. The graph itself is changed; graphs derived by `withConfig` do the same. Inside of another graph it changes
- * nothing: that one is resumed, not this.
+ * Makes a graph check the answers of `Command({ resume })` before LangGraph writes anything, and returns it. LangGraph's
+ * strict resume refuses what answers nothing that waits; it knows neither what subtasks of a plan ask nor which answers
+ * a request takes. Where a state was edited that waits for a person, the person is asked again first. The graph itself is
+ * changed; graphs derived by `withConfig` do the same. Inside of another graph it changes nothing: that one is resumed,
+ * not this.
  */
 export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compiled {
   const stream = graph.stream.bind(graph);

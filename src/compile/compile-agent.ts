@@ -37,6 +37,7 @@ import type { Worker } from "./planner/planner-parts.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import { durabilityOf } from "./durability.ts";
 import { guardOwner } from "./thread-owner.ts";
+import { holdStreams } from "./held-streams.ts";
 import { guardInputs } from "./input-guard.ts";
 import { guardUpdates } from "./update-guard.ts";
 
@@ -124,9 +125,12 @@ async function compileGraph(
       // Where LangGraph looks for it when a caller names none.
       __pregel_durability: durabilityOf(spec),
       [definitionHashKey]: stamp.hash,
+      // An answer that another process gave first is refused, not taken for the next question's.
+      __pregel_strict_resume: true,
     },
   };
-  const guarded = guardUpdates(guardInputs(guardAnswers(graph), definition), { parts, nodes });
+  const held = holdStreams(graph, { hasRails: parts.rails.output.length > 0 });
+  const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { parts, nodes });
   const owned = guardOwner(guarded, spec.name);
   const agentGraph = drawnFromNodes(owned, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);

@@ -24,23 +24,32 @@ export class Drawing extends Graph {
   override drawMermaid(params?: Parameters<Graph["drawMermaid"]>[0]): string {
     const nodes = Object.entries(this.nodes).map(([id, node]) => {
       const metadata = Object.entries(node.metadata ?? {}).map(([key, value]) => {
-        return [key, escaped(String(value))];
+        return [key, withStandIns(String(value))];
       });
       return [id, { ...node, metadata: Object.fromEntries(metadata) }];
     });
     const edges = this.edges.map((edge) => {
-      return edge.data === undefined ? edge : { ...edge, data: escaped(edge.data) };
+      return edge.data === undefined ? edge : { ...edge, data: withStandIns(edge.data) };
     });
-    return new Graph({ nodes: Object.fromEntries(nodes), edges }).drawMermaid(params);
+    const drawn = new Graph({ nodes: Object.fromEntries(nodes), edges }).drawMermaid(params);
+    return drawn.replaceAll(standIns, (found) => `#${found.charCodeAt(0) - firstStandIn};`);
   }
 }
 
+/** In Unicode's area for private use. */
+const firstStandIn = 0xe000;
+const standIns = /[\ue021-\ue07e]/g;
+
 /**
  * Text for a label that is not in quotes, as LangChain writes them: there a full stop ends the label of a dashed edge,
- * and a bracket that of a node.
+ * and a bracket that of a node. LangChain escapes brackets and quotes in nodes alone, and would escape entities again: so
+ * characters that mean nothing stand in for the marks until the drawing is written.
  */
-function escaped(text: string): string {
+function withStandIns(text: string): string {
   return text
     .replaceAll(/\s+/g, " ")
-    .replaceAll(/[!-/:-@[-`{-~]/g, (character) => `#${character.charCodeAt(0)};`);
+    .replaceAll(standIns, "\ufffd")
+    .replaceAll(/[!-/:-@[-`{-~]/g, (mark) =>
+      String.fromCharCode(firstStandIn + mark.charCodeAt(0)),
+    );
 }

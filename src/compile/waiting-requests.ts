@@ -56,7 +56,7 @@ async function waitingIn(
   }
   for (const task of interrupted) {
     if (ended.has(task.id)) continue;
-    // LangGraph keeps no more than one interrupt with a task: of a graph inside of it, the last.
+    // Before version 1.7 LangGraph kept one interrupt with a task: of a graph inside of it, the last.
     const inside = isSnapshot(task.state) ? await waitingIn(task.state, checkpointer) : [];
     const own = task.interrupts.map(({ id, value }) => requestOf(String(id), value, task.name));
     for (const request of inside.length > 0 ? inside : own) found.set(request.id, request);

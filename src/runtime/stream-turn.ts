@@ -4,6 +4,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import { cancellable } from "../compile/cancellation.ts";
 import type { Durability } from "../compile/durability.ts";
 import { ownerChecked } from "../compile/thread-owner.ts";
+import { withWholeState } from "../compile/held-streams.ts";
 import { publicRequest, readWaiting } from "../compile/waiting-requests.ts";
 import type { GraphState, RunContext } from "../state/channels.ts";
 import type { AgentEvent } from "../state/event.ts";
@@ -35,7 +36,7 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
   const checked = ownerChecked(run.start);
   const start = run.signal ? cancellable(checked, run.signal) : checked;
   const stream = await run.graph.stream(run.input, {
-    ...start,
+    ...withWholeState(start),
     context: run.context,
     durability: run.durability,
     subgraphs: true,
@@ -71,7 +72,12 @@ function isAgentEvent(chunk: unknown): chunk is AgentEvent {
   return isRecord(chunk) && typeof chunk["type"] === "string" && Array.isArray(chunk["within"]);
 }
 
+/** Empty for messages that nodes write: what models said has been streamed, and their events tell the rest. */
 function tokenText(chunk: unknown): string {
-  const message = (chunk as [{ text?: string; getType?(): string }])[0];
-  return message.getType?.() === "ai" ? (message.text ?? "") : "";
+  const [message, of] = chunk as [
+    { text?: string; getType?(): string },
+    Partial<Record<string, unknown>>?,
+  ];
+  const isOfNode = of?.["name"] !== undefined && of["name"] === of["langgraph_node"];
+  return message.getType?.() === "ai" && !isOfNode ? (message.text ?? "") : "";
 }

@@ -58,7 +58,7 @@ it("stores pending writes by themselves when the checkpoint they went with canno
   const { writer, put, sent, kindsSent } = writerOn((kind) => {
     if (kind === "checkpoint") throw full;
   });
-  const at = { threadId: "t", namespace: "", checkpointId: "c0", taskId: "task" };
+  const at = { threadId: "t", namespace: "", checkpointId: "c0", taskId: "task", taskPath: "" };
   const stored = writer.putWrites(at, [["text", "b"]]);
   await expect(put()).rejects.toThrow(full);
 

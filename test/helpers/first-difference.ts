@@ -2,7 +2,7 @@ import { types } from "node:util";
 
 /**
  * Where two values are not the same in some way that a program could tell, or null. Compares prototypes, own properties in
- * their order and with their attributes, symbols, what is inside maps, sets and expressions, minus zero, and which objects
+ * their order and with their attributes, what accessors give, symbols, what is inside maps, sets and expressions, minus zero, and which objects
  * are one and the same. Only the stacks of errors may differ.
  */
 export function firstDifference(actual: unknown, expected: unknown): string | null {
@@ -39,9 +39,12 @@ export function firstDifference(actual: unknown, expected: unknown): string | nu
       const one = Object.getOwnPropertyDescriptor(left, key);
       const other = Object.getOwnPropertyDescriptor(right, key);
       const place = `${path}.${String(key)}`;
-      for (const attribute of ["writable", "enumerable", "configurable", "get", "set"] as const)
+      for (const attribute of ["writable", "enumerable", "configurable"] as const)
         if (one?.[attribute] !== other?.[attribute]) return `${place}: ${attribute}`;
-      const difference = compare(one?.value, other?.value, place);
+      for (const accessor of ["get", "set"] as const)
+        if (typeof one?.[accessor] !== typeof other?.[accessor]) return `${place}: ${accessor}`;
+      // Accessors are made for each object: those that compute the same are the same.
+      const difference = compare(Reflect.get(left, key), Reflect.get(right, key), place);
       if (difference !== null) return difference;
     }
     return null;

@@ -29,8 +29,8 @@ export async function waitingThread<Input, Output, Exec, Attempt>(
     );
     return writes.flatMap(([task, channel, value]) => {
       if (channel !== "__interrupt__" || ended.has(task)) return [];
-      const { id, value: request } = value as { id: string; value: HumanRequest };
-      return [{ id, ...request }];
+      const interrupts = value as readonly { id: string; value: HumanRequest }[];
+      return interrupts.map(({ id, value: request }) => ({ id, ...request }));
     });
   };
   /** Runs the graph until it stops, and gives the state that is stored then. */

@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentEventBody } from "../../state/event.ts";
 import { isRecord } from "../../state/is-record.ts";
@@ -18,6 +19,17 @@ export function areAnswersHeld({ configurable }: RunnableConfig): boolean {
 export function holdAnswers(config: RunnableConfig): RunnableConfig {
   const configurable = { ...config.configurable, [key]: true };
   return { ...config, runName: "agent inside", configurable };
+}
+
+/**
+ * Messages for a node to write where answers are held around it. LangGraph streams the message objects that a node
+ * writes; of plain fields, the channel makes the messages.
+ */
+export function unstreamed(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  return messages.map((message) => {
+    const fields: unknown = { ...message.lc_kwargs, type: message.type, id: message.id };
+    return fields as BaseMessage;
+  });
 }
 
 /**
@@ -54,16 +66,16 @@ export function withoutAnswers(event: AgentEventBody, isInside: boolean): AgentE
 }
 
 /** What nodes give that models have written, or that people have approved of it. */
-const written = ["text", "output", "value", "subtasks"];
+export const written: readonly string[] = ["text", "output", "value", "subtasks"];
 
-function withoutTexts(output: unknown): unknown {
+export function withoutTexts(output: unknown): unknown {
   if (!isRecord(output)) return output;
   return Object.fromEntries(
     Object.entries(output).map(([name, value]) => [name, written.includes(name) ? null : value]),
   );
 }
 
-function withoutResults(subtasks: SubtaskStates): SubtaskStates {
+export function withoutResults(subtasks: SubtaskStates): SubtaskStates {
   return Object.fromEntries(
     Object.entries(subtasks).map(([id, subtask]) => [id, withoutResult(subtask)]),
   );

@@ -7,7 +7,7 @@ import { cancelTurn, failTurn } from "./end-turn.ts";
 import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
-import { areAnswersHeld, holdAnswers, withoutAnswers } from "./held-answers.ts";
+import { areAnswersHeld, holdAnswers, unstreamed, withoutAnswers } from "./held-answers.ts";
 import { inheritedRedactions, withInherited } from "./inherited-redactions.ts";
 import { openDesk } from "./open-desk.ts";
 import { statusMoves } from "./status-moves.ts";
@@ -130,8 +130,10 @@ export function loopNode(
     }
     const elapsed = elapsedBefore + (parts.clock.monotonic() - startedAt);
     const made = summaries.added();
+    const { messages } = result.update;
     const update: GraphUpdate = {
       ...result.update,
+      ...(isInside && messages && { messages: unstreamed(messages) }),
       ...(made !== null && { result_summaries: made }),
       ...rails.made(),
       usage: addUsage(spent, result.update.usage ?? {}),

@@ -52,7 +52,7 @@ export async function runSubagent(
   allowListeners(at.config);
   const { recursionLimit } = graph.config ?? {};
   const config = {
-    ...withoutEmptyCheckpoint(handDownRedactions(at.config, at.rails.redactions())),
+    ...handDownRedactions(at.config, at.rails.redactions()),
     ...(recursionLimit !== undefined && { recursionLimit }),
   };
   const input = {
@@ -88,16 +88,6 @@ function refusedInput(definition: AgentDefinition, input: unknown): TurnFailure 
     if (!(thrown instanceof InvalidInputError)) throw thrown;
     return { cause: thrown.code, message: thrown.message };
   }
-}
-
-/**
- * LangGraph 1.4 takes a `checkpoint_id` that is undefined for one that was asked for, and then runs nodes again that had
- * ended beside one that waits or failed. When an old checkpoint is replayed, they are to run again.
- */
-function withoutEmptyCheckpoint(config: RunnableConfig): RunnableConfig {
-  const { checkpoint_id: checkpointId, ...configurable } = config.configurable ?? {};
-  const isReplay = configurable["__pregel_replay_state"] !== undefined;
-  return isReplay || checkpointId !== undefined ? config : { ...config, configurable };
 }
 
 function failed(status: string, failure: TurnFailure, state: Partial<GraphState>): SubagentTurn {

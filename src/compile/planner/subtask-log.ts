@@ -170,8 +170,8 @@ function isLater(state: SubtaskState, known: SubtaskState): boolean {
 }
 
 /**
- * What subtasks of a plan under way ask people, from the writes beside the planner's checkpoint. LangGraph itself keeps one
- * interrupt for a task, and all subtasks are in one.
+ * What subtasks of a plan under way ask people, from the writes beside the planner's checkpoint. LangGraph itself keeps
+ * interrupts when the task ends that all subtasks are in, and kept one of them before version 1.7.
  */
 export function waitsOfSubtasks(writes: Writes): readonly Interrupt[] {
   return [...lastWaits(writes).values()].flatMap(({ interrupts }) => interrupts);

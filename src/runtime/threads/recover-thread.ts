@@ -109,7 +109,7 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   const unwatch = services.journal?.watch(threadId, (call) => settled.push(call));
   try {
     // Who recovers a thread is told of damage, and decides what becomes of it.
-    const start = acceptingDamage(startFrom(threadId, checkpoints));
+    const start = acceptingDamage(startFrom(checkpointerOf(services), threadId, checkpoints));
     const result = await runTurn(run, { threadId, input: null, start, lost: of.lost });
     const message = resumedMessage(result, settled, known.from);
     const { interrupts: waiting } = result;

@@ -1,5 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import {
+  getCheckpointId,
+  type BaseCheckpointSaver,
+  type CheckpointTuple,
+} from "@langchain/langgraph-checkpoint";
 import { namespaceInside, namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
 import {
   soundCheckpoint,
@@ -68,10 +72,11 @@ function noneSound(thrown: unknown): { thrown: unknown; skipped: readonly Skippe
 }
 
 /**
- * A config that makes LangGraph go on from the given checkpoints, by namespace, as if they were the last ones: what has
- * ended there is not run again, which asking for a checkpoint by its id would do.
+ * A config that makes LangGraph go on from the given checkpoints, by namespace, as if they were the last ones. Asked for
+ * a checkpoint by its id, LangGraph forks it, and runs again what has ended there.
  */
 export function startFrom(
+  checkpointer: BaseCheckpointSaver,
   threadId: string,
   checkpoints: Readonly<Record<string, string>>,
 ): RunnableConfig {
@@ -79,7 +84,36 @@ export function startFrom(
     configurable: {
       thread_id: threadId,
       checkpoint_ns: "",
-      ...(Object.keys(checkpoints).length > 0 && { checkpoint_map: checkpoints }),
+      ...(Object.keys(checkpoints).length > 0 && {
+        __pregel_checkpointer: withLast(checkpointer, new Map(Object.entries(checkpoints))),
+      }),
     },
   };
+}
+
+/** A saver that gives `last` for the last checkpoint of a namespace, until one is put there. */
+function withLast(
+  checkpointer: BaseCheckpointSaver,
+  last: Map<string, string>,
+): BaseCheckpointSaver {
+  const own: Pick<BaseCheckpointSaver, "getTuple" | "put"> = {
+    getTuple: (config) => {
+      const { configurable = {} } = config;
+      const id = last.get(namespaceOf({ config }));
+      if (id === undefined || getCheckpointId(config) !== "") return checkpointer.getTuple(config);
+      return checkpointer.getTuple({ configurable: { ...configurable, checkpoint_id: id } });
+    },
+    put: (config, ...checkpoint) => {
+      last.delete(namespaceOf({ config }));
+      return checkpointer.put(config, ...checkpoint);
+    },
+  };
+  return new Proxy(checkpointer, {
+    get(target, key) {
+      const value: unknown = Object.hasOwn(own, key)
+        ? Reflect.get(own, key)
+        : Reflect.get(target, key, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
 }

@@ -21,7 +21,7 @@ export async function storedRequests(
     const inside = await checkpointer.getTuple({
       configurable: { thread_id, checkpoint_ns: namespace },
     });
-    // LangGraph keeps no more than one interrupt with a task: of a graph inside of it, the last.
+    // Before version 1.7 LangGraph kept one interrupt with a task: of a graph inside of it, the last.
     const requests = inside === undefined ? [] : await storedRequests(checkpointer, inside);
     const own = (tuple.pendingWrites ?? []).flatMap(([id, channel, value]) =>
       id === task.id && channel === "__interrupt__" ? requestsIn(value, task.node) : [],
@@ -31,7 +31,7 @@ export async function storedRequests(
   return [...found.values()];
 }
 
-/** LangGraph stores one interrupt, or a list of them. */
+/** LangGraph stores the interrupts of a task as a list; before version 1.7 it stored one of them. */
 function requestsIn(value: unknown, node: string): readonly PendingRequest[] {
   return [value].flat().flatMap((one: unknown) => {
     if (!isRecord(one)) return [];

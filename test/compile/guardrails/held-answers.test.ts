@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
+import { END, MemorySaver, START, StateGraph, type StreamMode } from "@langchain/langgraph";
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import {
@@ -10,6 +11,7 @@ import {
   executeAgent,
   type AgentDefinition,
   type AgentEvent,
+  type AgentGraph,
 } from "../../../src/index.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 import { wordRail } from "../../helpers/word-rail.ts";
@@ -82,7 +84,8 @@ describe("an answer that output rails have not accepted", () => {
   it("is told by no token and no event of the agent itself, and is kept in its records", async () => {
     const agent = defineAgent({ name: "plain", ...guarded });
     const { result, events, tokens } = await told(agent, ["damn it", "Certainly."]);
-    expect(tokens + JSON.stringify(events)).not.toContain("damn");
+    expect(tokens).toBe("");
+    expect(JSON.stringify(events)).not.toContain("damn");
     expect(result.steps.map(({ thought }) => thought)).toEqual(["damn it", "Certainly."]);
     expect(ofType(events, "step").map(({ step }) => step.thought)).toEqual(["", ""]);
   });
@@ -156,6 +159,132 @@ describe("an answer that output rails have not accepted", () => {
     const chunks: unknown[] = [];
     for await (const chunk of stream) chunks.push(chunk);
     expect(JSON.stringify(chunks)).not.toContain("damn");
+  });
+
+  /** Every stream mode that LangGraph has: one that is added does not compile here. */
+  const modes = Object.keys({
+    values: true,
+    updates: true,
+    debug: true,
+    messages: true,
+    checkpoints: true,
+    tasks: true,
+    custom: true,
+    tools: true,
+  } satisfies Record<StreamMode, true>) as StreamMode[];
+  const thread = { configurable: { thread_id: "t" } };
+  const answering = ["damn it", "Certainly."];
+  const planned = [plan, "damn it", '{"gaps":[]}', plan, "Certainly.", '{"gaps":[]}'];
+  const writing = oneNode({ type: "llm", config: { prompt: "Say it.", writes: "execution.said" } });
+  const ownRails = defineAgent({ name: "own", description: "Answers.", ...guarded });
+  const agents = {
+    "an agent": [defineAgent({ name: "plain", ...guarded }), answering],
+    "a workflow": [
+      defineAgent({
+        name: "flow",
+        execution_schema: z.object({ said: z.string().optional() }),
+        ...guarded,
+        ...writing,
+      }),
+      answering,
+    ],
+    "an agent inside": [withAgent, answering],
+    "an agent inside with rails of its own": [
+      defineAgent({
+        name: "outer",
+        agents: [ownRails],
+        ...oneNode({ type: "agent", config: { agent: "own" } }),
+      }),
+      answering,
+    ],
+    "a planner inside": [withPlanner, planned],
+  } as unknown as Record<string, readonly [AgentDefinition, readonly string[]]>;
+
+  /** Everything that `read` streams of a run, and the state that is stored at its end. */
+  async function streamedBy(
+    [agent, script]: readonly [AgentDefinition, readonly string[]],
+    read: (graph: AgentGraph) => Promise<AsyncIterable<unknown>> | AsyncIterable<unknown>,
+  ) {
+    const { runtime } = await testRuntime(streamed(script));
+    const graph = await compileAgent(agent, runtime);
+    const chunks: unknown[] = [];
+    for await (const chunk of await read(graph)) {
+      chunks.push(chunk instanceof Uint8Array ? new TextDecoder().decode(chunk) : chunk);
+    }
+    const { values } = await graph.getState(thread);
+    return { text: JSON.stringify(chunks), state: values as Record<string, unknown> };
+  }
+
+  describe.each(Object.entries(agents))("of %s", (_name, agent) => {
+    it.each(modes)("is in no chunk of the stream mode %s", async (streamMode) => {
+      for (const subgraphs of [false, true]) {
+        const options = { ...thread, streamMode, subgraphs };
+        const { text, state } = await streamedBy(agent, (graph) =>
+          graph.stream({ input: { message: "hello" } }, options),
+        );
+        expect(text).not.toContain("damn");
+        expect(state["output"]).toEqual({ message: "Certainly." });
+        expect(text.includes("Certainly.") || streamMode !== "values").toBe(true);
+      }
+    });
+
+    it("is in no chunk of all modes at once, as server-sent events too", async () => {
+      for (const encoding of [undefined, "text/event-stream"] as const) {
+        const options = { ...thread, streamMode: modes, subgraphs: true, encoding };
+        const { text } = await streamedBy(agent, (graph) =>
+          graph.stream({ input: { message: "hello" } }, options),
+        );
+        expect(text).not.toContain("damn");
+        expect(text).toContain("Certainly.");
+      }
+    });
+
+    it.each(["v1", "v2"] as const)("is in no event of streamEvents %s", async (version) => {
+      const options = { ...thread, version, streamMode: modes, subgraphs: true };
+      const { text } = await streamedBy(agent, (graph) =>
+        graph.streamEvents({ input: { message: "hello" } }, options as never),
+      );
+      expect(text).not.toContain("damn");
+      expect(text).toContain("Certainly.");
+    });
+
+    it("is in no event of streamEvents v3", async () => {
+      const { text } = await streamedBy(agent, (graph) =>
+        graph.streamEvents({ input: { message: "hello" } }, { ...thread, version: "v3" } as never),
+      );
+      expect(text).not.toContain("damn");
+      expect(text).toContain("Certainly.");
+    });
+
+    it("is in no chunk of a graph around it that is not ours", async () => {
+      const { runtime } = await testRuntime(streamed(agent[1]));
+      const graph = await compileAgent(agent[0], runtime);
+      const around = new StateGraph(z.object({ input: z.any(), output: z.any() }))
+        .addNode("agent", graph)
+        .addEdge(START, "agent")
+        .addEdge("agent", END)
+        .compile({ checkpointer: new MemorySaver() });
+      const chunks: unknown[] = [];
+      const options = { ...thread, streamMode: modes, subgraphs: true };
+      for await (const chunk of await around.stream({ input: { message: "hello" } }, options)) {
+        chunks.push(chunk);
+      }
+      expect(JSON.stringify(chunks)).not.toContain("damn");
+      expect(JSON.stringify(chunks)).toContain("Certainly.");
+    });
+  });
+
+  it("is in what invoke returns, and in what is stored", async () => {
+    const { runtime } = await testRuntime(streamed(answering));
+    const graph = await compileAgent(withAgent, runtime);
+    const returned = await graph.invoke({ input: { message: "hello" } }, thread);
+    expect(JSON.stringify(returned.nodes)).not.toContain("damn");
+    const plain = await compileAgent(
+      defineAgent({ name: "plain", ...guarded }),
+      (await testRuntime(streamed(answering))).runtime,
+    );
+    const { steps } = await plain.invoke({ input: { message: "hello" } }, thread);
+    expect(steps.map(({ thought }) => thought)).toEqual(["damn it", "Certainly."]);
   });
 
   it("is not told where its own agent refuses it before rails look at it", async () => {

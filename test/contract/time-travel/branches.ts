@@ -80,8 +80,9 @@ export function branches(travel: Travel): void {
       ] as const;
       const [x, y] = [await journey.run(null, forks[0]), await journey.run(null, forks[1])];
 
-      const xEnd = await journey.run(answers(x, { "left?": 1, "right?": 2 }), forks[0]);
-      const yEnd = await journey.run(answers(y, { "left?": 3, "right?": 4 }), forks[1]);
+      // A run from a checkpoint that the thread has moved past forks there: its questions wait at the fork.
+      const xEnd = await journey.run(answers(x, { "left?": 1, "right?": 2 }), x);
+      const yEnd = await journey.run(answers(y, { "left?": 3, "right?": 4 }), y);
 
       const middle = expect.stringMatching(/^middle\d$/u) as string;
       const join = expect.stringMatching(/^join\d$/u) as string;
