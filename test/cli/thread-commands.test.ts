@@ -253,7 +253,7 @@ describe("a thread of another agent", () => {
     const refused = await cli("run", "halve.yaml", "hi", "-t", "lent");
     expect([refused.code, refused.errors]).toEqual([
       2,
-      'error: Thread "lent" belongs to agent "double", and this is agent "halve". Use another thread, or give --accept-agent to have "halve" go on with it. [foreign_thread]\n',
+      'error: Thread "lent" belongs to agent "double", and this is agent "halve". Give another --thread, or --accept-agent to have "halve" go on with it. [foreign_thread]\n',
     ]);
     expect(await json("run", "halve.yaml", "hi", "-t", "lent")).toMatchObject({
       error: { code: "foreign_thread", thread_id: "lent", owner: "double", agent: "halve" },
@@ -276,9 +276,7 @@ describe("stratagraph recover", () => {
     const waits = await cli("recover", "double.yaml", "waits");
     expect(waits.code).toBe(3);
     expect(waits.out).toContain("? ask asks for input");
-    expect(waits.out).toContain(
-      "stratagraph run double.yaml --thread waits --answer 'your answer'",
-    );
+    expect(waits.out).toContain("stratagraph run double.yaml --thread waits --answer '<integer>'");
     expect(await json("recover", "double.yaml", "waits")).toMatchObject({
       thread_id: "waits",
       from: { thread_id: "waits" },
@@ -296,7 +294,9 @@ describe("stratagraph recover", () => {
     const run = await cli("run", "renamed.yaml", "-t", "renamed", "--accept-changes");
     expect(run.code).toBe(2);
     expect(run.errors).toContain("the node ask is next, and the agent has no such node");
-    expect(run.errors).toContain("Recover the thread, and accept the changes of the definition");
+    expect(run.errors).toContain(
+      "Recover it (stratagraph recover AGENT renamed --accept-changes).",
+    );
     const recover = await cli("recover", "renamed.yaml", "renamed", "--accept-changes");
     expect(recover.code).toBe(3);
     expect(recover.out).toContain("? number asks for input");

@@ -353,7 +353,7 @@ describe("a workflow's end", () => {
     const { status, failure } = await executeAgent(agent, null, { ...options, answer: false });
     expect([status, failure?.message]).toEqual([
       "FAILED",
-      'The only attempt failed. attempt 1: node "draft" has run 2 times, as often as execution_config.max_iterations allows',
+      'Node "ask" was rejected without a reason. It is not tried again: node "draft" has run 2 times, as often as execution_config.max_iterations allows.',
     ]);
   });
 });
