@@ -9,7 +9,8 @@ import type { WaitingRequest } from "./waiting-requests.ts";
 
 /** One answer to whatever waits, or answers by the id of what they are for. */
 export type GivenAnswers =
-  { readonly bare: unknown } | { readonly byId: Readonly<Record<string, unknown>> };
+  | { readonly bare: unknown }
+  | { readonly byId: Readonly<Record<string, unknown>> };
 
 export interface AnsweredThread {
   readonly threadId: string;

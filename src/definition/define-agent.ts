@@ -38,7 +38,11 @@ export interface CommunityReference {
 
 /** A name of the tool registry, a tool of `defineTool`, a LangChain tool, an MCP server, or a tool of LangChain's community. */
 export type ToolReference =
-  string | AgentTool | LangChainTool | ServerReference | CommunityReference;
+  | string
+  | AgentTool
+  | LangChainTool
+  | ServerReference
+  | CommunityReference;
 
 export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   AgentSpecInput,

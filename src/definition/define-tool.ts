@@ -136,7 +136,8 @@ type AnyToolOptions = ToolOptionsBase<unknown> & {
 
 /** What {@link defineAgent} takes for a tool: the options without the name. */
 export type InlineToolOptions<Exec, Attempt, Input> =
-  StatefulToolOptions<Exec, Attempt, Input> | StatelessToolOptions<Input>;
+  | StatefulToolOptions<Exec, Attempt, Input>
+  | StatelessToolOptions<Input>;
 
 /** Makes a tool from options whose kind is known only at run time. */
 export function defineInlineTool(

@@ -19,7 +19,8 @@ export function celOfJson(value: unknown): CelValue | undefined {
     case "object":
       if (value === null) return null;
       return (Array.isArray(value) ? new JsonList(value) : new JsonObject(value)) as unknown as
-        CelList | CelMap;
+        | CelList
+        | CelMap;
     default:
       return undefined;
   }

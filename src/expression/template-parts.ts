@@ -3,7 +3,8 @@ import type { Compiled } from "./problem.ts";
 
 /** A piece of a template: text as it stands, or an expression and where it begins. */
 export type TemplatePart =
-  { readonly text: string } | { readonly expression: string; readonly offset: number };
+  | { readonly text: string }
+  | { readonly expression: string; readonly offset: number };
 
 /**
  * Takes a template apart. The end of `${…}` is the first `}` that is neither in a string literal of the expression nor

@@ -24,7 +24,8 @@ export interface MeteredModelOptions {
 }
 
 type Asked =
-  { readonly message: AIMessage; readonly tries: number } | { readonly failed: FailedModel };
+  | { readonly message: AIMessage; readonly tries: number }
+  | { readonly failed: FailedModel };
 
 /** An {@link AgentModel} of one or two chat models: retries, then the fallback, and the usage of all of it. */
 export function meteredModel(options: MeteredModelOptions): AgentModel {

@@ -8,7 +8,8 @@ export type Decision =
   | { readonly decision: "reject"; readonly reason: string };
 
 export type Read<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
 
 /** Which decisions there are, and how they are written. */
 export interface DecisionForms {

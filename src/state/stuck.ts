@@ -67,7 +67,8 @@ export function detectStuck(
 }
 
 export type StuckDecision =
-  { readonly action: "none" } | { readonly action: "deepen" | "end"; readonly reason: string };
+  | { readonly action: "none" }
+  | { readonly action: "deepen" | "end"; readonly reason: string };
 
 /**
  * What to do before the next step of an attempt: go on, make it a deep one, or end the attempt. An attempt that is

@@ -42,9 +42,10 @@ const edit = fc.oneof(
     const { [`key ${key}`]: _, ...object } = values.object;
     return { ...values, object };
   }),
-  fc
-    .constantFrom("EXECUTING", "COMPLETED", null)
-    .map((status) => (values: Values): Values => ({ ...values, status })),
+  fc.constantFrom("EXECUTING", "COMPLETED", null).map((status) => (values: Values): Values => ({
+    ...values,
+    status,
+  })),
 );
 
 const thread = fc.nat(7);

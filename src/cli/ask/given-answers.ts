@@ -7,7 +7,8 @@ export type AnswerTexts = string | ReadonlyMap<string, string>;
 
 /** Either `{ answer }` or `{ answers }`, as `executeAgent` takes them. */
 export type AnswersOfRun =
-  { readonly answer: unknown } | { readonly answers: Readonly<Record<string, unknown>> };
+  | { readonly answer: unknown }
+  | { readonly answers: Readonly<Record<string, unknown>> };
 
 /**
  * Reads the values of `--answer`: one answer, or any number of them by the ids of requests.

@@ -12,7 +12,8 @@ export interface WorkerJob {
 
 /** What a worker sends: that a run has begun, and how it ended. */
 export type WorkerMessage =
-  { readonly type: "begun" } | { readonly type: "ended"; readonly end: WorkerEnd };
+  | { readonly type: "begun" }
+  | { readonly type: "ended"; readonly end: WorkerEnd };
 
 export interface WorkerEnd {
   readonly outcome: WorkerOutcome;

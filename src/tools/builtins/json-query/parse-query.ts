@@ -63,7 +63,8 @@ function lexerPosition(library: JmesPath, query: string): number {
 }
 
 type Attempt<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly thrown: unknown };
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly thrown: unknown };
 
 function attempt<T>(act: () => T): Attempt<T> {
   try {
