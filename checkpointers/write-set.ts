@@ -80,7 +80,8 @@ export function unpackWrites(body: Buffer): {
   const bytes = unpack(body);
   const start = 4 + bytes.readUInt32BE(0);
   const head = JSON.parse(bytes.subarray(4, start).toString("utf8")) as readonly (
-    WriteHead | string
+    | WriteHead
+    | string
   )[];
   const taskPath = typeof head[0] === "string" ? head[0] : "";
   const heads = head.filter((write) => typeof write !== "string");
