@@ -4,7 +4,8 @@ import { readRuns, type LeftOutLog, type ReadRuns } from "../experiment/report/r
 import { reportCsv } from "../experiment/report/report-csv.ts";
 import { reportHtml } from "../experiment/report/report-html.ts";
 import { meanMetrics } from "../experiment/report/run-means.ts";
-import type { RunSummary } from "../experiment/report/run-summary.ts";
+import { reportTitle } from "../experiment/report/report-title.ts";
+import { runUsage, type RunSummary } from "../experiment/report/run-summary.ts";
 import { existingFolder } from "./existing-file.ts";
 import { logsIn } from "./experiment-logs.ts";
 import type { CliIo } from "./io.ts";
@@ -51,7 +52,10 @@ export async function experimentReportCommand(
     await writeWhole(files.csv, asynchronous(reportCsv(read.runs)));
   }
   if (given.json) printJson(reportJson({ ...read, leftOut }, written ? files : null), io);
-  else printReport({ ...read, leftOut }, written ? files : null, io);
+  else {
+    const title = reportTitle({ folder, runs: read.runs });
+    printReport({ ...read, leftOut }, { title, files: written ? files : null }, io);
+  }
   const isBroken = leftOut.some(({ reason }) => reason === "broken");
   return isBroken || !written ? exitCodes.runFailed : exitCodes.done;
 }
@@ -61,7 +65,11 @@ interface ReportFiles {
   readonly csv: string;
 }
 
-function printReport({ runs, leftOut }: ReadRuns, files: ReportFiles | null, io: CliIo): void {
+function printReport(
+  { runs, leftOut }: ReadRuns,
+  { title, files }: { readonly title: string; readonly files: ReportFiles | null },
+  io: CliIo,
+): void {
   const view = viewOf(io);
   const shown = (path: string) => plainLine(shownPath(path, io.cwd));
   const told = leftOut.flatMap(leftOutLines);
@@ -70,6 +78,8 @@ function printReport({ runs, leftOut }: ReadRuns, files: ReportFiles | null, io:
     files === null
       ? ["No run to report."]
       : [
+          view.style.bold(plainLine(title)),
+          "",
           ...runTable(runs, view),
           "",
           view.style.dim(`Report: ${shown(files.html)}`),
@@ -102,6 +112,7 @@ function runJson(run: RunSummary) {
     ...rest,
     cycles_done: cycles.length,
     mean_metrics: meanMetrics(run),
+    usage: runUsage(run),
     memory_keys: last?.memory_keys ?? null,
     memory_chars: last?.memory_chars ?? null,
     last_reflection: last?.final_reflection ?? null,

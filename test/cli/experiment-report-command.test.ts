@@ -15,7 +15,13 @@ const llama = madeLog({
     { calls: [write("more", "ask")], reflection: "I know\n  enough." },
   ],
 });
-const gpt = madeLog({ run_id: "gpt", model_name: "openai:gpt-5", seed: null, cycles: [{}] });
+const gpt = madeLog({
+  run_id: "gpt",
+  model_name: "openai:gpt-5",
+  seed: null,
+  usage: { tokens_in: 1200, tokens_out: 34, cost_usd: 0.0125 },
+  cycles: [{}],
+});
 const begun = `${madeLog({ run_id: "begun", seed: 1, cycles: [{}] }).split("\n")[0]}\n`;
 
 const clock = { now: () => new Date("2026-11-22T03:04:05Z") };
@@ -39,10 +45,12 @@ it("compares the runs of a folder in a table and writes both files beside them",
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).toBe(
     [
-      "run      model                 seed  prompt  cycles  memory calls  messages  response chars  written chars  keys  last reflection",
-      "begun    ollama:llama3:latest     1  –           0+             –         –               –              –     –  –",
-      "llama-2  ollama:llama3:latest     2  terse        2             1       0.5            14.5            5.5     2  I know enough.",
-      "gpt      openai:gpt-5             –  –            1             0         0              13              0     0  Reflection 1.",
+      "Experiment report: logs",
+      "",
+      "run      model                 seed  prompt  cycles  memory calls  messages  response chars  written chars  keys  tokens   cost  last reflection",
+      "begun    ollama:llama3:latest     1  –           0+             –         –               –              –     –       –      –  –",
+      "llama-2  ollama:llama3:latest     2  terse        2             1       0.5            14.5            5.5     2       –      –  I know enough.",
+      "gpt      openai:gpt-5             –  –            1             0         0              13              0     0   1,234  $0.01  Reflection 1.",
       "",
       "Report: logs/report.html",
       "CSV:    logs/report.csv",
@@ -51,6 +59,7 @@ it("compares the runs of a folder in a table and writes both files beside them",
   );
   expect(readFileSync(join(cwd, "logs/report.csv"), "utf8").split("\r\n")).toHaveLength(5);
   const page = readFileSync(join(cwd, "logs/report.html"), "utf8");
+  expect(page).toContain("<title>Experiment report: logs</title>");
   expect(page).toContain('"made_at":"2026-11-22T03:04:05.000Z"');
   expect(readdirSync(join(cwd, "logs")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
@@ -116,6 +125,7 @@ it("tells all as JSON", async () => {
           response_chars: 14.5,
           memory_write_chars: 5.5,
         },
+        usage: null,
         memory_keys: 2,
         memory_chars: 11,
         last_reflection: "I know\n  enough.",

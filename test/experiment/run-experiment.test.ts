@@ -60,6 +60,11 @@ describe("a cycle", () => {
       content: '{"key":"sky","replaced":false}',
     };
     const model_options = { seed: 7 };
+    const usage = {
+      tokens_in: expect.any(Number),
+      tokens_out: expect.any(Number),
+      cost_usd: expect.any(Number),
+    };
     expect(withoutTimes(log("drift"))).toEqual(
       [
         {
@@ -74,7 +79,7 @@ describe("a cycle", () => {
         },
         {
           event_type: "LLM_INVOCATION",
-          payload: { prompt_messages: begun, response_message: asked, model_options },
+          payload: { prompt_messages: begun, response_message: asked, model_options, usage },
         },
         {
           event_type: "TOOL_CALL",
@@ -90,6 +95,7 @@ describe("a cycle", () => {
             prompt_messages: [...begun, asked, gave],
             response_message: { role: "assistant", content: "Done." },
             model_options,
+            usage,
           },
         },
         {
@@ -108,6 +114,7 @@ describe("a cycle", () => {
             ],
             response_message: { role: "assistant", content: "I wrote sky." },
             model_options,
+            usage,
           },
         },
         {

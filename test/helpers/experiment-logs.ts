@@ -1,4 +1,5 @@
 import { cycleMetrics } from "../../src/experiment/log/cycle-metrics.ts";
+import type { LoggedUsage } from "../../src/experiment/log/logged-usage.ts";
 import type { LogEntry } from "../../src/experiment/log/log-entry.ts";
 
 /** A call of a tool; its output is `{ ok: true }` where none is said. */
@@ -21,6 +22,8 @@ export interface MadeRun {
   readonly seed?: number | null;
   readonly prompt_name?: string | null;
   readonly config_hash?: string;
+  /** Of each answer; left out as in logs of earlier versions. */
+  readonly usage?: LoggedUsage;
   readonly cycles: readonly MadeCycle[];
 }
 
@@ -70,6 +73,7 @@ export function madeEntries(run: MadeRun): LogEntry[] {
           ...(tool_calls.length > 0 ? { tool_calls } : {}),
         },
         model_options: { seed },
+        ...(run.usage !== undefined && { usage: run.usage }),
       },
     });
     const began: LogEntry = {

@@ -1,6 +1,7 @@
 import { meanMetrics, metricNames } from "../../experiment/report/run-means.ts";
-import type { RunSummary } from "../../experiment/report/run-summary.ts";
+import { runUsage, type RunSummary } from "../../experiment/report/run-summary.ts";
 import { headOf } from "../../state/cut-text.ts";
+import { dollars } from "./figures.ts";
 import { plainLine } from "./plain-text.ts";
 import type { Style } from "./style.ts";
 import { tableLines, type Column } from "./table.ts";
@@ -24,6 +25,8 @@ const columns: readonly Column[] = [
     optional: 2,
   })),
   { title: "keys", align: "right", optional: 3 },
+  { title: "tokens", align: "right", optional: 3 },
+  { title: "cost", align: "right", optional: 3 },
   { title: "last reflection", least: 16, optional: 7 },
 ];
 
@@ -40,6 +43,7 @@ export function runTable(
   const rows = runs.map((run) => {
     const means = meanMetrics(run);
     const last = run.cycles.at(-1);
+    const usage = runUsage(run);
     return [
       { text: plainLine(run.run_id), paint: style.bold },
       { text: plainLine(run.model_name) },
@@ -48,6 +52,8 @@ export function runTable(
       { text: `${run.cycles.length}${run.unfinished_cycle === null ? "" : "+"}` },
       ...metricNames.map((name) => ({ text: figure(means?.[name]) })),
       { text: figure(last?.memory_keys) },
+      { text: figure(usage === null ? undefined : usage.tokens_in + usage.tokens_out) },
+      { text: usage === null || usage.cost_usd === 0 ? missing : dollars(usage.cost_usd) },
       { text: lineOf(last?.final_reflection), paint: style.dim },
     ];
   });

@@ -1,5 +1,6 @@
 import { cleanText } from "../../context/clean-text.ts";
 import type { LogMessage } from "../log/log-entry.ts";
+import { loggedUsage } from "../log/logged-usage.ts";
 import { askForWords } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
@@ -19,6 +20,7 @@ export async function reflect(state: CycleState, cycle: CycleRun): Promise<Cycle
       prompt_messages: [...sent],
       response_message: response,
       model_options: run.model_options as Record<string, unknown>,
+      usage: loggedUsage(reply.usage),
     },
   });
   return {

@@ -1,6 +1,7 @@
 import { readReply } from "../../compile/loop/read-reply.ts";
 import { cleanText } from "../../context/clean-text.ts";
 import type { LogMessage } from "../log/log-entry.ts";
+import { loggedUsage } from "../log/logged-usage.ts";
 import { askForMove } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
@@ -35,6 +36,7 @@ export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUp
       prompt_messages: [...sent],
       response_message: response,
       model_options: run.model_options as Record<string, unknown>,
+      usage: loggedUsage(reply.usage),
     },
   });
   // What cannot be read is told back; a native reply without calls is the agent's end of the cycle, whatever it says.

@@ -58,6 +58,14 @@ export const logEntrySchema = z.discriminatedUnion("event_type", [
       prompt_messages: z.array(logMessage),
       response_message: logMessage,
       model_options: z.record(z.string(), z.unknown()),
+      usage: z
+        .strictObject({
+          tokens_in: z.int().min(0),
+          tokens_out: z.int().min(0),
+          cost_usd: z.number().min(0).describe("US dollars; 0 for models without a known price."),
+        })
+        .describe("What the answer took. Logs of earlier versions have none.")
+        .optional(),
     }),
   }),
   z.strictObject({

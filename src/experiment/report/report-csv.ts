@@ -14,6 +14,9 @@ const cycleColumns = [
   "memory_write_chars",
   "memory_keys",
   "memory_chars",
+  "tokens_in",
+  "tokens_out",
+  "cost_usd",
   "final_reflection",
 ] as const satisfies readonly (keyof CycleSummary)[];
 

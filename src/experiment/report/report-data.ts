@@ -1,3 +1,4 @@
+import { reportTitle } from "./report-title.ts";
 import { metricNames } from "./run-means.ts";
 import type { LeftOutLog } from "./read-runs.ts";
 import type { CycleSummary, RunSummary } from "./run-summary.ts";
@@ -20,11 +21,15 @@ const numbers = [
   "tool_errors",
   "memory_keys",
   "memory_chars",
+  "tokens_in",
+  "tokens_out",
+  "cost_usd",
 ] as const satisfies readonly (keyof CycleSummary)[];
 
 /** The data of the page, plain JSON. The cycle at index i of a list is number i + 1. */
 export function reportData({ folder, madeAt, runs, leftOut }: ReportSource) {
   return {
+    title: reportTitle({ folder, runs }),
     folder,
     made_at: madeAt.toISOString(),
     left_out: leftOut.map(({ file, reason, problem_count, problems: [first] }) => ({

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { pageScript, pageStyle, plotScripts } from "./page-parts.ts";
+import { reportTitle } from "./report-title.ts";
 import { reportData, scriptJson, type ReportSource } from "./report-data.ts";
 
 /**
@@ -32,7 +33,7 @@ export function* reportHtml(source: ReportSource): Generator<string> {
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <meta name="generator" content="Stratagraph">
-<title>Experiment report</title>
+<title>${escaped(reportTitle(source))}</title>
 <style>${style}</style>
 </head>
 <body>
@@ -45,6 +46,10 @@ export function* reportHtml(source: ReportSource): Generator<string> {
     yield `<!--\n${licence.replaceAll("--", "- -")}-->\n<script>${script}</script>\n`;
   }
   yield `<script type="module">${own}</script>\n</body>\n</html>\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
 function hashSource(script: string): string {

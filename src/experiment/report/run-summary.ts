@@ -1,5 +1,6 @@
 import { codePoints, isFailedOutput, textParameter } from "../log/cycle-metrics.ts";
 import type { CycleMetrics, LogEntry } from "../log/log-entry.ts";
+import type { LoggedUsage } from "../log/logged-usage.ts";
 
 /** One cycle that has ended, without its prompts and answers. */
 export interface CycleSummary extends CycleMetrics {
@@ -12,6 +13,11 @@ export interface CycleSummary extends CycleMetrics {
   readonly tool_calls: number;
   /** Tool calls that were refused or failed. */
   readonly tool_errors: number;
+  /** Of all model calls; null where the log does not say, as those of earlier versions. */
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  /** US dollars; 0 for models without a known price. */
+  readonly cost_usd: number | null;
   /** In memory at the end of the cycle. */
   readonly memory_keys: number;
   /** Code points of the values in memory at the end of the cycle. */
@@ -39,6 +45,8 @@ interface OpenCycle {
   llm_invocations: number;
   tool_calls: number;
   tool_errors: number;
+  /** Null once a call does not say what it took. */
+  usage: LoggedUsage | null;
 }
 
 /** Sums up a log that is found to be right while it is read: give it every entry, then end it. */
@@ -54,11 +62,20 @@ export class RunSummarizer {
     switch (entry.event_type) {
       case "CYCLE_START":
         this.#first ??= entry;
-        this.#open = { start: entry, llm_invocations: 0, tool_calls: 0, tool_errors: 0 };
+        this.#open = {
+          start: entry,
+          llm_invocations: 0,
+          tool_calls: 0,
+          tool_errors: 0,
+          usage: { tokens_in: 0, tokens_out: 0, cost_usd: 0 },
+        };
         this.#align(entry.payload.memory_keys);
         break;
       case "LLM_INVOCATION":
-        if (open !== undefined) open.llm_invocations += 1;
+        if (open !== undefined) {
+          open.llm_invocations += 1;
+          open.usage = usageSum(open.usage, entry.payload.usage);
+        }
         break;
       case "TOOL_CALL":
         if (open !== undefined) this.#call(open, entry.payload);
@@ -108,7 +125,7 @@ export class RunSummarizer {
   }
 
   #ended(
-    { start, llm_invocations, tool_calls, tool_errors }: OpenCycle,
+    { start, llm_invocations, tool_calls, tool_errors, usage }: OpenCycle,
     end: Extract<LogEntry, { event_type: "CYCLE_END" }>,
   ): CycleSummary {
     return {
@@ -119,9 +136,33 @@ export class RunSummarizer {
       tool_calls,
       tool_errors,
       ...end.payload.metrics,
+      tokens_in: usage?.tokens_in ?? null,
+      tokens_out: usage?.tokens_out ?? null,
+      cost_usd: usage?.cost_usd ?? null,
       memory_keys: this.#memory.size,
       memory_chars: [...this.#memory.values()].reduce((sum, chars) => sum + chars, 0),
       final_reflection: end.payload.final_reflection,
     };
   }
+}
+
+function usageSum(sum: LoggedUsage | null, one: LoggedUsage | undefined): LoggedUsage | null {
+  if (sum === null || one === undefined) return null;
+  return {
+    tokens_in: sum.tokens_in + one.tokens_in,
+    tokens_out: sum.tokens_out + one.tokens_out,
+    cost_usd: sum.cost_usd + one.cost_usd,
+  };
+}
+
+/** What all cycles of a run took; null where a log does not say it of every one, or has none. */
+export function runUsage({ cycles }: Pick<RunSummary, "cycles">): LoggedUsage | null {
+  if (cycles.length === 0) return null;
+  return cycles.reduce<LoggedUsage | null>(
+    (sum, { tokens_in, tokens_out, cost_usd }) => {
+      if (tokens_in === null || tokens_out === null || cost_usd === null) return null;
+      return usageSum(sum, { tokens_in, tokens_out, cost_usd });
+    },
+    { tokens_in: 0, tokens_out: 0, cost_usd: 0 },
+  );
 }

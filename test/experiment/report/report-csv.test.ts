@@ -24,6 +24,9 @@ function runWith(...reflections: string[]): RunSummary {
       memory_write_chars: 7,
       memory_keys: 8,
       memory_chars: 9,
+      tokens_in: 10,
+      tokens_out: 11,
+      cost_usd: null,
       final_reflection,
     })),
   };
@@ -31,11 +34,11 @@ function runWith(...reflections: string[]): RunSummary {
 
 const names =
   "run_id,model_name,seed,prompt_name,cycle_number,started_at,duration_ms,llm_invocations,tool_calls,tool_errors," +
-  "memory_ops_total,messages_to_operator,response_chars,memory_write_chars,memory_keys,memory_chars,final_reflection";
+  "memory_ops_total,messages_to_operator,response_chars,memory_write_chars,memory_keys,memory_chars,tokens_in,tokens_out,cost_usd,final_reflection";
 
 const csvOf = (...runs: RunSummary[]) => [...reportCsv(runs)].join("");
 const reflectionCell = (text: string) =>
-  [...reportCsv([runWith(text)])][1]?.split(",9,").slice(1).join(",9,").slice(0, -2);
+  [...reportCsv([runWith(text)])][1]?.split(",10,11,,").slice(1).join(",10,11,,").slice(0, -2);
 
 describe("a CSV file of runs", () => {
   it("has a row a cycle under a row of names, its lines ended as RFC 4180 has it", () => {
@@ -43,9 +46,9 @@ describe("a CSV file of runs", () => {
     expect(csvOf(runWith("One.", 'A "quoted"\nline'), second)).toBe(
       [
         names,
-        "a,ollama:llama3:latest,,,1,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,One.",
-        'a,ollama:llama3:latest,,,2,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,"A ""quoted""\nline"',
-        'b,ollama:llama3:latest,-3,"terse, short",1,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,Done.',
+        "a,ollama:llama3:latest,,,1,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,10,11,,One.",
+        'a,ollama:llama3:latest,,,2,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,10,11,,"A ""quoted""\nline"',
+        'b,ollama:llama3:latest,-3,"terse, short",1,2026-11-20T08:00:00.000Z,1500,2,3,1,4,5,6,7,8,9,10,11,,Done.',
         "",
       ].join("\r\n"),
     );

@@ -1,8 +1,9 @@
 import { Script } from "node:vm";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { joinModules } from "../../../src/experiment/report/join-modules.ts";
 import { pageScript } from "../../../src/experiment/report/page-parts.ts";
 import { scriptJson } from "../../../src/experiment/report/report-data.ts";
+import { reportTitle } from "../../../src/experiment/report/report-title.ts";
 import { reportHtml } from "../../../src/experiment/report/report-html.ts";
 
 const html = (folder: string) =>
@@ -57,4 +58,21 @@ it("joins modules, each once and after what it imports", () => {
     "const module_a = (",
     "const module_main = (",
   ]);
+});
+
+describe("the title of a report", () => {
+  const titleOf = (folder: string, ...ids: string[]) => {
+    return reportTitle({ folder, runs: ids.map((run_id) => ({ run_id })) });
+  };
+
+  it("is what the ids of all runs begin with, else the folder's name", () => {
+    expect(titleOf("logs", "drift.a.1", "drift.a.2")).toBe("Experiment report: drift.a");
+    expect(titleOf("logs", "drift.terse")).toBe("Experiment report: drift.terse");
+    expect(titleOf("runs/may/", "drift.a", "diary.a")).toBe("Experiment report: may");
+    expect(titleOf("logs", "x".repeat(300))).toHaveLength("Experiment report: ".length + 81);
+  });
+
+  it("is text in the page", () => {
+    expect(html("a<b>&c")).toContain("<title>Experiment report: a&lt;b>&amp;c</title>");
+  });
 });

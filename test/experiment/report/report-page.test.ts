@@ -28,7 +28,7 @@ describe.skipIf(browserHere === null)(
     it("has its parts in order", async () => {
       const { result } = await visit((page) => textsOf(page, "h1, h2"));
       expect(result).toEqual([
-        "Experiment report",
+        "Experiment report: <b>",
         "Runs",
         "Metrics by cycle",
         "Metrics by model and seed",
@@ -172,7 +172,19 @@ describe.skipIf(browserHere === null)(
       const { result, complaints } = await visit((page) => textsOf(page, ".runs tbody td"), {
         path,
       });
-      expect(result).toEqual(["ollama:llama3:latest", "1", "0 +", "–", "–", "–", "–", "–", "–"]);
+      expect(result).toEqual([
+        "ollama:llama3:latest",
+        "1",
+        "0 +",
+        "–",
+        "–",
+        "–",
+        "–",
+        "–",
+        "–",
+        "–",
+        "–",
+      ]);
       expect(complaints).toEqual([]);
     });
 
@@ -191,7 +203,7 @@ describe.skipIf(browserHere === null)(
         { path },
       );
       expect(result).toEqual({
-        note: "One line a run, each point the mean of 5 cycles; where runs share a colour, the strong line is their mean.",
+        note: "One line a run, each point the mean of 5 cycles; where runs share a colour, the strong line is their mean. Lines that coincide are dashed.",
         points: 200,
         rows: 20,
       });

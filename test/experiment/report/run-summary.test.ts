@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RunSummarizer } from "../../../src/experiment/report/run-summary.ts";
+import { RunSummarizer, runUsage } from "../../../src/experiment/report/run-summary.ts";
 import type { LogEntry } from "../../../src/experiment/log/log-entry.ts";
 import { madeEntries, message, remove, write } from "../../helpers/experiment-logs.ts";
 
@@ -42,6 +42,9 @@ it("has a row for each cycle, with what the memory holds at its end", () => {
         messages_to_operator: 1,
         response_chars: 13,
         memory_write_chars: 6,
+        tokens_in: null,
+        tokens_out: null,
+        cost_usd: null,
         memory_keys: 2,
         memory_chars: 6,
         final_reflection: "Reflection 1.",
@@ -57,6 +60,9 @@ it("has a row for each cycle, with what the memory holds at its end", () => {
         messages_to_operator: 0,
         response_chars: 13,
         memory_write_chars: 6,
+        tokens_in: null,
+        tokens_out: null,
+        cost_usd: null,
         memory_keys: 2,
         memory_chars: 8,
         final_reflection: "Reflection 2.",
@@ -72,6 +78,9 @@ it("has a row for each cycle, with what the memory holds at its end", () => {
         messages_to_operator: 0,
         response_chars: 13,
         memory_write_chars: 0,
+        tokens_in: null,
+        tokens_out: null,
+        cost_usd: null,
         memory_keys: 1,
         memory_chars: 6,
         final_reflection: "Less is more.",
@@ -101,4 +110,28 @@ it("begins with the keys that the first cycle begins with", () => {
     memory_keys: 2,
     memory_chars: 4,
   });
+});
+
+it("sums up what the model calls took, unless a log does not say it of all", () => {
+  const usage = { tokens_in: 100, tokens_out: 10, cost_usd: 0.25 };
+  const known = madeEntries({ run_id: "a", usage, cycles: [{ calls: [write("k", "v")] }, {}] });
+  const summary = summaryOf(known);
+  expect(summary?.cycles.map(({ tokens_in, cost_usd }) => [tokens_in, cost_usd])).toEqual([
+    [200, 0.5],
+    [100, 0.25],
+  ]);
+  expect(runUsage(summary ?? { cycles: [] })).toEqual({
+    tokens_in: 300,
+    tokens_out: 30,
+    cost_usd: 0.75,
+  });
+  const [start, first, ...others] = known;
+  if (start === undefined || first?.event_type !== "LLM_INVOCATION") {
+    throw new TypeError("expected a model call");
+  }
+  const { usage: _usage, ...payload } = first.payload;
+  const partly = summaryOf([start, { ...first, payload }, ...others]);
+  expect(partly?.cycles[0]).toMatchObject({ tokens_in: null, tokens_out: null, cost_usd: null });
+  expect(runUsage(partly ?? { cycles: [] })).toBeNull();
+  expect(runUsage({ cycles: [] })).toBeNull();
 });

@@ -1,14 +1,18 @@
+import { coinciding, dashesOf } from "./coinciding.js";
 import { colourOf, groupings, groupsBy } from "./colours.js";
 import { axisFigure, counted, figure } from "./figures.js";
 import { Plot } from "./plot-library.js";
 import { longestRun } from "./report-data.js";
 import { meanSeries, series } from "./series.js";
+import { wholeTicks } from "./whole-ticks.js";
 
 const panelHeight = 190;
 const splitHeight = 116;
 const axesHeight = 52;
 /** From so many lines on, they are thinner. */
 const manyLines = 12;
+/** Runs that a tip names beside the one that is pointed at. */
+const namedAlike = 4;
 /** Up to so many points a line, each is marked. */
 const markedPoints = 40;
 
@@ -34,6 +38,7 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
   const marked = longestRun <= markedPoints && !faint;
   // A line of one point cannot be seen.
   const dots = lines.filter((line) => marked || line.length === 1).flat();
+  const most = points.reduce((highest, { value }) => Math.max(highest, value), 0);
   const plot = Plot.plot({
     width,
     height:
@@ -57,11 +62,9 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
       label: null,
       grid: true,
       zero: true,
-      nice: true,
-      ticks: panels.length === 1 ? 5 : 3,
+      ...wholeTicks(most, panels.length === 1 ? 5 : 3),
       tickFormat: axisFigure,
       tickSize: 0,
-      ...(points.length === 0 ? { domain: [0, 1] } : {}),
     },
     fy: { domain: panels, axis: null, padding: 0.26 },
     marks: [
@@ -99,13 +102,14 @@ export function cyclePlot({ name, title, unit }, { shown, by, split, smooth, wid
         points,
         Plot.pointer({
           ...place,
-          title: (point) => tipText(point, smooth),
+          title: (point) => tipText(point, smooth, alikeAt(points, point, panelOf)),
           fontSize: 12,
           maxRadius: 60,
         }),
       ),
     ],
   });
+  dashCoinciding(plot, lines, panelOf);
   plot.addEventListener("input", () => stress(plot, plot.value?.run));
   return plot;
 }
@@ -116,6 +120,34 @@ function strokeOf(lines, faint) {
   return lines > manyLines
     ? { strokeWidth: 1.25, strokeOpacity: 0.6 }
     : { strokeWidth: 1.75, strokeOpacity: 0.95 };
+}
+
+/** Draws lines that coincide as dashes in each other's gaps, so that every colour of them is seen. */
+function dashCoinciding(plot, lines, panelOf) {
+  const placed = coinciding(lines, (line) =>
+    JSON.stringify([panelOf(line[0].run), ...line.map(({ value }) => value)]),
+  );
+  const dashes = new Map(placed.map((one) => [one.item[0].run.run_id, dashesOf(one)]));
+  for (const path of plot.querySelectorAll(".run-lines path")) {
+    const own = dashes.get(path.getAttribute("aria-label")) ?? null;
+    if (own === null) continue;
+    path.setAttribute("stroke-dasharray", own.array);
+    path.setAttribute("stroke-dashoffset", String(own.offset));
+    // Faint lines would be none with most of them left out.
+    path.setAttribute("stroke-opacity", "0.95");
+  }
+}
+
+/** The other runs that have a point in the same place. */
+function alikeAt(points, { run, cycle, value }, panelOf) {
+  return points.flatMap((other) =>
+    other.run !== run &&
+    other.cycle === cycle &&
+    other.value === value &&
+    panelOf(other.run) === panelOf(run)
+      ? [other.run]
+      : [],
+  );
 }
 
 /** Lets the line stand out that is pointed at. */
@@ -140,10 +172,17 @@ function meanLines(lines, groupOf, panelOf) {
   });
 }
 
-function tipText({ run, from, to, value }, smooth) {
+function tipText({ run, from, to, value }, smooth, alike) {
   const cycles = from === to ? `cycle ${from}` : `cycles ${from}–${to}, mean`;
   const when = smooth > 1 ? `${cycles}, smoothed` : cycles;
-  return `${shortened(run.run_id, 40)}\n${shortened(run.model_name, 40)}, ${run.seedName}\n${when}: ${figure(value)}`;
+  return `${shortened(run.run_id, 40)}${alsoNamed(alike)}\n${shortened(run.model_name, 40)}, ${run.seedName}\n${when}: ${figure(value)}`;
+}
+
+/** Names of runs that are in the same place, the first few. */
+export function alsoNamed(runs) {
+  const named = runs.slice(0, namedAlike).map(({ run_id: id }) => `\nand ${shortened(id, 36)}`);
+  const more = runs.length - named.length;
+  return named.join("") + (more > 0 ? `\nand ${more} more` : "");
 }
 
 export function shortened(text, length) {

@@ -19,6 +19,18 @@ export function counted(number, noun) {
   return `${wholeNumber.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** `$12.50`, `$0.0012`; nothing where there is none, since models without a known price cost nothing either. */
+export function dollars(amount) {
+  if (amount === null || amount === undefined || amount === 0) return missing;
+  const digits = amount >= 0.01 ? 2 : Math.min(10, 1 - Math.floor(Math.log10(amount)));
+  return `$${amount.toFixed(digits)}`;
+}
+
+/** Null where one of them is not known, or there is none. */
+export function knownSum(values) {
+  return values.length === 0 || values.includes(null) ? null : sum(values);
+}
+
 /** `2026-11-21 14:02 UTC` */
 export function minute(iso) {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;

@@ -1,5 +1,5 @@
 import { el } from "./elements.js";
-import { counted, minute, sum } from "./figures.js";
+import { counted, dollars, knownSum, minute, missing, sum } from "./figures.js";
 import { plotSections } from "./plot-section.js";
 import { reflections } from "./reflections.js";
 import { distinct, runs, source } from "./report-data.js";
@@ -21,11 +21,12 @@ function header() {
     counted(distinct((run) => run.model_name).length, "model"),
     counted(distinct((run) => run.seed).length, "seed"),
     counted(sum(runs.map(({ cycles }) => cycles)), "cycle"),
-  ];
+    dollars(knownSum(runs.map(({ cost }) => cost))),
+  ].filter((part) => part !== missing);
   return el(
     "header",
     {},
-    el("h1", {}, "Experiment report"),
+    el("h1", {}, source.title),
     el("p", { class: "made" }, made.join(" · ")),
     el(
       "p",

@@ -1,11 +1,15 @@
+import { coinciding, shiftOf } from "./coinciding.js";
 import { colourOf, groupings } from "./colours.js";
-import { shortened } from "./cycle-plot.js";
+import { alsoNamed, shortened } from "./cycle-plot.js";
 import { axisFigure, counted, figure, median } from "./figures.js";
 import { Plot } from "./plot-library.js";
 import { distinct, hasPrompts } from "./report-data.js";
+import { wholeTicks } from "./whole-ticks.js";
 
 const rowHeight = 34;
 const axesHeight = 48;
+/** Pixels of a row in which points that coincide are set apart. */
+const shiftRoom = 18;
 const characterWidth = 6.6;
 
 const rowOf = (run) => (hasPrompts ? `${run.model_name} · ${run.promptName}` : run.model_name);
@@ -20,6 +24,10 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
     return { row, least: Math.min(...values), most: Math.max(...values), middle: median(values) };
   });
   const value = (run) => run.means[name];
+  const placeOf = (run) => JSON.stringify([rowOf(run), value(run)]);
+  const alike = (run) => there.filter((one) => one !== run && placeOf(one) === placeOf(run));
+  const placed = coinciding(there, placeOf);
+  const shifts = [...new Set(placed.map((one) => shiftOf(one, shiftRoom)))];
   return Plot.plot({
     width,
     height: Math.max(1, rows.length) * rowHeight + axesHeight,
@@ -33,11 +41,9 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
       label: null,
       grid: true,
       zero: true,
-      nice: true,
-      ticks: Math.max(2, Math.floor(width / 110)),
+      ...wholeTicks(Math.max(0, ...there.map(value)), Math.max(2, Math.floor(width / 110))),
       tickFormat: axisFigure,
       tickSize: 0,
-      ...(there.length === 0 ? { domain: [0, 1] } : {}),
     },
     y: {
       domain: rows,
@@ -62,15 +68,21 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
         inset: 6,
         className: "medians",
       }),
-      Plot.dot(there, {
-        y: rowOf,
-        x: value,
-        r: 4.5,
-        fill: (run) => colourOf(by, groupings[by](run)),
-        fillOpacity: 0.75,
-        stroke: "var(--surface)",
-        className: "run-dots",
-      }),
+      ...shifts.map((dy) =>
+        Plot.dot(
+          placed.flatMap((one) => (shiftOf(one, shiftRoom) === dy ? [one.item] : [])),
+          {
+            y: rowOf,
+            x: value,
+            dy,
+            r: 4.5,
+            fill: (run) => colourOf(by, groupings[by](run)),
+            fillOpacity: 0.75,
+            stroke: "var(--surface)",
+            className: "run-dots",
+          },
+        ),
+      ),
       Plot.tip(
         there,
         Plot.pointer({
@@ -79,7 +91,7 @@ export function modelPlot({ name, title, unit }, { shown, by, width }) {
           fontSize: 12,
           maxRadius: 60,
           title: (run) =>
-            `${shortened(run.run_id, 40)}\n${run.seedName}, ${counted(run.cycles, "cycle")}\nmean: ${figure(value(run))}`,
+            `${shortened(run.run_id, 40)}${alsoNamed(alike(run))}\n${run.seedName}, ${counted(run.cycles, "cycle")}\nmean: ${figure(value(run))}`,
         }),
       ),
     ],

@@ -73,8 +73,8 @@ export function plotSections() {
     el("div", { class: "plots" }, ...of.map((what) => plotted(make, what)));
   const lineNote =
     cyclesPerPoint === 1
-      ? "One line a run; where runs share a colour, the strong line is their mean."
-      : `One line a run, each point the mean of ${cyclesPerPoint} cycles; where runs share a colour, the strong line is their mean.`;
+      ? "One line a run; where runs share a colour, the strong line is their mean. Lines that coincide are dashed."
+      : `One line a run, each point the mean of ${cyclesPerPoint} cycles; where runs share a colour, the strong line is their mean. Lines that coincide are dashed.`;
   const sections = el(
     "div",
     { class: "plot-sections" },
@@ -83,7 +83,7 @@ export function plotSections() {
     section(
       "models",
       "Metrics by model and seed",
-      "A point a run: its mean of a cycle. The line spans a model's runs, the bar is their median.",
+      "A point a run: its mean of a cycle. The line spans a model's runs, the bar is their median. Points that coincide are set apart.",
       grid(modelPlot, metrics),
     ),
     section(

@@ -1,4 +1,4 @@
-import { mean } from "./figures.js";
+import { knownSum, mean } from "./figures.js";
 
 /** The metrics of a cycle, as the log has them. */
 export const metrics = [
@@ -31,7 +31,12 @@ export const memorySizes = [
 
 const data = JSON.parse(document.querySelector("#data").textContent);
 
-export const source = { folder: data.folder, madeAt: data.made_at, leftOut: data.left_out };
+export const source = {
+  title: data.title,
+  folder: data.folder,
+  madeAt: data.made_at,
+  leftOut: data.left_out,
+};
 
 /** The runs, each with its place, how many cycles have ended, and the means of its metrics. */
 export const runs = data.runs.map((run, index) => ({
@@ -39,6 +44,8 @@ export const runs = data.runs.map((run, index) => ({
   index,
   cycles: run.reflections.length,
   means: Object.fromEntries(metrics.map(({ name }) => [name, mean(run[name])])),
+  tokens: knownSum([...run.tokens_in, ...run.tokens_out]),
+  cost: knownSum(run.cost_usd),
   seedName: run.seed === null ? "no seed" : `seed ${run.seed}`,
   promptName: run.prompt_name ?? "no prompt name",
 }));

@@ -1,6 +1,6 @@
 import { modelColour } from "./colours.js";
 import { el, section, swatch } from "./elements.js";
-import { counted, duration, figure, minute, missing, sum } from "./figures.js";
+import { counted, dollars, duration, figure, minute, missing, sum } from "./figures.js";
 import { pager } from "./pager.js";
 import { memorySizes, metrics, runs } from "./report-data.js";
 
@@ -16,7 +16,10 @@ const columns = [
     { name: "tool_errors", title: "Failed" },
     ...metrics,
     ...memorySizes,
+    { name: "tokens_in", title: "Tokens in" },
+    { name: "tokens_out", title: "Tokens out" },
   ].map(({ name, title }) => ({ title, value: (run, cycle) => figure(run[name][cycle]) })),
+  { title: "Cost", value: (run, cycle) => dollars(run.cost_usd[cycle]) },
 ];
 
 /** Every run with what it is, and the numbers of its cycles. */
@@ -64,6 +67,8 @@ function facts(run) {
     ["Prompt", run.prompt_name ?? missing],
     ["Began", run.cycles === 0 ? missing : minute(run.started_at[0])],
     ["Time in cycles", duration(sum(run.duration_ms))],
+    ["Tokens", figure(run.tokens)],
+    ["Cost", dollars(run.cost)],
     ["Cycle under way", run.unfinished_cycle === null ? missing : String(run.unfinished_cycle)],
     ["Config hash", run.config_hash],
   ];

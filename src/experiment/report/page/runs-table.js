@@ -1,6 +1,6 @@
 import { modelColour } from "./colours.js";
 import { el, section, swatch } from "./elements.js";
-import { figure, missing } from "./figures.js";
+import { dollars, figure, missing } from "./figures.js";
 import { hasPrompts, metrics, runs } from "./report-data.js";
 
 const opening = 160;
@@ -42,6 +42,19 @@ const columns = [
     hint: "Keys in memory at the end",
     number: true,
     value: (run) => run.memory_keys.at(-1) ?? null,
+  },
+  {
+    title: "tokens",
+    hint: "Tokens in and out, of all cycles",
+    number: true,
+    value: (run) => run.tokens,
+  },
+  {
+    title: "cost",
+    hint: "US dollars, of all cycles; of models with a known price",
+    number: true,
+    value: (run) => run.cost,
+    cell: (run) => dollars(run.cost),
   },
   {
     title: "Last reflection",
@@ -92,7 +105,7 @@ export function runsTable() {
   return section(
     "runs",
     "Runs",
-    "Metrics are means of a cycle. Keys are those in memory at the end.",
+    "Metrics are means of a cycle. Keys are those in memory at the end; tokens and cost are of all cycles.",
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of runs" },
