@@ -84,20 +84,19 @@ export function settled(printed: string): readonly string[] {
     .replaceAll(/\b[\da-f]{8}-[\da-f]{4}(-[\da-f]+)*\b/g, "00000000-0000")
     .replaceAll(/(?<=\S) {3,}/g, "  ")
     .replaceAll(/^( {4,}\d? *\S {2})\* {2}/gm, "$1")
+    .replaceAll(/^ {0,2}\d+ {2}/gm, "  0  ")
     .split("\n");
-  const steps: { readonly number: number; readonly lines: string[] }[] = [];
+  const paragraphs: string[][][] = [[[]]];
   for (const line of lines) {
-    const last = steps.at(-1);
-    const number = /^ {0,2}(\d+) {2}/.exec(line)?.[1];
-    const isChoice = /^ {5}[\w-]+ → /.test(line);
-    if (number === undefined && !isChoice && last !== undefined) last.lines.push(line);
-    else {
-      // A choice comes after all that was done before it, whichever step ended last.
-      const latest = Math.max(0, ...steps.map((step) => step.number));
-      steps.push({ number: isChoice ? latest + 0.5 : Number(number ?? 0), lines: [line] });
-    }
+    if (line === "") paragraphs.push([[]]);
+    const isHeading = /^(?: {2}0 {2}| {5}[\w-]+$| {5}[\w-]+ → )/.test(line);
+    if (isHeading) paragraphs.at(-1)!.push([line]);
+    else paragraphs.at(-1)!.at(-1)!.push(line);
   }
-  return steps.toSorted((a, b) => a.number - b.number).flatMap((step) => inOrder(step.lines));
+  return paragraphs.flatMap(([first = [], ...steps]) => {
+    const sorted = steps.map((step) => inOrder(step).join("\n")).toSorted();
+    return [...inOrder(first), ...sorted.flatMap((step) => step.split("\n"))];
+  });
 }
 
 /** Lines of subtasks that follow one another, sorted. */
