@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { openCheckpointer } from "../../checkpointers/open.ts";
-import { defineAgent, defineTool } from "../../src/index.ts";
+import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { testRuntime } from "../helpers/run-agent.ts";
 import { waitingThread } from "../helpers/waiting-thread.ts";
 
 let runs: string[] = [];
@@ -47,6 +48,39 @@ export function waitingContract(kind: Database["kind"]): void {
   const database = useDatabase(kind);
 
   describe.skipIf(!database.available)(`threads that wait for people on ${kind}`, () => {
+    it("are read and answered where LangGraph stored one interrupt and no list", async () => {
+      runs = [];
+      const open = async () =>
+        testRuntime([], { checkpointer: await openCheckpointer(database.shared) });
+      const threadId = "waits since LangGraph 1.4";
+      const { runtime: before } = await open();
+      const { interrupts } = await executeAgent(
+        agent,
+        { message: "go" },
+        { runtime: before, threadId },
+      );
+      const saver = await openCheckpointer(database.shared);
+      const { config, pendingWrites = [] } = (await saver.getTuple({
+        configurable: { thread_id: threadId },
+      }))!;
+      const asked = pendingWrites.filter(([, channel]) => channel === "__interrupt__");
+      expect(asked).toHaveLength(1);
+      for (const [task, channel, list] of asked) {
+        await saver.putWrites(config, [[channel, (list as unknown[])[0]]], task);
+      }
+
+      const { runtime } = await open();
+      const recovery = await runtime.threads.recover(agent, { threadId });
+      expect(recovery).toMatchObject({ reason: "waiting", waiting: interrupts });
+      const again = await executeAgent(agent, null, { runtime, threadId });
+      expect(again.interrupts).toEqual(interrupts);
+      const { items } = await runtime.threads.history(threadId);
+      expect(items[0]!.nodeOutcomes).toMatchObject({ ask: "interrupted" });
+      const answers = { [interrupts[0]!.id]: "ada" };
+      const half = await executeAgent(agent, null, { runtime, threadId, answers });
+      expect(half.interrupts.map(({ node }) => node)).toEqual(["left", "right"]);
+    });
+
     it("keep every answer in another runtime, and run nothing twice", async () => {
       runs = [];
       const reopened = async () =>
