@@ -4,6 +4,7 @@ import { Command, isCommand } from "@langchain/langgraph";
 import { isRecord } from "../state/is-record.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { SubtaskStates } from "../state/subtask-state.ts";
+import { PrivateConfig } from "./private-config.ts";
 import { areAnswersHeld, withoutResults, withoutTexts, written } from "./loop/held-answers.ts";
 
 type Chunks = AsyncGenerator;
@@ -26,11 +27,11 @@ const heldTag = "stratagraph:held";
 /** On every run within an agent inside of one that has output rails: what it answers is not accepted yet. */
 const insideTag = "stratagraph:held-inside";
 
-const wholeStateKey = "__stratagraph_whole_state";
+const wholeState = new PrivateConfig<true>("whole_state");
 
 /** The config of a run whose caller takes the state as it is stored, and hands on none of it before the run ends. */
 export function withWholeState<Config extends RunnableConfig>(config: Config): Config {
-  return { ...config, configurable: { ...config.configurable, [wholeStateKey]: true } };
+  return wholeState.with(config, true);
 }
 
 /**
@@ -63,7 +64,7 @@ export function holdStreams<Compiled extends Streamed>(
         return streamIterator(input, heldAround(tagged) as never);
       }
       const chunks = streamIterator(input, tagged as never);
-      return options.configurable?.[wholeStateKey] === true ? chunks : heldChunks(chunks, options);
+      return wholeState.in(options) === true ? chunks : heldChunks(chunks, options);
     },
     _streamEventsV1: (...given: Parameters<EventSource["_streamEventsV1"]>) =>
       heldEvents(eventsV1(...given), hasRails),
@@ -95,7 +96,9 @@ interface ChunkStream {
 }
 
 function isStream(value: unknown): value is ChunkStream {
-  return typeof value === "object" && value !== null && "push" in value && "modes" in value;
+  if (typeof value !== "object" || value === null) return false;
+  const { push, modes } = value as Partial<ChunkStream>;
+  return typeof push === "function" && modes instanceof Set;
 }
 
 /** The options of a run inside of another graph, which streams there without held answers. */

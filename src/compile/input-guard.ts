@@ -5,6 +5,7 @@ import type { GraphState } from "../state/channels.ts";
 import { isRecord } from "../state/is-record.ts";
 import { UnfinishedTurnError } from "./errors.ts";
 import { checkInput } from "./input.ts";
+import { isInsideGraph, PrivateConfig } from "./private-config.ts";
 import { startOfNewTurn, type StartableGraph } from "./turn-start.ts";
 import { publicRequest, readWaiting } from "./waiting-requests.ts";
 
@@ -46,14 +47,12 @@ interface Run {
   readonly definition: AgentDefinition;
 }
 
-/** LangGraph keeps keys with two underscores out of metadata and checkpoints. */
-const startedKey = "__stratagraph_started";
+/** The thread whose new turn starts at the config. Tools that run agents of their own hand it on to other threads. */
+const startedThread = new PrivateConfig<unknown>("started");
 
 /** Says that a config is where a new turn of its thread starts. */
 export function startingAt(config: RunnableConfig): RunnableConfig {
-  const { configurable = {} } = config;
-  // Tools that run agents of their own hand the rest of it on to other threads.
-  return { ...config, configurable: { ...configurable, [startedKey]: configurable["thread_id"] } };
+  return startedThread.with(config, config.configurable?.["thread_id"]);
 }
 
 /**
@@ -69,9 +68,11 @@ async function started(
   const threadId: unknown = configurable["thread_id"];
   // Without a thread LangGraph has its own errors.
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return options;
-  if (isInside(configurable) || configurable[startedKey] === threadId) return options;
+  if (isInsideGraph(configurable) || startedThread.in({ configurable }) === threadId)
+    return options;
   if (isRecord(input) && input["input"] != null) checkInput(definition, input["input"]);
-  const { checkpoint_id: named, ...ofThread } = configurable;
+  // LangGraph leaves out the namespace that a client names.
+  const { checkpoint_id: named, checkpoint_ns: _namespace, ...ofThread } = configurable;
   const thread = { configurable: ofThread };
   // Chat clients name the newest checkpoint with every message.
   if (typeof named === "string" && named !== (await newestCheckpoint(graph, thread))) {
@@ -87,12 +88,6 @@ async function started(
 async function newestCheckpoint(graph: Runnable, thread: RunnableConfig): Promise<unknown> {
   const { config } = await graph.getState(thread);
   return config.configurable?.["checkpoint_id"];
-}
-
-/** Whether a run is of an agent inside of a graph. */
-function isInside(configurable: Readonly<Record<string, unknown>>): boolean {
-  const namespace = configurable["checkpoint_ns"];
-  return typeof namespace === "string" && namespace !== "";
 }
 
 /** A turn is forked from where one ended, not from where one waits. */

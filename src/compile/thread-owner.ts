@@ -2,11 +2,11 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { StratagraphError } from "../errors.ts";
 import { isRecord } from "../state/is-record.ts";
+import { isInsideGraph, PrivateConfig } from "./private-config.ts";
 
 /** Where a run's config says that it may go on with another agent's thread. */
 const acceptKey = "accept_agent";
-/** Names with two underscores stay out of LangGraph's metadata. */
-const checkedKey = "__stratagraph_owner_checked";
+const checked = new PrivateConfig<true>("owner_checked");
 
 /** An agent was to go on with a thread that belongs to another. Nothing was written. */
 export class ForeignThreadError extends StratagraphError {
@@ -35,7 +35,7 @@ export function ownerAt(tuple: Pick<CheckpointTuple, "checkpoint"> | undefined):
 
 /** Says of a run that its thread's owner has been checked, or that another agent's thread is accepted. */
 export function ownerChecked(config: RunnableConfig): RunnableConfig {
-  return { ...config, configurable: { ...config.configurable, [checkedKey]: true } };
+  return checked.with(config, true);
 }
 
 /** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
@@ -86,11 +86,14 @@ async function refuseForeign(
 ): Promise<void> {
   const configurable = { ...config?.configurable, ...options?.configurable };
   const { thread_id, checkpoint_ns = "", checkpoint_id } = configurable;
+  const isOfSubgraph = checkpoint_ns !== "";
   // Without a thread LangGraph has its own errors.
   if (typeof checkpointer !== "object" || typeof thread_id !== "string") return;
-  if (checkpoint_ns !== "") return;
-  if (configurable[acceptKey] === true || configurable[checkedKey] === true) return;
-  const at = { thread_id, checkpoint_ns, ...(checkpoint_id !== undefined && { checkpoint_id }) };
+  if (isInsideGraph(configurable)) return;
+  if (configurable[acceptKey] === true || checked.in({ configurable }) === true) return;
+  // The thread of a subgraph is that of the graph around it.
+  const named = checkpoint_id === undefined || isOfSubgraph ? {} : { checkpoint_id };
+  const at = { thread_id, checkpoint_ns: "", ...named };
   const owner = ownerAt(await checkpointer.getTuple({ configurable: at }));
   if (owner === null || owner === agent) return;
   const option = `set configurable.${acceptKey} to true`;

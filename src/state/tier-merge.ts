@@ -113,7 +113,9 @@ export function applyChange(value: unknown, change: KeyChange): unknown {
       return typeof value === "number" ? Math.max(value, change.to) : change.to;
     case "append": {
       const there: readonly unknown[] = Array.isArray(value) ? value : [];
-      return Object.freeze(there.toSpliced(there.length - change.later, 0, ...change.items));
+      // Arguments of a call are limited, lists are not.
+      const at = Math.max(0, there.length - change.later);
+      return Object.freeze([...there.slice(0, at), ...change.items, ...there.slice(at)]);
     }
   }
 }

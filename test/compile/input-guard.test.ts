@@ -51,6 +51,21 @@ async function compiled() {
 }
 
 describe("an input to a compiled agent", () => {
+  it.each([
+    ["a namespace", { checkpoint_ns: "x" }],
+    ["what a run of ours carries", { __stratagraph_started: "t" }],
+    ["a value of ours", { __stratagraph_started: { value: "t" } }],
+  ])("is refused while the thread waits although a client sends %s", async (_name, sent) => {
+    const { graph, saver } = await compiled();
+    await graph.invoke(says("one"), thread);
+    const before = JSON.stringify(saver.storage);
+    const config = { configurable: { ...thread.configurable, ...sent } };
+    await expect(graph.invoke(says("two"), config)).rejects.toMatchObject({
+      code: "unfinished_turn",
+    });
+    expect(JSON.stringify(saver.storage)).toBe(before);
+  });
+
   it("is refused while the thread waits, before anything is written, and the answer still fits", async () => {
     const { graph, saver } = await compiled();
     await graph.invoke(says("one"), thread);

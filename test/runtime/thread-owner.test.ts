@@ -72,6 +72,19 @@ describe("another agent's thread", () => {
     }
   });
 
+  it.each([
+    ["a namespace", { checkpoint_ns: "x" }],
+    ["what a run of ours carries", { __stratagraph_owner_checked: true }],
+    ["a value of ours", { __stratagraph_owner_checked: { value: true } }],
+    ["a reader", { checkpoint_ns: "x", __pregel_read: true, __pregel_checkpointer: {} }],
+  ])("is refused although a client of a server sends %s", async (_name, sent) => {
+    const { runtime, expectNothingWritten } = await threadOfDesk({ ended: true });
+    const shop = await compileAgent(asks("shop"), runtime);
+    const config = { configurable: { ...thread.configurable, ...sent } };
+    await expect(shop.invoke({ input: { message: "go" } }, config)).rejects.toMatchObject(refusal);
+    expectNothingWritten();
+  });
+
   it("is taken over when that is accepted, a turn under way too, and is the other's from then on", async () => {
     const { options } = await threadOfDesk();
     const accepted = await executeAgent(asks("shop"), null, {

@@ -5,6 +5,7 @@ import { turnSteps } from "../../state/turn.ts";
 import type { CallRules } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
 import type { CallLog } from "../../tools/journalled-call.ts";
+import { PrivateConfig } from "../private-config.ts";
 import { handlerInterrupts } from "./handler-interrupts.ts";
 import type { NodeRun } from "./node-body.ts";
 import { revealing } from "./revealing.ts";
@@ -76,14 +77,13 @@ export function callLog(
   // A turn that an older version began has no run.
   if (journal === undefined || typeof threadId !== "string" || turn?.run === undefined)
     return undefined;
-  const acceptsDamage = config.configurable?.[acceptsDamageKey] === true;
+  const acceptsDamage = damageAccepted.in(config) === true;
   return { journal, threadId, run: turn.run, stepOf, acceptsDamage };
 }
 
-/** LangGraph keeps keys with two underscores out of metadata and checkpoints. */
-const acceptsDamageKey = "__stratagraph_accepts_damage";
+const damageAccepted = new PrivateConfig<true>("accepts_damage");
 
 /** A config in which a call whose record in the journal is damaged has an unknown outcome. */
 export function acceptingDamage(config: RunnableConfig): RunnableConfig {
-  return { ...config, configurable: { ...config.configurable, [acceptsDamageKey]: true } };
+  return damageAccepted.with(config, true);
 }

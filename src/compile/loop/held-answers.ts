@@ -3,13 +3,14 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentEventBody } from "../../state/event.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { SubtaskState, SubtaskStates } from "../../state/subtask-state.ts";
+import { PrivateConfig } from "../private-config.ts";
 
-/** Where an agent finds that answers are held around it. LangGraph keeps such keys out of what it stores. */
-const key = "__stratagraph_held_answers";
+/** Where an agent finds that answers are held around it. */
+const held = new PrivateConfig<true>("held_answers");
 
 /** Whether nothing that an answer may be made of is to be told yet, since output rails have still to look at it. */
-export function areAnswersHeld({ configurable }: RunnableConfig): boolean {
-  return configurable?.[key] === true;
+export function areAnswersHeld(config: RunnableConfig): boolean {
+  return held.in(config) === true;
 }
 
 /**
@@ -17,8 +18,7 @@ export function areAnswersHeld({ configurable }: RunnableConfig): boolean {
  * ends with when the run has the name of its node, which a graph has that is named like that.
  */
 export function holdAnswers(config: RunnableConfig): RunnableConfig {
-  const configurable = { ...config.configurable, [key]: true };
-  return { ...config, runName: "agent inside", configurable };
+  return { ...held.with(config, true), runName: "agent inside" };
 }
 
 /**

@@ -1,21 +1,22 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { GraphState } from "../../state/channels.ts";
 import type { Redactions } from "../../state/redactions.ts";
+import { PrivateConfig } from "../private-config.ts";
 
-/** Where an agent finds what was redacted around it. LangGraph keeps such keys out of what it stores. */
-const key = "__stratagraph_redactions";
+/** Where an agent finds what was redacted around it. */
+const redacted = new PrivateConfig<Redactions>("redactions");
 
 const none: Redactions = Object.freeze({});
 
 /** What the agents around a node have redacted; nothing where there are none. */
-export function inheritedRedactions({ configurable }: RunnableConfig): Redactions {
-  return (configurable?.[key] as Redactions | undefined) ?? none;
+export function inheritedRedactions(config: RunnableConfig): Redactions {
+  return redacted.in(config) ?? none;
 }
 
 /** The config for an agent that runs inside of a node. */
 export function handDownRedactions(config: RunnableConfig, redactions: Redactions): RunnableConfig {
   if (Object.keys(redactions).length === 0) return config;
-  return { ...config, configurable: { ...config.configurable, [key]: redactions } };
+  return redacted.with(config, redactions);
 }
 
 /** The state with what the agents around have redacted, which its templates must not show either. */

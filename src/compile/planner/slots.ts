@@ -1,7 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-
-/** LangGraph keeps keys with two underscores out of metadata and checkpoints. */
-const key = "__stratagraph_slots";
+import { PrivateConfig } from "../private-config.ts";
 
 /** How many subtasks run at once, of a planner and of the planners within its workers. First come, first served. */
 export class Slots {
@@ -79,11 +77,13 @@ export interface Shared {
   readonly depthLeft: number;
 }
 
+const slotsInUse = new PrivateConfig<Shared>("slots");
+
 export function withShared(config: RunnableConfig, shared: Shared): RunnableConfig {
-  return { ...config, configurable: { ...config.configurable, [key]: shared } };
+  return slotsInUse.with(config, shared);
 }
 
 /** Null in a planner that is within no other. */
 export function sharedOf(config: RunnableConfig): Shared | null {
-  return (config.configurable?.[key] as Shared | undefined) ?? null;
+  return slotsInUse.in(config) ?? null;
 }
