@@ -11,6 +11,7 @@ export interface PGliteStatement {
 }
 
 interface Prepared {
+  readonly text: string;
   readonly parameterTypes: readonly number[];
   readonly columns: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
@@ -29,9 +30,11 @@ export class PGliteStatements {
 
   async run<Row>(statement: PGliteStatement): Promise<Results<Row>> {
     const { serialize } = this.protocol;
-    const { name = "" } = statement;
-    const { parameterTypes, columns } =
-      this.#prepared.get(name) ?? (await this.#prepare(statement));
+    const { name = "", text } = statement;
+    const known = this.#prepared.get(name);
+    if (known !== undefined && known.text !== text)
+      throw new RangeError(`The statement "${name}" was prepared with another text.`);
+    const { parameterTypes, columns } = known ?? (await this.#prepare(statement));
     const { serializers } = this.database;
     const values = statement.values.map((value, at) => {
       if (value === null) return null;
@@ -53,6 +56,7 @@ export class PGliteStatements {
       serialize.sync(),
     );
     const prepared = {
+      text,
       parameterTypes:
         messages.find((message) => message instanceof kinds.ParameterDescriptionMessage)
           ?.dataTypeIDs ?? [],

@@ -74,8 +74,12 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
   // Answers are given in the order of the calls, so that calls which may take one are made one after the other.
   const isAnswered = interrupts?.hasAnswers === true;
   const waiting: { readonly index: number; readonly interrupt: Error }[] = [];
+  let areAnswersLost = false;
   const once = async (index: number, made: Omit<JournalledCall, "log">) => {
-    const make = () => (isAnswered ? counted(made.make, interrupts) : made.make());
+    const make = async () => {
+      if (areAnswersLost) return { result: refusedCall(made.call, answersLost) };
+      return isAnswered ? counted(made.make, interrupts) : made.make();
+    };
     try {
       const ended: CallEnded =
         log !== undefined && isJournalled(made.tool)
@@ -83,6 +87,8 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
           : await make();
       const { asked = 0, recovered } = ended.result;
       if (recovered === "recorded") interrupts?.skip(asked);
+      // Nobody knows how many of the answers it has taken.
+      if (recovered === "unknown" && interrupts?.hasAnswers === true) areAnswersLost = true;
       return ended;
     } catch (thrown) {
       const interrupt = interrupts === undefined ? undefined : interruptIn(thrown);
@@ -146,6 +152,9 @@ interface Admitted<Tool> {
 }
 
 /** The end of a call with how many answers it took. */
+const answersLost =
+  "The call was not made: a person's answer may be for an earlier call of the step, whose outcome is not known. Call the tool again to have the person asked again.";
+
 async function counted(
   make: () => Promise<CallEnded>,
   interrupts: HandlerInterrupts,

@@ -60,6 +60,21 @@ describe("a call that is written down", () => {
     expect(second).toEqual({ ...first, recovered: "recorded" });
   });
 
+  it("is not made with an answer that an earlier one of unknown outcome may have asked for", async () => {
+    const { made, tool } = counted();
+    const { run, journal, controller, clock } = setUp([tool]);
+    const [first, second] = [callOf(), callOf({}, "probe", "call-2")];
+    const key = { threadId: "t", run: "r", step: 4, callId: first.id };
+    await journal.begin({ ...key, tool: first.name, input: first.args, idempotent: false });
+    const interrupts = { asked: 0, hasAnswers: true, skip: () => undefined };
+    const env = { clock, signal: controller.signal, interrupts };
+    const { results } = await run({ calls: [first, second], env });
+    expect(results[0]).toMatchObject({ recovered: "unknown" });
+    expect(results[1]).toMatchObject({ outcome: "error" });
+    expect(results[1]?.error).toContain("Call the tool again to have the person asked again.");
+    expect(made.calls).toBe(0);
+  });
+
   it("that was tried more than once keeps how often", async () => {
     let tries = 0;
     const tool = statelessTool(
