@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
+import { copyDatabase } from "../helpers/pglite-template.ts";
 import { bundledProgram, shortLived } from "../helpers/programs.ts";
 import { useFolders } from "./folder.ts";
 
@@ -45,6 +46,8 @@ function stratagraph(cwd: string, ...argv: string[]) {
 
 it("cancels the turn on Ctrl-C, says how to go on, and does so", async () => {
   const cwd = await folderWith({ "gate.yaml": "name: gate\ntools: [wait_gate]\n" });
+  // Making a new database takes seconds, and is not what is tested.
+  await copyDatabase(join(cwd, ".stratagraph", "database"));
   const first = stratagraph(cwd, "run", "gate.yaml", "Wait for the gate", "--tools", gateTools);
   const told = first.output();
   expect(await once(first.child, "message")).toEqual(["waiting", undefined]);

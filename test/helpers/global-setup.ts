@@ -3,6 +3,7 @@ import type { TestProject } from "vitest/node";
 import { redactUrl } from "../../src/storage/connection-url.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
 import { testSeed } from "./random.ts";
+import { useTempRoot } from "./temp-root.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -11,11 +12,18 @@ declare module "vitest" {
   }
 }
 
-/** Prints the seed of random tests, bundles programs, looks for a Postgres server and provides its address to test files. */
+/**
+ * Prints the seed of random tests, bundles programs, makes the folder for temporary files, looks for a Postgres server
+ * and provides its address to test files.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   console.log(`Random tests have the seed ${testSeed}; TEST_SEED=${testSeed} repeats them.`);
+  const removeTempRoot = useTempRoot();
   await Promise.all([bundlePrograms(), findPostgres(project)]);
-  return removePrograms;
+  return async () => {
+    removeTempRoot();
+    await removePrograms();
+  };
 }
 
 async function findPostgres(project: TestProject): Promise<void> {
