@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, isCommand } from "@langchain/langgraph";
 import { isRecord } from "../state/is-record.ts";
 import { checkAnswers, type GivenAnswers } from "./check-answers.ts";
+import { overrideGraph } from "./override-graph.ts";
 import { readWaiting, type ReadableGraph, type WaitingThread } from "./waiting-requests.ts";
 
 /** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
@@ -19,21 +20,16 @@ interface Resumable extends ReadableGraph {
  * changed; graphs derived by `withConfig` do the same. Inside of another graph it changes nothing: that one is resumed,
  * not this.
  */
-export function guardAnswers<Compiled extends Resumable>(graph: Compiled): Compiled {
-  const stream = graph.stream.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    stream: async (input: unknown, options?: RunnableConfig) => {
-      const askAgain = () => stream(null as never, options as never);
-      return stream((await checked(graph, input, askAgain, options)) as never, options as never);
-    },
-    withConfig: (config: never) => guardAnswers(withConfig(config) as Resumable),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+export function guardAnswers<Compiled extends Resumable>(compiled: Compiled): Compiled {
+  return overrideGraph(compiled, (graph) => {
+    const stream = graph.stream.bind(graph);
+    return {
+      stream: async (input: unknown, options?: RunnableConfig) => {
+        const askAgain = () => stream(null as never, options as never);
+        return stream((await checked(graph, input, askAgain, options)) as never, options as never);
+      },
+    };
+  });
 }
 
 /** @throws AnswerError */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { AgentGraph } from "./agent-graph.ts";
 import { Drawing, type NodeMetadata } from "./drawing.ts";
 import type { GraphNode } from "./graph-builder.ts";
+import { overrideGraph } from "./override-graph.ts";
 
 /** What drawing needs of a compiled graph. */
 interface Drawable {
@@ -22,22 +23,17 @@ const drawings = new WeakMap<object, (xray: Xray) => Drawing>();
  * graph itself is changed; graphs derived by `withConfig` draw the same.
  */
 export function drawnFromNodes<Compiled extends Drawable>(
-  graph: Compiled,
+  compiled: Compiled,
   nodes: readonly GraphNode[],
 ): Compiled {
-  const draw = (xray: Xray) => drawGraph(graph, nodes, xray);
-  drawings.set(graph, draw);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    getGraph: (config?: { xray?: Xray }) => draw(config?.xray ?? false),
-    getGraphAsync: async (config?: { xray?: Xray }) => draw(config?.xray ?? false),
-    withConfig: (config: never) => drawnFromNodes(withConfig(config) as Drawable, nodes),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+  return overrideGraph(compiled, (graph) => {
+    const draw = (xray: Xray) => drawGraph(graph, nodes, xray);
+    drawings.set(graph, draw);
+    return {
+      getGraph: (config?: { xray?: Xray }) => draw(config?.xray ?? false),
+      getGraphAsync: async (config?: { xray?: Xray }) => draw(config?.xray ?? false),
+    };
+  });
 }
 
 type DrawnNode = ReturnType<Drawing["addNode"]>;

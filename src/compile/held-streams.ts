@@ -4,6 +4,7 @@ import { Command, isCommand } from "@langchain/langgraph";
 import { isRecord } from "../state/is-record.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { SubtaskStates } from "../state/subtask-state.ts";
+import { overrideGraph } from "./override-graph.ts";
 import { PrivateConfig } from "./private-config.ts";
 import { areAnswersHeld, withoutResults, withoutTexts, written } from "./loop/held-answers.ts";
 
@@ -41,42 +42,37 @@ export function withWholeState<Config extends RunnableConfig>(config: Config): C
  * @param hasRails whether the agent itself has output rails
  */
 export function holdStreams<Compiled extends Streamed>(
-  graph: Compiled,
+  compiled: Compiled,
   { hasRails }: { readonly hasRails: boolean },
 ): Compiled {
-  const invoke = graph.invoke.bind(graph);
-  const streamIterator = graph._streamIterator.bind(graph);
-  const events = graph as unknown as EventSource;
-  const eventsV1 = events._streamEventsV1.bind(graph);
-  const eventsV2 = events._streamEventsV2.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    invoke: (input: never, options?: RunnableConfig) =>
-      invoke(input, withWholeState(options ?? {}) as never),
-    _streamIterator: (input: never, options: StreamOptions = {}) => {
-      const tags = [hasRails && heldTag, areAnswersHeld(options) && insideTag].filter(
-        (tag) => tag !== false,
-      );
-      if (tags.length === 0) return streamIterator(input, options as never);
-      const tagged = { ...options, tags: [...(options.tags ?? []), ...tags] };
-      if (!hasRails) return streamIterator(input, tagged as never);
-      if (isStream(options.configurable?.[streamKey])) {
-        return streamIterator(input, heldAround(tagged) as never);
-      }
-      const chunks = streamIterator(input, tagged as never);
-      return wholeState.in(options) === true ? chunks : heldChunks(chunks, options);
-    },
-    _streamEventsV1: (...given: Parameters<EventSource["_streamEventsV1"]>) =>
-      heldEvents(eventsV1(...given), hasRails),
-    _streamEventsV2: (...given: Parameters<EventSource["_streamEventsV2"]>) =>
-      heldEvents(eventsV2(...given), hasRails),
-    withConfig: (config: never) => holdStreams(withConfig(config) as Streamed, { hasRails }),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+  return overrideGraph(compiled, (graph) => {
+    const invoke = graph.invoke.bind(graph);
+    const streamIterator = graph._streamIterator.bind(graph);
+    const events = graph as unknown as EventSource;
+    const eventsV1 = events._streamEventsV1.bind(graph);
+    const eventsV2 = events._streamEventsV2.bind(graph);
+    return {
+      invoke: (input: never, options?: RunnableConfig) =>
+        invoke(input, withWholeState(options ?? {}) as never),
+      _streamIterator: (input: never, options: StreamOptions = {}) => {
+        const tags = [hasRails && heldTag, areAnswersHeld(options) && insideTag].filter(
+          (tag) => tag !== false,
+        );
+        if (tags.length === 0) return streamIterator(input, options as never);
+        const tagged = { ...options, tags: [...(options.tags ?? []), ...tags] };
+        if (!hasRails) return streamIterator(input, tagged as never);
+        if (isStream(options.configurable?.[streamKey])) {
+          return streamIterator(input, heldAround(tagged) as never);
+        }
+        const chunks = streamIterator(input, tagged as never);
+        return wholeState.in(options) === true ? chunks : heldChunks(chunks, options);
+      },
+      _streamEventsV1: (...given: Parameters<EventSource["_streamEventsV1"]>) =>
+        heldEvents(eventsV1(...given), hasRails),
+      _streamEventsV2: (...given: Parameters<EventSource["_streamEventsV2"]>) =>
+        heldEvents(eventsV2(...given), hasRails),
+    };
+  });
 }
 
 interface StreamOptions extends RunnableConfig {

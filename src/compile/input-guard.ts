@@ -5,6 +5,7 @@ import type { GraphState } from "../state/channels.ts";
 import { isRecord } from "../state/is-record.ts";
 import { UnfinishedTurnError } from "./errors.ts";
 import { checkInput } from "./input.ts";
+import { overrideGraph } from "./override-graph.ts";
 import { isInsideGraph, PrivateConfig } from "./private-config.ts";
 import { startOfNewTurn, type StartableGraph } from "./turn-start.ts";
 import { publicRequest, readWaiting } from "./waiting-requests.ts";
@@ -24,21 +25,16 @@ interface Runnable extends StartableGraph {
  * there. The graph itself is changed; graphs derived by `withConfig` do the same. An agent inside of another is not changed.
  */
 export function guardInputs<Compiled extends Runnable>(
-  graph: Compiled,
+  compiled: Compiled,
   definition: AgentDefinition,
 ): Compiled {
-  const stream = graph.stream.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    stream: async (input: unknown, options?: RunnableConfig) =>
-      stream(input as never, (await started(graph, { input, options, definition })) as never),
-    withConfig: (config: never) => guardInputs(withConfig(config) as Runnable, definition),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+  return overrideGraph(compiled, (graph) => {
+    const stream = graph.stream.bind(graph);
+    return {
+      stream: async (input: unknown, options?: RunnableConfig) =>
+        stream(input as never, (await started(graph, { input, options, definition })) as never),
+    };
+  });
 }
 
 interface Run {

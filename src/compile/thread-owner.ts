@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { StratagraphError } from "../errors.ts";
 import { isRecord } from "../state/is-record.ts";
+import { overrideGraph } from "./override-graph.ts";
 import { isInsideGraph, PrivateConfig } from "./private-config.ts";
 
 /** Where a run's config says that it may go on with another agent's thread. */
@@ -18,7 +19,7 @@ export class ForeignThreadError extends StratagraphError {
     readonly owner: string,
     /** The name of the agent that was refused. */
     readonly agent: string,
-    option = "pass acceptAgent: true",
+    option: string,
   ) {
     super(`Thread "${threadId}" belongs to agent "${owner}", and this is agent "${agent}".`, {
       advice: `Use another thread, or ${option} to have "${agent}" go on with it.`,
@@ -31,6 +32,28 @@ export function ownerAt(tuple: Pick<CheckpointTuple, "checkpoint"> | undefined):
   const turn: unknown = tuple?.checkpoint.channel_values["turn"];
   const owner = isRecord(turn) ? turn["agent"] : undefined;
   return typeof owner === "string" ? owner : null;
+}
+
+/**
+ * Refuses a checkpoint of another agent's thread. A checkpoint that does not name its agent is accepted.
+ *
+ * @param agent the name of the agent that would continue the thread
+ * @throws ForeignThreadError
+ */
+export function refuseForeign(
+  agent: string,
+  tuple: CheckpointTuple | undefined,
+  thread: {
+    readonly threadId: string;
+    readonly acceptAgent?: boolean;
+    /** How to accept the thread, for the error. Default: the option of `executeAgent`. */
+    readonly option?: string;
+  },
+): void {
+  const { threadId, acceptAgent = false, option = "pass acceptAgent: true" } = thread;
+  const owner = ownerAt(tuple);
+  if (owner === null || owner === agent || acceptAgent) return;
+  throw new ForeignThreadError(threadId, owner, agent, option);
 }
 
 /** Says of a run that its thread's owner has been checked, or that another agent's thread is accepted. */
@@ -56,30 +79,25 @@ interface Guarded {
  *
  * @param agent the name of the graph's agent
  */
-export function guardOwner<Compiled extends Guarded>(graph: Compiled, agent: string): Compiled {
-  const stream = graph.stream.bind(graph);
-  const bulkUpdateState = graph.bulkUpdateState.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    stream: async (input: never, options?: RunnableConfig) => {
-      await refuseForeign(graph, agent, options);
-      return stream(input, options as never);
-    },
-    bulkUpdateState: async (config: RunnableConfig, supersteps: never) => {
-      await refuseForeign(graph, agent, config);
-      return bulkUpdateState(config as never, supersteps);
-    },
-    withConfig: (config: never) => guardOwner(withConfig(config) as Guarded, agent),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+export function guardOwner<Compiled extends Guarded>(compiled: Compiled, agent: string): Compiled {
+  return overrideGraph(compiled, (graph) => {
+    const stream = graph.stream.bind(graph);
+    const bulkUpdateState = graph.bulkUpdateState.bind(graph);
+    return {
+      stream: async (input: never, options?: RunnableConfig) => {
+        await checkOwner(graph, agent, options);
+        return stream(input, options as never);
+      },
+      bulkUpdateState: async (config: RunnableConfig, supersteps: never) => {
+        await checkOwner(graph, agent, config);
+        return bulkUpdateState(config as never, supersteps);
+      },
+    };
+  });
 }
 
 /** @throws ForeignThreadError */
-async function refuseForeign(
+async function checkOwner(
   { config, checkpointer }: Guarded,
   agent: string,
   options: RunnableConfig | undefined,
@@ -94,8 +112,7 @@ async function refuseForeign(
   // The thread of a subgraph is that of the graph around it.
   const named = checkpoint_id === undefined || isOfSubgraph ? {} : { checkpoint_id };
   const at = { thread_id, checkpoint_ns: "", ...named };
-  const owner = ownerAt(await checkpointer.getTuple({ configurable: at }));
-  if (owner === null || owner === agent) return;
+  const tuple = await checkpointer.getTuple({ configurable: at });
   const option = `set configurable.${acceptKey} to true`;
-  throw new ForeignThreadError(thread_id, owner, agent, option);
+  refuseForeign(agent, tuple, { threadId: thread_id, option });
 }

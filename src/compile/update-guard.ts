@@ -3,6 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import { routeUpdates, type Superstep } from "./edited-turn.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import type { LoopParts } from "./loop/parts.ts";
+import { overrideGraph } from "./override-graph.ts";
 
 /** What guarding needs of a compiled graph: `updateState` goes through `bulkUpdateState`. */
 interface Updatable {
@@ -27,21 +28,16 @@ interface UpdatedAgent {
  * graphs derived by `withConfig` do the same, and graphs of agents inside are guarded by themselves.
  */
 export function guardUpdates<Compiled extends Updatable>(
-  graph: Compiled,
+  compiled: Compiled,
   agent: UpdatedAgent,
 ): Compiled {
-  const bulkUpdateState = graph.bulkUpdateState.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    bulkUpdateState: async (config: RunnableConfig, supersteps: readonly Superstep[]) =>
-      bulkUpdateState(config as never, (await routed(graph, agent, config, supersteps)) as never),
-    withConfig: (config: never) => guardUpdates(withConfig(config) as Updatable, agent),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+  return overrideGraph(compiled, (graph) => {
+    const bulkUpdateState = graph.bulkUpdateState.bind(graph);
+    return {
+      bulkUpdateState: async (config: RunnableConfig, supersteps: readonly Superstep[]) =>
+        bulkUpdateState(config as never, (await routed(graph, agent, config, supersteps)) as never),
+    };
+  });
 }
 
 /** @throws InvalidStateUpdateError, NoRouteError, ExpressionError */

@@ -2,7 +2,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentCheckpointer } from "../compile/compile-agent.ts";
 import { stampOf } from "../compile/definition-stamps.ts";
-import { ForeignThreadError, ownerAt } from "../compile/thread-owner.ts";
+import { ownerAt, refuseForeign } from "../compile/thread-owner.ts";
 import { definitionChanges, type DefinitionChange } from "../definition/definition-drift.ts";
 import { documentOfToday, isStamped } from "../definition/definition-hash.ts";
 import { StratagraphError } from "../errors.ts";
@@ -44,21 +44,6 @@ export interface AcceptOptions {
   readonly acceptChanges?: boolean;
   /** Whether to go on with a thread that belongs to another agent, which it then no longer does. Default false. */
   readonly acceptAgent?: boolean;
-}
-
-/**
- * Refuses to go on with the thread of another agent. A checkpoint that does not say whose it is goes on.
- *
- * @throws ForeignThreadError
- */
-export function refuseForeign(
-  agent: string,
-  tuple: CheckpointTuple | undefined,
-  { threadId, acceptAgent = false }: AcceptOptions & { readonly threadId: string },
-): void {
-  const owner = ownerAt(tuple);
-  if (owner === null || owner === agent || acceptAgent) return;
-  throw new ForeignThreadError(threadId, owner, agent);
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type RetryPolicy,
 } from "@langchain/langgraph";
 import { z } from "zod";
+import { overrideGraph } from "../../compile/override-graph.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { noConfigError } from "../config/config-of.ts";
@@ -118,22 +119,17 @@ export function compileExperimentWith(
  * Makes the graph refuse what is no input at all by its own error: its schema does so with zod's. `invoke` and
  * `streamEvents` go through `stream`. The graph itself is changed; graphs derived by `withConfig` do the same.
  */
-function refusingOthers(graph: ExperimentGraph): ExperimentGraph {
-  const stream = graph.stream.bind(graph);
-  const withConfig = graph.withConfig.bind(graph);
-  const own = {
-    stream: async (input: unknown, options?: never) => {
-      const isInput = input !== null && input !== undefined && !isCommand(input);
-      if (isInput && !(isRecord(input) && Object.hasOwn(input, "config"))) throw noConfigError();
-      return stream(input as never, options);
-    },
-    withConfig: (config: never) => refusingOthers(withConfig(config) as ExperimentGraph),
-  };
-  for (const [name, value] of Object.entries(own)) {
-    // Not enumerable: `withConfig` hands the graph's enumerable properties to a constructor.
-    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
-  }
-  return graph;
+function refusingOthers(compiled: ExperimentGraph): ExperimentGraph {
+  return overrideGraph(compiled, (graph) => {
+    const stream = graph.stream.bind(graph);
+    return {
+      stream: async (input: unknown, options?: never) => {
+        const isInput = input !== null && input !== undefined && !isCommand(input);
+        if (isInput && !(isRecord(input) && Object.hasOwn(input, "config"))) throw noConfigError();
+        return stream(input as never, options);
+      },
+    };
+  });
 }
 
 /** Edges read the state alone, so that LangGraph takes them after an edit of it too. */
