@@ -246,6 +246,7 @@ export {
 } from "./storage/errors.ts";
 export { FolderLockedError } from "./storage/folder-lock.ts";
 export { NewerDatabaseError } from "./storage/migrate.ts";
+export { ForeignFolderError } from "./storage/private-folder.ts";
 export { ThreadLockedError } from "./storage/thread-lock.ts";
 export {
   HttpAllowError,

@@ -3,6 +3,7 @@ import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
 import { checkAgent, checkCompiled, notLoaded } from "./doctor/check-agent.ts";
 import { checkDatabase } from "./doctor/check-database.ts";
+import { checkFiles } from "./doctor/check-files.ts";
 import { checkNode } from "./doctor/check-node.ts";
 import { checkPictures } from "./doctor/check-pictures.ts";
 import type { Finding } from "./doctor/finding.ts";
@@ -42,6 +43,7 @@ export async function doctorCommand(
   const around = [
     ...checkNode(process.version),
     ...(await checkDatabase(io)),
+    ...(await checkFiles(io)),
     ...(await checkPictures(io)),
   ];
   const agents =

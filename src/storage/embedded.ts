@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { lockFolder, type FolderLock } from "./folder-lock.ts";
+import { DATABASE, lockFolder, type FolderLock } from "./folder-lock.ts";
 import { DatabaseUnavailableError } from "./errors.ts";
 import { PGliteConnection } from "./pglite-connection.ts";
 import { PGlitePool } from "./pglite-pool.ts";
@@ -69,7 +69,7 @@ function share(folder: string): SharedConnection {
       await before;
       lock ??= lockFolder(folder); // Still held where this replaces a PGlite that panicked.
       try {
-        return await createPGlite(join(folder, "database"));
+        return await createPGlite(join(folder, DATABASE));
       } catch (error) {
         unlock();
         throw error;

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import { z } from "zod";
 import { systemClock, type Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
+import { makePrivateFolder } from "./private-folder.ts";
 import { isRunning, processStart } from "./process-identity.ts";
 
 /** Who has a folder. */
@@ -50,17 +51,30 @@ export interface FolderLock {
   release(): void;
 }
 
+/** Names in the folder: the lock, and the folder of the database. */
+const LOCK = "lock";
+export const DATABASE = "database";
+
+/** Whether something in a folder is part of an embedded database. */
+function isOwnName(name: string): boolean {
+  return name === DATABASE || name === LOCK || name.startsWith(`${LOCK}.`);
+}
+
 /**
  * Takes a folder for this thread of this process, by the file `lock` in it, and makes the folder if need be. The lock
  * of a process that no longer runs is taken over. A worker thread ended by `terminate()` leaves its lock until the
  * process ends, since no thread can tell whether another lives.
  *
+ * No other user can enter the folder then. A folder that also holds other things keeps its mode, since others may use
+ * those; the database in it is closed all the same.
+ *
  * @throws {FolderLockedError} when another process or thread has it, or one on another machine, of which nothing can be
  *   known from here.
  */
 export function lockFolder(folder: string, clock: Clock = systemClock): FolderLock {
-  mkdirSync(folder, { recursive: true });
-  const lockFile = join(folder, "lock");
+  const { isReplaceable } = makePrivateFolder(folder, isOwnName);
+  if (isReplaceable) warnOfOthers(folder);
+  const lockFile = join(folder, LOCK);
   const self: LockHolder = {
     token: randomBytes(8).toString("hex"),
     pid: process.pid,
@@ -80,6 +94,13 @@ export function lockFolder(folder: string, clock: Clock = systemClock): FolderLo
   if (held.size === 0) process.once("exit", releaseAll);
   held.add(release);
   return { folder, release };
+}
+
+function warnOfOthers(folder: string): void {
+  process.emitWarning(
+    `Other users can replace the database in ${folder}. Choose a folder that only you can write to.`,
+    { type: "StratagraphWarning", code: "STRATAGRAPH_FOLDER_ACCESS" },
+  );
 }
 
 /** What to call for each lock of this thread when the process ends. */
@@ -117,7 +138,7 @@ function take(path: string, self: LockHolder): LockHolder | undefined {
 /** Makes the file at once with its content, by a link to a finished one, so that nobody reads half a lock. */
 function create(path: string, self: LockHolder): boolean {
   const draft = `${path}.draft-${self.token}`;
-  writeFileSync(draft, JSON.stringify(self));
+  writeFileSync(draft, JSON.stringify(self), { flag: "wx", mode: 0o600 });
   try {
     linkSync(draft, path);
     return true;

@@ -1,12 +1,16 @@
 import type { PGlite } from "@electric-sql/pglite";
+import { ForeignFolderError, makePrivateFolder } from "./private-folder.ts";
 
 const BYTEA = 17;
 
 /**
  * Opens PGlite on a folder, or in memory, with values as node-postgres has them, so that code sees no difference
  * between the databases. Bytes go through Buffer, several times faster than PGlite's own conversion.
+ *
+ * @throws {ForeignFolderError} when the folder belongs to another user
  */
 export async function createPGlite(folder?: string): Promise<PGlite> {
+  if (folder !== undefined) closeToOthers(folder);
   const [{ PGlite }, { default: pg }] = await Promise.all([
     import("@electric-sql/pglite"),
     import("pg"),
@@ -15,6 +19,17 @@ export async function createPGlite(folder?: string): Promise<PGlite> {
     Object.values(pg.types.builtins).map((oid) => [oid, pg.types.getTypeParser(oid, "text")]),
   );
   return PGlite.create({ dataDir: folder, parsers, serializers: { [BYTEA]: toByteaText } });
+}
+
+/** All files of the database are in this folder, and nothing else is. */
+function closeToOthers(folder: string): void {
+  const { foreignOwner, isOpen } = makePrivateFolder(folder);
+  if (foreignOwner !== null) throw new ForeignFolderError(folder, foreignOwner);
+  if (!isOpen) return;
+  process.emitWarning(
+    `Other users can read ${folder}, whose mode cannot be changed. Choose a folder on another file system.`,
+    { type: "StratagraphWarning", code: "STRATAGRAPH_FOLDER_ACCESS" },
+  );
 }
 
 function toByteaText(value: Uint8Array): string {

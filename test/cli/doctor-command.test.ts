@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { checkNode } from "../../src/cli/doctor/check-node.ts";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
@@ -87,6 +87,59 @@ describe("what is around agents", () => {
     locks.pop()?.release();
     expect(await runCli(["doctor", "--json"], io)).toBe(0);
   });
+
+  it.skipIf(process.platform === "win32")(
+    "names what other users can read or replace, and how to close it to them",
+    async () => {
+      const cwd = await folderWith({});
+      const [folder, logs] = [join(cwd, ".stratagraph"), join(cwd, "logs")];
+      const database = join(folder, "database");
+      await mkdir(database, { recursive: true });
+      await mkdir(logs);
+      await writeFile(join(logs, "one.jsonl"), "");
+      const io = memoryIo({ cwd });
+      const files = async () => {
+        expect(await runCli(["doctor", "--json"], io)).toBe(0);
+        const { environment } = JSON.parse(io.stdout.take()) as Document;
+        return environment.filter(({ check }) => check === "files");
+      };
+      await Promise.all([folder, database, logs].map((path) => chmod(path, 0o777)));
+      await chmod(join(logs, "one.jsonl"), 0o644);
+      expect(await files()).toMatchObject([
+        {
+          status: "warning",
+          message: `Other users can replace the database in ${folder}.`,
+          fix: `chmod go-w ${folder}`,
+        },
+        {
+          status: "warning",
+          message: `Other users can read ${database}. The next run closes it to them.`,
+          fix: `chmod 700 ${database}`,
+        },
+        {
+          status: "warning",
+          message: `Other users can read or change 1 log in ${logs}.`,
+          fix: `chmod go-rw ${logs}/*.jsonl`,
+        },
+      ]);
+      await Promise.all([folder, logs].map((path) => chmod(path, 0o700)));
+      expect(await files()).toMatchObject([
+        { status: "ok", message: `Only you can read ${folder}.` },
+      ]);
+      if (process.geteuid?.() !== 0) return;
+      await chown(database, 65_534, 65_534);
+      const user = vi.spyOn(process, "geteuid").mockReturnValue(1_000);
+      await runCli(["doctor", "--json"], io);
+      user.mockRestore();
+      expect((JSON.parse(io.stdout.take()) as Document).environment).toContainEqual({
+        check: "files",
+        status: "problem",
+        subject: "",
+        message: `${database} belongs to user 65534, so it is not opened.`,
+        fix: "Give it to your user, or choose another folder.",
+      });
+    },
+  );
 
   it("is a problem where the database's folder is none", async () => {
     const { code, environment } = await doctor([], { files: { ".stratagraph": "" } });

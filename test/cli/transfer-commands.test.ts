@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
@@ -35,7 +35,11 @@ describe("stratagraph export and import", () => {
     await cli("run", "calc.yaml", "What is 2 + 3?", "--thread", "t");
     const exported = await cli("export", "t");
     expect([exported.code, exported.errors]).toEqual([0, ""]);
+    await writeFile(join(cwd, "t.jsonl"), "");
+    await chmod(join(cwd, "t.jsonl"), 0o644);
     const written = await cli("export", "t", "--out", "t.jsonl");
+    const { mode } = await stat(join(cwd, "t.jsonl"));
+    expect(mode & 0o777).toBe(process.platform === "win32" ? 0o666 : 0o600);
     expect([written.code, written.out, written.errors]).toEqual([0, "", "Wrote t.jsonl\n"]);
     const { code, out } = await cli("import", "t.jsonl", "--thread", "copy");
     expect(code).toBe(0);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { redactUrl } from "../../storage/connection-url.ts";
 import { openDatabase } from "../../storage/database.ts";
+import { DATABASE } from "../../storage/folder-lock.ts";
 import { isRunning } from "../../storage/process-identity.ts";
 import type { CliIo } from "../io.ts";
 import { ok, problem, problemOf, type Finding } from "./finding.ts";
@@ -57,7 +58,7 @@ async function checkFolder(folder: string, parent: string): Promise<Finding> {
       `Move it away, ${orPostgres}`,
     );
   }
-  for (const inside of [folder, join(folder, "database")]) {
+  for (const inside of [folder, join(folder, DATABASE)]) {
     const isThere = (await stat(inside).catch(() => null)) !== null;
     if (isThere && !(await mayWrite(inside))) {
       return problem(about, `${inside} cannot be written to.`, `Make it writable, ${orPostgres}`);

@@ -108,7 +108,7 @@ export class LogFile {
     });
   }
 
-  /** Makes the file where a run has not written to it yet. */
+  /** Makes the file where a run has not written to it yet, for its owner alone. One that is there keeps its mode. */
   async #open(position: LogPosition): Promise<FileHandle> {
     if (position.lines > 0) {
       const written = await open(this.path, "r+").catch(missing);
@@ -118,7 +118,7 @@ export class LogFile {
     await mkdir(dirname(this.path), { recursive: true });
     const existing = await open(this.path, "r+").catch(missing);
     if (existing !== null) return existing;
-    const made = await open(this.path, "wx+");
+    const made = await open(this.path, "wx+", 0o600);
     await syncFolder(dirname(this.path));
     return made;
   }

@@ -1,4 +1,4 @@
-import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
+import { appendFile, chmod, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LogChangedError, LogExistsError, LogAccessError } from "../../../src/experiment/errors.ts";
@@ -45,6 +45,18 @@ describe("a log", () => {
     );
     expect(position).toMatchObject({ lines: 1, bytes: text.length });
   });
+
+  it.skipIf(process.platform === "win32")(
+    "is made for its owner alone, and keeps the mode it has",
+    async () => {
+      const { path, log } = await setUp();
+      const position = await log().append(emptyLog, end("first"));
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      await chmod(path, 0o640);
+      await log().append(position, end("second", 2));
+      expect((await stat(path)).mode & 0o777).toBe(0o640);
+    },
+  );
 
   it("loses what was written after the checkpoint that is gone on from, half a line too", async () => {
     const { path, log, texts } = await setUp();
