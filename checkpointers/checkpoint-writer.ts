@@ -7,6 +7,7 @@ import type {
 import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { toStoredBody } from "./checkpoint-body.ts";
+import { definitionHash } from "./definition-hash.ts";
 import { Draft } from "./draft.ts";
 import { countsDeltas } from "./delta-history.ts";
 import { elementColumns } from "./element-columns.ts";
@@ -163,7 +164,11 @@ export class CheckpointWriter {
     const definition = this.#definitions.get(hash);
     if (definition === undefined) return;
     const { queries, pool } = this.#parts;
-    await pool.query(queries.putDefinition, [hash, JSON.stringify(toJsonb(definition))]);
+    const stored = toJsonb(definition);
+    // One that `jsonb` cannot hold exactly is not kept: under its hash no other may stand.
+    if (definitionHash(stored) === hash) {
+      await pool.query(queries.putDefinition, [hash, JSON.stringify(stored)]);
+    }
     this.#definitions.delete(hash);
   }
 

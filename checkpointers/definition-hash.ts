@@ -1,3 +1,4 @@
+import { CorruptDefinitionError } from "./errors.ts";
 import { sha256 } from "./sha256.ts";
 
 /**
@@ -7,6 +8,15 @@ import { sha256 } from "./sha256.ts";
 export function definitionHash(definition: unknown): string {
   const text = JSON.stringify(definition, (_key, inner: unknown) => sorted(inner)) ?? "null";
   return sha256(text).toString("hex");
+}
+
+/**
+ * The definition that is stored under a hash, where it has that hash.
+ * @throws {CorruptDefinitionError}
+ */
+export function checkDefinition(hash: string, definition: unknown): unknown {
+  if (definitionHash(definition) !== hash) throw new CorruptDefinitionError(hash);
+  return definition;
 }
 
 function sorted(value: unknown): unknown {

@@ -20,6 +20,19 @@ export class CorruptCheckpointError extends StratagraphError {
   }
 }
 
+/** What is stored under the hash of a definition is another definition. It is not used. */
+export class CorruptDefinitionError extends StratagraphError {
+  readonly code = "corrupt_definition";
+  override readonly kind = "run";
+
+  constructor(readonly hash: string) {
+    super(
+      `Expected the definition stored under ${hash} to have that hash, but it is another one. ` +
+        "Run the agent with the definition that the thread was begun under, which stores that again, or accept the change.",
+    );
+  }
+}
+
 /** There is no such thread, or no such checkpoint in it. */
 export class NoCheckpointError extends StratagraphError {
   readonly code = "no_checkpoint";

@@ -1,6 +1,7 @@
 export {
   CheckpointConfigError,
   CorruptCheckpointError,
+  CorruptDefinitionError,
   DeltaForkError,
   InvalidPageError,
   InvalidRetentionError,

@@ -15,7 +15,7 @@ import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
-import { definitionHash } from "./definition-hash.ts";
+import { checkDefinition } from "./definition-hash.ts";
 import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
@@ -321,13 +321,16 @@ export class PostgresCheckpointer extends PostgresSaver {
     this.#writer.rememberDefinition(hash, definition);
   }
 
-  /** What was remembered for a hash; undefined where nothing was, and where what is stored does not have the hash. */
+  /**
+   * What was remembered for a hash; undefined where nothing was.
+   * @throws {CorruptDefinitionError} when what is stored does not have the hash
+   */
   async definitionOf(hash: string): Promise<unknown> {
     await this.setup();
     const { pool, queries } = this.#parts;
     const { rows } = await pool.query<{ definition: unknown }>(queries.definition, [hash]);
-    const definition = rows[0]?.definition;
-    return definitionHash(definition) === hash ? definition : undefined;
+    const [row] = rows;
+    return row && checkDefinition(hash, row.definition);
   }
 
   /** Resolves when all that was begun to be put for the thread has been put, or failed. */

@@ -170,7 +170,7 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     union all
     select ${nulls(CHECKPOINT_TYPES.replace("boolean", "boolean int text[] text[]"))}, r.log, e.*
     from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
-    putDefinition: `insert into ${schema}.checkpoint_definitions (hash, definition) values ($1, $2::jsonb) on conflict do nothing`,
+    putDefinition: `insert into ${schema}.checkpoint_definitions as stored (hash, definition) values ($1, $2::jsonb) ${REPLACE_DEFINITION}`,
     definition: `select definition from ${schema}.checkpoint_definitions where hash = $1`,
     bodies: `select checkpoint_id, type, body from ${schema}.checkpoints
       where thread_id = $1 and checkpoint_ns = $2 order by checkpoint_id desc`,
@@ -182,6 +182,10 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     do update set body = excluded.body, hash = excluded.hash`,
   };
 }
+
+/** Puts a definition that has its hash in the place of one that has not; the table has the name `stored`. */
+export const REPLACE_DEFINITION = `on conflict (hash) do update set definition = excluded.definition
+  where stored.definition <> excluded.definition`;
 
 /** Numbers of parameters. */
 function places(first: number, count: number): string {

@@ -1,5 +1,6 @@
 export {
   CorruptCheckpointError,
+  CorruptDefinitionError,
   InvalidRetentionError,
   NoCheckpointError,
 } from "../checkpointers/errors.ts";

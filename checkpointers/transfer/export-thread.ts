@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { systemClock, type Clock } from "../../src/clock.ts";
+import { checkDefinition } from "../definition-hash.ts";
 import { DamagedValue } from "../elements/load-value.ts";
 import { elementHash } from "../elements/store-value.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "../errors.ts";
@@ -46,6 +47,7 @@ export interface ExportParts extends CheckpointTables {
  *
  * @throws {NoCheckpointError} when there is no such thread, or checkpoints of it are removed meanwhile
  * @throws {CorruptCheckpointError} when a checkpoint is not as it was written
+ * @throws {CorruptDefinitionError} when a definition does not have its hash
  */
 export async function* exportThread(
   { pool, schema, serde, clock = systemClock }: ExportParts,
@@ -84,7 +86,10 @@ async function* contentOf(
 ): AsyncGenerator<ContentLine> {
   const { threadId, keys, serde } = of;
   const thread = new CheckedThread(serde);
-  for (const definition of await rows.definitions()) yield { definition };
+  for (const definition of await rows.definitions()) {
+    checkDefinition(definition.hash, definition.definition);
+    yield { definition };
+  }
   for await (const stockBlob of rows.stockBlobs()) yield { stockBlob };
   for await (const stockWrite of rows.stockWrites()) yield { stockWrite };
   for (let start = 0; start < keys.length; start += CHECKPOINTS) {

@@ -26,7 +26,8 @@ export const headerLine = z.object({
 export type HeaderLine = z.infer<typeof headerLine>;
 
 /** A definition that checkpoints name by its hash in their metadata. */
-const definitionLine = z.object({ hash: z.string(), definition: z.unknown() });
+const definitionLine = z.object({ hash, definition: z.unknown() });
+export type DefinitionLine = z.infer<typeof definitionLine>;
 
 /** An element of a log: some elements of a list, entries of an object as keys and values in turn, or a single value. */
 const elementLine = z.object({ log: place, idx: place, type, value: readableBytes });

@@ -1,12 +1,15 @@
 import type { Queryable } from "../../src/storage/pool.ts";
+import { definitionHash } from "../definition-hash.ts";
 import { DamagedValue } from "../elements/load-value.ts";
 import { elementHash } from "../elements/store-value.ts";
 import { checkpointHash, writesHash } from "../integrity.ts";
+import { REPLACE_DEFINITION } from "../queries.ts";
 import { toWriteSets } from "../write-set.ts";
 import type { CheckedThread } from "./checked-thread.ts";
 import type {
   CheckpointLine,
   ContentLine,
+  DefinitionLine,
   ElementLine,
   StockBlobLine,
   StockCheckpointLine,
@@ -37,6 +40,7 @@ export class ThreadCopy {
   readonly #logs = new Map<number, number>();
   /** Hashes of checkpoints in the export, by namespace and id, and here. Null for those of the stock class. */
   readonly #hashes = new Map<string, Buffer | null>();
+  readonly #definitions = new Set<string>();
   /** Parents that did not come before their children. */
   readonly #missing = new Set<string>();
 
@@ -52,13 +56,22 @@ export class ThreadCopy {
     else if ("stockCheckpoint" in line) await this.#addStockCheckpoint(line.stockCheckpoint);
     else if ("stockBlob" in line) await this.#addStockBlob(line.stockBlob);
     else if ("stockWrite" in line) await this.#addStockWrite(line.stockWrite);
-    else await this.#inserts.definitions.add(line.definition);
+    else await this.#addDefinition(line.definition);
   }
 
   async end(): Promise<void> {
     for (const log of this.#logs.values())
       await this.#inserts.uses.add({ log_id: log, thread_id: this.#parts.to });
     for (const inserts of Object.values(this.#inserts)) await inserts.flush();
+  }
+
+  /** Another definition under the hash of this one would be taken for it by every thread that was begun under it. */
+  async #addDefinition({ hash, definition }: DefinitionLine): Promise<void> {
+    if (this.#definitions.has(hash)) throw new DamagedValue(`definition ${hash} is there twice`);
+    this.#definitions.add(hash);
+    if (definitionHash(definition) !== hash)
+      throw new DamagedValue(`the definition under ${hash} does not have that hash`);
+    await this.#inserts.definitions.add({ hash, definition });
   }
 
   async #addElement({ log, idx, type, value }: ElementLine): Promise<void> {
@@ -241,9 +254,9 @@ function insertsFor(client: Queryable, schema: string) {
     }),
     definitions: new RowInserts(
       client,
-      `${schema}.checkpoint_definitions`,
+      `${schema}.checkpoint_definitions as stored`,
       { hash: "text", definition: "jsonb not null" },
-      "on conflict do nothing",
+      REPLACE_DEFINITION,
     ),
     stockCheckpoints: new RowInserts(client, `${schema}.checkpoints`, checkpointColumns),
     stockBlobs: new RowInserts(client, `${schema}.checkpoint_blobs`, {

@@ -2,6 +2,7 @@ import { MemorySaver, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
 import type { CheckpointReader } from "../../checkpointers/checkpoint-reader.ts";
 import { CheckpointWriter } from "../../checkpointers/checkpoint-writer.ts";
+import { definitionHash } from "../../checkpointers/definition-hash.ts";
 import { KnownCheckpoints } from "../../checkpointers/known-checkpoints.ts";
 import { LogIds } from "../../checkpointers/log-ids.ts";
 import { LogTails } from "../../checkpointers/log-tails.ts";
@@ -15,6 +16,7 @@ const kinds = new Map([
   [queries.putDefinition, "definition"],
 ]);
 const full = new Error("disk full");
+const hash = definitionHash({ name: "agent" });
 
 /** A writer on a database that answers each kind of statement as `answer` does, and what it was sent. */
 function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
@@ -40,7 +42,8 @@ function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
     fix: () => true,
     encrypts: false,
   });
-  const put = () => writer.put(place, checkpoint, { definition_hash: "h1" }, { text: 1 });
+  const put = (stamped = hash) =>
+    writer.put(place, checkpoint, { definition_hash: stamped }, { text: 1 });
   return { writer, put, sent, kindsSent: () => sent.map(({ kind }) => kind) };
 }
 
@@ -74,7 +77,7 @@ it("puts a checkpoint after its definition is stored, and the definition once", 
   const { writer, put, kindsSent } = writerOn((kind) => {
     return kind === "definition" ? stored : undefined;
   });
-  writer.rememberDefinition("h1", { name: "agent" });
+  writer.rememberDefinition(hash, { name: "agent" });
   const first = put();
   await new Promise(setImmediate);
   expect(kindsSent()).toEqual(["definition"]);
@@ -84,12 +87,26 @@ it("puts a checkpoint after its definition is stored, and the definition once", 
   expect(kindsSent()).toEqual(["definition", "checkpoint", "checkpoint"]);
 });
 
+it.each([
+  ["another definition than the hash is of", hash, { name: "other" }],
+  [
+    "a definition that a JSON column cannot hold exactly",
+    definitionHash({ name: "agent\0" }),
+    { name: "agent\0" },
+  ],
+])("stores nothing for %s", async (_what, stamped, definition) => {
+  const { writer, put, kindsSent } = writerOn(() => undefined);
+  writer.rememberDefinition(stamped, definition);
+  await put(stamped);
+  expect(kindsSent()).toEqual(["checkpoint"]);
+});
+
 it("puts no checkpoint whose definition cannot be stored, and stores it with the next", async () => {
   let isFull = true;
   const { writer, put, kindsSent } = writerOn((kind) => {
     if (isFull && kind === "definition") throw full;
   });
-  writer.rememberDefinition("h1", { name: "agent" });
+  writer.rememberDefinition(hash, { name: "agent" });
   await expect(put()).rejects.toThrow(full);
   expect(kindsSent()).toEqual(["definition"]);
   isFull = false;

@@ -4,7 +4,11 @@ import { uuid6, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { definitionHash } from "../../checkpointers/definition-hash.ts";
-import { CorruptCheckpointError, NoCheckpointError } from "../../checkpointers/errors.ts";
+import {
+  CorruptCheckpointError,
+  CorruptDefinitionError,
+  NoCheckpointError,
+} from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
@@ -177,7 +181,9 @@ export function damageContract(database: TestDatabase): void {
       await saver.listSummaries({ threadId: thread });
     }
     await saver.listThreads();
-    const definitionNow = await saver.definitionOf(hash);
+    const definitionNow = await saver.definitionOf(hash).catch((thrown: unknown) => {
+      expect(thrown).toBeInstanceOf(CorruptDefinitionError);
+    });
     expect([undefined, definition]).toContainEqual(definitionNow);
     return { corrupt: [...corrupt.values()].flat().length };
   }

@@ -13,7 +13,8 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NoCheckpointError, CorruptCheckpointError } from "../../checkpointers/errors.ts";
+import { definitionHash } from "../../checkpointers/definition-hash.ts";
+import { CorruptDefinitionError, NoCheckpointError } from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { InvalidExportError, ThreadExistsError } from "../../checkpointers/transfer/errors.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
@@ -228,22 +229,65 @@ export function transferContract(database: TestDatabase): void {
       );
     });
 
-    it("brings the definitions along that checkpoints were made under", async () => {
-      const id = await branchedThread();
-      await pool().query(
-        `update checkpoints set metadata = metadata || '{"definition_hash": "d1"}' where thread_id = $1`,
-        [id],
-      );
-      await pool().query(`insert into checkpoint_definitions values ('d1', '{"name": "keeper"}')`);
-      // What was done to the metadata is no longer what was hashed.
-      await expect(transfer().lines(id)).rejects.toThrow(CorruptCheckpointError);
-      const begun: string[] = [];
-      for await (const line of transfer().stream(id)) {
-        begun.push(line);
-        if (begun.length === 2) break;
-      }
-      expect(JSON.parse(begun[1]!)).toEqual({
-        definition: { hash: "d1", definition: { name: "keeper" } },
+    describe("of a definition that checkpoints were made under", () => {
+      const keeper = { name: "keeper", 10: 1, 9: [{ b: 1e21, a: -0.5 }] };
+      const hash = definitionHash(keeper);
+      let id: string;
+      let lines: string[];
+      const plant = (definition: object) =>
+        pool().query("update checkpoint_definitions set definition = $2 where hash = $1", [
+          hash,
+          JSON.stringify(definition),
+        ]);
+      const put = async (threadId: string) => {
+        const by = new PostgresCheckpointer(pool());
+        by.rememberDefinition(hash, keeper);
+        const configurable = { thread_id: threadId, __definition_hash: hash };
+        await loopGraph(by).invoke({ topic: "cats", left: 1 }, { configurable });
+      };
+      beforeAll(async () => {
+        await put((id = randomUUID()));
+        lines = await transfer().lines(id);
+      });
+
+      it("brings it along", async () => {
+        expect(JSON.parse(lines[1]!)).toEqual({ definition: { hash, definition: keeper } });
+        await pool().query("delete from checkpoint_definitions where hash = $1", [hash]);
+        await transfer().import(lines, { threadId: randomUUID() });
+        expect(await checkpointer().definitionOf(hash)).toEqual(keeper);
+      });
+
+      it("refuses another one under its hash, and one that is there twice", async () => {
+        await pool().query("delete from checkpoint_definitions where hash = $1", [hash]);
+        const planted = lines.with(1, lines[1]!.replace("keeper", "thief"));
+        await expect(
+          transfer().import(sealed(planted), { threadId: randomUUID() }),
+        ).rejects.toMatchObject({
+          code: "invalid_export",
+          line: 2,
+          reason: `the definition under ${hash} does not have that hash`,
+        });
+        expect(await checkpointer().definitionOf(hash)).toBeUndefined();
+        const twice = sealed(lines.toSpliced(1, 0, lines[1]!));
+        await expect(transfer().import(twice, { threadId: randomUUID() })).rejects.toMatchObject({
+          line: 3,
+          reason: `definition ${hash} is there twice`,
+        });
+      });
+
+      it("neither reads nor exports one that was planted, until the honest one is stored again", async () => {
+        await put(randomUUID());
+        await plant({ name: "thief" });
+        await expect(checkpointer().definitionOf(hash)).rejects.toThrow(CorruptDefinitionError);
+        await expect(transfer().lines(id)).rejects.toMatchObject({
+          code: "corrupt_definition",
+          hash,
+        });
+        await put(randomUUID());
+        expect(await checkpointer().definitionOf(hash)).toEqual(keeper);
+        await plant({ name: "thief" });
+        await transfer().import(lines, { threadId: randomUUID() });
+        expect(await transfer().lines(id)).toHaveLength(lines.length);
       });
     });
 

@@ -116,7 +116,7 @@ export interface CheckpointArchive {
   ): Promise<ImportResult>;
   /** Resolves when everything begun to be written to the thread so far is durable, or has failed. Never rejects. */
   settled(threadId: string): Promise<void>;
-  /** What was remembered under a hash. */
+  /** What was remembered under a hash. @throws {CorruptDefinitionError} */
   definitionOf(hash: string): Promise<unknown>;
 }
 

@@ -1,4 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { StratagraphError } from "../../errors.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
 import { pendingTasks } from "../../compile/pending-tasks.ts";
@@ -38,7 +39,8 @@ export async function viewsOf(
   for (const summary of summaries) {
     const { definitionHash: hash } = summary;
     const tools =
-      toolNodes.get(hash) ?? toolNodesIn(hash === null ? null : await archive.definitionOf(hash));
+      toolNodes.get(hash) ??
+      toolNodesIn(hash === null ? null : await archive.definitionOf(hash).catch(nullIfCorrupt));
     toolNodes.set(hash, tools);
     views.push({
       ...summary,
@@ -63,6 +65,12 @@ function triggerOf(
 }
 
 const ends: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
+
+/** A thread is listed also where its definition is damaged; the nodes that run tools are not known then. */
+function nullIfCorrupt(thrown: unknown): null {
+  if (thrown instanceof StratagraphError && thrown.code === "corrupt_definition") return null;
+  throw thrown;
+}
 
 /** @param document a stored definition */
 function toolNodesIn(document: unknown): ReadonlySet<string> {
