@@ -1,4 +1,5 @@
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { agentReferences } from "../definition/agent-references.ts";
 import { InvalidDefinitionError } from "../definition/problems.ts";
 import { readWorkflow } from "../definition/read-workflow.ts";
 import { railProblems, toolNameProblems } from "../definition/tool-name-problems.ts";
@@ -22,12 +23,14 @@ export interface ToolServices {
  * All tools of a definition by name: those that came with it, then in its order those of the registry, of servers, which
  * are started for it, and of packages.
  *
+ * @param inside names of the tools of agents inside, which tool rails may name; undefined where not all are known
  * @throws ToolClashError, UnknownToolError, InvalidDefinitionError where names in it are none of its tools; NoToolServersError,
  * ServerStartError, ServerToolsError, MissingSecretError for MCP servers; CommunityPackageError, CommunityToolError
  */
 export async function agentTools(
   definition: AgentDefinition,
   services: ToolServices,
+  inside: readonly string[] | undefined = [],
 ): Promise<ReadonlyMap<string, AgentTool>> {
   const { spec } = definition;
   const inline = createToolRegistry(definition.tools);
@@ -35,7 +38,7 @@ export async function agentTools(
   const listed = await Promise.all(entries.map((entry) => toolsOf(entry, inline, services)));
   const all = createToolRegistry([...definition.tools, ...listed.flat()]);
   const tools = new Map(all.resolve(all.names()).map((tool) => [tool.definition.name, tool]));
-  checkNames(definition, [...tools.keys()]);
+  checkNames(definition, [...tools.keys()], inside);
   return tools;
 }
 
@@ -55,13 +58,18 @@ async function toolsOf(
   return [await communityTool(entry.community)];
 }
 
-/** Names of tools that servers and packages bring are known only now. */
-function checkNames({ spec }: AgentDefinition, names: readonly string[]): void {
-  if (spec.tools.every((entry) => typeof entry === "string")) return;
+/** Names of tools that servers and packages bring, and of those of agents inside, are known only now. */
+function checkNames(
+  { spec }: AgentDefinition,
+  names: readonly string[],
+  inside: readonly string[] | undefined,
+): void {
+  const areKnown = spec.tools.every((entry) => typeof entry === "string");
+  if (areKnown && agentReferences(spec).length === 0) return;
   const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
   const known = { names, allowed: allowed === "all" ? undefined : allowed };
   const problems = [
-    ...railProblems(spec, known),
+    ...railProblems(spec, known, inside),
     ...(spec.workflow_graph === undefined
       ? []
       : toolNameProblems(readWorkflow(spec.workflow_graph), known)),

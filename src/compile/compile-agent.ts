@@ -8,6 +8,7 @@ import type { JsonSchema } from "../definition/json-schema.ts";
 import type { Rail } from "../definition/rail.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { AgentTool } from "../definition/tool.ts";
+import { toolsInside } from "../definition/tools-inside.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { createRails } from "../guardrails/create-rails.ts";
 import type { Embeddings } from "../models/embeddings/embeddings.ts";
@@ -21,13 +22,13 @@ import { agentTools, type ToolServices } from "./agent-tools.ts";
 import { compileArgumentRules } from "./argument-rules.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import { guardAnswers } from "./answer-guard.ts";
-import { contextReader, keepReader } from "./context-reader.ts";
+import { contextReader, keepReader, readerOf } from "./context-reader.ts";
 import { definitionHashKey, stampGraph, stampOf } from "./definition-stamps.ts";
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
 import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
-import type { AttemptShape, LoopParts, Thinker } from "./loop/parts.ts";
+import type { AttemptShape, LoopParts, Thinker, ToolBounds } from "./loop/parts.ts";
 import { openings } from "./loop/openings.ts";
 import { resultSummariserOf } from "./loop/result-summaries.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
@@ -39,6 +40,7 @@ import { durabilityOf } from "./durability.ts";
 import { guardOwner } from "./thread-owner.ts";
 import { holdStreams } from "./held-streams.ts";
 import { guardInputs } from "./input-guard.ts";
+import { countTurnCalls } from "./turn-calls.ts";
 import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
@@ -129,7 +131,7 @@ async function compileGraph(
       __pregel_strict_resume: true,
     },
   };
-  const held = holdStreams(graph, { hasRails: parts.rails.output.length > 0 });
+  const held = holdStreams(countTurnCalls(graph), { hasRails: parts.rails.output.length > 0 });
   const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { parts, nodes });
   const owned = guardOwner(guarded, spec.name);
   const agentGraph = drawnFromNodes(owned, nodes) as unknown as AgentGraph;
@@ -171,16 +173,17 @@ async function resolve(
 ): Promise<Resolved> {
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
-  const thinkers = await createThinkers(definition, services);
+  const inside = toolNamesInside(definition, subagents);
+  const thinkers = await createThinkers(definition, { services, inside });
   const thinker = await thinkers.make({});
   const summariser = await resultSummariserOf(spec, (model) => {
     return thinkers.make({ model, tools: "none", answerSchema: null });
   });
   const { clock, ids, journal, secrets, sandbox, embeddings } = services;
   const own = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
-  // What a planner node is given the agent around it has looked at.
-  const rails = planner === null ? own : { ...own, input: [], answer: [] };
-  const argumentRules = compileArgumentRules(spec);
+  // The agent around a planner node looks at what the node is given, and has its rails and bounds inside of it.
+  const rails = planner === null ? own : { ...own, input: [], answer: [], tool_result: [] };
+  const bounds = planner === null ? [toolBounds(spec)] : [];
   const partsWith = (attempts: AttemptShape): LoopParts => ({
     definition,
     clock,
@@ -191,7 +194,7 @@ async function resolve(
     sandbox,
     embeddings,
     rails,
-    argumentRules,
+    bounds,
     railModel: (ref) => services.models.resolve(withModel(spec.llm_config, ref)),
     needsApproval: approvalRule(definition, thinkers.tools),
     thinker,
@@ -278,6 +281,32 @@ async function thinkersOf(
   return new Map(made);
 }
 
+/**
+ * Names of the tools of agents inside: of those that nodes run, as they were compiled, and of those that only came with
+ * the definition, which handlers of tools may run. Undefined where not all are known.
+ */
+function toolNamesInside(
+  { agents }: AgentDefinition,
+  subagents: ReadonlyMap<string, Subagent>,
+): readonly string[] | undefined {
+  const names = new Set<string>();
+  const graphs = new Set<AgentGraph>();
+  const addGraph = (graph: AgentGraph) => {
+    if (graphs.has(graph)) return;
+    graphs.add(graph);
+    const { parts, nodes = new Map<string, GraphNode>() } = readerOf(graph) ?? {};
+    for (const name of parts?.tools.keys() ?? []) names.add(name);
+    for (const { subgraphs = [], workers } of nodes.values()) {
+      for (const inside of [...subgraphs, ...(workers?.values() ?? [])]) addGraph(inside);
+    }
+  };
+  const compiled = new Set([...subagents.values()].map(({ definition }) => definition));
+  for (const { graph } of subagents.values()) addGraph(graph);
+  const others = [...agents].filter(([, agent]) => !compiled.has(agent));
+  const inside = toolsInside({}, { agents: new Map(others), workers: [] });
+  return inside && [...names, ...inside];
+}
+
 interface Thinkers {
   readonly tools: ReadonlyMap<string, AgentTool>;
   /** Left out, everything is the agent's own. */
@@ -292,10 +321,11 @@ interface Thinkers {
 /** @throws what finding its tools and models throws */
 async function createThinkers(
   definition: AgentDefinition,
-  services: CompileServices,
+  of: { readonly services: CompileServices; readonly inside: readonly string[] | undefined },
 ): Promise<Thinkers> {
   const { spec } = definition;
-  const tools = await agentTools(definition, services);
+  const { services } = of;
+  const tools = await agentTools(definition, services, of.inside);
   const allowed = spec.guardrail_config.tool_rails.allowed_tools;
   const candidates = [...tools.values()].filter(
     ({ definition: { name } }) => allowed === "all" || allowed.includes(name),
@@ -306,18 +336,36 @@ async function createThinkers(
     async make({ model = null, tools: offered = "all", answerSchema = spec.output_schema }) {
       const config = withModel(spec.llm_config, model);
       const defaultModel = await services.models.resolve(config);
-      const own = candidates.filter(
-        ({ definition: { name } }) =>
-          offered === "all" || (offered !== "none" && offered.includes(name)),
-      );
-      const modelTools = own.flatMap((tool) => known.get(tool) ?? []);
-      return {
-        modelTools,
-        candidates: own,
-        model: (context) => modelForRun(context, defaultModel, config, services),
-        opening: openings(spec, { answerSchema, modelTools }),
+      const thinkerOf = (own: readonly AgentTool[]): Thinker => {
+        const modelTools = own.flatMap((tool) => known.get(tool) ?? []);
+        return {
+          modelTools,
+          candidates: own,
+          model: (context) => modelForRun(context, defaultModel, config, services),
+          opening: openings(spec, { answerSchema, modelTools }),
+          within: (mayCall) => thinkerOf(own.filter(mayCall)),
+        };
       };
+      return thinkerOf(
+        candidates.filter(
+          ({ definition: { name } }) =>
+            offered === "all" || (offered !== "none" && offered.includes(name)),
+        ),
+      );
     },
+  };
+}
+
+/** What a definition lets be called, by its agent and inside of it. */
+function toolBounds(spec: AgentDefinition["spec"]): ToolBounds {
+  const { tool_rails: rails } = spec.guardrail_config;
+  return {
+    agent: spec.name,
+    allowed: rails.allowed_tools,
+    approval: rails.require_approval,
+    grants: spec.permissions,
+    argumentRules: compileArgumentRules(spec),
+    maxCalls: rails.max_calls_per_turn,
   };
 }
 

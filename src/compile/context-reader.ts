@@ -53,7 +53,10 @@ export interface ContextReader {
   /** What a node that begins a turn or an attempt gives, when models that it asks say nothing. */
   lookAt(
     state: GraphState,
-    at: Pick<LookedFor, "inherited"> & { readonly node: string; readonly superstep: number },
+    at: Pick<LookedFor, "inherited" | "around"> & {
+      readonly node: string;
+      readonly superstep: number;
+    },
   ): Promise<{ readonly result: NodeResult; readonly asked: number }>;
 }
 
@@ -100,10 +103,10 @@ export function contextReader(agent: {
         };
       }
     },
-    async lookAt(state, { node, superstep, inherited }) {
+    async lookAt(state, { node, superstep, inherited, around }) {
       const found = nodes.get(node);
       if (found?.type !== "lifecycle") throw new TypeError(`${node} begins or ends nothing`);
-      const { run, asked } = lookingRun(agent, state, { node, superstep, inherited });
+      const { run, asked } = lookingRun(agent, state, { node, superstep, inherited, around });
       const result = await found.body(withInherited(state, run.config), run);
       return { result, asked: asked() };
     },

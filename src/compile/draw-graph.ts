@@ -43,6 +43,7 @@ function drawGraph({ builder }: Drawable, nodes: readonly GraphNode[], xray: Xra
   const start = drawing.addNode({ name: START, schema: z.any() }, START);
   const placed = new Map<string, { first: DrawnNode; last: DrawnNode }>();
   for (const node of nodes) {
+    if (node.isDrawn === false) continue;
     const { name, type, description } = node;
     const inside = xray === false || xray === 0 ? undefined : drawInside(node, xray);
     const [first, last] = inside === undefined ? [] : drawing.extend(inside, name);

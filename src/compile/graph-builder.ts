@@ -19,6 +19,8 @@ export interface GraphNode extends LoopNodeOptions {
   readonly name: string;
   /** The type of a workflow's node, or of one that does the same; else it begins or ends a turn or an attempt. */
   readonly type: PlanNode["type"] | "lifecycle";
+  /** Whether clients that draw the graph show the node and the edges to it. Default true. */
+  readonly isDrawn?: boolean;
   /** Shown by clients that draw the graph. */
   readonly description: string;
   readonly body: NodeBody;

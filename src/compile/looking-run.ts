@@ -4,6 +4,7 @@ import type { AgentModel, ModelRequest } from "../models/agent-model.ts";
 import type { GraphState } from "../state/channels.ts";
 import { noUsage } from "../state/usage.ts";
 import type { Redactions } from "../state/redactions.ts";
+import { boundedParts } from "./loop/inherited-bounds.ts";
 import { handDownRedactions } from "./loop/inherited-redactions.ts";
 import { keptSummaries } from "./loop/kept-summaries.ts";
 import type { NodeRun } from "./loop/node-body.ts";
@@ -19,6 +20,8 @@ export interface LookedFor {
   readonly planning?: string | undefined;
   /** What the agents around have redacted. Default nothing. */
   readonly inherited?: Redactions | undefined;
+  /** The parts of the agent around, as those around that bound them. Default no agent is around. */
+  readonly around?: LoopParts | null | undefined;
 }
 
 const none: Redactions = Object.freeze({});
@@ -38,11 +41,13 @@ export class Asked extends Error {
  * step everything is done as in a run, and the call itself is not made.
  */
 export function lookingRun(
-  { parts, recursionLimit }: { readonly parts: LoopParts; readonly recursionLimit: number },
+  agent: { readonly parts: LoopParts; readonly recursionLimit: number },
   state: GraphState,
   of: LookedFor,
 ): { readonly run: NodeRun; readonly asked: () => number } {
-  const { inherited = none } = of;
+  const { inherited = none, around = null } = of;
+  const { recursionLimit } = agent;
+  const parts = boundedParts(agent.parts, around);
   const first = state.turn?.first_superstep ?? 0;
   const superstep = of.superstep ?? first;
   let asked = 0;
@@ -61,6 +66,9 @@ export function lookingRun(
     within: [],
     superstep,
     parts: withBudget(parts, of.budget),
+    around: [],
+    calls: uncounted,
+    inside: () => ({ parts, bounds: [] }),
     config: handDownRedactions({}, inherited),
     context: of.model === undefined ? undefined : { model: of.model },
     signal,
@@ -88,6 +96,14 @@ export function lookingRun(
   };
   return { run, asked: () => asked };
 }
+
+/** No call is made, so that none counts. */
+const uncounted: NodeRun["calls"] = {
+  maxCalls: undefined,
+  count: async (keys) => keys.map(() => true),
+  flush: async () => {},
+  ofTools: () => 0,
+};
 
 function replyOf(model: AgentModel, text: string) {
   return { message: new AIMessage(text), usage: noUsage, model: model.ref, fallback: null };

@@ -64,7 +64,10 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
   };
 }
 
-/** `START → initialize → plan → reason ⇄ tools → reflect → finalize → END`; `human` where calls wait for approval. */
+/**
+ * `START → initialize → plan → reason ⇄ tools → reflect → finalize → END`; `human` where calls wait for approval. An agent
+ * around may have any call wait, so that it is there wherever there are tools, and is drawn where the agent's own wait.
+ */
 export function standardLoop(
   parts: Pick<LoopParts, "tools" | "needsApproval">,
 ): readonly GraphNode[] {
@@ -78,16 +81,17 @@ export function standardLoop(
       description: "Makes one reasoning step",
       body: reason,
       edges: [
-        ...(asksPeople ? [{ to: "human", when: "needs approval" }] : []),
+        ...(parts.tools.size > 0 ? [{ to: "human", when: "needs approval" }] : []),
         { to: "tools", when: "uses tools" },
         { to: "reason", when: "goes on" },
         { to: "reflect", when: "answers" },
       ],
     },
-    ...(asksPeople
+    ...(parts.tools.size > 0
       ? [
           {
             name: "human",
+            isDrawn: asksPeople,
             type: "human" as const,
             description: "Waits until a person has approved the calls",
             body: human,

@@ -10,6 +10,8 @@ import {
 import { buildDefinition } from "./build-definition.ts";
 import { DefinitionFileError, readDefinition } from "./parse-definition.ts";
 import { InvalidDefinitionError, type DefinitionProblem } from "./problems.ts";
+import { railProblems, writtenTools } from "./tool-name-problems.ts";
+import { toolsInside } from "./tools-inside.ts";
 import { workerNameProblems } from "./worker-name-problems.ts";
 
 /** A definition file. */
@@ -65,6 +67,7 @@ export class AgentFiles {
         ...named.problems,
         ...workerNameProblems(references, nameAt),
         ...(checked.ok ? inputProblems(checked.spec, named.agents) : []),
+        ...insideProblems(written, references, named.agents),
       ];
       if (!checked.ok || own.length > 0) {
         return { ok: false, problems: [...placed(own), ...named.within] };
@@ -132,6 +135,18 @@ function listChain(files: readonly AgentFile[]): string {
 function whyNot(loaded: LoadedFile & { ok: false }, { file }: AgentFile): string {
   if (loaded.unread !== undefined) return `cannot be loaded: ${loaded.unread.problem}`;
   return `cannot be loaded: ${file} is not valid`;
+}
+
+/** Tool rails may name tools of the agents that the file names, which are known only now. */
+function insideProblems(
+  written: unknown,
+  references: readonly AgentReference[],
+  named: ReadonlyMap<string, LoadedFile & { ok: true }>,
+): readonly DefinitionProblem[] {
+  if (references.length === 0) return [];
+  const agents = new Map([...named].map(([key, { definition }]) => [key, definition]));
+  const inside = toolsInside(written, { agents, workers: [] });
+  return inside === undefined ? [] : railProblems(written, writtenTools(written), inside);
 }
 
 function inputProblems(

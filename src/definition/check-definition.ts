@@ -1,5 +1,6 @@
 import valid from "semver/functions/valid.js";
 import { errorMessage } from "../errors.ts";
+import { agentReferences } from "./agent-references.ts";
 import { argumentRuleProblems } from "./argument-rule-problems.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { checkFromJsonSchema, type JsonSchema, type JsonSchemaCheck } from "./json-schema.ts";
@@ -22,6 +23,11 @@ export type CheckedDefinition =
 export interface BesideDefinition {
   /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
+  /**
+   * Names of the tools of agents inside, which tool rails may name; undefined where not all are known. Default none where
+   * the nodes name no agents, else not known.
+   */
+  readonly toolsInside?: readonly string[] | undefined;
   /** Schemas that are derived from zod schemas of code, which check in their place. Default none. */
   readonly zodSchemas?: ReadonlySet<string>;
 }
@@ -45,10 +51,10 @@ export function checkDefinition(
 }
 
 /** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
-function ruleProblems(
-  written: unknown,
-  { hasWorkers = false, zodSchemas = new Set() }: BesideDefinition,
-): readonly DefinitionProblem[] {
+function ruleProblems(written: unknown, beside: BesideDefinition): readonly DefinitionProblem[] {
+  const { hasWorkers = false, zodSchemas = new Set() } = beside;
+  const namesAgents = agentReferences(written).length > 0;
+  const inside = "toolsInside" in beside || namesAgents ? beside.toolsInside : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
     schemaRule(key, valueAt(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");
@@ -63,7 +69,7 @@ function ruleProblems(
     ...schemaRuleOf("output_schema"),
     ...serverProblems(written),
     ...railConfigProblems(written),
-    ...railProblems(written, tools),
+    ...railProblems(written, tools, inside),
     ...argumentRuleProblems(written, inputSchema),
     ...(graph === undefined
       ? []

@@ -3,7 +3,7 @@ import { errorMessage } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { JsonOf } from "../state/tier-json.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
-import { inlineAgentProblems, namedAgents } from "./inline-agents.ts";
+import { inlineAgentProblems, isAgentDefinition, namedAgents } from "./inline-agents.ts";
 import { inlineRailProblems } from "./inline-rails.ts";
 import { inlineWorkerProblems } from "./inline-workers.ts";
 import { buildDefinition } from "./build-definition.ts";
@@ -19,6 +19,7 @@ import type { AgentSpecInput } from "./schema.ts";
 import type { CommunitySpecInput, ServerSpecInput } from "./server-schema.ts";
 import { mergeProblems } from "./state-schema.ts";
 import type { AgentTool } from "./tool.ts";
+import { toolsInside } from "./tools-inside.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /** The default input and output. */
@@ -146,6 +147,10 @@ export function defineAgent<
     },
     {
       hasWorkers: [ownAgents, ownWorkers].flat().length > 0,
+      toolsInside: toolsInside(written, {
+        agents: namedAgents([ownAgents].flat().filter(isAgentDefinition)),
+        workers: [ownWorkers].flat(),
+      }),
       zodSchemas: new Set([
         ...(input.check === undefined ? [] : ["input_schema"]),
         ...(output.check === undefined ? [] : ["output_schema"]),

@@ -19,8 +19,15 @@ export interface PlannerOptions<Output = unknown>
   extends
     Pick<
       AgentSpecInput,
-      "description" | "system_prompt" | "llm_config" | "execution_config" | "context_config"
+      | "description"
+      | "system_prompt"
+      | "llm_config"
+      | "execution_config"
+      | "context_config"
+      | "guardrail_config"
+      | "permissions"
     >,
+    Pick<AgentOptions<never, Output, never, never, never>, "rails">,
     Partial<Omit<PlannerConfig, "workers" | "task" | "plan" | "model" | "writes">> {
   /** Default: `planner`. */
   readonly name?: string;
@@ -32,7 +39,8 @@ export interface PlannerOptions<Output = unknown>
 
 /**
  * Defines a planner as an agent: a workflow of one planner node. Its input is `{ message }`, the task, and may have a `plan` to
- * run instead of one that the model makes. A turn may take an hour (`execution_config.timeout_seconds`), not a minute.
+ * run instead of one that the model makes. `permissions` and `guardrail_config` bound what its workers may call, which need
+ * the permissions of their tools from the planner too. A turn may take an hour (`execution_config.timeout_seconds`), not a minute.
  *
  * @throws InvalidDefinitionError with every problem
  * @example
@@ -49,6 +57,9 @@ export function definePlanner<Output = { message: string }>(
     llm_config,
     execution_config,
     context_config,
+    guardrail_config,
+    permissions,
+    rails,
     workers,
     output_schema,
     ...config
@@ -63,6 +74,9 @@ export function definePlanner<Output = { message: string }>(
     ...(llm_config !== undefined && { llm_config }),
     execution_config: { timeout_seconds: turnSeconds, ...execution_config },
     ...(context_config !== undefined && { context_config }),
+    ...(guardrail_config !== undefined && { guardrail_config }),
+    ...(permissions !== undefined && { permissions }),
+    ...(rails !== undefined && { rails }),
     ...(output_schema !== undefined && { output_schema }),
     input_schema: {
       type: "object",

@@ -34,7 +34,7 @@ export function inlineAgentProblems(
 }
 
 /** Whether a value is what defineAgent and loadAgent give. */
-function isAgentDefinition(value: unknown): value is AgentDefinition {
+export function isAgentDefinition(value: unknown): value is AgentDefinition {
   return isRecord(value) && isRecord(value["spec"]) && typeof value["hash"] === "string";
 }
 

@@ -26,21 +26,34 @@ function listOfNames(value: unknown): readonly string[] | undefined {
 
 const rails = ["guardrail_config", "tool_rails"];
 
-/** Names in tool rails that are no tools of the definition. */
+/**
+ * Names in tool rails that are tools neither of the definition nor of an agent inside, whose calls the rails bound too.
+ * @param inside names of the tools of agents inside; undefined where not all are known
+ */
 export function railProblems(
   written: unknown,
-  { names }: WrittenTools,
+  { names }: Pick<WrittenTools, "names">,
+  inside: readonly string[] | undefined,
 ): readonly DefinitionProblem[] {
   if (names === undefined) return [];
-  const check = (name: unknown, path: DefinitionPath) =>
-    typeof name === "string" && name !== "" ? unknownTool(name, names, path) : [];
+  const all = inside && [...new Set([...names, ...inside])];
+  const checkIn = (known: readonly string[] | undefined) => (name: unknown, path: DefinitionPath) =>
+    typeof name === "string" && name !== "" && known !== undefined
+      ? unknownTool(name, known, path)
+      : [];
+  const check = checkIn(all);
+  // Whether an agent inside is stuck its own rails say.
+  const checkOwn = checkIn(names);
   const listed = (key: string): readonly unknown[] => {
     const list: unknown = valueAt(written, [...rails, key]);
     return Array.isArray(list) ? list : [];
   };
   return [
-    ...["allowed_tools", "require_approval", "repeatable"].flatMap((key) =>
+    ...["allowed_tools", "require_approval"].flatMap((key) =>
       listed(key).flatMap((name, index) => check(name, [...rails, key, index])),
+    ),
+    ...listed("repeatable").flatMap((name, index) =>
+      checkOwn(name, [...rails, "repeatable", index]),
     ),
     ...listed("rules").flatMap((rule, index) =>
       check(valueAt(rule, ["tool"]), [...rails, "rules", index, "tool"]),

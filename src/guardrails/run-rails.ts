@@ -29,7 +29,8 @@ export interface RailsEnd {
 }
 
 export interface RailsRun {
-  readonly context: RailContext;
+  /** What each rail has at hand. */
+  readonly context: (rail: Rail) => RailContext;
   readonly clock: Clock;
   /** Every redaction adds to it, also while other values are checked. */
   readonly book: RedactionBook;
@@ -42,7 +43,7 @@ export interface RailsRun {
 /**
  * Runs rails on a value, one after the other, each on what the former left. A rail that throws blocks or passes, as its
  * `onError` says. Marks that stand in the value and are not of the book are reserved in it.
- * @throws the reason of the context's signal
+ * @throws the reason of the contexts' signal
  */
 export async function runRails(
   rails: readonly Rail[],
@@ -58,7 +59,7 @@ export async function runRails(
     const startedAt = clock.monotonic();
     const read = rail.readsValues === true ? reveal(value) : value;
     const { text } = read === value ? texts : textsOf(read);
-    const finding = await check(rail, { on, text, value: read, tool }, context);
+    const finding = await check(rail, { on, text, value: read, tool }, context(rail));
     const { verdict, score, reasons } = finding;
     const elapsed = clock.monotonic() - startedAt;
     const spans = spansByLeaf(texts, rail.readsValues === true ? [] : finding.spans);

@@ -10,21 +10,42 @@ import {
 import { toJson } from "./json-value.ts";
 import { unknownToolMessage } from "./registry.ts";
 
-/** What the agent may call, and how often. */
-export interface CallRules {
-  /** The agent's tools by name. */
-  readonly tools: ReadonlyMap<string, AgentTool>;
+/** Which calls one agent lets be made. */
+export interface CallBounds {
   /** Names of the tools that may be called: `guardrail_config.tool_rails.allowed_tools`. */
   readonly allowed: readonly string[] | "all";
-  /** `guardrail_config.tool_rails.max_calls_per_turn`; left out, there is no limit. */
-  readonly maxCalls?: number | undefined;
   /** What the agent is granted, patterns included. */
   readonly grants: readonly string[];
   readonly argumentRules?: readonly ArgumentRule[] | undefined;
   /** What argument rules may read. */
   readonly values: RuleValues;
+}
+
+/** The bounds of an agent that the calling one runs in. */
+export interface OuterBounds extends CallBounds {
+  /** The agent's name. */
+  readonly agent: string;
+}
+
+/** What the agent may call, and how often. */
+export interface CallRules extends CallBounds {
+  /** The agent's tools by name. */
+  readonly tools: ReadonlyMap<string, AgentTool>;
+  /** `guardrail_config.tool_rails.max_calls_per_turn`; left out, there is no limit. */
+  readonly maxCalls?: number | undefined;
+  /** The agents around, outermost first; each has to let a call be made. Default none. */
+  readonly around?: readonly OuterBounds[] | undefined;
+  /** By the id of a call: why the limit of an agent that counts calls inside of it too refuses that call. Default none. */
+  readonly overLimit?: ReadonlyMap<string, SpentLimit> | undefined;
   /** Puts what was redacted back into arguments, before their schema and the rules judge them. Left out, nothing was redacted. */
   readonly reveal?: ((args: unknown) => unknown) | undefined;
+}
+
+/** A limit on calls that has been reached. */
+export interface SpentLimit {
+  /** The agent around whose limit it is; null for the calling agent itself. */
+  readonly agent: string | null;
+  readonly maxCalls: number;
 }
 
 export type Admission = (
@@ -40,41 +61,57 @@ export type Admission = (
  * were asked for earlier in the turn, refused ones included.
  */
 export function admitCall(call: ToolPrediction, callsBefore: number, rules: CallRules): Admission {
-  const { tools, allowed, maxCalls } = rules;
+  const { tools, maxCalls, around = [] } = rules;
   if (maxCalls !== undefined && callsBefore >= maxCalls) {
-    return blocked(
-      "max_calls_per_turn",
-      `Tool "${call.name}" was not called: the turn has had its ${maxCalls.toLocaleString("en")} tool calls (max_calls_per_turn). Answer with what is known.`,
-    );
+    return overLimit(call.name, { agent: null, maxCalls });
   }
-  const mayCall = (name: string) => allowed === "all" || allowed.includes(name);
+  const spent = rules.overLimit?.get(call.id);
+  if (spent !== undefined) return overLimit(call.name, spent);
+  const mayCall = (name: string) => [rules, ...around].every((bounds) => isAllowed(name, bounds));
   const tool = tools.get(call.name);
   if (tool === undefined || !mayCall(call.name)) {
     const names = [...tools.keys()].filter(mayCall);
     if (tool === undefined) return refused(unknownToolMessage(call.name, names));
     const there = names.length === 0 ? "No tool may." : `Tools that may: ${names.join(", ")}.`;
+    const by = isAllowed(call.name, rules)
+      ? around.find((bounds) => !isAllowed(call.name, bounds))
+      : undefined;
+    const whose = by === undefined ? "" : ` of agent "${by.agent}", which this agent runs in`;
     return blocked(
       "allowed_tools",
-      `Tool "${call.name}" may not be called here (allowed_tools). ${there}`,
+      `Tool "${call.name}" may not be called here (allowed_tools${whose}). ${there}`,
     );
   }
-  const missing = missingPermissions(tool, rules.grants);
-  if (missing.length > 0) return blocked("permissions", lacking(call.name, missing));
+  for (const bounds of [rules, ...around]) {
+    const missing = missingPermissions(tool, bounds.grants);
+    if (missing.length === 0) continue;
+    const agent = "agent" in bounds ? bounds.agent : null;
+    return blocked("permissions", lacking(call.name, missing, agent));
+  }
   if (call.problem !== undefined) return refused(call.problem);
   if (!isPlainRecord(call.args)) {
     return refused(`The arguments of tool "${call.name}" must be a JSON object.`);
   }
-  const { argumentRules = [], values, reveal } = rules;
-  if (!argumentRules.some((rule) => rule.tool === call.name)) return admitted(tool);
+  const ruling = [...around, rules].filter(({ argumentRules = [] }) =>
+    argumentRules.some((rule) => rule.tool === call.name),
+  );
+  if (ruling.length === 0) return admitted(tool);
   // Rules judge what the handler will get. Arguments that do not fit are refused when the call is made, by their schema.
-  const checked = tool.input.check(reveal?.(call.args) ?? call.args);
+  const checked = tool.input.check(rules.reveal?.(call.args) ?? call.args);
   if (!checked.ok) return admitted(tool);
   const args = toJson(checked.value, maxJudgedBytes).value;
-  const findings = checkArguments(call.name, args, argumentRules, values);
+  const findings = ruling.flatMap(({ argumentRules = [], values }) =>
+    checkArguments(call.name, args, argumentRules, values),
+  );
   const block = findings.find(({ verdict }) => verdict === "block");
   return block === undefined
     ? { tool, refusal: null, findings }
     : { tool: null, refusal: block.reason, findings };
+}
+
+/** Whether an agent's `allowed_tools` name a tool. */
+export function isAllowed(tool: string, { allowed }: Pick<CallBounds, "allowed">): boolean {
+  return allowed === "all" || allowed.includes(tool);
 }
 
 /** The permissions that a tool requires and the grants do not cover. */
@@ -104,9 +141,23 @@ function blocked(rail: CallFinding["rail"], refusal: string): Admission {
   return { tool: null, refusal, findings: [{ rail, verdict: "block", reason: refusal }] };
 }
 
-function lacking(tool: string, missing: readonly string[]): string {
+function overLimit(tool: string, { agent, maxCalls }: SpentLimit): Admission {
+  const count = maxCalls.toLocaleString("en");
+  const had =
+    agent === null
+      ? `the turn has had its ${count} tool calls (max_calls_per_turn)`
+      : `agent "${agent}", which this agent runs in, has had the ${count} tool calls of its turn (max_calls_per_turn)`;
+  return blocked(
+    "max_calls_per_turn",
+    `Tool "${tool}" was not called: ${had}. Answer with what is known.`,
+  );
+}
+
+/** @param agent the one around that is not granted them; null for the calling agent itself */
+function lacking(tool: string, missing: readonly string[], agent: string | null): string {
   const what = missing.length === 1 ? "the permission" : "the permissions";
-  return `Tool "${tool}" was not called: it requires ${what} ${missing.join(", ")}, which this agent is not granted (permissions). Go on without it, and say so where it matters.`;
+  const who = agent === null ? "this agent" : `agent "${agent}", which this agent runs in,`;
+  return `Tool "${tool}" was not called: it requires ${what} ${missing.join(", ")}, which ${who} is not granted (permissions). Go on without it, and say so where it matters.`;
 }
 
 function isPlainRecord(args: unknown): boolean {

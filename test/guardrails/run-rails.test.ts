@@ -25,7 +25,11 @@ async function subjectOf(value: unknown, ...before: readonly Rail[]): Promise<Ra
   const context = { signal: new AbortController().signal } as RailContext;
   const book = new RedactionBook({});
   const of = { on: "output", value, tool: null } as const;
-  await runRails([...before, witness], of, { context, clock: new ManualClock(), book });
+  await runRails([...before, witness], of, {
+    context: () => context,
+    clock: new ManualClock(),
+    book,
+  });
   const [subject] = seen;
   if (subject === undefined) throw new Error("The rail was not asked.");
   return subject;
@@ -51,7 +55,7 @@ describe("runRails", () => {
       [rail],
       { on: "output", value, tool: null },
       {
-        context: { signal: new AbortController().signal } as RailContext,
+        context: () => ({ signal: new AbortController().signal }) as RailContext,
         clock: new ManualClock(),
         book,
         clean: (reason) => reason.replaceAll("word", "…"),

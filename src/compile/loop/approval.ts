@@ -26,7 +26,8 @@ export async function approveCalls(
   callsBefore: number,
   { state, run }: { readonly state: GraphState; readonly run: NodeRun },
 ): Promise<Calls> {
-  const proposed = callsToApprove(calls, { before: callsBefore, state, run });
+  if (!calls.some(({ name }) => run.parts.needsApproval(name))) return calls;
+  const proposed = await callsToApprove(calls, { before: callsBefore, state, run });
   const [first, ...others] = proposed;
   if (first === undefined) return calls;
   const agent = run.parts.definition.spec.name;
@@ -53,13 +54,14 @@ export async function approveCalls(
   return calls.map((call) => decided(call, inspected.get(call.id)));
 }
 
-function callsToApprove(
+async function callsToApprove(
   calls: Calls,
   of: { readonly before: number; readonly state: GraphState; readonly run: NodeRun },
-): readonly ProposedCall[] {
-  const { before, state, run } = of;
+): Promise<readonly ProposedCall[]> {
+  const { before, run } = of;
   const { parts, rails } = run;
-  const rules = callRules(state, run);
+  // Counted here already, so that a person is asked about the same calls when the node runs again with the answer.
+  const rules = await callRules(calls, of);
   return calls.flatMap((call, index): readonly ProposedCall[] => {
     const { id, name, args, reason } = call;
     if (!parts.needsApproval(name)) return [];

@@ -1,8 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Awaitable } from "../../state/agent-state.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { RepetitionLimits } from "../../state/stuck.ts";
 import { turnSteps } from "../../state/turn.ts";
-import type { CallRules } from "../../tools/admit-call.ts";
+import type { ToolPrediction } from "../../state/step-record.ts";
+import type { CallRules, SpentLimit } from "../../tools/admit-call.ts";
 import type { StatefulCallEnv } from "../../tools/call.ts";
 import type { CallLog } from "../../tools/journalled-call.ts";
 import { PrivateConfig } from "../private-config.ts";
@@ -10,25 +12,59 @@ import { handlerInterrupts } from "./handler-interrupts.ts";
 import type { NodeRun } from "./node-body.ts";
 import { revealing } from "./revealing.ts";
 
-/** What the definition lets the agent call in this state. */
+/**
+ * What the definition, and those of the agents around, let the agent call in this state. The calls count for the limits
+ * of all of them from here on, whatever becomes of the calls.
+ */
 export function callRules(
-  state: Pick<GraphState, "input" | "execution" | "attempt">,
-  { parts, rails }: Pick<NodeRun, "parts" | "rails">,
-): CallRules {
-  const { spec } = parts.definition;
-  const { allowed_tools: allowed, max_calls_per_turn: maxCalls } = spec.guardrail_config.tool_rails;
+  calls: readonly ToolPrediction[],
+  { state, run }: { readonly state: GraphState; readonly run: NodeRun },
+): Awaitable<CallRules> {
+  const { parts, rails, around } = run;
+  const own = parts.bounds.at(-1);
+  if (own === undefined) throw new TypeError(`node ${run.node} is of a graph that calls no tools`);
+  const { allowed, maxCalls, grants, argumentRules = [] } = own;
   const { input, execution, attempt } = state;
   const values = { input, execution, attempt };
-  return {
+  const rules = {
     tools: parts.tools,
     allowed,
     maxCalls,
-    grants: spec.permissions,
-    argumentRules: parts.argumentRules,
-    values: parts.argumentRules.length === 0 ? values : rails.reveal(values),
-    reveal: (args) => rails.reveal(args),
+    grants,
+    argumentRules,
+    values: argumentRules.length === 0 ? values : rails.reveal(values),
+    around,
+    reveal: (args: unknown) => rails.reveal(args),
   };
+  const counted = countCalls(calls, state, run);
+  if (!(counted instanceof Promise)) return rules;
+  return counted.then((overLimit) => ({ ...rules, overLimit }));
 }
+
+/** Counts calls for the agent and for those around, and says which are over a limit; at once where there is none. */
+function countCalls(
+  calls: readonly ToolPrediction[],
+  { turn }: GraphState,
+  run: Pick<NodeRun, "around" | "calls">,
+): Awaitable<ReadonlyMap<string, SpentLimit>> {
+  const keys = calls.map(({ id }) => `${turn?.run ?? ""}/${id}`);
+  const own = { agent: null, count: run.calls, origin: "own" } as const;
+  const all = [...run.around, own];
+  const counted = all.map(({ count, origin }) => count.count(keys, origin));
+  if (all.every(({ count }) => count.maxCalls === undefined)) return noneOver;
+  return Promise.all(counted).then((admitted) => {
+    const overLimit = new Map<string, SpentLimit>();
+    for (const [at, { agent, count }] of all.entries()) {
+      for (const [index, { id }] of calls.entries()) {
+        if (admitted[at]?.[index] === true || overLimit.has(id)) continue;
+        overLimit.set(id, { agent, maxCalls: count.maxCalls ?? Infinity });
+      }
+    }
+    return overLimit;
+  });
+}
+
+const noneOver: ReadonlyMap<string, SpentLimit> = new Map();
 
 /** How often the same call may give the same result in an attempt. */
 export function repetitionLimits({ parts }: Pick<NodeRun, "parts">): RepetitionLimits {

@@ -3,6 +3,7 @@ import type { GraphState } from "../../state/channels.ts";
 import type { ToolSelectionRecord } from "../../state/step-record.ts";
 import { turnSteps } from "../../state/turn.ts";
 import type { ToolUse } from "../../tools/selection/select-tools.ts";
+import { boundedThinker } from "./inherited-bounds.ts";
 import type { NodeRun } from "./node-body.ts";
 import type { Thinker } from "./parts.ts";
 
@@ -26,7 +27,7 @@ export async function chooseTools(
   state: GraphState,
   run: NodeRun,
 ): Promise<ToolChoice> {
-  const { modelTools, candidates } = thinker;
+  const { modelTools, candidates } = boundedThinker(thinker, run.parts);
   const { spec } = run.parts.definition;
   const { above, top_k: topK, min_score: minScore, weights } = spec.tool_selection;
   if (modelTools.length <= above) return { tools: modelTools, record: null };

@@ -1,9 +1,21 @@
-import { Command, interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import {
+  Command,
+  interrupt,
+  isGraphInterrupt,
+  type LangGraphRunnableConfig,
+} from "@langchain/langgraph";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { cancelSignal } from "../cancellation.ts";
+import { callCount } from "../turn-calls.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
+import {
+  agentBounds,
+  boundedParts,
+  inheritedBounds,
+  type AgentBounds,
+} from "./inherited-bounds.ts";
 import { keptSummaries } from "./kept-summaries.ts";
 import type { LoopParts } from "./parts.ts";
 import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
@@ -51,6 +63,11 @@ export function loopNode(
     const isInside = areAnswersHeld(config);
     // What is told as it comes cannot be taken back.
     const isHeld = isInside || parts.rails.output.length > 0;
+    const outer = inheritedBounds(config);
+    const own = boundedParts(parts, outer?.parts ?? null);
+    const around = outer?.bounds ?? noBounds;
+    const [rules] = parts.bounds;
+    const calls = callCount(state, { config, maxCalls: rules?.maxCalls, beginsTurn });
     let isOver = false;
     let spent = noUsage;
     let kept: () => NodeResult["update"] = () => ({});
@@ -84,12 +101,22 @@ export function loopNode(
     const inherited = inheritedRedactions(config);
     const { redactions } = stored;
     const suffix = suffixBeside(state, name);
-    const rails = openDesk({ parts, signal, redactions, inherited, suffix, ask, emit });
+    const rails = openDesk({ parts: own, signal, redactions, inherited, suffix, ask, emit });
     const run: NodeRun = {
       node: name,
       within,
       superstep: now,
-      parts,
+      parts: own,
+      around,
+      calls,
+      inside: (origin) => {
+        if (rules === undefined) return { parts: own, bounds: around };
+        const values = () => {
+          const { input, execution, attempt } = state;
+          return rails.reveal({ input, execution, attempt });
+        };
+        return { parts: own, bounds: [...around, agentBounds(rules, { values, calls, origin })] };
+      },
       config: isHeld ? holdAnswers(config) : config,
       context: config.context as RunContext | undefined,
       signal,
@@ -119,6 +146,7 @@ export function loopNode(
       result = isRaced ? await bounds.race(given) : await given;
       if (isBounded && endsItself) signal.throwIfAborted();
     } catch (thrown) {
+      if (isGraphInterrupt(thrown)) await calls.flush();
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
@@ -169,5 +197,7 @@ function agentsAround(config: LangGraphRunnableConfig): readonly string[] {
     .slice(0, -1)
     .map((part) => part.slice(0, part.lastIndexOf(":")));
 }
+
+const noBounds: readonly AgentBounds[] = Object.freeze([]);
 
 const noAgents: readonly string[] = Object.freeze([]);

@@ -1,12 +1,19 @@
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { mergeOrder } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
 import { tierPatches } from "../../state/tier-patch.ts";
+import { noUsage } from "../../state/usage.ts";
 import { interruptIn } from "../../tools/handler-interrupts.ts";
 import type { Secrets } from "../../tools/secrets/secrets.ts";
-import { runToolCalls, type RunToolCallsResult } from "../../tools/run-tool-calls.ts";
+import {
+  runToolCalls,
+  type RunToolCallsOptions,
+  type RunToolCallsResult,
+} from "../../tools/run-tool-calls.ts";
 import { callEnv, callLog, callRules } from "./call-rules.ts";
+import { handDownBounds } from "./inherited-bounds.ts";
 import { inspectResult } from "./inspect-result.ts";
 import type { NodeRun } from "./node-body.ts";
 
@@ -31,8 +38,11 @@ export async function makeCalls(
   run.emit({ type: "status", status: "AWAITING_TOOL" });
   const { node, superstep, parts } = run;
   const { merge: merges } = parts.definition.spec.state_config;
-  const made = runToolCalls({
-    ...callRules(state, run),
+  const given = callRules(calls, { state, run });
+  // At once where nothing has to be awaited: branches beside each other keep their order.
+  const rules = given instanceof Promise ? await given : given;
+  const options: RunToolCallsOptions = {
+    ...rules,
     calls,
     callsSoFar: callsBefore,
     ...(concurrency !== undefined && { concurrency }),
@@ -55,9 +65,15 @@ export async function makeCalls(
       run.ended.push(result);
       run.emit({ type: "tool_result", step_index: stepOf(result.id), result });
     },
-  });
+  };
   try {
-    return await made;
+    // Agents that handlers run find their bounds in the config around them.
+    const config = handDownBounds(run.config, run.inside("tool"));
+    const made = await AsyncLocalStorageProviderSingleton.runWithConfig(config, () =>
+      runToolCalls(options),
+    );
+    run.spend({ ...noUsage, tool_calls: run.calls.ofTools() });
+    return made;
   } catch (thrown) {
     const interrupt = interruptIn(thrown);
     if (interrupt === undefined) throw thrown;

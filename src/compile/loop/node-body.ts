@@ -8,6 +8,8 @@ import type { Usage } from "../../state/usage.ts";
 import type { AskModel } from "./ask-model.ts";
 import type { ContextReading } from "./context-reading.ts";
 import type { KeptSummaries } from "./kept-summaries.ts";
+import type { CallCount, CallOrigin } from "../turn-calls.ts";
+import type { AgentBounds, BoundsAround } from "./inherited-bounds.ts";
 import type { LoopParts } from "./parts.ts";
 import type { RailDesk } from "./rail-desk.ts";
 
@@ -28,7 +30,14 @@ export interface NodeRun {
   readonly within: readonly string[];
   /** Number of the superstep in its thread. */
   readonly superstep: number;
+  /** The agent's, as those of the agents around bound them. */
   readonly parts: LoopParts;
+  /** What the agents around let be called in here, outermost first. */
+  readonly around: readonly AgentBounds[];
+  /** The count of the calls of the agent's turn. */
+  readonly calls: CallCount;
+  /** What bounds an agent that a node runs inside of it, or the handler of a tool that the node calls. */
+  inside(origin: CallOrigin): BoundsAround;
   /** What LangGraph gave the node; pass it on to what runs inside of it. */
   readonly config: RunnableConfig;
   /** What this run asks for instead of the definition. */

@@ -3,6 +3,7 @@ import type { Clock, IdSource } from "../../clock.ts";
 import type { StepForm, ToolForm } from "../../context/step-messages.ts";
 import type { ResultSummariser } from "../../context/summarise/result-summariser.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { Rail } from "../../definition/rail.ts";
 import type { AgentTool } from "../../definition/tool.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
@@ -10,7 +11,7 @@ import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.t
 import type { Status } from "../../state/lifecycle.ts";
 import type { Draft } from "../../state/turn.ts";
 import type { Embeddings } from "../../models/embeddings/embeddings.ts";
-import type { ArgumentRule } from "../../tools/argument-rules.ts";
+import type { CallBounds } from "../../tools/admit-call.ts";
 import type { ToolJournal } from "../../tools/journal.ts";
 import type { Sandbox } from "../../tools/sandbox/sandbox.ts";
 import type { Secrets } from "../../tools/secrets/secrets.ts";
@@ -34,10 +35,15 @@ export interface LoopParts {
   /** Where sandboxed tools run; left out, these cannot be called. */
   readonly sandbox?: Sandbox | undefined;
   readonly embeddings: Embeddings;
+  /** Those of the agent; inside of another, with those of the agents around that look at calls inside. */
   readonly rails: AgentRails;
-  readonly argumentRules: readonly ArgumentRule[];
+  /**
+   * What the agent lets be called, after what the agents around it do, outermost first. Empty for the graph of a planner
+   * node, which is bounded as the agent that has the node.
+   */
+  readonly bounds: readonly ToolBounds[];
   /** A model that a rail asks, by its name. */
-  railModel(ref: string): Promise<AgentModel> | AgentModel;
+  railModel(ref: string, rail: Rail): Promise<AgentModel> | AgentModel;
   /** A turn's input as the person's message. */
   requestOf(input: unknown): string;
   /** Tier 1 at the start of a turn: checked and frozen. */
@@ -50,6 +56,14 @@ export interface LoopParts {
     readonly rails: Marks;
   }): unknown;
   readonly attempts: AttemptShape;
+}
+
+/** What an agent lets be called, by itself and by everything inside of it: its tool rails and its permissions. */
+export interface ToolBounds extends Omit<CallBounds, "values"> {
+  readonly agent: string;
+  /** Names of the tools whose calls a person has to approve. */
+  readonly approval: readonly string[] | "all";
+  readonly maxCalls: number | undefined;
 }
 
 /** A model with what it is told first and may call. */
@@ -65,6 +79,8 @@ export interface Thinker {
    * @param offered the tools of the request, where only some are offered and the model has to be told of them in text
    */
   opening(form: ToolForm, offered?: readonly ModelTool[]): readonly BaseMessage[];
+  /** The same with fewer tools. */
+  within(mayCall: (tool: AgentTool) => boolean): Thinker;
 }
 
 /** What lies between `plan` and `reflect`. */

@@ -1,10 +1,11 @@
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
-import type { RailContext } from "../../guardrails/rail.ts";
+import type { Rail, RailContext } from "../../guardrails/rail.ts";
 import { RedactionBook } from "../../guardrails/redaction-book.ts";
 import { hideKnown, restore } from "../../guardrails/redaction.ts";
 import { runRails, type RailResult } from "../../guardrails/run-rails.ts";
 import { textsOf } from "../../guardrails/value-texts.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
 import type { RailRecord } from "../../state/rail-record.ts";
 import type { Redactions } from "../../state/redactions.ts";
 import type { RailDesk, RailDeskOptions, RailPlace } from "./rail-desk.ts";
@@ -38,14 +39,14 @@ export function workingDesk(options: RailDeskOptions): RailDesk {
     async check(of, place) {
       const { on, value, tool, request, evidence } = of;
       const list = rails[of.rails ?? on];
-      const context: RailContext = {
+      const context = (rail: Rail): RailContext => ({
         signal,
         embeddings: parts.embeddings,
         request,
         evidence,
-        ask: (model, asked) => askModel(options, model, asked),
+        ask: async (ref, asked) => askModel(options, await parts.railModel(ref, rail), asked),
         resolveSecrets: async (text) => (await parts.secrets?.resolve(text)) ?? text,
-      };
+      });
       // What leaves is not to come back: its marks stand for themselves.
       const used = on === "output" ? book.copy() : book;
       const reveal = (marked: unknown) => restore(marked, book.redactions);
@@ -108,11 +109,10 @@ function without(all: Redactions, those: Redactions): Redactions {
 
 /** A judge's reply; it is nobody's to see as it comes. */
 async function askModel(
-  { parts, ask }: RailDeskOptions,
-  ref: string,
+  { ask }: RailDeskOptions,
+  model: AgentModel,
   { system, user }: { readonly system: string; readonly user: string },
 ): Promise<string> {
-  const model = await parts.railModel(ref);
   const messages = [new SystemMessage(system), new HumanMessage(user)];
   const reply = await ask(model, { messages }, "unseen");
   return reply.message.text;

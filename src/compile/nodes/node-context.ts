@@ -8,6 +8,7 @@ import type { StepRecord } from "../../state/step-record.ts";
 import { turnSteps, type TurnSteps } from "../../state/turn.ts";
 import { composeFor } from "../loop/context-of.ts";
 import { contextSettingsOf } from "../loop/context-settings-of.ts";
+import { boundedThinker } from "../loop/inherited-bounds.ts";
 import { stepFormOf, toolFormOf, type Thinker } from "../loop/parts.ts";
 import type { NodeAt } from "./node-work.ts";
 
@@ -51,7 +52,7 @@ export async function nodeContext(
     goal: call.goal,
     settings: contextSettingsOf(run.parts.definition.spec),
     form: stepFormOf(model, tools),
-    opening: thinker.opening(toolFormOf(model), tools),
+    opening: boundedThinker(thinker, run.parts).opening(toolFormOf(model), tools),
     tools: model.toolCalling ? tools : [],
     ...(model.toolCalling && call.answer !== undefined && { answer: call.answer }),
     transcript: workflowTranscript({

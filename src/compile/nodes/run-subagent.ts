@@ -10,7 +10,9 @@ import type { AgentGraph } from "../agent-graph.ts";
 import { cancellable } from "../cancellation.ts";
 import { InvalidInputError } from "../errors.ts";
 import { checkInput } from "../input.ts";
+import { handDownBounds } from "../loop/inherited-bounds.ts";
 import { handDownRedactions } from "../loop/inherited-redactions.ts";
+import type { NodeRun } from "../loop/node-body.ts";
 import type { RailDesk } from "../loop/rail-desk.ts";
 
 /** An agent that is a node of another. */
@@ -45,14 +47,16 @@ export async function runSubagent(
     readonly config: RunnableConfig;
     readonly signal: AbortSignal;
     readonly rails: Pick<RailDesk, "redactions" | "reveal">;
+    readonly inside: NodeRun["inside"];
   },
 ): Promise<SubagentTurn> {
   const refused = refusedInput(definition, at.rails.reveal(given.input));
   if (refused !== null) return failed("FAILED", refused, {});
   allowListeners(at.config);
   const { recursionLimit } = graph.config ?? {};
+  const within = handDownBounds(at.config, at.inside("node"));
   const config = {
-    ...handDownRedactions(at.config, at.rails.redactions()),
+    ...handDownRedactions(within, at.rails.redactions()),
     ...(recursionLimit !== undefined && { recursionLimit }),
   };
   const input = {

@@ -1,9 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver, Interrupt } from "@langchain/langgraph";
+import type { Interrupt } from "@langchain/langgraph";
 import { v5 as uuidv5 } from "uuid";
 import { isRecord } from "../../state/is-record.ts";
 import type { Redactions } from "../../state/redactions.ts";
 import { isSettled, type SubtaskState, type SubtaskStates } from "../../state/subtask-state.ts";
+import { checkpointPlace } from "../checkpoint-place.ts";
 
 /**
  * Where subtasks are kept while others of their plan still run: as writes of the saver beside the planner's checkpoint.
@@ -47,24 +48,12 @@ const subtasksChannel = "subtasks";
 const redactionsChannel = "subtask_redactions";
 const waitsChannel = "subtask_waits";
 
-/** Ours says when all that it was given for a thread is durable. */
-export type Saver = BaseCheckpointSaver & { durable?(threadId: string): Promise<void> };
-
-interface Place {
-  readonly saver: Saver;
-  readonly config: RunnableConfig;
-  /** Of the node's task, in which ids of writes are unique. */
-  readonly task: string;
-  /** Whether the checkpoint itself is stored only when the run waits. */
-  readonly isKeptLate: boolean;
-}
-
 /**
  * @param config what LangGraph gave the node
  * @param run `turn.run`: what one execution of a turn has kept is not taken for another's
  */
 export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
-  const place = placeOf(config);
+  const place = checkpointPlace(config);
   if (place === null) return forgetful;
   const { saver, config: at, task, isKeptLate } = place;
   const waited = new Map<string, number>();
@@ -116,26 +105,6 @@ const forgetful: SubtaskLog = {
   waits: async () => {},
   flush: async () => {},
 };
-
-/** The checkpoint that the node was started from; null where nothing keeps it. */
-function placeOf({ configurable = {} }: RunnableConfig): Place | null {
-  const saver = configurable["__pregel_checkpointer"] as Saver | undefined;
-  const task: unknown = configurable["__pregel_task_id"];
-  const namespace: unknown = configurable["checkpoint_ns"];
-  const checkpoints: unknown = configurable["checkpoint_map"];
-  if (saver === undefined || typeof task !== "string") return null;
-  if (typeof namespace !== "string" || !isRecord(checkpoints)) return null;
-  const graph = namespace.split("|").slice(0, -1).join("|");
-  const checkpoint = checkpoints[graph];
-  if (typeof checkpoint !== "string") return null;
-  const { thread_id } = configurable;
-  return {
-    saver,
-    task,
-    isKeptLate: configurable["__pregel_durability"] === "exit",
-    config: { configurable: { thread_id, checkpoint_ns: graph, checkpoint_id: checkpoint } },
-  };
-}
 
 function isReplay({ configurable = {} }: RunnableConfig): boolean {
   return configurable["__pregel_replay_state"] !== undefined;

@@ -8,7 +8,8 @@ import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { withAncestors } from "../ancestors.ts";
 import { goesOn } from "../cancellation.ts";
 import { namespaceInside, namespaceOf, pendingTasks } from "../pending-tasks.ts";
-import { keptRedactions, keptSubtasks, type Saver } from "./subtask-log.ts";
+import type { Saver } from "../checkpoint-place.ts";
+import { keptRedactions, keptSubtasks } from "./subtask-log.ts";
 
 /** How far a planner had come when its turn was cancelled. */
 export interface TakenUp

@@ -8,6 +8,7 @@ import {
   beginTurn,
   beginTurnWithoutRequest,
   isBeginning,
+  partsInside,
   passBeginning,
   startOfCancelled,
   startOfNextTurn,
@@ -132,7 +133,7 @@ async function contextInside(
   if (last === undefined) return null;
   const inherited = { ...looking.agent.inherited, ...redactionsIn(tuple) };
   return nextContext(
-    { ...looking, agent: { graph, reader, inherited } },
+    { ...looking, agent: { graph, reader, inherited, around: partsInside(looking.agent) } },
     { last, input: undefined },
   );
 }
@@ -169,6 +170,7 @@ async function readAt(
       node,
       superstep,
       inherited: agent.inherited,
+      around: agent.around,
     });
     if (context === null) continue;
     const asksBefore = asked + context.asksBefore;

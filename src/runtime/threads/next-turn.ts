@@ -1,6 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
 import type { ContextReader } from "../../compile/context-reader.ts";
+import { boundedParts } from "../../compile/loop/inherited-bounds.ts";
+import type { LoopParts } from "../../compile/loop/parts.ts";
 import type { NodeResult } from "../../compile/loop/node-body.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Redactions } from "../../state/redactions.ts";
@@ -16,6 +18,13 @@ export interface LookedAt {
   readonly reader: ContextReader;
   /** What the agents around it have redacted: it knows that as well. */
   readonly inherited: Redactions;
+  /** The parts of the agent around, which bound it; null where there is none. */
+  readonly around: LoopParts | null;
+}
+
+/** What bounds an agent inside: the parts of the one around it, as those around that bound them. */
+export function partsInside({ reader, around }: Pick<LookedAt, "reader" | "around">): LoopParts {
+  return boundedParts(reader.parts, around);
 }
 
 /** Where a turn has come to, without anything having been run or written. */
@@ -40,14 +49,19 @@ const superstepsOfInput = 2;
 
 /** What is next once a turn that is being begun has been. @throws what its nodes throw */
 export async function passBeginning(
-  { graph, reader, inherited }: LookedAt,
+  { graph, reader, inherited, around }: LookedAt,
   from: { readonly state: GraphState; readonly node: string; readonly superstep: number },
 ): Promise<Reached> {
   let { state, node, superstep } = from;
   let asked = 0;
   if (node === "__start__") node = "initialize";
   for (;;) {
-    const { result, asked: more } = await reader.lookAt(state, { node, superstep, inherited });
+    const { result, asked: more } = await reader.lookAt(state, {
+      node,
+      superstep,
+      inherited,
+      around,
+    });
     asked += more;
     state = stateAfter(graph, state, writtenBy(result, { state, node, superstep }));
     superstep += 1;

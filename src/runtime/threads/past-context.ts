@@ -49,6 +49,7 @@ export async function pastContext(
       superstep: (tuple.metadata?.step ?? -1) + 1,
       planning: step.planning,
       inherited: agent.inherited,
+      around: agent.around,
     };
     const context = await agent.reader.read(state, request);
     // A node may have been started, and have had to wait for others.

@@ -1,6 +1,7 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { readerOf, type StepContext } from "../../compile/context-reader.ts";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
+import type { LoopParts } from "../../compile/loop/parts.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
@@ -20,7 +21,7 @@ import { wishesIn, type ContextOptions, type ThreadContext } from "./context-opt
 import { graphStateAt } from "./graph-state.ts";
 import { isOfModel, madeSteps } from "./made-steps.ts";
 import { nextContext } from "./next-context.ts";
-import type { LookedAt } from "./next-turn.ts";
+import { partsInside, type LookedAt } from "./next-turn.ts";
 import { pastContext } from "./past-context.ts";
 import { redactionsAround } from "./redactions-around.ts";
 import { namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
@@ -130,17 +131,20 @@ async function definitionKept(
 /** The agent that keeps its checkpoints in a namespace: `node:task|node:task`. */
 function agentAt(root: AgentGraph, namespace: string): Omit<LookedAt, "inherited"> {
   let graph = root;
+  let around: LoopParts | null = null;
   for (const part of namespace === "" ? [] : namespace.split("|")) {
     const node = part.slice(0, part.lastIndexOf(":"));
-    const [inside] = readerOf(graph)?.nodes.get(node)?.subgraphs ?? [];
-    if (inside === undefined) {
+    const outer = readerOf(graph);
+    const [inside] = outer?.nodes.get(node)?.subgraphs ?? [];
+    if (outer === undefined || inside === undefined) {
       throw new InvalidRunOptionError("namespace", `the agent has no agent node "${node}"`);
     }
+    around = partsInside({ reader: outer, around });
     graph = inside;
   }
   const reader = readerOf(graph);
   if (reader === undefined) throw new TypeError("the graph was not compiled here");
-  return { graph, reader };
+  return { graph, reader, around };
 }
 
 /**

@@ -11,6 +11,7 @@ it("sends no event that the body emits after the turn's time has ended the node"
   const parts = {
     definition: defineAgent({ name: "slow", execution_config: { timeout_seconds: 5 } }),
     clock,
+    bounds: [],
     rails: { input: [], answer: [], tool_result: [], output: [] },
   } as unknown as LoopParts;
   const state = { status: "EXECUTING", branches: [], redactions: {} } as unknown as GraphState;
