@@ -41,6 +41,7 @@ export default definePlanner({
   name: "folder-report",
   description: "Plans what is to be found out about a folder of counts, and has it done.",
   workers: [archivist, counter, reporter],
+  permissions: ["file:read"],
   max_parallel: 4,
   timeout_seconds: 60,
 });

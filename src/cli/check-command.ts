@@ -1,10 +1,10 @@
 import { compileAgent, type Runtime } from "../app.ts";
+import type { EffectiveBounds } from "../compile/effective-bounds.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { InvalidDefinitionError, problemLines } from "../definition/problems.ts";
 import { StratagraphError } from "../errors.ts";
 import { MissingApiKeyError } from "../models/errors.ts";
-import { missingPermissions } from "../tools/admit-call.ts";
-import { createToolRegistry } from "../tools/registry.ts";
+import { boundsJson, boundsOf, boundsText, refusedCalls } from "./bounds-text.ts";
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
@@ -32,6 +32,8 @@ interface Finding {
   readonly problems: readonly StratagraphError[];
   /** What the agent runs with, and hardly as it is meant to. */
   readonly warnings: readonly string[];
+  /** What the agent and those inside of it may call; empty where no agent is inside. */
+  readonly bounds: readonly EffectiveBounds[];
   /** What is no fault of the definition and still keeps it from running here. */
   readonly notes: readonly string[];
 }
@@ -76,7 +78,7 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
     }
   };
   const definition = await attempt(() => loadDefinition(file, cwd));
-  if (definition === null) return { file, definition, problems, warnings: [], notes };
+  if (definition === null) return { file, definition, problems, warnings: [], bounds: [], notes };
   const { spec } = definition;
   if (!spec.is_active) notes.push("It is not active: is_active is false.");
   // One by one, since compiling stops at the first that is missing.
@@ -87,33 +89,17 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
   }
   await attempt(() => runtime.models.resolve(spec.llm_config));
   if (problems.length === 0) await attempt(() => compileAgent(runnable(definition), runtime));
-  const warnings = permissionWarnings(definition, runtime);
-  return { file, definition, problems, warnings, notes };
-}
-
-/** Tools whose calls would be refused. Those of servers are seen by `stratagraph doctor`. */
-function permissionWarnings(
-  { spec, tools }: AgentDefinition,
-  { tools: registry }: Pick<Runtime, "tools">,
-): readonly string[] {
-  const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
-  const inline = createToolRegistry(tools);
-  const named = spec.tools.filter((tool) => typeof tool === "string");
-  const names = new Set([...inline.names(), ...named]);
-  return [...names].flatMap((name) => {
-    const tool = inline.get(name) ?? registry.get(name);
-    if (tool === undefined || (allowed !== "all" && !allowed.includes(name))) return [];
-    const missing = missingPermissions(tool, spec.permissions).join(", ");
-    if (missing === "") return [];
-    return `Calls of "${name}" are refused: it requires ${missing}. Add it to the agent's permissions.`;
-  });
+  const { bounds, isWhole } = boundsOf(definition, runtime);
+  if (!isWhole) notes.push(`Only the first ${bounds.length} agents inside were looked at.`);
+  const warnings = bounds.flatMap(refusedCalls);
+  return { file, definition, problems, warnings, bounds: bounds.length > 1 ? bounds : [], notes };
 }
 
 function findingLines(
   finding: Finding,
   { width, style }: { readonly width: number; readonly style: Style },
 ): string[] {
-  const { file, definition, problems, warnings, notes } = finding;
+  const { file, definition, problems, warnings, bounds, notes } = finding;
   const told = problems.flatMap(describe);
   const all = problems.reduce((sum, error) => sum + countOf(error), 0);
   const found = all === 0 ? style.green("ok") : style.red(count(all, "problem"));
@@ -124,6 +110,10 @@ function findingLines(
     ...warnings.flatMap((text) => {
       const options = { width, colour: style.yellow, indent: 2 };
       return labelledLines("warning:", plainText(text), options);
+    }),
+    ...bounds.flatMap((one) => {
+      const options = { width, colour: style.dim, indent: 2 };
+      return labelledLines("bounds:", plainText(boundsText(one)), options);
     }),
     ...notes.flatMap((text) => {
       return labelledLines("note:", plainText(text), { width, colour: style.dim, indent: 2 });
@@ -140,7 +130,7 @@ function countOf(error: StratagraphError): number {
   return error instanceof InvalidDefinitionError ? error.problems.length : 1;
 }
 
-function findingJson({ file, definition, problems, warnings, notes }: Finding) {
+function findingJson({ file, definition, problems, warnings, bounds, notes }: Finding) {
   return {
     file,
     ok: problems.length === 0,
@@ -151,6 +141,7 @@ function findingJson({ file, definition, problems, warnings, notes }: Finding) {
         : [errorJson(error)],
     ),
     warnings,
+    ...(bounds.length > 0 && { bounds: bounds.map(boundsJson) }),
     notes,
   };
 }

@@ -1,4 +1,5 @@
 import type { Runtime } from "../app.ts";
+import { withAgentsInside } from "../definition/agents-inside.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
 import { checkAgent, checkCompiled, notLoaded } from "./doctor/check-agent.ts";
@@ -102,7 +103,7 @@ async function groupsOf(
 ): Promise<readonly AgentGroup[]> {
   const { runtime, asked } = of;
   const groups = await Promise.all(
-    [...withInner(outermost)].map(async (definition): Promise<AgentGroup> => {
+    [...withAgentsInside(outermost)].map(async (definition): Promise<AgentGroup> => {
       const found = await findTools(definition, runtime, asked);
       const findings = await checkAgent(definition, { ...runtime, found });
       const { name, version } = definition.spec;
@@ -117,17 +118,6 @@ async function groupsOf(
       ? { ...group, findings: [...compiled, ...group.findings] }
       : group,
   );
-}
-
-/** An agent and those that came with it, each once. */
-function withInner(
-  definition: AgentDefinition,
-  known = new Set<AgentDefinition>(),
-): ReadonlySet<AgentDefinition> {
-  if (known.has(definition)) return known;
-  known.add(definition);
-  for (const inner of definition.agents.values()) withInner(inner, known);
-  return known;
 }
 
 function hasProblem(findings: readonly Finding[]): boolean {

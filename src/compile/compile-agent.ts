@@ -2,13 +2,13 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
 import { inputText } from "../context/input-text.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { toolsInside, withAgentsInside } from "../definition/agents-inside.ts";
 import { agentReferences, subagentKey } from "../definition/agent-references.ts";
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { JsonSchema } from "../definition/json-schema.ts";
 import type { Rail } from "../definition/rail.ts";
 import type { LlmConfig } from "../definition/schema.ts";
 import type { AgentTool } from "../definition/tool.ts";
-import { toolsInside } from "../definition/tools-inside.ts";
 import type { AgentModel, ModelSource } from "../models/agent-model.ts";
 import { createRails } from "../guardrails/create-rails.ts";
 import type { Embeddings } from "../models/embeddings/embeddings.ts";
@@ -88,8 +88,9 @@ export async function compileAgentWith(
   const { compileSubagents } = await import("./subagents.ts");
   // They are kept with the thread of the graph around them.
   const within = { ...services, checkpointer: undefined };
+  const asksPeople = [...withAgentsInside(definition)].some(asksForApproval);
   const subagents = await compileSubagents(definition, services.agents ?? new Map(), (agent, own) =>
-    compileGraph(agent, within, { subagents: own, isInside: true }),
+    compileGraph(agent, within, { subagents: own, isInside: true, asksPeople }),
   );
   return compileGraph(definition, services, { subagents });
 }
@@ -102,15 +103,22 @@ interface GraphOf {
   readonly planner?: PlannerOf;
   /** Whether nodes of other graphs run it, and nothing else. Default false. */
   readonly isInside?: boolean;
+  /** Whether agents around it may have a person approve its calls, so that it is drawn asking. Default false. */
+  readonly asksPeople?: boolean;
+}
+
+function asksForApproval({ spec: { guardrail_config } }: AgentDefinition): boolean {
+  const { require_approval: required } = guardrail_config.tool_rails;
+  return required === "all" || required.length > 0;
 }
 
 async function compileGraph(
   definition: AgentDefinition,
   services: CompileServices,
-  { subagents = new Map(), planner, isInside = false }: GraphOf,
+  { subagents = new Map(), planner, isInside = false, asksPeople = false }: GraphOf,
 ): Promise<AgentGraph> {
   const { spec } = definition;
-  const inside = { subagents, planner: planner ?? null };
+  const inside = { subagents, planner: planner ?? null, asksPeople };
   const { parts, nodes, recursionLimit } = await resolve(definition, services, inside);
   const graph = buildGraph(parts, nodes, { isInside }).compile({
     name: spec.name,
@@ -169,8 +177,13 @@ interface Resolved {
 async function resolve(
   definition: AgentDefinition,
   services: CompileServices,
-  { subagents, planner }: { subagents: ReadonlyMap<string, Subagent>; planner: PlannerOf | null },
+  of: {
+    readonly subagents: ReadonlyMap<string, Subagent>;
+    readonly planner: PlannerOf | null;
+    readonly asksPeople: boolean;
+  },
 ): Promise<Resolved> {
+  const { subagents, planner, asksPeople } = of;
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
   const inside = toolNamesInside(definition, subagents);
@@ -216,7 +229,11 @@ async function resolve(
   }
   if (written === undefined) {
     const parts = partsWith(standardAttempts);
-    return { parts, nodes: standardLoop(parts), recursionLimit: superstepLimit(limits) };
+    return {
+      parts,
+      nodes: standardLoop(parts, { asksPeople }),
+      recursionLimit: superstepLimit(limits),
+    };
   }
   const { compileWorkflow } = await import("./workflow.ts");
   const workflow = compileWorkflow(spec, written, services);

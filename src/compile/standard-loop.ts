@@ -66,12 +66,15 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
 
 /**
  * `START → initialize → plan → reason ⇄ tools → reflect → finalize → END`; `human` where calls wait for approval. An agent
- * around may have any call wait, so that it is there wherever there are tools, and is drawn where the agent's own wait.
+ * around may have any call wait, so that it is there wherever there are tools.
+ *
+ * @param around `asksPeople`: whether an agent around may have calls wait, so that `human` is drawn
  */
 export function standardLoop(
   parts: Pick<LoopParts, "tools" | "needsApproval">,
+  around: { readonly asksPeople: boolean },
 ): readonly GraphNode[] {
-  const asksPeople = [...parts.tools.keys()].some((tool) => parts.needsApproval(tool));
+  const asksItself = [...parts.tools.keys()].some((tool) => parts.needsApproval(tool));
   const { before, after } = turnNodes({ first: "reason" });
   return [
     ...before,
@@ -91,7 +94,7 @@ export function standardLoop(
       ? [
           {
             name: "human",
-            isDrawn: asksPeople,
+            isDrawn: asksItself || around.asksPeople,
             type: "human" as const,
             description: "Waits until a person has approved the calls",
             body: human,

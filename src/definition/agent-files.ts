@@ -11,7 +11,7 @@ import { buildDefinition } from "./build-definition.ts";
 import { DefinitionFileError, readDefinition } from "./parse-definition.ts";
 import { InvalidDefinitionError, type DefinitionProblem } from "./problems.ts";
 import { railProblems, writtenTools } from "./tool-name-problems.ts";
-import { toolsInside } from "./tools-inside.ts";
+import { toolsInside } from "./agents-inside.ts";
 import { workerNameProblems } from "./worker-name-problems.ts";
 
 /** A definition file. */

@@ -19,7 +19,7 @@ import type { AgentSpecInput } from "./schema.ts";
 import type { CommunitySpecInput, ServerSpecInput } from "./server-schema.ts";
 import { mergeProblems } from "./state-schema.ts";
 import type { AgentTool } from "./tool.ts";
-import { toolsInside } from "./tools-inside.ts";
+import { toolsInside } from "./agents-inside.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /** The default input and output. */

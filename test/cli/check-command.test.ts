@@ -123,3 +123,68 @@ it("gives one JSON document", async () => {
   expect(JSON.parse(io.stdout.take())).toMatchObject({ error: { code: "file_not_found" } });
   expect(io.stderr.take()).toBe("");
 });
+
+it("shows what each agent inside may call, and warns of calls that an agent around refuses", async () => {
+  const agentNode = (name: string, agent: string) =>
+    `{ name: ${name}, type: agent, config: { agent: ./${agent}.yaml } }`;
+  const around = (name: string, inner: string, more: string) =>
+    `name: ${name}\n${more}\nworkflow_graph:\n  entry_point: x\n  nodes: [${agentNode("x", inner)}]\n  edges: [{ from: x, to: END }]\n`;
+  const cwd = await folderWith({
+    "clerk.yaml":
+      "name: clerk\ntools: [read_file, calculator, json_query]\npermissions: ['file:*']\n" +
+      "guardrail_config: { tool_rails: { max_calls_per_turn: 3, require_approval: [json_query] } }\n",
+    "middle.yaml": around("middle", "clerk", "permissions: ['file:read', 'mail:send']"),
+    "outer.yaml": around(
+      "outer",
+      "middle",
+      "guardrail_config: { tool_rails: { allowed_tools: [read_file, json_query], max_calls_per_turn: 5,\n" +
+        "  require_approval: [read_file], rules: [{ tool: read_file, check: 'args.path != \"x\"' }] } }",
+    ),
+  });
+  const io = memoryIo({ cwd });
+  expect(await runCli(["check", "outer.yaml"], io)).toBe(0);
+  const calculator =
+    'Calls of "calculator" by clerk in middle in outer are refused: allowed_tools of outer do not name it. Add it there, or take it out of the tools of clerk.';
+  const readFile =
+    'Calls of "read_file" by clerk in middle in outer are refused: it requires file:read. Add it to the permissions of outer.';
+  expect(io.stdout.take().split("\n")).toEqual([
+    "ok outer@1.0.0 (outer.yaml)",
+    `  warning: ${readFile}`,
+    `  warning: ${calculator}`,
+    "  bounds: outer may call no tool; at most 5 calls a turn (outer)",
+    "  bounds: middle in outer may call no tool; at most 5 calls a turn (outer)",
+    "  bounds: clerk in middle in outer may call json_query (approval: clerk); not read_file (permissions of outer), calculator (allowed_tools of outer); rules on the arguments of read_file (outer); at most 5 calls a turn (outer); at most 3 calls a turn (clerk)",
+    "",
+  ]);
+  expect(await runCli(["check", "outer.yaml", "--json"], io)).toBe(0);
+  const { files: checked } = JSON.parse(io.stdout.take()) as { files: [{ bounds: unknown[] }] };
+  expect(checked[0]).toMatchObject({ ok: true, warnings: [readFile, calculator] });
+  expect(checked[0].bounds[2]).toEqual({
+    agents: ["outer", "middle", "clerk"],
+    allowed_tools: ["read_file", "json_query"],
+    require_approval: ["read_file", "json_query"],
+    permissions: [],
+    max_calls_per_turn: [
+      { agent: "outer", max_calls: 5 },
+      { agent: "clerk", max_calls: 3 },
+    ],
+    rules: [{ agent: "outer", tool: "read_file" }],
+    tools: [
+      {
+        name: "read_file",
+        refused_by: [{ agent: "outer", by: "permissions", missing: ["file:read"] }],
+        approved_for: [{ agent: "outer", by: "require_approval" }],
+      },
+      {
+        name: "calculator",
+        refused_by: [{ agent: "outer", by: "allowed_tools", missing: [] }],
+        approved_for: [],
+      },
+      {
+        name: "json_query",
+        refused_by: [],
+        approved_for: [{ agent: "clerk", by: "require_approval" }],
+      },
+    ],
+  });
+});

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isGranted, isPermission } from "../../src/definition/permission.ts";
+import { commonGrants, isGranted, isPermission } from "../../src/definition/permission.ts";
 
 const segment = fc.stringMatching(/^[A-Za-z0-9_.-]{1,6}$/);
 const segments = fc.array(segment, { minLength: 1, maxLength: 4 });
@@ -75,6 +75,37 @@ describe("isGranted", () => {
         expect(
           !isGranted(permission, names) || isGranted(permission, [...names, other.join(":")]),
         ).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("commonGrants", () => {
+  it.each([
+    [["file:*"], ["file:read"], ["file:read"]],
+    [["*"], ["file:read", "network:*"], ["file:read", "network:*"]],
+    [["mail:*:read"], ["mail:inbox:*"], ["mail:inbox:read"]],
+    [["mail:*"], ["mail:inbox:*"], ["mail:inbox:*"]],
+    [["file:read"], ["file:write"], []],
+    [["file"], ["file:read"], []],
+    [["*"], [], []],
+  ])("finds what %j and %j both cover", (a, b, expected) => {
+    expect(commonGrants(a, b)).toEqual(expected);
+    expect(commonGrants(b, a)).toEqual(expected);
+  });
+
+  it("covers what both lists cover, and nothing else", () => {
+    const few = fc.constantFrom("a", "b");
+    const grant = fc.array(fc.oneof(few, fc.constant("*")), { minLength: 1, maxLength: 4 });
+    const grants = fc.array(
+      grant.map((all) => all.join(":")),
+      { maxLength: 4 },
+    );
+    const permission = fc.array(few, { minLength: 1, maxLength: 5 }).map((all) => all.join(":"));
+    fc.assert(
+      fc.property(grants, grants, permission, (a, b, asked) => {
+        const both = isGranted(asked, a) && isGranted(asked, b);
+        expect(isGranted(asked, commonGrants(a, b))).toBe(both);
       }),
     );
   });

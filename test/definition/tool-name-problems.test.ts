@@ -70,6 +70,31 @@ describe("names of tools in rails", () => {
     ]);
   });
 
+  it("may be tools of agents inside, whose calls the rails bound too", () => {
+    const inner = defineAgent({ name: "inner", tools: ["search"] });
+    const middle = defineAgent({ name: "middle", agents: [inner], tools: ["read"] });
+    const outer = (tool_rails: object, agent = "middle") =>
+      defineAgent({
+        name: "outer",
+        agents: [middle],
+        guardrail_config: { tool_rails },
+        workflow_graph: {
+          entry_point: "x",
+          nodes: [{ name: "x", type: "agent", config: { agent } }],
+          edges: [{ from: "x", to: "END" }],
+        },
+      });
+    const rules = [{ tool: "read", check: "true" }];
+    const named = { allowed_tools: ["search"], require_approval: ["search", "read"], rules };
+    expect(outer(named).spec.guardrail_config.tool_rails).toMatchObject(named);
+    expect(() => outer({ allowed_tools: ["serch"] })).toThrow(
+      'allowed_tools[0]: not one of the definition\'s tools (found "serch"; allowed: read, search; did you mean "search"?)',
+    );
+    expect(() => outer({ repeatable: ["search"] })).toThrow("repeatable[0]: not one of");
+    // What an agent of the runtime has is known when the agent is compiled.
+    expect(outer({ allowed_tools: ["serch"] }, "other").hash).toBeTruthy();
+  });
+
   it("may be all of them", () => {
     const tool_rails = { allowed_tools: "all", require_approval: "all" };
     expect(definitionProblems({ tools: ["a"], guardrail_config: { tool_rails } })).toEqual([]);

@@ -2,6 +2,7 @@ import { compileAgentWith, type CompileServices } from "../../compile/compile-ag
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { describeProblem, InvalidDefinitionError } from "../../definition/problems.ts";
 import { StratagraphError } from "../../errors.ts";
+import { boundsOf, refusedCalls } from "../bounds-text.ts";
 import { runnable } from "../runnable.ts";
 import { checkLiterals } from "./check-literals.ts";
 import { checkModels } from "./check-models.ts";
@@ -22,6 +23,7 @@ const checks = [
   checkToolRails,
 ];
 
+const bounds = { check: "bounds", subject: "" };
 const about = { check: "agent", subject: "" };
 
 /** All that is looked at of an agent that was loaded. */
@@ -43,7 +45,19 @@ export async function checkCompiled(
 ): Promise<readonly Finding[]> {
   try {
     await compileAgentWith(runnable(definition), services);
-    return [ok(about, "It loads and compiles.")];
+    const inside = boundsOf(definition, services).bounds.filter(({ agents }) => agents.length > 1);
+    // What an agent's own definition refuses is found when that is looked at.
+    const byOthers = inside.map((one) => {
+      const own = one.agents.at(-1);
+      const tools = one.tools.filter(({ refusals }) =>
+        refusals.every(({ agent }) => agent !== own),
+      );
+      return { ...one, tools };
+    });
+    return [
+      ok(about, "It loads and compiles."),
+      ...byOthers.flatMap(refusedCalls).map((text) => warning(bounds, text)),
+    ];
   } catch (thrown) {
     if (!(thrown instanceof StratagraphError)) throw thrown;
     return notLoaded(thrown);

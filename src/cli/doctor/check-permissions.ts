@@ -1,9 +1,11 @@
-import { isGranted } from "../../definition/permission.ts";
+import { withAgentsInside } from "../../definition/agents-inside.ts";
+import { commonGrants, isGranted } from "../../definition/permission.ts";
 import { missingPermissions } from "../../tools/admit-call.ts";
 import { ok, warning, type AgentCheck } from "./finding.ts";
 
 /** Whether what tools require is granted, and what is granted is required by one. */
-export const checkPermissions: AgentCheck = ({ spec }, { found }) => {
+export const checkPermissions: AgentCheck = (definition, { found }) => {
+  const { spec } = definition;
   const { permissions: grants } = spec;
   const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
   const tools = [...found.tools.values()]
@@ -18,11 +20,18 @@ export const checkPermissions: AgentCheck = ({ spec }, { found }) => {
     return [warning(about, message, `Add to the agent's permissions: ${names}`)];
   });
   const asked = tools.flatMap(({ definition }) => definition.permissions.map(({ name }) => name));
+  const inside = [...withAgentsInside(definition)].filter((agent) => agent !== definition);
   // What servers that are down would ask for is not known.
   const isWhole = found.sources.every(({ error }) => error === null);
   const unused = isWhole
     ? grants
         .filter((grant) => !asked.some((name) => isGranted(name, [grant])))
+        // It bounds what agents inside are granted.
+        .filter((grant) =>
+          inside.every(
+            ({ spec: { permissions } }) => commonGrants([grant], permissions).length === 0,
+          ),
+        )
         .map((grant) =>
           warning(
             { check: "permissions", subject: grant },

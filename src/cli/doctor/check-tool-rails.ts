@@ -1,6 +1,6 @@
 import { describeProblem } from "../../definition/problems.ts";
 import { railProblems } from "../../definition/tool-name-problems.ts";
-import { toolsInside } from "../../definition/tools-inside.ts";
+import { toolsInside } from "../../definition/agents-inside.ts";
 import { count } from "../view/figures.ts";
 import { ok, problem, type AgentCheck } from "./finding.ts";
 

@@ -52,7 +52,7 @@ function countCalls(
   const all = [...run.around, own];
   const counted = all.map(({ count, origin }) => count.count(keys, origin));
   if (all.every(({ count }) => count.maxCalls === undefined)) return noneOver;
-  return Promise.all(counted).then((admitted) => {
+  return Promise.all(counted.map((one) => Promise.resolve(one))).then((admitted) => {
     const overLimit = new Map<string, SpentLimit>();
     for (const [at, { agent, count }] of all.entries()) {
       for (const [index, { id }] of calls.entries()) {

@@ -139,7 +139,7 @@ async function runAgent(
       const turn = await runSubagent(
         agent,
         { input, messages: [] },
-        { config: place, signal, rails, inside: run.inside },
+        { config: place, signal, rails, inside: (origin) => run.inside(origin) },
       );
       spent = addUsage(spent, turn.usage);
       // The process was gone before more than the end of the agent's turn was written: nobody knows of the attempt.

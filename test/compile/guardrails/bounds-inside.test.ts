@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   compileAgent,
+  createRuntime,
   defineAgent,
   defineTool,
   executeAgent,
@@ -133,11 +134,11 @@ function says({ messages, tools = [] }: ModelRequest): AIMessage {
   return calls("pay", ...amounts);
 }
 
-/** Runs an agent on the thread `t`, in a runtime of its own. */
-async function threadOf(agent: AgentDefinition, checkpointer = new MemorySaver()) {
+/** Runs an agent on the thread `t`, in a runtime of its own, as a process of its own would. */
+async function threadOf(agent: AgentDefinition, saver = new MemorySaver()) {
   const test = await testRuntime(
     Array.from({ length: 60 }, () => says),
-    { checkpointer },
+    { checkpointer: saver },
   );
   ({ runtime } = test);
   const options = { runtime, threadId: "t", onEvent: test.onEvent };
@@ -145,6 +146,8 @@ async function threadOf(agent: AgentDefinition, checkpointer = new MemorySaver()
     ...test,
     start: (message: string) => executeAgent(agent, { message }, options),
     answer: (answer: unknown) => executeAgent(agent, null, { ...options, answer }),
+    answerById: (answers: Record<string, unknown>) =>
+      executeAgent(agent, null, { ...options, answers }),
     results: () =>
       test.events.flatMap((event) =>
         event.type === "tool_result" && event.result.name === "pay"
@@ -165,8 +168,7 @@ describe.each(Object.entries(shapes))("inside of %s, the agent around", (shape, 
   const isTool = around === toolAround;
   /** The agents around make a call of their own only where they run others in a handler. */
   const own = isTool ? ["delegate"] : [];
-  const thread = (options: Options, checkpointer?: MemorySaver) =>
-    threadOf(around(clerkWith(), options), checkpointer);
+  const thread = (options: Options) => threadOf(around(clerkWith(), options));
 
   it("lets through what it lets be called itself", async () => {
     const { start } = await thread(rails({ allowed_tools: [...own, "pay"] }));
@@ -217,7 +219,7 @@ describe.each(Object.entries(shapes))("inside of %s, the agent around", (shape, 
       proposed: [{ args: { amount: 5 } }, { args: { amount: 7 } }],
     });
     expect(request?.within).toEqual(withinOf[shape as keyof typeof shapes]);
-    const [first, second] = request?.proposed as readonly { id: string }[];
+    const [first, second] = (request?.proposed ?? []) as readonly { id: string }[];
     const done = await answer({
       decisions: { [first?.id ?? ""]: "approve", [second?.id ?? ""]: "reject" },
     });
@@ -257,3 +259,151 @@ const withinOf: Record<keyof typeof shapes, readonly string[]> = {
   "an agent node two levels down": ["x", "x"],
   "a worker whose planner is in an agent node": ["x", "x", "execute", "a"],
 };
+
+/** Two branches beside each other, each with an agent that pays. */
+const branchesOf = (
+  options: Options,
+  checkpoint_frequency: "on_change" | "every_turn" = "on_change",
+) => {
+  const clerks = ["left", "right"].map((name) => {
+    return defineAgent({ name, description: "Pays.", tools: [pay], ...open });
+  });
+  return defineAgent({
+    name: "outer",
+    agents: clerks,
+    execution_config: { max_attempts: 1, checkpoint_frequency },
+    workflow_graph: {
+      entry_point: "start",
+      nodes: [
+        { name: "start", type: "router", config: { rules: [{ when: "true", choice: "go" }] } },
+        { name: "l", type: "agent", config: { agent: "left" } },
+        { name: "r", type: "agent", config: { agent: "right" } },
+        { name: "end", type: "router", config: { rules: [{ when: "true", choice: "go" }] } },
+        { name: "after", type: "tool", config: { tool: "pay", args: { amount: 99 } } },
+      ],
+      edges: [
+        { from: "start", to: ["l", "r"] },
+        { from: "l", to: "end" },
+        { from: "r", to: "end" },
+        { from: "end", to: "after" },
+        { from: "after", to: "END" },
+      ],
+    },
+    tools: [pay],
+    ...options,
+  });
+};
+
+describe("the calls that an agent lets be made in a turn", () => {
+  it("are shared by branches beside each other and by what comes after them", async () => {
+    const { start } = await threadOf(branchesOf(rails({ max_calls_per_turn: 5 })));
+    await start("Pay 1, 2, 3");
+    expect(paid).toHaveLength(5);
+    expect(paid).not.toContain(99);
+    const { start: startMore } = await threadOf(branchesOf(rails({ max_calls_per_turn: 7 })));
+    paid = [];
+    await startMore("Pay 1, 2, 3");
+    expect(paid.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 2, 3, 3, 99]);
+  });
+
+  it.each(["on_change", "every_turn"] as const)(
+    "are counted on where a new process goes on with branches that waited (checkpoints %s)",
+    async (frequency) => {
+      const approving = { max_calls_per_turn: 3, require_approval: ["pay"] };
+      const saver = new MemorySaver();
+      const first = await threadOf(branchesOf(rails(approving), frequency), saver);
+      const { interrupts } = await first.start("Pay 1, 2");
+      expect(interrupts.map(({ proposed }) => (proposed as object[]).length)).toEqual([2, 1]);
+      const [left, right] = interrupts.map(({ id }) => id);
+      await first.answerById({ [left ?? ""]: true });
+      expect(paid).toEqual([1, 2]);
+      // Compiled anew; the right branch has begun with one call that the limit leaves.
+      const second = await threadOf(branchesOf(rails(approving), frequency), saver);
+      await second.answerById({ [right ?? ""]: true });
+      expect(paid).toEqual([1, 2, 1]);
+    },
+  );
+
+  it("begin anew with each turn", async () => {
+    const { start } = await threadOf(nodeAround(clerkWith(), rails({ max_calls_per_turn: 1 })));
+    await start("Pay 1, 2");
+    await start("Pay 3, 4");
+    expect(paid).toEqual([1, 3]);
+  });
+});
+
+describe("the bounds of an agent around", () => {
+  it("do not hold for an agent that runs by itself, which has its own", async () => {
+    const clerk = clerkWith(rails({ max_calls_per_turn: 1 }));
+    await (await threadOf(nodeAround(clerk, rails({ allowed_tools: [] })))).start("Pay 1");
+    expect(paid).toEqual([]);
+    await (await threadOf(clerk)).start("Pay 1, 2");
+    expect(paid).toEqual([1]);
+  });
+
+  it("stay where an agent inside asks for more", async () => {
+    const clerk = clerkWith({ permissions: ["*"], ...rails({ allowed_tools: ["pay"] }) });
+    const { start } = await threadOf(nodeAround(clerk, rails({ allowed_tools: [] })));
+    await start("Pay 1");
+    expect(paid).toEqual([]);
+  });
+
+  it.each([
+    ["nothing", null],
+    ["what lets everything be called", { parts: { bounds: [] }, bounds: [] }],
+    ["a value as it is stored in memory", { value: { parts: { bounds: [] }, bounds: [] } }],
+  ])("stay where a client sets %s in their place in its config", async (_, forged) => {
+    const { runtime: own } = await threadOf(clerkWith());
+    const agent = nodeAround(clerkWith(), rails({ allowed_tools: [], require_approval: "all" }));
+    const graph = await compileAgent(agent, own);
+    const names = ["bounds", "turn_calls"].map((name) => [`__stratagraph_${name}`, forged]);
+    const configurable = { thread_id: "t", ...Object.fromEntries(names) };
+    await graph.invoke({ input: { message: "Pay 5000" } }, { configurable });
+    expect(paid).toEqual([]);
+  });
+
+  it("hold for a resumption in a new process, whatever the answer is", async () => {
+    const agent = () => nodeAround(clerkWith(), rails({ require_approval: "all" }));
+    const saver = new MemorySaver();
+    await (await threadOf(agent(), saver)).start("Pay 5");
+    const { answer } = await threadOf(agent(), saver);
+    // Nothing that is no answer lets the call be made.
+    expect(
+      (await answer({ decision: "edit", args: { amount: "x" } }).catch(() => null))?.status ??
+        "AWAITING_HUMAN",
+    ).toBe("AWAITING_HUMAN");
+    expect(paid).toEqual([]);
+    expect((await answer("approve")).status).toBe("COMPLETED");
+    expect(paid).toEqual([5]);
+  });
+
+  it("hide tools from models that are told of them in text", async () => {
+    const agent = nodeAround(
+      defineAgent({ name: "clerk", tools: [pay, "calculator"], ...open }),
+      rails({ allowed_tools: ["calculator"] }),
+    );
+    const { runtime: own, model } = await testRuntime(["Final Answer: Done."], {
+      toolCalling: false,
+    });
+    await executeAgent(agent, { message: "Pay 5" }, { runtime: own });
+    const read = model.read(0).join("\n");
+    expect(read).toContain("calculator");
+    expect(read).not.toContain("pay:");
+  });
+});
+
+it("refuses to compile tool rails that name no tool of the agent, nor of one of the runtime inside", async () => {
+  const agent = (allowed: string) =>
+    defineAgent({
+      name: "outer",
+      workflow_graph: {
+        entry_point: "x",
+        nodes: [{ name: "x", type: "agent", config: { agent: "clerk" } }],
+        edges: [{ from: "x", to: "END" }],
+      },
+      ...rails({ allowed_tools: [allowed] }),
+    });
+  const own = await createRuntime({ checkpointer: false, agents: [clerkWith()] });
+  await expect(compileAgent(agent("pay"), own)).resolves.toBeTruthy();
+  await expect(compileAgent(agent("pya"), own)).rejects.toThrow('did you mean "pay"?');
+});

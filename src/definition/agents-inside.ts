@@ -1,6 +1,17 @@
 import type { AgentDefinition } from "./agent-definition.ts";
 import { agentReferences } from "./agent-references.ts";
 
+/** A definition and those that came with it, at any depth, each once. */
+export function withAgentsInside(
+  definition: AgentDefinition,
+  known = new Set<AgentDefinition>(),
+): ReadonlySet<AgentDefinition> {
+  if (known.has(definition)) return known;
+  known.add(definition);
+  for (const inside of definition.agents.values()) withAgentsInside(inside, known);
+  return known;
+}
+
 /** The agents and workers that came with a definition. */
 type Beside = Pick<AgentDefinition, "agents" | "workers">;
 
