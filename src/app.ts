@@ -194,7 +194,7 @@ export async function compilePlanner(
  * Without a runtime nothing is kept.
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
- * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError, NothingToAnswerError,
  * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what
  * {@link compileAgent} throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that
  * breaks its contract; errors of the database, such as DatabaseFullError,

@@ -21,6 +21,7 @@ export type { Clock, IdSource } from "./clock.ts";
 export type { AgentGraph } from "./compile/agent-graph.ts";
 export {
   AmbiguousAnswerError,
+  ApprovalMismatchError,
   InvalidAnswerError,
   NothingToAnswerError,
   UnknownInterruptError,

@@ -23,6 +23,7 @@ interface ErrorFacts {
 /** What to type, by the code of an error. */
 const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => string>> = {
   ambiguous_answer: () => "Answer by id, some of them or all: --answer ID=ANSWER, repeated.",
+  approval_mismatch: () => "Leave out --answer to see what is asked now.",
   definition_changed: () =>
     "Go on with the definition that it was begun under, or give --accept-changes to go on with this one.",
   foreign_thread: ({ agent }) =>

@@ -45,6 +45,22 @@ export class InvalidAnswerError extends AnswerError {
   }
 }
 
+/** An answer approves something else than what waits: what is asked has changed since it was read. */
+export class ApprovalMismatchError extends AnswerError {
+  readonly code = "approval_mismatch";
+
+  constructor(
+    readonly interrupt: string,
+    readonly node: string,
+    /** What was expected, and what came instead. */
+    readonly problem: string,
+  ) {
+    super(`The answer to request ${interrupt} of node "${node}" was refused. ${problem}`, {
+      advice: "Read what is asked now, and answer with its hash.",
+    });
+  }
+}
+
 /** An answer was given to a thread on which nothing waits for one. */
 export class NothingToAnswerError extends AnswerError {
   readonly code = "nothing_to_answer";

@@ -16,9 +16,9 @@ interface Resumable extends ReadableGraph {
 /**
  * Makes a graph check the answers of `Command({ resume })` before LangGraph writes anything, and returns it. LangGraph's
  * strict resume refuses what answers nothing that waits; it knows neither what subtasks of a plan ask nor which answers
- * a request takes. Where a state was edited that waits for a person, the person is asked again first. The graph itself is
- * changed; graphs derived by `withConfig` do the same. Inside of another graph it changes nothing: that one is resumed,
- * not this.
+ * a request takes, and what an approval was given for. Where a state was edited that waits for a person, the person is
+ * asked again first, and an approval has to name what it is for. The graph itself is changed; graphs derived by
+ * `withConfig` do the same. Inside of another graph it changes nothing: that one is resumed, not this.
  */
 export function guardAnswers<Compiled extends Resumable>(compiled: Compiled): Compiled {
   return overrideGraph(compiled, (graph) => {
@@ -46,7 +46,8 @@ async function checked(
   if (typeof graph.checkpointer !== "object" || typeof threadId !== "string") return input;
   const given = givenIn(input.resume);
   let found = await readWaiting(graph, { configurable });
-  if ("bare" in given && isToAskAgain(found)) {
+  const isUnseen = "bare" in given && isToAskAgain(found);
+  if (isUnseen) {
     for await (const _ of (await askAgain()) as AsyncIterable<unknown>);
     found = await readWaiting(graph, { configurable });
   }
@@ -56,6 +57,7 @@ async function checked(
     threadId,
     status: snapshot.createdAt === undefined ? null : (status ?? "CREATED"),
     waiting,
+    isUnseen,
   });
   const { update, goto, graph: target } = input;
   return new Command({

@@ -1,6 +1,8 @@
 import { END } from "@langchain/langgraph";
+import { restore } from "../guardrails/redaction.ts";
 import { transition, type Status } from "../state/lifecycle.ts";
 import type { GraphNode } from "./graph-builder.ts";
+import { approvalsOf } from "./loop/approval.ts";
 import { finalize } from "./loop/finalize.ts";
 import { human } from "./loop/human.ts";
 import { initialize } from "./loop/initialize.ts";
@@ -99,7 +101,7 @@ export function standardLoop(
             description: "Waits until a person has approved the calls",
             body: human,
             edges: [{ to: "tools" }],
-            moveOn: movesTo("AWAITING_TOOL"),
+            moveOn: approves,
           },
         ]
       : []),
@@ -125,6 +127,13 @@ export const standardAttempts: AttemptShape = {
     return [status === "AWAITING_TOOL" ? "tools" : "reason"];
   },
   draft: (state) => state.turn?.draft ?? noAnswer("the attempt gave no answer"),
+};
+
+/** An edit that acts for the person approves the calls as they are. */
+const approves: MoveOn = ({ current_step: step, redactions }) => {
+  const rails = { reveal: (value: unknown) => restore(value, redactions) };
+  const approvals = approvalsOf(step?.tool_predictions ?? [], rails);
+  return { status: "AWAITING_TOOL", turn: { approvals } };
 };
 
 /** The status alone says where the turn stands. */

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../state/canonical-json.ts";
+import { canonicalHash } from "../state/canonical-json.ts";
 import { deepFreeze } from "../state/freeze.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
 import { hashedSpec } from "./hashed-spec.ts";
@@ -33,7 +32,7 @@ export function buildDefinition(parts: {
   };
   return Object.freeze({
     spec: deepFreeze(spec),
-    hash: createHash("sha256").update(canonicalJson(hashed)).digest("hex"),
+    hash: canonicalHash(hashed),
     ...(source !== undefined && { source }),
     input: parts.input ?? checkFromJsonSchema(spec.input_schema),
     output: parts.output ?? checkFromJsonSchema(spec.output_schema),

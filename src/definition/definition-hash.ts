@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../state/canonical-json.ts";
+import { canonicalHash } from "../state/canonical-json.ts";
 import { isRecord } from "../state/is-record.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { hashedSpec, type HashedSpec } from "./hashed-spec.ts";
@@ -55,7 +54,7 @@ export function stampDefinition(
     agents: Object.fromEntries([...resolved.agents].map(([name, stamp]) => [name, stamp.document])),
     ...(workers.length > 0 && { workers: describedWorkers(workers) }),
   };
-  return { document, hash: hashOf(document) };
+  return { document, hash: canonicalHash(document) };
 }
 
 /**
@@ -79,11 +78,7 @@ export function documentOfToday(stored: unknown): unknown {
 
 /** Whether a document is the one that was stamped. */
 export function isStamped(document: unknown, { hash }: DefinitionStamp): boolean {
-  return hashOf(document) === hash;
-}
-
-function hashOf(document: unknown): string {
-  return createHash("sha256").update(canonicalJson(document)).digest("hex");
+  return canonicalHash(document) === hash;
 }
 
 function specShape(spec: AgentSpec): HashedSpec {

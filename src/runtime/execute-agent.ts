@@ -31,7 +31,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
  * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
- * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, NothingToAnswerError,
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError, NothingToAnswerError,
  * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling
  * throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that breaks its contract
  */

@@ -1,3 +1,4 @@
+import { hashOfCalls } from "./approval-hash.ts";
 import { bareDecisionSchema } from "./decision.ts";
 import type { HumanRequest, ProposedCall } from "./human-request.ts";
 import { isRecord } from "./is-record.ts";
@@ -10,14 +11,16 @@ export type Asked =
       readonly kind: "approval" | "input" | "edit";
       /** JSON Schema of a new value; null for any text where something is asked for, else for any value. */
       readonly schema: Schema | null;
+      /** Of what is approved; left out, an answer may name any. */
+      readonly hash?: string;
     }
-  | { readonly kind: "tool_approval"; readonly calls: readonly Pick<ProposedCall, "id">[] };
+  | { readonly kind: "tool_approval"; readonly calls: Calls };
+
+type Calls = readonly Pick<ProposedCall, "id" | "hash">[];
 
 /** JSON Schema of an answer: it accepts what `checkHumanAnswer` accepts, and stands in the request for UIs. */
 export function answerSchema(asked: Asked): Schema {
-  return asked.kind === "tool_approval"
-    ? callAnswerSchema(asked.calls.map(({ id }) => id))
-    : nodeAnswerSchema(asked.kind, asked.schema);
+  return asked.kind === "tool_approval" ? callAnswerSchema(asked.calls) : nodeAnswerSchema(asked);
 }
 
 /** The schema of the value that a request's answer may bring; null when it brings none. */
@@ -43,12 +46,17 @@ export function takesCertainValues({ schema }: Pick<HumanRequest, "schema">): bo
 /** Name of the definition in which an answer's schema has that of its value. */
 const valueName = "value";
 
-function nodeAnswerSchema(kind: "approval" | "input" | "edit", given: Schema | null): Schema {
+function nodeAnswerSchema({
+  kind,
+  schema: given,
+  hash,
+}: Exclude<Asked, { readonly kind: "tool_approval" }>): Schema {
   const schema = given ?? (kind === "input" ? { type: "string" } : {});
   const key = definitionsKey(schema);
   const value = { $ref: `#/${key}/${valueName}` };
   const bare = mayBeDecision(schema) ? { allOf: [value, notDecision] } : value;
-  const decides = kind === "input" ? [] : [bareDecisionSchema, approve];
+  const named: Properties = kind === "input" ? {} : { hash: hashSchema(hash) };
+  const decides = kind === "input" ? [] : [bareDecisionSchema, approve(named)];
   const edits = kind === "input" ? ["answer", "edit"] : ["edit"];
   const { $schema } = schema;
   return {
@@ -56,26 +64,27 @@ function nodeAnswerSchema(kind: "approval" | "input" | "edit", given: Schema | n
     anyOf: [
       ...(kind === "input" ? [bare] : []),
       ...decides,
-      reject,
-      decisionSchema({ enum: edits }, { value }, ["value"]),
+      reject(named),
+      decisionSchema({ enum: edits }, { value, ...named }, ["value"]),
       ...(kind === "edit" ? [bare] : []),
     ],
     [key]: definitionsOf(schema, key),
   };
 }
 
-function callAnswerSchema(ids: readonly string[]): Schema {
-  const args = { args: { type: "object" } };
-  const edit = decisionSchema({ const: "edit" }, args, ["args"]);
-  const listed = { id: { enum: ids } };
+function callAnswerSchema(calls: Calls): Schema {
+  const ids = calls.map(({ id }) => id);
+  const whole = { hash: hashSchema(hashOfAll(calls)) };
   return {
     anyOf: [
       bareDecisionSchema,
-      approve,
-      reject,
-      ...(ids.length === 1 ? [edit] : []),
+      approve(whole),
+      reject(whole),
+      ...(ids.length === 1 ? [edit(whole)] : []),
       closed(
-        { decisions: closed(Object.fromEntries(ids.map((id) => [id, { $ref: call }])), ids) },
+        {
+          decisions: closed(Object.fromEntries(calls.map((one) => [one.id, callSchema(one)])), ids),
+        },
         ["decisions"],
       ),
       {
@@ -83,26 +92,53 @@ function callAnswerSchema(ids: readonly string[]): Schema {
         minItems: ids.length,
         maxItems: ids.length,
         items: {
-          anyOf: [
-            decisionSchema({ const: "approve" }, listed, ["id"]),
-            decisionSchema({ const: "reject" }, { ...listed, reason: text }, ["id"]),
-            decisionSchema({ const: "edit" }, { ...listed, ...args }, ["id", "args"]),
-          ],
+          anyOf: [approve, reject, edit].map((decision) =>
+            decision({ hash: text, id: text }, ["id"]),
+          ),
         },
-        allOf: ids.map((id) => {
-          const has = { type: "object", properties: { id: { const: id } }, required: ["id"] };
-          return { type: "array", contains: has };
+        allOf: calls.map(({ id, hash }) => {
+          const properties = { id: { const: id }, hash: hashSchema(hash) };
+          return { type: "array", contains: { type: "object", properties, required: ["id"] } };
         }),
       },
     ],
-    $defs: { call: { anyOf: [bareDecisionSchema, approve, reject, edit] } },
   };
 }
 
-const call = "#/$defs/call";
+/** One decision for all calls may name the hash of the request. */
+function hashOfAll(calls: Calls): string | undefined {
+  const hashes = calls.flatMap(({ hash }) => hash ?? []);
+  return hashes.length < calls.length ? undefined : hashOfCalls(hashes);
+}
+
+function callSchema({ hash }: Calls[number]): Schema {
+  const named = { hash: hashSchema(hash) };
+  return { anyOf: [bareDecisionSchema, ...[approve, reject, edit].map((one) => one(named))] };
+}
+
 const text: Schema = { type: "string" };
-const approve = decisionSchema({ const: "approve" });
-const reject = decisionSchema({ const: "reject" }, { reason: text });
+
+function hashSchema(hash: string | undefined): Schema {
+  return hash === undefined ? text : { const: hash };
+}
+
+type Properties = Readonly<Record<string, Schema>>;
+
+function approve(also: Properties, required: readonly string[] = []): Schema {
+  return decisionSchema({ const: "approve" }, also, required);
+}
+
+function reject(also: Properties, required: readonly string[] = []): Schema {
+  return decisionSchema({ const: "reject" }, { reason: text, ...also }, required);
+}
+
+/** An edit of a call. */
+function edit(also: Properties, required: readonly string[] = []): Schema {
+  return decisionSchema({ const: "edit" }, { args: { type: "object" }, ...also }, [
+    "args",
+    ...required,
+  ]);
+}
 
 function decisionSchema(
   decision: Schema,

@@ -1,3 +1,4 @@
+import { hashCall, hashRequest } from "./approval-hash.ts";
 import {
   expectedForms,
   problem,
@@ -13,20 +14,29 @@ import { isRecord } from "./is-record.ts";
 /** What a person decided on every call that waits, by its id. */
 export type CallDecisions = ReadonlyMap<string, Decision>;
 
-/** Reads one decision for all calls, or one for each: by id in `decisions`, or in a list. */
-export function readCallAnswer(
-  calls: readonly Pick<ProposedCall, "id">[],
-  answer: unknown,
-): Read<CallDecisions> {
+type Calls = readonly (Pick<ProposedCall, "id"> & {
+  readonly name: unknown;
+  readonly args: unknown;
+})[];
+
+/**
+ * Reads one decision for all calls, or one for each: by id in `decisions`, or in a list. A decision that names a hash is
+ * for the call that has it, and one for all names that of the request.
+ */
+export function readCallAnswer(calls: Calls, answer: unknown): Read<CallDecisions> {
   const ids = calls.map(({ id }) => id);
-  if (Array.isArray(answer)) return readList(ids, answer);
-  if (isRecord(answer) && Object.hasOwn(answer, "decisions")) return readById(ids, answer);
+  if (Array.isArray(answer)) return readList(calls, answer);
+  if (isRecord(answer) && Object.hasOwn(answer, "decisions")) return readById(calls, answer);
   if (ids.length > 1 && isRecord(answer) && answer["decision"] === "edit") {
     return problem(
       `{ decision: "edit", args } is for one call, and ${ids.length} wait: give { decisions: { [id]: … } } with every id of ${ids.join(", ")}.`,
     );
   }
-  const forms = ids.length > 1 ? { ...callForms, edits: [] } : callForms;
+  const forms: DecisionForms = {
+    ...callForms,
+    ...(ids.length > 1 && { edits: [] }),
+    hash: () => hashRequest({ kind: "tool_approval", proposed: calls }),
+  };
   const read = readDecision(answer, forms);
   if (read === null) {
     const others = ["{ decisions: { [id]: decision } }", "[{ id, decision }]"];
@@ -46,7 +56,7 @@ const callForms: DecisionForms = {
       : problem(`Expected an object of arguments; got ${shown(args)}.`),
 };
 
-function readById(ids: readonly string[], answer: Record<string, unknown>): Read<CallDecisions> {
+function readById(calls: Calls, answer: Record<string, unknown>): Read<CallDecisions> {
   const { decisions, ...rest } = answer;
   const [other] = Object.keys(rest);
   if (other !== undefined)
@@ -54,10 +64,10 @@ function readById(ids: readonly string[], answer: Record<string, unknown>): Read
   if (!isRecord(decisions)) {
     return problem(`Expected decisions by the id of the call; got ${shown(decisions)}.`);
   }
-  return readEach(ids, Object.entries(decisions));
+  return readEach(calls, Object.entries(decisions));
 }
 
-function readList(ids: readonly string[], list: readonly unknown[]): Read<CallDecisions> {
+function readList(calls: Calls, list: readonly unknown[]): Read<CallDecisions> {
   const entries: [string, unknown][] = [];
   for (const item of list) {
     const { id, ...decision } = isRecord(item) ? item : {};
@@ -72,13 +82,14 @@ function readList(ids: readonly string[], list: readonly unknown[]): Read<CallDe
     }
     entries.push([id, decision]);
   }
-  return readEach(ids, entries);
+  return readEach(calls, entries);
 }
 
 function readEach(
-  ids: readonly string[],
+  calls: Calls,
   entries: readonly (readonly [string, unknown])[],
 ): Read<CallDecisions> {
+  const ids = calls.map(({ id }) => id);
   const unknown = entries.find(([id]) => !ids.includes(id));
   if (unknown !== undefined) {
     return problem(`No call "${unknown[0]}" waits. Calls that wait: ${ids.join(", ")}.`);
@@ -89,13 +100,14 @@ function readEach(
     return problem(`Expected a decision for every call; got none for ${missing.join(", ")}.`);
   }
   const decisions = new Map<string, Decision>();
-  for (const id of ids) {
-    const read = readDecision(given.get(id), callForms);
+  for (const call of calls) {
+    const { id } = call;
+    const read = readDecision(given.get(id), { ...callForms, hash: () => hashCall(call) });
     if (read === null) {
       const forms = expectedForms(callForms);
       return problem(`Call "${id}": expected ${forms}; got ${shown(given.get(id))}.`);
     }
-    if (!read.ok) return problem(`Call "${id}": ${read.problem}`);
+    if (!read.ok) return { ...read, problem: `Call "${id}": ${read.problem}` };
     decisions.set(id, read.value);
   }
   return { ok: true, value: decisions };

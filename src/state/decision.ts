@@ -9,7 +9,12 @@ export type Decision =
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problem: string };
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      /** Set where the answer names the hash of something else than what waits. */
+      readonly mismatch?: true;
+    };
 
 /** Which decisions there are, and how they are written. */
 export interface DecisionForms {
@@ -19,6 +24,8 @@ export interface DecisionForms {
   readonly edits: readonly string[];
   /** Under which key an edit brings it. */
   readonly key: "value" | "args";
+  /** The hash of what is decided on, which a decision may name; left out where there is none. */
+  readonly hash?: () => string | null;
   /** What is new as it is to be used, or why it cannot be. */
   check(value: unknown): Read<unknown>;
 }
@@ -65,10 +72,16 @@ function readRecord(answer: Record<string, unknown>, forms: DecisionForms): Read
   }
   const isEdit = forms.edits.includes(decision);
   const takes = isEdit ? forms.key : decision === "reject" ? "reason" : null;
-  const other = Object.keys(answer).find((key) => key !== "decision" && key !== takes);
+  const known = ["decision", takes, ...(forms.hash === undefined ? [] : ["hash"])];
+  const other = Object.keys(answer).find((key) => !known.includes(key));
   if (other !== undefined) {
     const allowed = takes === null ? "nothing else" : `"${takes}" alone`;
     return problem(`Beside the decision "${decision}" there may be ${allowed}; got "${other}".`);
+  }
+  const hash = answer["hash"] === undefined ? null : (forms.hash?.() ?? null);
+  if (hash !== null && answer["hash"] !== hash) {
+    const text = `The answer is for something else than what waits: expected the hash ${hash}, got ${shown(answer["hash"])}.`;
+    return { ...problem(text), mismatch: true };
   }
   if (decision === "approve") return approved;
   if (isEdit) return readEdit(decision, answer, forms);

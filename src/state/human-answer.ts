@@ -1,5 +1,6 @@
 import { errorMessage } from "../errors.ts";
 import { takesCertainValues, valueSchemaOf } from "./answer-schema.ts";
+import { hashRequest, proposedCalls } from "./approval-hash.ts";
 import { readCallAnswer, type CallDecisions } from "./call-answer.ts";
 import {
   expectedForms,
@@ -12,8 +13,7 @@ import {
   type DecisionForms,
   type Read,
 } from "./decision.ts";
-import type { HumanRequest, ProposedCall } from "./human-request.ts";
-import { isRecord } from "./is-record.ts";
+import type { HumanRequest } from "./human-request.ts";
 import { zodFromJsonSchema } from "./zod-from-json-schema.ts";
 
 /** A person's answer as it was understood. What was entered, or edited without more words, is a decision to edit. */
@@ -22,14 +22,18 @@ export type HumanAnswer =
   /** `decisions` has every call that waits. */
   | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions };
 
+/** A request as far as an answer is read by it. */
+export type AnsweredRequest = Pick<HumanRequest, "kind" | "proposed" | "schema"> &
+  Partial<Pick<HumanRequest, "prompt">>;
+
 /**
  * Reads what a person answered. `problem` says what was expected and what came instead; it can be shown to the person,
  * who is asked again. Never throws.
  */
 export function checkHumanAnswer(
-  request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
+  request: AnsweredRequest,
   answer: unknown,
-): HumanAnswer | { readonly ok: false; readonly problem: string } {
+): HumanAnswer | Extract<Read<unknown>, { readonly ok: false }> {
   if (request.kind === "tool_approval") {
     const read = readCallAnswer(proposedCalls(request.proposed), answer);
     return read.ok ? { ok: true, on: "calls", decisions: read.value } : read;
@@ -38,15 +42,13 @@ export function checkHumanAnswer(
   return read.ok ? { ok: true, on: "value", decision: read.value } : read;
 }
 
-function readValueAnswer(
-  request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
-  answer: unknown,
-): Read<Decision> {
+function readValueAnswer(request: AnsweredRequest, answer: unknown): Read<Decision> {
   const { kind } = request;
   const forms: DecisionForms = {
     approves: kind !== "input",
     edits: kind === "input" ? ["answer", "edit"] : ["edit"],
     key: "value",
+    ...(kind !== "input" && { hash: () => hashRequest(request) }),
     check: (value) => checkValue(request, value),
   };
   const isText = isNewText(request, answer) && forms.check(answer).ok;
@@ -88,12 +90,4 @@ function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read
     // A schema that refers to itself walks as deep as the value goes.
     return problem(`The value cannot be checked: ${errorMessage(thrown)}.`);
   }
-}
-
-function proposedCalls(proposed: unknown): readonly Pick<ProposedCall, "id">[] {
-  const list: readonly unknown[] = Array.isArray(proposed) ? proposed : [];
-  return list.flatMap((call) => {
-    const id = isRecord(call) ? call["id"] : undefined;
-    return typeof id === "string" ? [{ id }] : [];
-  });
 }

@@ -13,6 +13,10 @@ export interface HumanRequest {
   readonly schema: Readonly<Record<string, unknown>>;
   /** ISO 8601; null when the answer may take any time. */
   readonly expires_at: string | null;
+  /**
+   * SHA-256 of what is approved, which an answer may name. Left out where something is asked for, and by earlier versions.
+   */
+  readonly hash?: string;
   /** What was wrong with the answer before; left out at first. */
   readonly problem?: string;
 }
@@ -23,6 +27,10 @@ export interface ProposedCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly reason: string;
+  /** SHA-256 of the name and the arguments, which a decision on the call may name. Left out by earlier versions. */
+  readonly hash?: string;
+  /** The names of the arguments in the order in which to show them: those that decide come first. */
+  readonly order?: readonly string[];
 }
 
 /** A request that waits, under the id by which it is answered. */

@@ -54,7 +54,12 @@ export interface TurnState {
   readonly failure: TurnFailure | null;
   /** The conversation as the turn left it, where input rails have looked at all of it; left out where there are none. */
   readonly conversation?: string;
+  /** What people approved in the step under way; left out until somebody was asked. */
+  readonly approvals?: Approvals;
 }
+
+/** Hashes of calls that people let be made, by the ids of the calls. */
+export type Approvals = Readonly<Record<string, string>>;
 
 /**
  * Merges by key. `first_superstep` begins a new turn and replaces everything. Of branches that ran at the same time the

@@ -110,6 +110,7 @@ const turn = z.looseObject({
     z.looseObject({ attempt_number: count, errors: z.array(text), answer: text.nullable() }),
   ),
   failure: z.looseObject({ cause: text, message: text }).nullable(),
+  approvals: z.record(text, text).optional(),
 });
 
 const railRecord = z.looseObject({

@@ -5,7 +5,7 @@ import type { Expression } from "../expression/expression.ts";
 export interface ArgumentRule {
   readonly tool: string;
   /** Reads `args`, `input`, `execution` and `attempt`. */
-  readonly condition: Pick<Expression, "source" | "evaluate">;
+  readonly condition: Pick<Expression, "source" | "references" | "evaluate">;
   /** What the model reads where it does not hold; undefined for the rule itself. */
   readonly message: string | undefined;
   readonly action: "block" | "flag";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool } from "../../src/index.ts";
+import { canonicalHash } from "../../src/state/canonical-json.ts";
 import { repliesByPrompt } from "../helpers/prompt-replies.ts";
 import { waitingThread } from "../helpers/waiting-thread.ts";
 
@@ -60,6 +61,7 @@ describe("a human node", () => {
     expect(await thread.request()).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       kind: "approval",
+      hash: canonicalHash({ prompt: "Send 'before'?", proposed: "" }),
       node: "ask",
       within: [],
       prompt: "Send 'before'?",

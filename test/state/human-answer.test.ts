@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/json-schema.ts";
 import { jsonSchemaProblems } from "../../src/definition/json-schema-problems.ts";
 import { answerSchema, type Asked } from "../../src/state/answer-schema.ts";
+import { hashCall, hashRequest } from "../../src/state/approval-hash.ts";
+import { bindAnswer, isBound } from "../../src/state/bind-answer.ts";
 import { checkHumanAnswer } from "../../src/state/human-answer.ts";
 import type { ProposedCall } from "../../src/state/human-request.ts";
 
@@ -226,6 +228,94 @@ describe("the answer to an approval of tool calls", () => {
   });
 });
 
+describe("the hash that an answer names", () => {
+  const payTo = (id: string) => {
+    const call = { id, name: "pay", args: { amount: 1, to: id }, reason: "" };
+    return { ...call, hash: hashCall(call) };
+  };
+  const [a, b] = [payTo("a"), payTo("b")];
+  const calls = { kind: "tool_approval", proposed: [a, b], schema: {} } as const;
+  const value = { kind: "approval", prompt: "Sure?", proposed: { n: 1 }, schema: {} } as const;
+  const approve = (hash: unknown) => ({ decision: "approve", hash });
+
+  it("is of the call's name and arguments, in any order of their keys", () => {
+    const again = { name: "pay", args: { to: "a", amount: 1 } };
+    expect(hashCall(again)).toBe(a.hash);
+    expect(a.hash).toBe("10efaadc45c4cd06711a80650995f529245584fc200eadfe7cfdc0f9d1c6e7b6");
+    expect(hashCall({ ...again, args: { to: "a", amount: 2 } })).not.toBe(a.hash);
+    expect(hashCall({ ...again, name: "wipe" })).not.toBe(a.hash);
+  });
+
+  it("has to be that of the call or of the request, whatever is decided", () => {
+    const one = { ...calls, proposed: [a] };
+    expect(checkHumanAnswer(one, approve(a.hash)).ok).toBe(true);
+    expect(checkHumanAnswer(calls, { decisions: { a: approve(a.hash), b: true } }).ok).toBe(true);
+    expect(checkHumanAnswer(calls, approve(hashRequest(calls))).ok).toBe(true);
+    expect(checkHumanAnswer(value, approve(hashRequest(value))).ok).toBe(true);
+    const wrong = [
+      [one, approve(b.hash)],
+      [one, { decision: "reject", hash: b.hash }],
+      [one, { decision: "edit", args: {}, hash: 7 }],
+      [calls, approve(a.hash)],
+      [calls, { decisions: { a: approve(b.hash), b: true } }],
+      [
+        calls,
+        [
+          { id: "a", ...approve(b.hash) },
+          { id: "b", decision: "approve" },
+        ],
+      ],
+      [value, approve(hashRequest({ ...value, prompt: "Sure!" }))],
+      [
+        { ...value, kind: "edit" as const },
+        { decision: "edit", value: 1, hash: "" },
+      ],
+    ] as const;
+    for (const [request, answer] of wrong) {
+      expect(checkHumanAnswer(request, answer)).toMatchObject({ ok: false, mismatch: true });
+    }
+    expect(checkHumanAnswer(calls, wrong[4][1])).toMatchObject({
+      problem: `Call "a": The answer is for something else than what waits: expected the hash ${a.hash}, got "${b.hash}".`,
+    });
+    expect(checkHumanAnswer({ ...value, kind: "input" }, approve(""))).not.toHaveProperty(
+      "mismatch",
+    );
+  });
+
+  it("is put into an answer that names none, which is understood as before", () => {
+    const requests = [
+      calls,
+      { ...calls, proposed: [a] },
+      value,
+      { ...value, kind: "edit" as const },
+    ];
+    const answers = [
+      true,
+      "no",
+      { decision: "edit", args: { to: "c" } },
+      { decision: "edit", value: [1] },
+      { decisions: { a: true, b: { decision: "reject", reason: "no" } } },
+      [{ id: "a", decision: "edit", args: {} }],
+      { n: 2 },
+    ];
+    for (const request of requests) {
+      for (const answer of answers) {
+        const read = checkHumanAnswer(request, answer);
+        const bound = bindAnswer(request, answer);
+        expect(bound).toEqual(read.ok ? bound : answer);
+        expect(isBound(bound)).toBe(read.ok);
+        expect(checkHumanAnswer(request, bound)).toEqual(read);
+      }
+    }
+    const other = { ...a, args: { amount: 99_999, to: "a" } };
+    const bound = bindAnswer({ ...calls, proposed: [a] }, "approve");
+    expect(checkHumanAnswer({ ...calls, proposed: [other] }, bound)).toMatchObject({
+      mismatch: true,
+    });
+    expect(bindAnswer({ kind: "input", proposed: null, schema: {} }, "Ada")).toBe("Ada");
+  });
+});
+
 const tree: JsonSchema = {
   $defs: {
     "a/b": { type: "object", properties: { $ref: { type: "string" }, up: { $ref: "#" } } },
@@ -254,10 +344,17 @@ describe("the schema of an answer", () => {
   ];
   const asked: Asked[] = [
     ...schemas.flatMap((schema) =>
-      (["approval", "input", "edit"] as const).map((kind) => ({ kind, schema })),
+      (["approval", "input", "edit"] as const).map((kind) => {
+        const hash = hashRequest({ kind, proposed: null });
+        return { kind, schema, ...(hash !== null && { hash }) };
+      }),
     ),
     ...[["a"], ["a", "b"], ["a", "constructor", "c d"]].map((ids) => {
-      return { kind: "tool_approval" as const, calls: ids.map((id) => ({ id })) };
+      const calls = ids.map((id) => {
+        const call = { id, name: id, args: {} };
+        return { ...call, hash: hashCall(call) };
+      });
+      return { kind: "tool_approval" as const, calls };
     }),
   ];
 
@@ -296,6 +393,11 @@ describe("the schema of an answer", () => {
       fc.constantFrom({ kids: [{ kids: [] }] }, { kids: [{}] }, { decision: "buy" }),
       fc.jsonValue({ maxDepth: 2 }),
     );
+    const hash = fc.constantFrom<unknown>(
+      1,
+      hashRequest({ kind: "approval", proposed: null }),
+      ...["a", "b"].map((name) => hashCall({ name, args: {} })),
+    );
     const word = fc.constantFrom<unknown>("approve", "edit", "reject", "answer", "maybe", true);
     const record = fc.record(
       {
@@ -305,11 +407,13 @@ describe("the schema of an answer", () => {
         reason: fc.constantFrom<unknown>("no", "", 1, null),
         id: fc.constantFrom("a", "b", "constructor", "c d"),
         extra: fc.constant(1),
+        hash,
       },
       { requiredKeys: ["decision"] },
     );
     const tidy = fc.oneof(
       fc.record({ decision: fc.constantFrom("edit", "answer"), value }),
+      fc.record({ decision: fc.constantFrom("approve", "reject"), hash }),
       fc.constantFrom<unknown>({ decision: "approve" }, { decision: "reject", reason: "no" }),
       fc.constant({ decision: "edit", args: {} }),
     );

@@ -37,6 +37,7 @@ const bounds: fc.Arbitrary<CallBounds> = fc.record({
       action,
       condition: {
         source: `args.amount <= ${most}`,
+        references: [],
         evaluate: (values: Record<string, unknown>) =>
           (values["args"] as { amount: number }).amount <= most,
       },

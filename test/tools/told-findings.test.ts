@@ -17,6 +17,7 @@ describe("a rule that repeats what was redacted", () => {
   it("is told with the mark, to the model and in the record", async () => {
     const condition = {
       source: "int(args.to) < 5",
+      references: [],
       evaluate: () => {
         throw new ExpressionError("int(args.to) < 5", 0, `"${address}" is no number`);
       },

@@ -1,12 +1,15 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { GraphState } from "../../state/channels.ts";
 import { answerSchema } from "../../state/answer-schema.ts";
+import { hashCall, hashRequest } from "../../state/approval-hash.ts";
 import { readCallAnswer, type CallDecisions } from "../../state/call-answer.ts";
 import { problem, type Decision, type Read } from "../../state/decision.ts";
 import type { ProposedCall } from "../../state/human-request.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
+import type { Approvals } from "../../state/turn.ts";
 import { admitCall } from "../../tools/admit-call.ts";
+import { proposeCall } from "../../tools/propose-call.ts";
 import { askPerson } from "./ask-person.ts";
 import { callRules } from "./call-rules.ts";
 import { inspectDecision } from "./inspect-answer.ts";
@@ -14,25 +17,39 @@ import type { NodeRun } from "./node-body.ts";
 
 type Calls = readonly ToolPrediction[];
 
+interface Asking {
+  readonly calls: Calls;
+  /** Calls that were asked for earlier in the turn. */
+  readonly before: number;
+  /** Hashes of calls that a person let be made before, by their ids. Default none. */
+  readonly approvals?: Approvals | undefined;
+  readonly state: GraphState;
+  readonly run: NodeRun;
+}
+
+interface ApprovedCalls {
+  readonly calls: Calls;
+  /** What was approved, as it may be made. */
+  readonly approvals: Approvals;
+}
+
 /**
  * The calls as a person lets them be made: with the arguments that were edited, and with a problem where they were
  * rejected. A person sees what was redacted, and what it says of that is redacted again, as is what the rails on input find
- * in it. One request asks about all that need approval; those that would be refused anyway are not asked about.
+ * in it. One request asks about all that need approval; those that would be refused anyway are not asked about, and
+ * those that were approved are not again, as long as they are the same calls.
  *
  * @throws AnswerBlockedError
  */
-export async function approveCalls(
-  calls: Calls,
-  callsBefore: number,
-  { state, run }: { readonly state: GraphState; readonly run: NodeRun },
-): Promise<Calls> {
-  if (!calls.some(({ name }) => run.parts.needsApproval(name))) return calls;
-  const proposed = await callsToApprove(calls, { before: callsBefore, state, run });
+export async function approveCalls(asking: Asking): Promise<ApprovedCalls> {
+  const { calls, state, run } = asking;
+  if (!calls.some(({ name }) => run.parts.needsApproval(name))) return { calls, approvals: {} };
+  const proposed = await callsToApprove(asking);
   const [first, ...others] = proposed;
-  if (first === undefined) return calls;
+  if (first === undefined) return { calls, approvals: {} };
   const agent = run.parts.definition.spec.name;
   const names = proposed.map(({ name }) => name).join(", ");
-  const decisions = askPerson(
+  const decisions = await askPerson(
     run,
     {
       kind: "tool_approval",
@@ -43,6 +60,7 @@ export async function approveCalls(
       proposed,
       schema: answerSchema({ kind: "tool_approval", calls: proposed }),
       expires_at: null,
+      hash: hashRequest({ kind: "tool_approval", proposed }) ?? "",
     },
     (answer) => readDecisions(proposed, answer, run),
   );
@@ -51,23 +69,33 @@ export async function approveCalls(
   for (const [id, decision] of decisions) {
     inspected.set(id, await inspectDecision(decision, { state, run }));
   }
-  return calls.map((call) => decided(call, inspected.get(call.id)));
+  const known = calls.map((call) => decided(call, inspected.get(call.id)));
+  const allowed = known.filter(({ id, problem: why }) => inspected.has(id) && why === undefined);
+  return { calls: known, approvals: approvalsOf(allowed, run.rails) };
 }
 
-async function callsToApprove(
-  calls: Calls,
-  of: { readonly before: number; readonly state: GraphState; readonly run: NodeRun },
-): Promise<readonly ProposedCall[]> {
-  const { before, run } = of;
+/** Approvals of calls as they are. */
+export function approvalsOf(calls: Calls, rails: { reveal(value: unknown): unknown }): Approvals {
+  return Object.fromEntries(
+    calls.map(({ id, name, args }) => [id, hashCall({ name, args: rails.reveal(args) })]),
+  );
+}
+
+async function callsToApprove(asking: Asking): Promise<readonly ProposedCall[]> {
+  const { calls, before, approvals = {}, state, run } = asking;
   const { parts, rails } = run;
   // Counted here already, so that a person is asked about the same calls when the node runs again with the answer.
-  const rules = await callRules(calls, of);
+  const rules = await callRules(calls, { state, run });
+  const argumentRules = parts.bounds.flatMap((bounds) => bounds.argumentRules ?? []);
   return calls.flatMap((call, index): readonly ProposedCall[] => {
     const { id, name, args, reason } = call;
     if (!parts.needsApproval(name)) return [];
-    const { tool } = admitCall(call, before + index, rules);
     const shown = rails.reveal({ args, reason });
-    return tool?.input.check(shown.args).ok === true ? [{ id, name, ...shown }] : [];
+    if (Object.hasOwn(approvals, id) && approvals[id] === hashCall({ name, args: shown.args }))
+      return [];
+    const { tool } = admitCall(call, before + index, rules);
+    if (tool?.input.check(shown.args).ok !== true) return [];
+    return [proposeCall({ id, name, ...shown }, tool, argumentRules)];
   });
 }
 

@@ -7,7 +7,7 @@ interface Scratchpad {
   /** The number of the last interrupt, from 0; -1 before there is one. */
   interruptCounter: number;
   /** Answers in the order of the interrupts. */
-  readonly resume: readonly unknown[];
+  readonly resume: unknown[];
   /** An answer that names no interrupt, until it is taken. */
   readonly nullResume?: unknown;
 }
@@ -27,6 +27,16 @@ export function handlerInterrupts({ configurable }: RunnableConfig): HandlerInte
       found.interruptCounter += count;
     },
   };
+}
+
+/** Has another answer stand for the one that the node's last interrupt has taken, in further runs of the node too. */
+export function keepAnswer({ configurable }: RunnableConfig, answer: unknown): void {
+  const found: unknown = configurable?.["__pregel_scratchpad"];
+  const send: unknown = configurable?.["__pregel_send"];
+  if (!isScratchpad(found) || typeof send !== "function") return;
+  found.resume[found.interruptCounter] = answer;
+  const write = send as (writes: readonly (readonly [string, unknown])[]) => void;
+  write([["__resume__", found.resume.slice(0, found.interruptCounter + 1)]]);
 }
 
 function isScratchpad(value: unknown): value is Scratchpad {

@@ -9,7 +9,12 @@ export const human: NodeBody = async (state, run) => {
   const current = state.current_step;
   if (!current) throw new NoStepError();
   const before = current.tool_predictions;
-  const calls = await approveCalls(before, callsSoFar(state), { state, run });
+  const { calls, approvals } = await approveCalls({
+    calls: before,
+    before: callsSoFar(state),
+    state,
+    run,
+  });
   const status = transition(state.status ?? "CREATED", "EXECUTING");
   return {
     update: {
@@ -17,6 +22,7 @@ export const human: NodeBody = async (state, run) => {
       messages: editedMessages(before, calls, state.messages),
       status: transition(status, "AWAITING_TOOL"),
     },
+    turn: { approvals },
     goto: "tools",
   };
 };

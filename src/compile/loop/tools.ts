@@ -1,5 +1,6 @@
 import { transition } from "../../state/lifecycle.ts";
 import { NoStepError } from "../errors.ts";
+import { approveCalls, editedMessages } from "./approval.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { callsSoFar } from "./call-rules.ts";
 import { closeStep, toolMessage } from "./close-step.ts";
@@ -8,14 +9,23 @@ import { makeCalls } from "./make-calls.ts";
 import type { NodeBody } from "./node-body.ts";
 import { reflectOn } from "./reflection.ts";
 
-/** Runs the calls that the last reasoning step asked for and closes its record. */
+/**
+ * Runs the calls that the last reasoning step asked for and closes its record. What was approved is approved as it was
+ * then: a call that was edited since, or came past the approval, is asked about here.
+ */
 export const tools: NodeBody = async (state, run) => {
   const { parts } = run;
-  const current = state.current_step;
-  if (!current) throw new NoStepError();
+  const asked = state.current_step;
+  if (!asked) throw new NoStepError();
+  const before = callsSoFar(state);
+  const { tool_predictions } = asked;
+  const approvals = state.turn?.approvals;
+  const { calls } = await approveCalls({ calls: tool_predictions, before, approvals, state, run });
+  const current = { ...asked, tool_predictions: calls };
+  run.begun.push(current);
   const ran = await makeCalls(state, run, {
-    calls: current.tool_predictions,
-    callsBefore: callsSoFar(state),
+    calls,
+    callsBefore: before,
     stepOf: () => current.step_index,
   });
   const closed = closeStep(current, ran);
@@ -29,14 +39,17 @@ export const tools: NodeBody = async (state, run) => {
   return {
     update: {
       steps: [step],
-      messages: ran.results.map((result) => toolMessage(result, parts.ids())),
+      messages: [
+        ...editedMessages(tool_predictions, calls, state.messages),
+        ...ran.results.map((result) => toolMessage(result, parts.ids())),
+      ],
       execution: ran.state.execution,
       attempt: ran.state.attempt,
       current_step: null,
       status: transition(state.status ?? "CREATED", "EXECUTING"),
       usage: { tool_calls: ran.results.length },
     },
-    turn: { approach: step.approach },
+    turn: { approach: step.approach, ...(approvals !== undefined && { approvals: {} }) },
     goto: "reason",
   };
 };

@@ -2,6 +2,7 @@ import type { Template } from "../../expression/template.ts";
 import type { TemplateValue } from "../../expression/template-value.ts";
 import { valueAt } from "../../definition/value-at.ts";
 import { answerSchema } from "../../state/answer-schema.ts";
+import { hashRequest } from "../../state/approval-hash.ts";
 import type { Decision } from "../../state/decision.ts";
 import { checkHumanAnswer } from "../../state/human-answer.ts";
 import { HumanRejectedError, HumanTimeoutError } from "../errors.ts";
@@ -23,21 +24,26 @@ export interface HumanNodeParts {
  */
 export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork {
   const { kind } = plan;
-  const schema = answerSchema({ kind, schema: plan.schema });
   return async (at) => {
     const { rails } = at.run;
     const expires = expiryOf(plan, at);
     const value = proposed === null ? defaultProposal(plan, at) : proposed.render(at.values);
     if (expires !== null && at.run.parts.clock.now() >= expires) return timedOut(plan, value, at);
     // People see what was redacted; what they answer is read by models again.
-    const request = {
+    const shown = {
       kind,
       prompt: rails.reveal(promptText(prompt, at.values)),
       proposed: rails.reveal(value),
-      schema,
-      expires_at: expires?.toISOString() ?? null,
     };
-    const decision = askPerson(at.run, request, (answer) => {
+    const hash = hashRequest(shown);
+    const hashed = hash !== null && { hash };
+    const request = {
+      ...shown,
+      schema: answerSchema({ kind, schema: plan.schema, ...hashed }),
+      expires_at: expires?.toISOString() ?? null,
+      ...hashed,
+    };
+    const decision = await askPerson(at.run, request, (answer) => {
       const read = checkHumanAnswer(request, rails.reveal(answer));
       if (!read.ok) return read;
       if (read.on === "value") return { ok: true, value: rails.hide(read.decision) };

@@ -36,7 +36,8 @@ function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
   return async (at) => {
     const { state, run, branch } = at;
     const asked = branch.open.flatMap((step) => step.tool_predictions);
-    const calls = await approveCalls(asked, callsBefore(at), at);
+    const before = callsBefore(at);
+    const { calls } = await approveCalls({ calls: asked, before, state, run });
     const underWay = withCalls(branch.open, calls);
     run.begun.push(...underWay);
     const ran = await runCalls(plan, at, calls);
@@ -75,7 +76,9 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
       args: isRecord(rendered) ? rendered : {},
       reason: "",
     };
-    const [call = asked] = await approveCalls([asked], callsBefore(at), at);
+    const before = callsBefore(at);
+    const { calls } = await approveCalls({ calls: [asked], before, state, run });
+    const [call = asked] = calls;
     // No model thought of it: the definition makes the call.
     const current: CurrentStep = {
       ...blankStepAt(at),

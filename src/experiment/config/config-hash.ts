@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { canonicalJson } from "../../state/canonical-json.ts";
+import { canonicalHash } from "../../state/canonical-json.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 /**
@@ -8,5 +7,5 @@ import type { RunSpec } from "./run-spec.ts";
  */
 export function configHash(run: RunSpec): string {
   const { ollama_client_config: _client, cycle_count: _count, variant: _variant, ...rest } = run;
-  return createHash("sha256").update(canonicalJson(rest)).digest("hex");
+  return canonicalHash(rest);
 }
