@@ -177,17 +177,17 @@ interface Resolved {
 async function resolve(
   definition: AgentDefinition,
   services: CompileServices,
-  of: {
+  inside: {
     readonly subagents: ReadonlyMap<string, Subagent>;
     readonly planner: PlannerOf | null;
     readonly asksPeople: boolean;
   },
 ): Promise<Resolved> {
-  const { subagents, planner, asksPeople } = of;
+  const { subagents, planner, asksPeople } = inside;
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
-  const inside = toolNamesInside(definition, subagents);
-  const thinkers = await createThinkers(definition, { services, inside });
+  const toolNames = toolNamesInside(definition, subagents);
+  const thinkers = await createThinkers(definition, { services, inside: toolNames });
   const thinker = await thinkers.make({});
   const summariser = await resultSummariserOf(spec, (model) => {
     return thinkers.make({ model, tools: "none", answerSchema: null });

@@ -170,8 +170,15 @@ export const guardrailConfigSchema = z.strictObject({
   output_rails: z.array(outputRail).default([]),
   tool_rails: z
     .strictObject({
-      max_calls_per_turn: z.int().min(0).optional(),
-      allowed_tools: z.union([z.literal("all"), z.array(z.string())]).default("all"),
+      max_calls_per_turn: z
+        .int()
+        .min(0)
+        .describe("Calls of the agent and of all agents inside of it.")
+        .optional(),
+      allowed_tools: z
+        .union([z.literal("all"), z.array(z.string())])
+        .default("all")
+        .describe("Tools that may be called, by agents inside too."),
       require_approval: z
         .union([z.literal("all"), z.array(z.string())])
         .default([])

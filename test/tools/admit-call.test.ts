@@ -44,7 +44,7 @@ const bounds: fc.Arbitrary<CallBounds> = fc.record({
     })),
   ),
   values: fc.constant({ input: {}, execution: {}, attempt: {} }),
-}) as fc.Arbitrary<CallBounds>;
+});
 const call = fc.record({
   id: fc.constant("c1"),
   name: fc.constantFrom(...names, "none"),

@@ -19,7 +19,7 @@ export const checkPermissions: AgentCheck = (definition, { found }) => {
     const message = `Its calls are refused: it requires ${names}, which the agent is not granted.`;
     return [warning(about, message, `Add to the agent's permissions: ${names}`)];
   });
-  const asked = tools.flatMap(({ definition }) => definition.permissions.map(({ name }) => name));
+  const asked = tools.flatMap(({ definition: tool }) => tool.permissions.map(({ name }) => name));
   const inside = [...withAgentsInside(definition)].filter((agent) => agent !== definition);
   // What servers that are down would ask for is not known.
   const isWhole = found.sources.every(({ error }) => error === null);

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { subagentKey } from "../../definition/agent-references.ts";
+import { isAllowed } from "../../tools/admit-call.ts";
 import { createToolRegistry, type ToolRegistry } from "../../tools/registry.ts";
 import type { Subagent } from "../nodes/run-subagent.ts";
 import type { PlannerNode } from "../plan/plan-node.ts";
@@ -13,7 +14,7 @@ import type { Worker } from "./planner-parts.ts";
  */
 export function workersOf(
   node: PlannerNode,
-  { agents, workers }: Pick<AgentDefinition, "agents" | "workers">,
+  { spec, agents, workers }: Pick<AgentDefinition, "spec" | "agents" | "workers">,
   at: { readonly subagents: ReadonlyMap<string, Subagent>; readonly tools: ToolRegistry },
 ): readonly Worker[] {
   const names = node.workers ?? [...agents.keys(), ...workers.map(({ name }) => name)];
@@ -25,16 +26,23 @@ export function workersOf(
     }
     const agent = at.subagents.get(subagentKey({ role: "worker", node: node.name, agent: name }));
     if (agent === undefined) throw new TypeError(`no graph for worker "${name}"`);
-    return { kind: "agent", agent, profile: profileOf(agent.definition, at.tools) };
+    const mayCall = (tool: string) =>
+      [spec, agent.definition.spec].every(({ guardrail_config: { tool_rails: rails } }) =>
+        isAllowed(tool, { allowed: rails.allowed_tools }),
+      );
+    return { kind: "agent", agent, profile: profileOf(agent.definition, { ...at, mayCall }) };
   });
 }
 
-function profileOf(definition: AgentDefinition, tools: ToolRegistry): Worker["profile"] {
+function profileOf(
+  definition: AgentDefinition,
+  at: { readonly tools: ToolRegistry; readonly mayCall: (tool: string) => boolean },
+): Worker["profile"] {
   const { name, description, system_prompt: prompt } = definition.spec;
   const inline = createToolRegistry(definition.tools);
   const own = definition.spec.tools.flatMap((tool) => {
-    if (typeof tool !== "string") return [];
-    const found = inline.get(tool) ?? tools.get(tool);
+    if (typeof tool !== "string" || !at.mayCall(tool)) return [];
+    const found = inline.get(tool) ?? at.tools.get(tool);
     return found === undefined ? [] : [found.definition];
   });
   return {

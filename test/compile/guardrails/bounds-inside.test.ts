@@ -6,6 +6,7 @@ import {
   compileAgent,
   createRuntime,
   defineAgent,
+  definePlanner,
   defineTool,
   executeAgent,
   type AgentDefinition,
@@ -406,4 +407,18 @@ it("refuses to compile tool rails that name no tool of the agent, nor of one of 
   const own = await createRuntime({ checkpointer: false, agents: [clerkWith()] });
   await expect(compileAgent(agent("pay"), own)).resolves.toBeTruthy();
   await expect(compileAgent(agent("pya"), own)).rejects.toThrow('did you mean "pay"?');
+});
+
+it("tells a planner's model of the tools alone that its workers may call", async () => {
+  const worker = defineAgent({ name: "clerk", description: "Pays.", tools: [pay, "calculator"] });
+  const planner = definePlanner({
+    workers: [worker],
+    ...rails({ allowed_tools: ["calculator"] }),
+  });
+  const { runtime: own, model } = await testRuntime(["No plan.", "No plan."]);
+  await executeAgent(planner, { message: "Pay 5" }, { runtime: own });
+  const read = JSON.stringify(model.requests[0]?.messages);
+  expect(read).toContain("calculator");
+  expect(read).not.toContain('"pay"');
+  expect(read).not.toMatch(/\bpay\b/);
 });
