@@ -101,7 +101,8 @@ async function makeCall(
   const isAdmitted = admitCall(call, 0, rules).refusal === null && tool.input.check(call.args).ok;
   const asks = listed?.approval === true && isAdmitted;
   const agent = definition?.spec.name ?? "tools";
-  const approved = asks ? await approveCall(call, { ...given, agent }, { io, signal }) : call;
+  const asking = { ...given, agent, tool, rules: rules.argumentRules };
+  const approved = asks ? await approveCall(call, asking, { io, signal }) : call;
   signal.throwIfAborted();
   const { executionSchema, attemptSchema } = definition?.behaviour ?? {};
   const merges = definition?.spec.state_config.merge;

@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import type { StoredState } from "../../src/runtime/threads/threads.ts";
+import { hashCall } from "../../src/state/approval-hash.ts";
+import { canonicalHash } from "../../src/state/canonical-json.ts";
 import { openDatabases } from "../helpers/open-databases.ts";
 import { namesIn, packageEntry, useFolders } from "./folder.ts";
 import { memoryIo } from "./memory-io.ts";
@@ -56,6 +59,11 @@ async function run(cwd: string, argv: readonly string[], typed?: readonly (strin
   return { code, shown: io.stdout.take(), errors: io.stderr.take() };
 }
 
+/** An approval as a command line says it: of what is asked and proposed, and nothing else. */
+function approval(prompt: string, proposed: unknown): string {
+  return JSON.stringify({ decision: "approve", hash: canonicalHash({ prompt, proposed }) });
+}
+
 /** What is asked and answered, without the opening and the figures at the end. */
 function between(shown: string): string {
   return shown
@@ -75,7 +83,7 @@ describe("stratagraph run, where nobody can be asked", () => {
   │ Hi
 
 To answer:
-  stratagraph run one.yaml --thread t --answer approve`);
+  stratagraph run one.yaml --thread t --answer '${approval("Send it?", "Hi")}'`);
     const again = await run(cwd, ["one.yaml", "-t", "t"]);
     expect(again.code).toBe(3);
     const done = await run(cwd, ["one.yaml", "-t", "t", "--answer", "Hello", "--json"]);
@@ -98,6 +106,7 @@ To answer:
       {
         id: expect.stringMatching(/^[\da-f]{32}$/),
         kind: "approval",
+        hash: canonicalHash({ prompt: "May it?", proposed: { n: 1 } }),
         node: "allow",
         prompt: "May it?",
         proposed: { n: 1 },
@@ -127,12 +136,18 @@ To answer:
     );
     const further = await run(cwd, ["both.yaml", "hi", "-t", "t"]);
     expect(further.errors).toContain(
-      `Answer first without MESSAGE (stratagraph run AGENT --thread t --answer ${allow}=approve --answer '${name}=your answer'), or give another --thread. [unfinished_turn]`,
+      `Answer first without MESSAGE (stratagraph run AGENT --thread t --answer '${allow}=${approval("May it?", { n: 1 })}' --answer '${name}=your answer'), or give another --thread. [unfinished_turn]`,
     );
 
     const halfway = await run(cwd, ["both.yaml", "-t", "t", "-a", `${name}=42`]);
     expect(halfway.code).toBe(3);
-    expect(halfway.shown).toContain("stratagraph run both.yaml --thread t --answer approve");
+    const approves = `--answer '${approval("May it?", { n: 1 })}'`;
+    expect(halfway.shown).toContain(`stratagraph run both.yaml --thread t ${approves}`);
+    const other = await run(cwd, ["both.yaml", "-t", "t", "-a", approval("May it?", { n: 9 })]);
+    expect([other.code, other.shown]).toEqual([2, ""]);
+    expect(other.errors).toMatch(
+      /expected the hash .*\. Leave out --answer to see what is asked now\. \[approval_mismatch\]\n$/,
+    );
     const edit = JSON.stringify({ decision: "edit", value: { n: 2 } });
     const done = await run(cwd, ["both.yaml", "-t", "t", "-a", `${allow}=${edit}`, "--json"]);
     expect(JSON.parse(done.shown)).toMatchObject({ output: { message: "42 2" } });
@@ -143,7 +158,7 @@ To answer:
     const { shown } = await run(cwd, ["both.yaml", "go", "-t", "t"]);
     expect(shown).toContain("■ Waits for 2 answers.");
     expect(shown).toMatch(
-      /--thread t --answer [\da-f]{32}=approve --answer '[\da-f]{32}=your answer'\n/,
+      /--thread t --answer '[\da-f]{32}=\{"decision":"approve",.*\}' --answer '[\da-f]{32}=your answer'\n/,
     );
   });
 
@@ -225,10 +240,28 @@ Ada 1
     const typed = ["e", "{", '{"text": 7}', "e", '{"text": "ho"}'];
     const { code, shown } = await run(cwd, ["send.ts", "hi", "--no-save"], typed);
     expect(code).toBe(0);
-    expect(shown).toContain('  May send call send?\n  │ send(text: "hi")\n');
+    expect(shown).toContain('  May send call send?\n  │ send\n  │   text: "hi"\n');
     expect(shown).toContain('  arguments › [{"text":"hi"}]{\n  Expected JSON.\n');
     expect(shown).toMatch(/\n {2}! Call ".*": the arguments do not fit tool "send": text: /);
     expect(shown).toContain("\n\nsent ho\n\n");
+  });
+
+  it("says how much of a call is not shown, and prints all of it as JSON", async () => {
+    const cwd = await folderWith(files);
+    const text = `${"Thanks! ".repeat(5000)}<end>`;
+    const { code, shown } = await run(cwd, ["send.ts", text, "-t", "t"]);
+    expect(code).toBe(3);
+    const hash = hashCall({ name: "send", args: { text } });
+    expect(shown).toContain(`--answer '{"decision":"approve","hash":"${hash}"}'`);
+    // The prompt has 19 characters, and the text two quotes.
+    const left = (text.length + 2 + 19 - 16_000).toLocaleString("en");
+    expect(shown).toContain(
+      `  … ${left} more characters not shown: "show THREAD --full" has them.\n`,
+    );
+    const io = memoryIo({ cwd });
+    await runCli(["show", "t", "--json"], io);
+    const { waiting } = JSON.parse(io.stdout.take()) as StoredState;
+    expect(waiting[0]?.proposed).toMatchObject([{ args: { text }, hash, order: ["text"] }]);
   });
 
   it("leaves the thread waiting on Ctrl-C, and says how to answer later", async () => {

@@ -250,7 +250,7 @@ it("asks a person on the terminal where the tool needs approval", async () => {
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(0);
   const asked = io.stdout.take();
   expect(asked).toContain("? helper asks for approval of tool calls");
-  expect(asked).toMatch(/│ send\(to: "Anna"\)[^]*Sent to Anna\./);
+  expect(asked).toMatch(/│ send\n {2}│ {3}to: "Anna"\n[^]*Sent to Anna\./);
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(1);
   expect(io.stdout.take()).toContain("A person rejected this call: not today");
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(1);

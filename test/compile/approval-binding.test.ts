@@ -7,6 +7,7 @@ import {
   defineAgent,
   definePlanner,
   defineTool,
+  executeAgent,
   type AgentDefinition,
 } from "../../src/index.ts";
 import type { AgentGraph } from "../../src/compile/agent-graph.ts";
@@ -249,6 +250,53 @@ describe("an approval", () => {
       thread,
     );
     expect((await stateOf(changed)).output).toEqual({ message: "Pay 99,999." });
+  });
+});
+
+describe("a request for approval", () => {
+  it("has the whole arguments, however it is read", async () => {
+    const args = {
+      ...much,
+      note: "n".repeat(2 ** 20),
+      lines: Array.from({ length: 500 }, (_, n) => n),
+    };
+    const tool = defineTool({
+      name: "pay",
+      description: "Pays somebody.",
+      input_schema: { type: "object" },
+      requires_approval: true,
+      handler: () => "paid",
+    });
+    const { runtime } = await testRuntime([], { checkpointer: new MemorySaver() });
+    const graph = await compileAgent(paying(args, tool), runtime);
+    const chunks = await graph.stream(
+      { input: { message: "Go" } },
+      { ...thread, streamMode: ["updates", "values", "tasks", "debug"], subgraphs: true },
+    );
+    const seen: unknown[] = [];
+    for await (const chunk of chunks) {
+      const [, mode, payload] = chunk as unknown as [unknown, string, Record<string, unknown>];
+      const { __interrupt__: interrupts } = payload;
+      if (interrupts !== undefined) seen.push([mode, interrupts]);
+    }
+    const { tasks } = await graph.getState(thread);
+    const result = await executeAgent(paying(args, tool), null, { runtime, threadId: "t" });
+    const [task] = tasks;
+    const requests = [
+      ...seen.flatMap((one) =>
+        (one as [string, { value: unknown }[]])[1].map(({ value }) => value),
+      ),
+      task?.interrupts[0]?.value,
+      ...result.interrupts,
+      ...(await readWaiting(graph, thread)).waiting,
+    ];
+    expect(requests.length).toBeGreaterThanOrEqual(5);
+    for (const request of requests as { proposed: ProposedCall[] }[]) {
+      const [call] = request.proposed;
+      expect(call?.args).toEqual(args);
+      expect(call?.hash).toBe(hashCall({ name: "pay", args }));
+      expect(call?.order).toEqual(["amount", "to", "note", "lines"]);
+    }
   });
 });
 

@@ -1,8 +1,11 @@
 import { systemClock } from "../../clock.ts";
+import type { AgentTool } from "../../definition/tool.ts";
 import { answerSchema } from "../../state/answer-schema.ts";
 import { readCallAnswer } from "../../state/call-answer.ts";
 import { isRecord } from "../../state/is-record.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
+import type { ArgumentRule } from "../../tools/argument-rules.ts";
+import { proposeCall } from "../../tools/propose-call.ts";
 import type { CliIo } from "../io.ts";
 import { printLines } from "../print.ts";
 import { UsageError } from "../usage-error.ts";
@@ -18,10 +21,16 @@ import { askPerson } from "./ask-person.ts";
  */
 export async function approveCall(
   call: ToolPrediction,
-  given: { readonly agent: string; readonly yes?: boolean; readonly json?: boolean },
+  given: {
+    readonly agent: string;
+    readonly tool: AgentTool;
+    readonly rules: readonly ArgumentRule[] | undefined;
+    readonly yes?: boolean;
+    readonly json?: boolean;
+  },
   { io, signal }: { readonly io: CliIo; readonly signal: AbortSignal },
 ): Promise<ToolPrediction | null> {
-  const { id, name, args, reason } = call;
+  const { id, name } = call;
   if (given.yes === true) return call;
   if (given.json === true || io.openPrompt === null) {
     throw new UsageError(
@@ -29,7 +38,7 @@ export async function approveCall(
       "not_confirmed",
     );
   }
-  const proposed = [{ id, name, args, reason }];
+  const proposed = [proposeCall(call, given.tool, given.rules)];
   const request = {
     id,
     kind: "tool_approval",
@@ -44,7 +53,14 @@ export async function approveCall(
   const view = viewOf(io);
   const print = (lines: readonly string[]) => printLines(lines, io);
   try {
-    const asked = await askPerson(request, { prompt, print, clock: systemClock, signal, ...view });
+    const asked = await askPerson(request, {
+      prompt,
+      print,
+      clock: systemClock,
+      signal,
+      elsewhere: "leave with Ctrl-C and give other arguments with --input",
+      ...view,
+    });
     if (asked === "left" || asked === "expired") return null;
     const read = readCallAnswer(proposed, asked.answer);
     if (!read.ok) throw new TypeError(`the answer was read as no decision: ${read.problem}`);

@@ -1,12 +1,19 @@
 import type { Clock } from "../../clock.ts";
+import { bindAnswer } from "../../state/bind-answer.ts";
 import { wordDecision } from "../../state/decision.ts";
 import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import type { LinePrompt } from "../io.ts";
-import { callsOf, editable, requestLines } from "../view/request-lines.ts";
+import { pagesOf, type Page, type Passage } from "../view/pages.ts";
+import {
+  callPassages,
+  callsOf,
+  editable,
+  moreCharacters,
+  requestPassages,
+  requestTitle,
+} from "../view/request-lines.ts";
 import { plainText } from "../view/plain-text.ts";
 import type { Style } from "../view/style.ts";
-import { callText } from "../view/tool-line.ts";
-import { cutToWidth } from "../view/text-width.ts";
 import { parsed, readAnswer, readEdit, type TypedAnswer } from "./read-answer.ts";
 
 /** `left`: the person went away. `expired`: the time to answer is over. */
@@ -20,12 +27,18 @@ export interface AskOptions {
   readonly clock: Clock;
   /** Aborting it is leaving. */
   readonly signal: AbortSignal;
+  /** Where to give what is too long to be edited on a line. Default: in an answer on the command line. */
+  readonly elsewhere?: string;
 }
 
 /** A timer takes no more milliseconds. */
 const longestDelay = 2 ** 31 - 1;
 
-/** Shows a request, and asks for an answer until there is one that fits, the person leaves, or its time is over. */
+/**
+ * Shows a request, and asks for an answer until there is one that fits, the person leaves, or its time is over. What does
+ * not fit on a page is not approved before it was shown, or said to be approved unseen. The answer names the hash of
+ * what was shown.
+ */
 export async function askPerson(request: PendingRequest, options: AskOptions): Promise<Asked> {
   const { clock, print, width, style } = options;
   const over = new AbortController();
@@ -35,10 +48,10 @@ export async function askPerson(request: PendingRequest, options: AskOptions): P
   const cancel =
     left === null ? () => {} : clock.after(Math.min(left, longestDelay), () => over.abort());
   const signal = AbortSignal.any([options.signal, over.signal]);
-  print(["", ...requestLines(request, width, style)]);
+  print(["", requestTitle(request, { width, style })]);
   try {
     const answer = await dialogue(request, { ...options, signal });
-    if (answer !== null) return answer;
+    if (answer !== null) return { answer: bindAnswer(request, answer.answer) };
     if (!over.signal.aborted || options.signal.aborted) return "left";
     print([style.yellow("  Nobody answered in time.")]);
     return "expired";
@@ -51,29 +64,38 @@ type Answer = { readonly answer: unknown };
 
 /** Null when the question was abandoned. */
 function dialogue(request: PendingRequest, options: AskOptions): Promise<Answer | null> {
+  const passages = requestPassages(request, options);
   switch (request.kind) {
     case "input":
-      return askValue(request, "answer", "", options);
+      return askValue(request, { label: "answer", passages }, options);
     case "approval":
     case "edit":
       return decide(request, options, {
-        question: "",
-        edit: "new value",
+        passages,
+        edit: { label: "new value", form: '{"decision":"edit","value":…}' },
         proposed: request.proposed,
         read: (text) => readEdit(request, text),
       });
     case "tool_approval":
-      return decideCalls(request, options);
+      return decideCalls(request, passages, options);
   }
 }
 
-async function decideCalls(request: PendingRequest, options: AskOptions): Promise<Answer | null> {
+/** Each call is shown before it is asked about. */
+async function decideCalls(
+  request: PendingRequest,
+  passages: readonly Passage[],
+  options: AskOptions,
+): Promise<Answer | null> {
   const calls = callsOf(request);
   const decisions: [string, unknown][] = [];
-  for (const call of calls) {
+  for (const [index, call] of calls.entries()) {
+    const { style } = options;
+    const number = style.dim(`  call ${index + 1} of ${calls.length}`);
+    const counted = calls.length > 1 ? [{ text: "", lines: () => [number] }] : [];
     const decided = await decide(request, options, {
-      question: calls.length > 1 ? `${cutToWidth(callText(call), options.width - 40)}  ` : "",
-      edit: "arguments",
+      passages: [...(index === 0 ? passages : []), ...counted, ...callPassages(call, options)],
+      edit: { label: "arguments", form: '{"decision":"edit","args":{…}}' },
       proposed: call.args,
       read: (text) => readArguments(request, calls, call, text),
     });
@@ -98,54 +120,108 @@ function readArguments(
 }
 
 interface Decided {
-  readonly question: string;
-  /** What an edit asks for. */
-  readonly edit: string;
+  /** What is decided on. */
+  readonly passages: readonly Passage[];
+  /** What an edit asks for, and how an answer elsewhere says it. */
+  readonly edit: { readonly label: string; readonly form: string };
   readonly proposed: unknown;
   readonly read: (text: string) => TypedAnswer;
 }
 
+/** Shows pages one by one. */
+class Reader {
+  readonly #pages: Iterator<Page, undefined>;
+  readonly #options: Pick<AskOptions, "print" | "style">;
+  /** Characters that were not shown yet. */
+  left = 0;
+
+  constructor(passages: readonly Passage[], options: Pick<AskOptions, "print" | "style">) {
+    this.#pages = pagesOf(passages);
+    this.#options = options;
+    this.more();
+  }
+
+  more(): void {
+    const { print, style } = this.#options;
+    const page = this.#pages.next().value;
+    this.left = page?.left ?? 0;
+    const rest = this.left === 0 ? [] : [`  ${style.yellow(moreCharacters(this.left))}`];
+    print([...(page?.lines ?? []), ...rest]);
+  }
+}
+
+/** Approves what was not shown whole. */
+const unseenWords = "approve unseen";
+/** Characters that can be edited on a line of a terminal. */
+const editableCharacters = 4000;
+
 async function decide(
   request: PendingRequest,
   options: AskOptions,
-  { question, edit, proposed, read }: Decided,
+  { passages, edit, proposed, read }: Decided,
 ): Promise<Answer | null> {
   const { prompt, style, signal, print } = options;
-  const keys = style.dim("y approve · e edit · n reject");
+  const reader = new Reader(passages, options);
   for (;;) {
-    const line = await prompt.line(`  ${question}${keys} ${style.bold("›")} `, {
-      signal,
-    });
+    const isCut = reader.left > 0;
+    const keys = style.dim(`${isCut ? "v view more" : "y approve"} · e edit · n reject`);
+    const line = await prompt.line(`  ${keys} ${style.bold("›")} `, { signal });
     if (line === null) return null;
-    const word = wordDecision(line.trim());
-    if (word === "approve") return { answer: { decision: "approve" } };
+    const typed = line.trim().toLowerCase();
+    const word = wordDecision(typed);
+    if (isCut ? typed === unseenWords : word === "approve") {
+      return { answer: { decision: "approve" } };
+    }
     if (word === "reject") {
       const reason = await prompt.line(`  ${style.dim("reason")} ${style.bold("›")} `, { signal });
       return reason === null ? null : { answer: { decision: "reject", reason: reason.trim() } };
     }
-    if (["e", "edit"].includes(line.trim().toLowerCase())) {
-      return askValue(request, edit, editable(proposed), options, read);
-    }
-    print([style.yellow("  Type y, e or n.")]);
+    if (isCut && typed === "v") reader.more();
+    else if (word === "approve") {
+      const rest = `${moreCharacters(reader.left)} were not shown`;
+      print([style.yellow(`  ${rest}: type v to view them, or "${unseenWords}".`)]);
+    } else if (["e", "edit"].includes(typed)) {
+      const prefilled = editable(proposed);
+      if (prefilled.length <= editableCharacters) {
+        return askValue(request, { label: edit.label, prefilled, read }, options);
+      }
+      print([style.yellow(`  ${tooLong(prefilled, edit.form, options)}`)]);
+    } else print([style.yellow(`  Type ${isCut ? "v" : "y"}, e or n.`)]);
   }
+}
+
+function tooLong(text: string, form: string, { elsewhere }: AskOptions): string {
+  const most = editableCharacters.toLocaleString("en");
+  const instead = elsewhere ?? `leave with Ctrl-C and give --answer '${form}'`;
+  return `${text.length.toLocaleString("en")} characters cannot be edited on a line, ${most} at most can: reject, or ${instead}.`;
 }
 
 async function askValue(
   request: PendingRequest,
-  label: string,
-  prefilled: string,
-  { prompt, style, signal, print }: AskOptions,
-  read: (text: string) => TypedAnswer = (text) => readAnswer(request, text),
+  of: {
+    readonly label: string;
+    readonly prefilled?: string;
+    /** Left out, they were shown. */
+    readonly passages?: readonly Passage[];
+    readonly read?: (text: string) => TypedAnswer;
+  },
+  options: AskOptions,
 ): Promise<Answer | null> {
+  const { prompt, style, signal, print } = options;
+  const { label, prefilled = "", passages, read = (text) => readAnswer(request, text) } = of;
+  const reader = passages && new Reader(passages, options);
   let shown = prefilled;
   for (;;) {
-    const line = await prompt.line(`  ${style.dim(label)} ${style.bold("›")} `, {
+    const isCut = reader !== undefined && reader.left > 0;
+    const question = style.dim(isCut ? `Enter views more · ${label}` : label);
+    const line = await prompt.line(`  ${question} ${style.bold("›")} `, {
       signal,
       prefilled: shown,
     });
     if (line === null) return null;
     if (line.trim() === "") {
-      print([style.yellow("  Type an answer, or leave it for later with Ctrl-C.")]);
+      if (isCut) reader.more();
+      else print([style.yellow("  Type an answer, or leave it for later with Ctrl-C.")]);
       continue;
     }
     const typed = asTyped(line, prefilled);

@@ -1,3 +1,4 @@
+import { bindAnswer } from "../../state/bind-answer.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { UsageError } from "../usage-error.ts";
 import { parsed, readAnswer } from "./read-answer.ts";
@@ -33,10 +34,12 @@ export function parseAnswerOptions(values: readonly string[]): AnswerTexts {
   return only;
 }
 
-/** The answers in the form that what waits takes; those that fit nowhere as they were given. */
+/** The answers in the form that what waits takes, with its hash; those that fit nowhere as they were given. */
 export function answersFor(texts: AnswerTexts, waiting: readonly PendingRequest[]): AnswersOfRun {
   const read = (request: PendingRequest | undefined, text: string): unknown =>
-    request === undefined ? (parsed(text)?.value ?? text) : readAnswer(request, text).answer;
+    request === undefined
+      ? (parsed(text)?.value ?? text)
+      : bindAnswer(request, readAnswer(request, text).answer);
   if (typeof texts === "string") return { answer: read(waiting[0], texts) };
   const answers = [...texts].map(([id, text]) => {
     return [

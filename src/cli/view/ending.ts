@@ -66,7 +66,7 @@ export function waitingLines(
   const several = interrupts.length > 1;
   const title = several ? `Waits for ${interrupts.length} answers.` : "Waits for an answer.";
   const unseen = interrupts.filter(({ id }) => asked?.has(id) !== true);
-  const requests = unseen.flatMap((request) => ["", ...requestLines(request, width, style)]);
+  const requests = unseen.flatMap((request) => ["", ...requestLines(request, { width, style })]);
   const answers = interrupts.map((request) => {
     const example = exampleAnswer(request);
     return shellCommand(["--answer", several ? `${request.id}=${example}` : example]);

@@ -13,7 +13,12 @@ const deletePicture = "\u2421";
  * control character is shown as its picture, and tabs become spaces. Line feeds stay.
  */
 export function plainText(text: string): string {
-  return stripVTControlCharacters(text)
+  return visibleText(stripVTControlCharacters(text));
+}
+
+/** The same with nothing taken out: the characters of escape sequences are shown, none of which acts. */
+export function visibleText(text: string): string {
+  return text
     .replace(/\r\n?/g, "\n")
     .replace(directions, "\uFFFD")
     .replaceAll("\t", "    ")

@@ -1,32 +1,51 @@
-import { headOf } from "../../state/cut-text.ts";
 import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import { isRecord } from "../../state/is-record.ts";
 import { newValueSchema } from "../ask/read-answer.ts";
 import { answerTemplate } from "./answer-template.ts";
-import { plainLine, plainText } from "./plain-text.ts";
+import { pagesOf, type Passage } from "./pages.ts";
+import { plainJson } from "./plain-json.ts";
+import { plainLine, visibleText } from "./plain-text.ts";
 import type { Style } from "./style.ts";
-import { cutToWidth, wrapText } from "./text-width.ts";
-import { callText } from "./tool-line.ts";
+import { cutToWidth, textWidth, wrapText } from "./text-width.ts";
 
-const proposedLines = 12;
-const promptLines = 8;
-const readCharacters = 8000;
+export interface RequestView {
+  readonly width: number;
+  readonly style: Style;
+}
 
-/** What a person is asked: who asks, how long there is, the question, and what is proposed. Long values are cut. */
-export function requestLines(request: PendingRequest, width: number, style: Style): string[] {
-  const { kind, expires_at: expires, prompt, problem } = request;
+/**
+ * What a person is asked: who asks, how long there is, the question, and what is proposed. Nothing is cut but what does not
+ * fit on a page, and then the last line says how much; `full` has all pages.
+ */
+export function requestLines(
+  request: PendingRequest,
+  view: RequestView & { readonly full?: boolean },
+): string[] {
+  const { style, full = false } = view;
+  const calls = callsOf(request).flatMap((call) => callPassages(call, view));
+  const lines = [requestTitle(request, view)];
+  for (const page of pagesOf([...requestPassages(request, view), ...calls])) {
+    lines.push(...page.lines);
+    if (full || page.left === 0) continue;
+    const rest = `${moreCharacters(page.left)} not shown: "show THREAD --full" has them.`;
+    return [...lines, `  ${style.yellow(rest)}`];
+  }
+  return lines;
+}
+
+/** `… 1,234 more characters` */
+export function moreCharacters(left: number): string {
+  return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}`;
+}
+
+/** Who asks for what, and how long there is. */
+export function requestTitle(
+  { kind, node, within, expires_at: expires }: PendingRequest,
+  { style }: RequestView,
+): string {
   const until = expires === null ? "" : ` · until ${expires.slice(0, 16).replace("T", " ")} UTC`;
-  const asker = cutToWidth(plainLine([...request.within, request.node].join(" › ")), 60);
-  const room = Math.max(20, Math.min(width, 160) - 4);
-  return [
-    `${style.bold(`? ${asker}`)} ${style.dim(`${asks[kind]}${until}`)}`,
-    ...indented(shortened(prompt, room, promptLines)),
-    ...indented(hint(request).map((line) => style.dim(cutToWidth(line, room)))),
-    ...proposal(request, room - 2, style).map((line) => `  ${style.dim("│")} ${line}`),
-    ...(problem === undefined
-      ? []
-      : indented(wrapText(plainText(`! ${problem}`), room).map(style.yellow))),
-  ];
+  const asker = cutToWidth(plainLine([...within, node].join(" › ")), 60);
+  return `${style.bold(`? ${asker}`)} ${style.dim(`${asks[kind]}${until}`)}`;
 }
 
 const asks: Readonly<Record<PendingRequest["kind"], string>> = {
@@ -35,6 +54,85 @@ const asks: Readonly<Record<PendingRequest["kind"], string>> = {
   input: "asks for input",
   tool_approval: "asks for approval of tool calls",
 };
+
+/** The question with what is proposed, but for calls, and what was wrong with the answer before. */
+export function requestPassages(request: PendingRequest, view: RequestView): readonly Passage[] {
+  const { prompt, problem } = request;
+  const room = roomOf(view);
+  const { style } = view;
+  const indented = (text: string) => wrapText(text, room).map((line) => line && `  ${line}`);
+  const proposed = proposedText(request, room - 2);
+  return [
+    { text: prompt, lines: (part) => (part === "" ? [] : indented(visibleText(part))) },
+    ...hint(request).map((text) => {
+      return { text, lines: (part: string) => indented(visibleText(part)).map(style.dim) };
+    }),
+    ...(proposed === "" ? [] : [{ text: proposed, lines: besideBar(view, "") }]),
+    ...(problem === undefined
+      ? []
+      : [
+          {
+            text: `! ${problem}`,
+            lines: (part: string) => indented(visibleText(part)).map(style.yellow),
+          },
+        ]),
+  ];
+}
+
+/** A call: its name, each argument whole on lines of its own, those that decide first, and why the model makes it. */
+export function callPassages(call: ProposedCall, view: RequestView): readonly Passage[] {
+  const { name, args, reason, order = [] } = call;
+  const first = order.filter((key) => Object.hasOwn(args, key));
+  const keys = [...new Set([...first, ...Object.keys(args)])];
+  const { style } = view;
+  return [
+    {
+      text: "",
+      lines: () => besideBar(view, "")(keys.length === 0 ? `${name}()` : name),
+    },
+    ...keys.map((key) => argumentPassage(key, args[key], view)),
+    ...(reason === ""
+      ? []
+      : [{ text: reason, lines: besideBar(view, "  ", (line) => style.dim(line)) }]),
+  ];
+}
+
+function argumentPassage(key: string, value: unknown, view: RequestView): Passage {
+  const isText = typeof value === "string" && /[\r\n]/.test(value);
+  const name = /^[\p{L}\p{N}_.$-]{1,60}$/u.test(key) ? key : JSON.stringify(key);
+  const text = isText ? value.replaceAll(/\r\n?/g, "\n") : jsonText(value, roomOf(view) - 6);
+  // A name that is no name is as long as a model makes it.
+  if (name.length > 62) return { text: `${name}: ${text}`, lines: besideBar(view, "  ") };
+  const below = besideBar(view, "    ");
+  return {
+    text,
+    lines: (part, isFirst) => {
+      if (!isFirst) return below(part);
+      const line = `${name}: ${visibleText(part)}`;
+      const fits = !isText && part === text && !part.includes("\n");
+      if (fits && textWidth(line) <= roomOf(view) - 4) return besideBar(view, "  ")(line);
+      return [...besideBar(view, "  ")(isText ? `${name} (text):` : `${name}:`), ...below(part)];
+    },
+  };
+}
+
+/** Lays out lines beside the bar that what is proposed stands behind. */
+function besideBar(
+  view: RequestView,
+  indent: string,
+  paint: (line: string) => string = (line) => line,
+): (part: string) => string[] {
+  const bar = view.style.dim("│");
+  return (part) =>
+    wrapText(visibleText(part.replace(/\n$/, "")), roomOf(view) - 2 - indent.length).map((line) =>
+      `  ${bar} ${indent}${paint(line)}`.trimEnd(),
+    );
+}
+
+/** Columns that lines of a request may take. */
+function roomOf({ width }: RequestView): number {
+  return Math.max(20, Math.min(width, 160) - 4);
+}
 
 /** What an input has to look like, unless it is any text. */
 function hint(request: PendingRequest): string[] {
@@ -60,35 +158,56 @@ function formOf(schema: unknown): string {
   return `{ ${fields.join(", ")} }`;
 }
 
-function proposal(request: PendingRequest, room: number, style: Style): string[] {
-  const { proposed } = request;
-  if (request.kind === "tool_approval") {
-    return callsOf(request).flatMap(({ reason, ...call }) => [
-      cutToWidth(callText(call), room),
-      ...(reason === "" ? [] : [style.dim(cutToWidth(`  ${plainLine(reason)}`, room))]),
-    ]);
-  }
-  if (proposed === null || proposed === "") return [];
-  if (typeof proposed === "string") return shortened(proposed, room, proposedLines);
-  const line = JSON.stringify(proposed);
-  const text = line.length <= room ? line : JSON.stringify(proposed, null, 2);
-  return shortened(text, room, proposedLines);
+function proposedText({ kind, proposed }: PendingRequest, room: number): string {
+  if (kind === "tool_approval" || proposed === null) return "";
+  return typeof proposed === "string"
+    ? proposed.replaceAll(/\r\n?/g, "\n")
+    : jsonText(proposed, room);
+}
+
+/** Levels that are indented: further in, indentation alone would be longer than what it shows. */
+const indentedLevels = 12;
+
+/** JSON on one line where it fits there, else on several. */
+function jsonText(value: unknown, room: number): string {
+  const line = plainJson(value, 0);
+  if (line.length <= room || levelsOf(value) > indentedLevels) return line;
+  return plainJson(value, 2);
+}
+
+function levelsOf(value: unknown, above = 0): number {
+  if (typeof value !== "object" || value === null || above > indentedLevels) return above;
+  let levels = above + 1;
+  for (const one of Object.values(value)) levels = Math.max(levels, levelsOf(one, above + 1));
+  return levels;
 }
 
 /** The calls that a request proposes. */
-export function callsOf({ proposed }: PendingRequest): readonly ProposedCall[] {
-  return Array.isArray(proposed) ? (proposed as readonly ProposedCall[]) : [];
+export function callsOf({ kind, proposed }: PendingRequest): readonly ProposedCall[] {
+  const isOfCalls = kind === "tool_approval" && Array.isArray(proposed);
+  return isOfCalls ? (proposed as readonly ProposedCall[]) : [];
 }
+
+/** Characters that act on a terminal, or cannot be seen there. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 /** The line of one argument list or value, to be edited. */
 export function editable(value: unknown): string {
   const isLine = typeof value === "string" && plainLine(value) === value && !value.startsWith('"');
-  return isLine ? value : JSON.stringify(value);
+  return isLine ? value : JSON.stringify(value).replaceAll(unprintable, escaped);
 }
 
-/** An example of an answer, as a command line takes it. */
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}
+
+/** An example of an answer, as a command line takes it: an approval of what is shown, and of nothing else. */
 export function exampleAnswer(request: PendingRequest): string {
-  if (request.kind !== "input") return "approve";
+  if (request.kind !== "input") {
+    const { hash } = request;
+    return hash === undefined ? "approve" : JSON.stringify({ decision: "approve", hash });
+  }
   const schema = newValueSchema(request);
   if (schema === undefined || formOf(schema) === "text") return "your answer";
   const named = ["$defs", "definitions"].flatMap((key) => {
@@ -97,15 +216,4 @@ export function exampleAnswer(request: PendingRequest): string {
     return entries.map(([name, one]) => [`#/${key}/${name}`, one] as const);
   });
   return answerTemplate(schema, new Map(named));
-}
-
-function shortened(text: string, room: number, most: number): string[] {
-  const lines = wrapText(plainText(headOf(text, readCharacters)), room);
-  if (lines.length <= most && text.length <= readCharacters) return lines;
-  const left = text.length - lines.slice(0, most - 1).join("\n").length;
-  return [...lines.slice(0, most - 1), `… ${left.toLocaleString("en")} more characters`];
-}
-
-function indented(lines: readonly string[]): string[] {
-  return lines.map((line) => (line === "" ? line : `  ${line}`));
 }

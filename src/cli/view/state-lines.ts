@@ -112,12 +112,12 @@ function taskFields(tasks: readonly StoredTask[]): (readonly [string, unknown])[
   });
 }
 
-function waitingLines({ waiting }: StoredState, { width, style }: StateOptions): string[] {
+function waitingLines({ waiting }: StoredState, options: StateOptions): string[] {
   if (waiting.length === 0) return [];
   const title =
     waiting.length === 1 ? "Waits for an answer." : `Waits for ${waiting.length} answers.`;
-  const requests = waiting.flatMap((request) => ["", ...requestLines(request, width, style)]);
-  return ["", style.yellow(`■ ${title}`), ...requests];
+  const requests = waiting.flatMap((request) => ["", ...requestLines(request, options)]);
+  return ["", options.style.yellow(`■ ${title}`), ...requests];
 }
 
 function section(title: string, lines: readonly string[], { style }: StateOptions): string[] {

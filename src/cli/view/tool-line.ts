@@ -48,7 +48,7 @@ const recoveries: Readonly<Record<Recovered, string>> = {
 };
 
 /** `search(query: "tides")`, on one line that is not cut. */
-export function callText({ name, args }: Pick<ToolResult, "name" | "args">): string {
+function callText({ name, args }: Pick<ToolResult, "name" | "args">): string {
   const shown = Object.entries(args)
     .slice(0, readArguments)
     .map(([key, value]) => `${headOf(key, 100)}: ${jsonHead(value, readCharacters).text}`);

@@ -3,7 +3,8 @@ import { askPerson } from "../../../src/cli/ask/ask-person.ts";
 import type { LinePrompt } from "../../../src/cli/io.ts";
 import { createStyle } from "../../../src/cli/view/style.ts";
 import { answerSchema } from "../../../src/state/answer-schema.ts";
-import type { PendingRequest } from "../../../src/state/human-request.ts";
+import { hashCall, hashRequest } from "../../../src/state/approval-hash.ts";
+import type { PendingRequest, ProposedCall } from "../../../src/state/human-request.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { memorySink, scriptedPrompt } from "../memory-io.ts";
 
@@ -30,6 +31,11 @@ function asking(request: PendingRequest, prompt: LinePrompt, clock = new ManualC
     signal: leave.signal,
   });
   return { asked, sink, leave, clock };
+}
+
+function aboutCalls(proposed: readonly ProposedCall[]): PendingRequest {
+  const schema = answerSchema({ kind: "tool_approval", calls: proposed });
+  return { ...base, kind: "tool_approval", proposed, schema };
 }
 
 /** Nobody types anything, until the question is abandoned. */
@@ -67,29 +73,141 @@ describe("asking a person", () => {
       { id: "b", name: "send", args: { to: "bob" }, reason: "" },
       { id: "c", name: "wipe", args: {}, reason: "" },
     ];
-    const request: PendingRequest = {
-      ...base,
-      kind: "tool_approval",
-      proposed: calls,
-      schema: answerSchema({ kind: "tool_approval", calls }),
-    };
     const sink = memorySink();
     const typed = ["y", "e", '{"to":"eve"}', "n", "never"];
-    const { asked, sink: shown } = asking(request, scriptedPrompt(typed, sink));
+    const { asked, sink: shown } = asking(aboutCalls(calls), scriptedPrompt(typed, sink));
+    const [a, b, c] = calls.map(hashCall);
     expect(await asked).toEqual({
       answer: {
         decisions: {
-          a: { decision: "approve" },
-          b: { decision: "edit", args: { to: "eve" } },
-          c: { decision: "reject", reason: "never" },
+          a: { decision: "approve", hash: a },
+          b: { decision: "edit", args: { to: "eve" }, hash: b },
+          c: { decision: "reject", reason: "never", hash: c },
         },
       },
     });
-    expect(shown.take()).toContain('  │ send(to: "ada")\n  │   She asked.\n  │ send(to: "bob")\n');
+    expect(shown.take()).toBe(`
+? ask asks for approval of tool calls
+  Which?
+  call 1 of 3
+  │ send
+  │   to: "ada"
+  │   She asked.
+  call 2 of 3
+  │ send
+  │   to: "bob"
+  call 3 of 3
+  │ wipe()
+`);
     expect(sink.take().split("\n").slice(0, 2)).toEqual([
-      '  send(to: "ada")  y approve · e edit · n reject › []y',
-      '  send(to: "bob")  y approve · e edit · n reject › []e',
+      "  y approve · e edit · n reject › []y",
+      "  y approve · e edit · n reject › []e",
     ]);
+  });
+
+  it("shows every argument of a call whole, those that decide first", async () => {
+    const note = `Refund 12.50 EUR for order 7, as the customer asked. ${"Thanks! ".repeat(80)}`;
+    const lines = [
+      { sku: "A-1", count: 1 },
+      { sku: "B-2", count: 20, gift: { to: "Bo" } },
+    ];
+    const args = {
+      note,
+      lines,
+      mail: "Dear Ada,\n\n  amount: 1\n",
+      amount: 99_999,
+      "to: x": "eve",
+    };
+    const call = { id: "a", name: "pay", args, reason: "", order: ["amount", "to: x"] };
+    const { asked, sink } = asking(aboutCalls([call]), scriptedPrompt(["y"], memorySink()));
+    expect(await asked).toEqual({
+      answer: { decisions: { a: { decision: "approve", hash: hashCall(call) } } },
+    });
+    const shown = sink.take();
+    expect(shown).toMatch(
+      /^\n\? ask .*\n {2}Which\?\n {2}│ pay\n {2}│ {3}amount: 99999\n {2}│ {3}"to: x": "eve"\n/,
+    );
+    const behindBar = shown.split("\n").flatMap((line) => /^ {2}│ {5}(.*)$/.exec(line)?.[1] ?? []);
+    expect(behindBar.join(" ")).toContain(JSON.stringify(note.trimEnd()).slice(0, -1));
+    expect(Math.max(...shown.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
+    expect(shown).toContain('  │       {\n  │         "sku": "B-2",\n');
+    expect(shown).toContain("  │   mail (text):\n  │     Dear Ada,\n  │\n  │       amount: 1\n");
+  });
+
+  it("shows what would act on the terminal, and takes nothing out", async () => {
+    const args = { to: "a\u001B[2K\u202Eeve\u009B1m", text: "b\u001B]0;c\u0007\nd" };
+    const call = { id: "a", name: "pay", args, reason: "e\u001B[1mf" };
+    const { asked, sink } = asking(aboutCalls([call]), scriptedPrompt(["y"], memorySink()));
+    await asked;
+    const shown = sink.take();
+    expect(shown).toContain('to: "a\\u001b[2K\uFFFDeve\uFFFD1m"');
+    expect(shown).toContain("  │     b␛]0;c␇\n  │     d\n");
+    expect(shown).toContain("  │   e␛[1mf\n");
+  });
+
+  it("does not approve what does not fit on a page, before it was viewed", async () => {
+    const word = (n: number) => String(n).padStart(9, "0");
+    const note = Array.from({ length: 4000 }, (_, n) => word(n)).join(" ");
+    const call = {
+      id: "a",
+      name: "pay",
+      args: { note, to: "eve" },
+      reason: "",
+      order: ["to", "note"],
+    };
+    const sink = memorySink();
+    const typed = ["y", "yes", "approve", "v", "Y", "v", "y"];
+    const { asked, sink: shown } = asking(aboutCalls([call]), scriptedPrompt(typed, sink));
+    const approved = { decisions: { a: { decision: "approve", hash: hashCall(call) } } };
+    expect(await asked).toEqual({ answer: approved });
+    const text = shown.take();
+    // Two quotes of the note; the prompt has 6 characters, and `to` has 5.
+    const left = note.length + 2 - (16_000 - 6 - 5);
+    expect(text).toContain(`\n  … ${left.toLocaleString("en")} more characters\n`);
+    expect(text).toContain(
+      `  … ${left.toLocaleString("en")} more characters were not shown: type v to view them, or "approve unseen".\n`,
+    );
+    expect(text.match(/were not shown/g)).toHaveLength(4);
+    expect(
+      text.replaceAll(/^.*more characters.*\n|^ {2}│ {5}| *\n/gm, "").replaceAll(" ", ""),
+    ).toContain(note.replaceAll(" ", ""));
+    const keys = sink
+      .take()
+      .split("\n")
+      .map((line) => line.slice(2, 13));
+    expect(keys).toEqual([...Array.from({ length: 6 }, () => "v view more"), "y approve ·", ""]);
+
+    const unseen = asking(aboutCalls([call]), scriptedPrompt(["Approve Unseen"], memorySink()));
+    expect(await unseen.asked).toEqual({ answer: approved });
+  });
+
+  it("pages through a megabyte of line breaks or of one word", async () => {
+    for (const note of ["\n".repeat(2 ** 20), "x".repeat(2 ** 20)]) {
+      const call = { id: "a", name: "pay", args: { note }, reason: "" };
+      const typed = ["y", "n", ""];
+      const { asked, sink } = asking(aboutCalls([call]), scriptedPrompt(typed, memorySink()));
+      expect(await asked).toMatchObject({ answer: { decisions: { a: { decision: "reject" } } } });
+      const shown = sink.take();
+      expect(shown.split("\n").length).toBeLessThan(500);
+      expect(shown).toMatch(/… [\d,]{7,9} more characters were not shown/);
+    }
+  });
+
+  it("edits what fits on a line, and says where else to edit", async () => {
+    const call = { id: "a", name: "pay", args: { note: "\u009B31mx\u202E" }, reason: "" };
+    const sink = memorySink();
+    const edited = asking(
+      aboutCalls([call]),
+      scriptedPrompt(["e", String.raw`{"note":"\u009b31mx\u202e"}`], sink),
+    );
+    expect(await edited.asked).toMatchObject({ answer: { decisions: { a: { args: call.args } } } });
+    expect(sink.take()).toContain(String.raw`arguments › [{"note":"\u009b31mx\u202e"}]`);
+    const long = { ...call, args: { note: "x".repeat(4000) } };
+    const { asked, sink: shown } = asking(aboutCalls([long]), scriptedPrompt(["e", "y"], sink));
+    expect(await asked).toMatchObject({ answer: { decisions: { a: { decision: "approve" } } } });
+    expect(shown.take()).toContain(
+      `  4,011 characters cannot be edited on a line, 4,000 at most can: reject, or leave with Ctrl-C and give --answer '{"decision":"edit","args":{…}}'.\n`,
+    );
   });
 
   it("says what an answer has to look like, and takes JSON where no text is asked for", async () => {
@@ -109,20 +227,29 @@ describe("asking a person", () => {
     const request: PendingRequest = { ...base, kind: "edit", proposed: "a\nb", schema };
     const sink = memorySink();
     const { asked } = asking(request, scriptedPrompt(["e", '"a\\nc"'], sink));
-    expect(await asked).toEqual({ answer: { decision: "edit", value: "a\nc" } });
+    const hash = hashRequest(request);
+    expect(await asked).toEqual({ answer: { decision: "edit", value: "a\nc", hash } });
     expect(sink.take()).toContain('new value › ["a\\nb"]');
   });
 
-  it("does not let what is proposed act on the terminal, and cuts what is long", async () => {
-    const proposed = `\u001B[2Jwipe\n${"line\n".repeat(40)}`;
-    const { asked, sink } = asking(
-      { ...base, kind: "edit", proposed },
-      scriptedPrompt(["y"], memorySink()),
-    );
-    await asked;
+  it("shows what is proposed whole, page by page", async () => {
+    const proposed = `\u001B[2Jwipe\n${"line\n".repeat(500)}`;
+    const request: PendingRequest = { ...base, kind: "edit", proposed, schema: {} };
+    const { asked, sink } = asking(request, scriptedPrompt(["yes", "v", "y"], memorySink()));
+    const hash = hashRequest(request);
+    expect(await asked).toEqual({ answer: { decision: "approve", hash } });
     const lines = sink.take().split("\n");
-    expect(lines[3]).toBe("  │ wipe");
-    expect(lines.at(-2)).toMatch(/^ {2}│ … \d+ more characters$/);
-    expect(lines).toHaveLength(16);
+    expect(lines[3]).toBe("  │ ␛[2Jwipe");
+    expect(lines.filter((line) => line === "  │ line")).toHaveLength(500);
+    expect(lines.filter((line) => line.includes("more characters were not shown"))).toHaveLength(1);
+  });
+
+  it("shows more of a long question where nothing is answered", async () => {
+    const sink = memorySink();
+    const request = { ...base, prompt: `${"why ".repeat(4000)}so?` };
+    const { asked, sink: shown } = asking(request, scriptedPrompt(["", "", "Ada"], sink));
+    expect(await asked).toEqual({ answer: "Ada" });
+    expect(shown.take()).toMatch(/… 3 more characters\n {2}so\?\n {2}Type an answer/);
+    expect(sink.take()).toBe("  Enter views more · answer › []\n  answer › []\n  answer › []Ada\n");
   });
 });

@@ -89,6 +89,28 @@ describe("the state at a checkpoint", () => {
     ]);
   });
 
+  it("says how much of what waits it does not show, and shows all of it in full", () => {
+    const [request] = state.waiting;
+    const note = `${"Thanks! ".repeat(5000)}<end>`;
+    const call = { id: "c", name: "pay", args: { note, amount: 5 }, reason: "", order: ["amount"] };
+    const waiting = [{ ...request!, kind: "tool_approval" as const, proposed: [call] }];
+    // The prompt, the amount and the quotes of the note.
+    const left = (note.length + "Buy this?".length + 1 + 2 - 16_000).toLocaleString("en");
+    const short = lines({ waiting });
+    expect(short).toContain(
+      `  … ${left} more characters not shown: "show THREAD --full" has them.`,
+    );
+    expect(short.slice(10, 14)).toEqual([
+      "? approval asks for approval of tool calls",
+      "  Buy this?",
+      "  │ pay",
+      "  │   amount: 5",
+    ]);
+    const full = lines({ waiting }, { full: true }).join("\n");
+    expect(full).toContain('Thanks! <end>"\n');
+    expect(full).not.toContain("not shown");
+  });
+
   it("shows the last steps with their calls, and the last messages in short", () => {
     const call = { id: "c", name: "look", args: { at: "tides" }, reason: "" };
     const result = {
