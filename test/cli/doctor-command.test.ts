@@ -304,6 +304,25 @@ describe("an agent", () => {
     ]);
   });
 
+  it("is warned of calls by agents inside that it refuses, and not of grants that these use", async () => {
+    const team = (permissions: string) =>
+      `import { defineAgent } from ${JSON.stringify(packageEntry)};
+        const reader = defineAgent({ name: "reader", tools: ["read_file"], permissions: ["file:read"] });
+        export default defineAgent({ name: "team", agents: [reader], permissions: ${permissions},
+          workflow_graph: { entry_point: "read", nodes: [{ name: "read", type: "agent", config: { agent: "reader" } }],
+            edges: [{ from: "read", to: "END" }] } });`;
+    const cwd = await folderWith({ "none.ts": team("[]"), "granting.ts": team('["file:*"]') });
+    const io = memoryIo({ cwd });
+    await runCli(["doctor", "none.ts"], io);
+    expect(io.stdout.take()).toContain(
+      'Calls of "read_file" by reader in team are refused: it requires file:read.',
+    );
+    await runCli(["doctor", "granting.ts"], io);
+    const shown = io.stdout.take();
+    expect(shown).not.toContain("are refused");
+    expect(shown).not.toContain("no tool of the agent asks for it");
+  });
+
   it("is checked with the agents that came with it", async () => {
     const cwd = await folderWith({
       "team.ts": `import { defineAgent } from ${JSON.stringify(packageEntry)};

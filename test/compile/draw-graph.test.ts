@@ -91,6 +91,24 @@ describe("the drawing of a graph", () => {
     expect(edges).toContain("human -> tools");
   });
 
+  it("shows that an agent inside asks where the agent around has its calls approved", async () => {
+    const inner = defineAgent({ name: "inner", tools: ["calculator"] });
+    const around = (require_approval: "all" | string[]) =>
+      defineAgent({
+        name: "outer",
+        agents: [inner],
+        guardrail_config: { tool_rails: { require_approval } },
+        workflow_graph: {
+          entry_point: "it",
+          nodes: [{ name: "it", type: "agent", config: { agent: "inner" } }],
+          edges: [{ from: "it", to: "END" }],
+        },
+      });
+    const asks = "it:reason -> it:human: needs approval";
+    expect(await edgesOf(await compiled(around("all")), true)).toContain(asks);
+    expect(await edgesOf(await compiled(around([])), true)).not.toContain(asks);
+  });
+
   it("shows a workflow's edges as they were written", async () => {
     expect(await edgesOf(await compiled(triage))).toEqual(
       turnAround("classify", [

@@ -7,6 +7,7 @@ import {
   createRuntime,
   defineAgent,
   definePlanner,
+  defineRail,
   defineTool,
   executeAgent,
   type AgentDefinition,
@@ -35,7 +36,7 @@ const pay = defineTool({
 
 type Options = Pick<
   Parameters<typeof defineAgent>[0],
-  "guardrail_config" | "permissions" | "rails"
+  "guardrail_config" | "llm_config" | "permissions" | "rails"
 >;
 
 /** What an agent lets be called that bounds nothing. */
@@ -325,6 +326,53 @@ describe("the calls that an agent lets be made in a turn", () => {
     },
   );
 
+  it("are counted on where a branch beside the one that waits has called a tool itself", async () => {
+    const asker = defineAgent({
+      name: "asker",
+      tools: [pay],
+      ...open,
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [
+          { name: "ask", type: "human", config: { kind: "approval", prompt: "Pay?" } },
+          { name: "then", type: "tool", config: { tool: "pay", args: { amount: 2 } } },
+        ],
+        edges: [
+          { from: "ask", to: "then" },
+          { from: "then", to: "END" },
+        ],
+      },
+    });
+    const agent = () =>
+      defineAgent({
+        name: "outer",
+        agents: [asker],
+        tools: [pay],
+        execution_config: { max_attempts: 1 },
+        workflow_graph: {
+          entry_point: "start",
+          nodes: [
+            { name: "start", type: "router", config: { rules: [{ when: "true", choice: "go" }] } },
+            { name: "l", type: "tool", config: { tool: "pay", args: { amount: 1 } } },
+            { name: "r", type: "agent", config: { agent: "asker" } },
+            { name: "end", type: "router", config: { rules: [{ when: "true", choice: "go" }] } },
+          ],
+          edges: [
+            { from: "start", to: ["l", "r"] },
+            { from: "l", to: "end" },
+            { from: "r", to: "end" },
+            { from: "end", to: "END" },
+          ],
+        },
+        ...rails({ max_calls_per_turn: 1 }),
+      });
+    const saver = new MemorySaver();
+    await (await threadOf(agent(), saver)).start("Pay");
+    expect(paid).toEqual([1]);
+    await (await threadOf(agent(), saver)).answer(true);
+    expect(paid).toEqual([1]);
+  });
+
   it("begin anew with each turn", async () => {
     const { start } = await threadOf(nodeAround(clerkWith(), rails({ max_calls_per_turn: 1 })));
     await start("Pay 1, 2");
@@ -378,9 +426,21 @@ describe("the bounds of an agent around", () => {
     expect(paid).toEqual([5]);
   });
 
-  it("hide tools from models that are told of them in text", async () => {
+  it.each([
+    ["the standard loop", {}],
+    [
+      "a workflow",
+      {
+        workflow_graph: {
+          entry_point: "say",
+          nodes: [{ name: "say", type: "llm" as const, config: { tools: "all" as const } }],
+          edges: [{ from: "say", to: "END" }],
+        },
+      },
+    ],
+  ])("hide tools from models that are told of them in text, in %s", async (_, flow) => {
     const agent = nodeAround(
-      defineAgent({ name: "clerk", tools: [pay, "calculator"], ...open }),
+      defineAgent({ name: "clerk", tools: [pay, "calculator"], ...flow, ...open }),
       rails({ allowed_tools: ["calculator"] }),
     );
     const { runtime: own, model } = await testRuntime(["Final Answer: Done."], {
@@ -421,4 +481,120 @@ it("tells a planner's model of the tools alone that its workers may call", async
   expect(read).toContain("calculator");
   expect(read).not.toContain('"pay"');
   expect(read).not.toMatch(/\bpay\b/);
+});
+
+describe("the rails of an agent around", () => {
+  it("look at what people answer inside", async () => {
+    const asker = defineAgent({
+      name: "asker",
+      description: "Asks.",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [{ name: "ask", type: "human", config: { kind: "input", prompt: "Who?" } }],
+        edges: [{ from: "ask", to: "END" }],
+      },
+    });
+    const agent = nodeAround(asker, {
+      rails: [wordRail("rosebud", "block", ["input"])],
+      guardrail_config: { input_rails: [{ type: "custom", name: "word" }] },
+    });
+    const { start, answer } = await threadOf(agent);
+    expect((await start("Pay 5")).status).toBe("AWAITING_HUMAN");
+    const { status, failure } = await answer("rosebud");
+    expect([status, failure?.cause]).toEqual(["FAILED", "guardrail:word"]);
+  });
+
+  it.each([
+    // The result inside, and what the agent inside gave; a planner reads that of its worker, and joins it.
+    ["an agent node", nodeAround, 2],
+    ["a worker of a planner", plannerAround, 3],
+  ] as const)(
+    "ask the models that it names as it reaches them: inside of %s",
+    async (_, around, times) => {
+      const judge = defineRail({
+        name: "judge",
+        on: ["tool_result"],
+        check: async (_, { ask }) =>
+          void (await ask("test:judge", { system: "", user: "Say yes" })),
+      });
+      const clerk = defineAgent({
+        name: "clerk",
+        tools: [pay],
+        llm_config: { temperature: 0.9 },
+        ...open,
+      });
+      const agent = around(clerk, {
+        ...open,
+        rails: [judge],
+        llm_config: { temperature: 0.1 },
+        guardrail_config: { input_rails: [{ type: "custom", name: "judge" }] },
+      });
+      const { start, model } = await threadOf(agent);
+      const resolve = model.resolve.bind(model);
+      const judges: unknown[] = [];
+      model.resolve = async (...given: [{ default_model?: string; temperature?: number }?]) => {
+        const { default_model: name, temperature } = given[0] ?? {};
+        if (name === "test:judge") judges.push(temperature);
+        return resolve();
+      };
+      await start("Pay 5");
+      expect(judges).toEqual(Array.from({ length: times }, () => 0.1));
+    },
+  );
+});
+
+it("counts calls of agents that tools run where a new process goes on with the turn", async () => {
+  const agent = () => {
+    const { tools } = toolAround(clerkWith(), open);
+    return defineAgent({
+      name: "outer",
+      agents: [clerkWith()],
+      tools: [...tools],
+      execution_config: { max_attempts: 1 },
+      workflow_graph: {
+        entry_point: "first",
+        nodes: [
+          {
+            name: "first",
+            type: "tool",
+            config: { tool: "delegate", args: { message: "${input.message}" } },
+          },
+          { name: "wait", type: "human", config: { kind: "approval", prompt: "More?" } },
+          { name: "last", type: "agent", config: { agent: "clerk" } },
+        ],
+        edges: [
+          { from: "first", to: "wait" },
+          { from: "wait", to: "last" },
+          { from: "last", to: "END" },
+        ],
+      },
+      ...rails({ max_calls_per_turn: 4 }),
+    });
+  };
+  const saver = new MemorySaver();
+  const first = await threadOf(agent(), saver);
+  expect((await first.start("Pay 1, 2")).usage.tool_calls).toBe(3);
+  const second = await threadOf(agent(), saver);
+  await second.answer(true);
+  expect(paid).toEqual([1, 2, 1]);
+});
+
+it("shows what an agent inside reads with the tools alone that it may call", async () => {
+  const agent = nodeAround(
+    defineAgent({ name: "clerk", tools: [pay, "calculator"], ...open }),
+    rails({ allowed_tools: ["calculator"] }),
+  );
+  const saver = new MemorySaver();
+  const { start, model } = await threadOf(agent, saver);
+  await start("Pay 5");
+  let namespace = "";
+  for await (const { config } of saver.list({ configurable: { thread_id: "t" } })) {
+    namespace ||= String(config.configurable?.["checkpoint_ns"] ?? "");
+  }
+  const of = { threadId: "t", definition: agent, namespace, step: 0 };
+  const { tools, messages } = await runtime.threads.context(of);
+  const [sent] = model.requests;
+  expect(tools.map(({ name }) => name)).toEqual(sent?.tools?.map(({ name }) => name));
+  expect(tools.map(({ name }) => name)).not.toContain("pay");
+  expect(messages.map(({ text }) => text)).toEqual(sent?.messages.map(({ text }) => text));
 });
