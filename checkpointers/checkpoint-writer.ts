@@ -60,6 +60,10 @@ interface Stored {
 
 /** Something else of a log stands where an element was to go. */
 const UNIQUE_VIOLATION = "23505";
+/** Another transaction changed a row that this one wants to change, and the isolation does not allow for that. */
+const SERIALIZATION_FAILURE = "40001";
+/** Each attempt waits for another writer of the thread, of which there are a few. */
+const MAX_CONFLICTS = 100;
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
 const ATTEMPTS = 3;
 
@@ -308,10 +312,12 @@ export class CheckpointWriter {
         ...writeColumns(writes?.rows ?? []),
       ],
     };
-    const { rowCount } = await pool.query(statement).catch((thrown: unknown) => {
-      writes?.giveBack();
-      throw thrown;
-    });
+    const { rowCount } = await retryConflicts(() => pool.query(statement)).catch(
+      (thrown: unknown) => {
+        writes?.giveBack();
+        throw thrown;
+      },
+    );
     writes?.written();
     if (rowCount === 0) return null;
     return {
@@ -340,6 +346,21 @@ export class CheckpointWriter {
 
 function setNames(rows: readonly { idx: number; taskId: string }[]): WriteSetName[] {
   return rows.flatMap((row) => writeSetName(row) ?? []);
+}
+
+/**
+ * Puts of one thread write one row, the thread's. Where transactions are stricter than `read committed` by default, the
+ * second of two at the same time is refused, and is made again.
+ */
+async function retryConflicts<Result>(put: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await put();
+    } catch (thrown) {
+      const { code } = thrown as { code?: unknown };
+      if (code !== SERIALIZATION_FAILURE || attempt === MAX_CONFLICTS) throw thrown;
+    }
+  }
 }
 
 function isTaken(thrown: unknown): boolean {

@@ -40,6 +40,7 @@ import {
   type CheckpointSummary,
   type Page,
   type PageOptions,
+  type ThreadPageOptions,
   type ThreadSummary,
 } from "./summaries.ts";
 import { exportThread } from "./transfer/export-thread.ts";
@@ -246,7 +247,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
-  async listThreads(of: PageOptions = {}): Promise<Page<ThreadSummary>> {
+  async listThreads(of: ThreadPageOptions = {}): Promise<Page<ThreadSummary>> {
     await this.setup();
     return listThreads(this.#parts.pool, this.#parts.schema, of);
   }

@@ -64,6 +64,16 @@ export interface PageOptions {
   readonly limit?: number | undefined;
 }
 
+export interface ThreadPageOptions extends PageOptions {
+  /** Only threads whose newest checkpoint has this in the channel `status`. Compared by its first 128 characters. */
+  readonly status?: string | undefined;
+  /** Only threads of this agent, by its name. Compared by its first 128 characters. */
+  readonly agent?: string | undefined;
+}
+
+/** Characters of a status or an agent's name that the rows of threads hold, as the migration has it. */
+const LABEL_LENGTH = 128;
+
 interface SummaryRow {
   thread_id: string;
   checkpoint_ns: string;
@@ -145,33 +155,42 @@ interface ThreadRow {
   checkpoints: number;
   last_id: string;
   bytes: string;
-  metadata: unknown;
+  definition_hash: unknown;
   summary: unknown;
   stock_at: string | null;
 }
 
-/** @throws {InvalidPageError} */
+/**
+ * Reads the rows of threads that triggers maintain, and the newest checkpoint of each thread of the page.
+ * @throws {InvalidPageError}
+ */
 export async function listThreads(
   database: Queryable,
   schemaName: string,
-  of: PageOptions,
+  of: ThreadPageOptions,
 ): Promise<Page<ThreadSummary>> {
   const schema = quoteIdentifier(schemaName);
   const limit = checkLimit(of.limit);
-  const [lastId, lastThread] = of.cursor === undefined ? [null, null] : splitCursor(of.cursor);
+  const values: unknown[] = [limit + 1];
+  const conditions = ["last_id is not null"];
+  const place = (value: string) => `$${values.push(value)}`;
+  for (const column of ["status", "agent"] as const) {
+    const label = of[column];
+    if (label !== undefined) conditions.push(`${column} = left(${place(label)}, ${LABEL_LENGTH})`);
+  }
+  if (of.cursor !== undefined) {
+    const [lastId, threadId] = splitCursor(of.cursor);
+    conditions.push(`(last_id, thread_id) < (${place(lastId)}, ${place(threadId)})`);
+  }
   const { rows } = await database.query<ThreadRow>(
-    `with threads as (
-      select thread_id, count(*) filter (where checkpoint_ns = '')::int as checkpoints, max(checkpoint_id) filter (where checkpoint_ns = '') as last_id,
-        coalesce(sum(case jsonb_typeof(summary -> 'bytes') when 'number' then (summary ->> 'bytes')::numeric end), 0) as bytes
-      from ${schema}.checkpoints group by thread_id
-    ), page as (
-      select * from threads where last_id is not null and ($1::text is null or (last_id, thread_id) < ($1, $2))
-      order by last_id desc, thread_id desc limit $3
+    `with page as (
+      select thread_id, checkpoints, last_id, bytes from ${schema}.checkpoint_threads
+      where ${conditions.join(" and ")} order by last_id desc, thread_id desc limit $1
     )
-    select page.*, c.metadata, c.summary, c.checkpoint ->> 'ts' as stock_at from page
+    select page.*, c.metadata -> 'definition_hash' as definition_hash, c.summary, c.checkpoint ->> 'ts' as stock_at from page
     join ${schema}.checkpoints c on c.thread_id = page.thread_id and c.checkpoint_ns = '' and c.checkpoint_id = page.last_id
     order by page.last_id desc, page.thread_id desc`,
-    [lastId, lastThread, limit + 1],
+    values,
   );
   const items = rows.slice(0, limit).map((row): ThreadSummary => ({
     threadId: row.thread_id,
@@ -181,7 +200,7 @@ export async function listThreads(
     status: textOr(fieldsOf(row.summary)["status"], null),
     agent: textOr(fieldsOf(row.summary)["agent"], null),
     bytes: Number(row.bytes),
-    definitionHash: textOr(fieldsOf(row.metadata)["definition_hash"], null),
+    definitionHash: textOr(row.definition_hash, null),
   }));
   const last = items.at(-1);
   return { items, next: rows.length > limit ? `${last!.lastId} ${last!.threadId}` : null };

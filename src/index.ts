@@ -176,6 +176,7 @@ export type {
   Page,
   PruneOptions,
   PruneResult,
+  ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
 } from "./runtime/threads/archive.ts";

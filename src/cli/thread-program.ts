@@ -10,10 +10,10 @@ import {
   limitOption,
   temperatureOption,
 } from "./option-values.ts";
-import type { PageOptions } from "./page-options.ts";
 import type { PruneCommandOptions } from "./prune-command.ts";
 import type { AgentOptions } from "./run-arguments.ts";
 import type { ShowOptions } from "./show-command.ts";
+import type { ThreadsOptions } from "./threads-command.ts";
 
 const asJson = "print one JSON document, and nothing else, on standard output";
 const checkpointForms = "id or its beginning, latest, or latest~3 for the third before it";
@@ -34,10 +34,12 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
   program
     .command("threads")
     .description("List the threads that are kept, most recently updated first.")
+    .option("--status <status>", "only threads that stand there, as AWAITING_HUMAN")
+    .option("--agent <name>", "only threads of this agent")
     .option("--limit <number>", "how many, 1 to 1000 (default: 50)", limitOption)
     .option("--cursor <cursor>", "where to go on, as the page before said")
     .option("--json", asJson)
-    .action(async (options: PageOptions) => {
+    .action(async (options: ThreadsOptions) => {
       const { threadsCommand } = await import("./threads-command.ts");
       exitWith(await threadsCommand(options, io));
     });

@@ -1,4 +1,8 @@
 import { saverStatements } from "../contract/saver-statements.ts";
+import { threadList } from "../contract/thread-list.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
-saverStatements(useDatabase("pglite"));
+const database = useDatabase("pglite");
+
+saverStatements(database);
+threadList(database);

@@ -1,4 +1,8 @@
 import { saverStatements } from "../contract/saver-statements.ts";
+import { threadList } from "../contract/thread-list.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
-saverStatements(useDatabase("postgres"));
+const database = useDatabase("postgres");
+
+saverStatements(database);
+threadList(database);

@@ -262,6 +262,17 @@ describe("a thread of another agent", () => {
     expect([asked.code, asked.errors]).toEqual([3, ""]);
     expect(await agentOf(["threads"])).toBe("halve");
     expect((await cli("threads")).out).toMatch(/^lent +halve +AWAITING_HUMAN/m);
+    const idsOf = async (...filter: readonly string[]) => {
+      type Listed = { threads: { thread_id: string }[] };
+      const { threads } = await json<Listed>("threads", ...filter);
+      return threads.map(({ thread_id }) => thread_id);
+    };
+    expect(await idsOf("--agent", "halve")).toEqual(["lent"]);
+    expect(await idsOf("--agent", "halve", "--status", "AWAITING_HUMAN")).toEqual(["lent"]);
+    expect(await idsOf("--agent", "halve", "--status", "COMPLETED")).toEqual([]);
+    expect(await idsOf("--status", "COMPLETED")).toContain("t");
+    expect(await idsOf("--status", "COMPLETED")).not.toContain("lent");
+    expect((await cli("threads", "--agent", "none")).out).toBe("No such threads.\n");
     expect((await cli("show", "lent")).out).toMatch(/^ +agent +halve$/m);
     await cli("delete", "lent", "--yes");
   });

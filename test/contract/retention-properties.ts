@@ -3,9 +3,11 @@ import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint"
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
+import type { ThreadPageOptions } from "../../checkpointers/summaries.ts";
 import { removable, type HistoryEntry } from "../../checkpointers/retention/removable.ts";
 import { CheckpointRows } from "../helpers/checkpoint-rows.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
 import { threadTuples } from "../helpers/thread-tuples.ts";
 import { transferOf } from "../helpers/thread-transfer.ts";
 
@@ -113,6 +115,17 @@ class Threads {
   }
 
   async run(one: Command): Promise<void> {
+    await this.#apply(one);
+    await this.expectListed();
+  }
+
+  /** The list of threads says what their checkpoints say. */
+  async expectListed(options: ThreadPageOptions = {}): Promise<void> {
+    const listed = await listAllThreads(this.reader, options);
+    expect(listed).toEqual(await scanThreads(this.rows.pool));
+  }
+
+  async #apply(one: Command): Promise<void> {
     const id = this.ids[one.thread % this.ids.length]!;
     const saver = this.savers[one.process]!;
     switch (one.kind) {
@@ -251,7 +264,7 @@ export function retentionProperties(database: TestDatabase): void {
       await reader.setup();
     });
 
-    it("keep whatever is kept as it was, free the rest, and can be exported and imported", async () => {
+    it("keep whatever is kept as it was, free the rest, are listed as they are, and can be exported and imported", async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(command, { minLength: 3, maxLength: 24 }), async (commands) => {
           const threads = new Threads(new CheckpointRows(database.shared.pool), reader);
@@ -263,12 +276,16 @@ export function retentionProperties(database: TestDatabase): void {
             if (before.length === 0) continue;
             await transfer.import(transfer.stream(id), { threadId: "copy" });
             expect(await threads.read("copy")).toEqual(before);
+            await threads.expectListed({ limit: 2 });
             expect((await reader.verifyThread("copy")).damaged).toEqual([]);
             await reader.deleteThread("copy");
           }
           for (const id of threads.ids)
             await threads.run({ kind: "delete", thread: threads.ids.indexOf(id), process: 0 });
           expect(await threads.rows.elements()).toEqual({});
+          expect(
+            (await database.shared.pool.query("select from checkpoint_threads")).rowCount,
+          ).toBe(0);
         }),
         { numRuns: 15 },
       );

@@ -6,6 +6,7 @@ import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import type { DatabasePool } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
 
 /** Savers that know nothing of each other, as in several processes, at work on one thread. */
 export function saverConcurrency(database: TestDatabase): void {
@@ -43,7 +44,12 @@ export function saverConcurrency(database: TestDatabase): void {
   const idsOf = (tuple: CheckpointTuple | undefined) =>
     (tuple!.checkpoint.channel_values["messages"] as HumanMessage[]).map(({ id }) => id);
 
+  async function expectListed(): Promise<void> {
+    expect(await listAllThreads(open())).toEqual(await scanThreads(database.shared.pool));
+  }
+
   async function expectSound(thread: string, checkpoints: number): Promise<void> {
+    await expectListed();
     expect(await open().verifyThread(thread)).toEqual({ checked: checkpoints, damaged: [] });
   }
 
@@ -212,6 +218,7 @@ export function saverConcurrency(database: TestDatabase): void {
       await branch(savers[0]!, parent, 2);
       const { checked, damaged } = await open().verifyThread(thread);
       expect(checked).toBeGreaterThan(0);
+      await expectListed();
       expect(damaged).toEqual([]);
 
       parent = (await open().getTuple(at(thread)))!.checkpoint.id;

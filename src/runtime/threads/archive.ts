@@ -54,6 +54,18 @@ export interface ThreadSummary {
   readonly definitionHash: string | null;
 }
 
+/** Which threads are listed, and from where. */
+export interface ThreadListOptions {
+  /** `next` of the page before. */
+  readonly cursor?: string;
+  /** 1 to 1,000. Default 50. */
+  readonly limit?: number;
+  /** Only threads whose last checkpoint has this in the channel `status`, by its first 128 characters. */
+  readonly status?: string;
+  /** Only threads that belong to the agent of this name. */
+  readonly agent?: string;
+}
+
 /** A checkpoint that is not what was written. */
 export interface DamagedCheckpoint {
   readonly namespace: string;
@@ -98,7 +110,7 @@ export interface CheckpointArchive {
     limit?: number;
   }): Promise<Page<CheckpointSummary>>;
   /** Most recently updated first. */
-  listThreads(of?: { cursor?: string; limit?: number }): Promise<Page<ThreadSummary>>;
+  listThreads(of?: ThreadListOptions): Promise<Page<ThreadSummary>>;
   /** Copies a checkpoint with its pending writes and those of its subgraphs to a new thread, under the same id. */
   forkThread(of: { threadId: string; checkpointId: string; newThreadId: string }): Promise<void>;
   verifyThread(threadId: string): Promise<ThreadVerification>;

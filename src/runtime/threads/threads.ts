@@ -9,6 +9,7 @@ import type {
   Page,
   PruneOptions,
   PruneResult,
+  ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
 } from "./archive.ts";
@@ -100,7 +101,7 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
  */
 export interface Threads {
   /** Most recently updated first. @throws NoArchiveError */
-  list(options?: { cursor?: string; limit?: number }): Promise<Page<ThreadSummary>>;
+  list(options?: ThreadListOptions): Promise<Page<ThreadSummary>>;
   /** Newest first, without loading values. @throws NoArchiveError, NoCheckpointError */
   history(
     threadId: string,
