@@ -15,7 +15,6 @@ import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
-import type { RunServices } from "./runtime/run-services.ts";
 import { lazyThreads } from "./runtime/threads/lazy-threads.ts";
 import type { ThreadServices } from "./runtime/threads/thread-services.ts";
 import type { Threads } from "./runtime/threads/threads.ts";
@@ -65,7 +64,7 @@ export interface RuntimeOptions {
 }
 
 /** What agents run on: models, tools, and the database that keeps their threads. Make one for each process. */
-export interface Runtime extends RunServices {
+export interface Runtime extends CompileServices {
   /** The threads it keeps: their past, and other ways on from it. */
   readonly threads: Threads;
   /** What agents of experiments keep from cycle to cycle: in the database, or without one in this process. */
@@ -93,7 +92,7 @@ export async function createRuntime(
   const { services, close } = options.prepared ?? (await createServices(options));
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const run: RunServices = { ...services, checkpointer };
+    const run: CompileServices = { ...services, checkpointer };
     const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
     const experimentMemory = createInMemoryExperimentMemory();
     return withThreads({ ...run, experimentMemory }, {}, close);
@@ -120,7 +119,7 @@ export async function createRuntime(
         checkpointer.durable ? checkpointer.durable(threadId) : checkpointer.settled?.(threadId),
     });
     const journal = watchJournal(stored);
-    const run: RunServices = {
+    const run: CompileServices = {
       ...services,
       checkpointer,
       journal,
@@ -138,7 +137,7 @@ export async function createRuntime(
 }
 
 function withThreads(
-  run: RunServices & Pick<Runtime, "experimentMemory">,
+  run: CompileServices & Pick<Runtime, "experimentMemory">,
   beside: Pick<ThreadServices, "journal" | "forget">,
   close: () => Promise<void>,
 ): Runtime {

@@ -36,6 +36,7 @@ export {
   TurnTimeoutError,
   UnfinishedTurnError,
 } from "./compile/errors.ts";
+export { ThreadBusyError } from "./compile/hold-thread.ts";
 export { ForeignThreadError } from "./compile/thread-owner.ts";
 export {
   AgentClashError,
@@ -165,7 +166,6 @@ export {
   NoCheckpointerError,
   NothingToResumeError,
   RecoveryNeededError,
-  ThreadBusyError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 export type { TurnOptions } from "./runtime/run-turn.ts";

@@ -3,6 +3,7 @@ import { Command, isCommand } from "@langchain/langgraph";
 import { isRecord } from "../state/is-record.ts";
 import { checkAnswers, type GivenAnswers } from "./check-answers.ts";
 import { overrideGraph } from "./override-graph.ts";
+import { leavingHeld } from "./thread-guard.ts";
 import { readWaiting, type ReadableGraph, type WaitingThread } from "./waiting-requests.ts";
 
 /** What guarding needs of a compiled graph: `invoke` and `streamEvents` go through `stream`. */
@@ -25,7 +26,7 @@ export function guardAnswers<Compiled extends Resumable>(compiled: Compiled): Co
     const stream = graph.stream.bind(graph);
     return {
       stream: async (input: unknown, options?: RunnableConfig) => {
-        const askAgain = () => stream(null as never, options as never);
+        const askAgain = () => stream(null as never, leavingHeld(options) as never);
         return stream((await checked(graph, input, askAgain, options)) as never, options as never);
       },
     };

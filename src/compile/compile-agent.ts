@@ -37,6 +37,8 @@ import { taskIn } from "./planner/planner-input.ts";
 import type { Worker } from "./planner/planner-parts.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import { durabilityOf } from "./durability.ts";
+import type { ThreadKeeper } from "./hold-thread.ts";
+import { guardThread } from "./thread-guard.ts";
 import { guardOwner } from "./thread-owner.ts";
 import { holdStreams } from "./held-streams.ts";
 import { guardInputs } from "./input-guard.ts";
@@ -44,7 +46,7 @@ import { countTurnCalls } from "./turn-calls.ts";
 import { guardUpdates } from "./update-guard.ts";
 
 /** What compiling needs from the outside. */
-export interface CompileServices extends ToolServices {
+export interface CompileServices extends ToolServices, Pick<ThreadKeeper, "lockThread"> {
   readonly models: ModelSource;
   /** Where names of agent nodes are looked up that a definition's own `agents` do not have. */
   readonly agents?: AgentRegistry;
@@ -142,7 +144,8 @@ async function compileGraph(
   const held = holdStreams(countTurnCalls(graph), { hasRails: parts.rails.output.length > 0 });
   const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { parts, nodes });
   const owned = guardOwner(guarded, spec.name);
-  const agentGraph = drawnFromNodes(owned, nodes) as unknown as AgentGraph;
+  const kept = isInside ? owned : guardThread(owned, services);
+  const agentGraph = drawnFromNodes(kept, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
   keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));
   return agentGraph;

@@ -51,6 +51,20 @@ export function pendingTasks(
   return [...pushed, ...pulled].map((task) => ({ ...task, ...stateOf(task.id, pendingWrites) }));
 }
 
+/**
+ * Whether a task has been answered and has not ended: one that asked for approval, and whose tool asks now. LangGraph
+ * keeps the answers that such a task has read.
+ */
+export function hasAnsweredTask(tuple: Parameters<typeof pendingTasks>[0]): boolean {
+  const open = new Set(
+    pendingTasks(tuple).flatMap(({ id, state }) => (state === "done" ? [] : [id])),
+  );
+  return (tuple.pendingWrites ?? []).some(
+    ([task, channel, value]) =>
+      channel === "__resume__" && open.has(task) && Array.isArray(value) && value.length > 0,
+  );
+}
+
 export function namespaceOf({ config }: Pick<CheckpointTuple, "config">): string {
   const namespace: unknown = config.configurable?.["checkpoint_ns"];
   return typeof namespace === "string" ? namespace : "";

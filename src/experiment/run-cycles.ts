@@ -1,8 +1,8 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { errorMessage } from "../errors.ts";
 import { guardedRun, type RunWatch } from "../runtime/guarded-run.ts";
-import { holdThread } from "../runtime/hold-thread.ts";
-import type { RunServices } from "../runtime/run-services.ts";
+import { holdThread } from "../compile/hold-thread.ts";
+import type { CompileServices } from "../compile/compile-agent.ts";
 import { noUsage } from "../state/usage.ts";
 import { configOf } from "./config/config-of.ts";
 import type { RunSpec } from "./config/run-spec.ts";
@@ -13,7 +13,7 @@ import { timeLeft } from "./pace.ts";
 import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
 import { checkSame, doneIn, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";
 
-export type CycleServices = ExperimentServices & RunServices;
+export type CycleServices = ExperimentServices & CompileServices;
 
 export interface RunCyclesOptions {
   readonly services: CycleServices;
@@ -61,7 +61,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   };
   const stopped = { doing: null, remaining_ms: null } as const;
   try {
-    return await holdThread(services, threadId, (lost) =>
+    return await holdThread(services, threadId, ({ lost }) =>
       guardedRun(checkpointer as RunWatch | undefined, { threadId, signal, lost }, goOn),
     );
   } catch (thrown) {

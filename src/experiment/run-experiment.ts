@@ -8,7 +8,7 @@ import { compileExperimentWith, type CompiledExperiment } from "./cycle/experime
 import { logPath } from "./cycle/run-parts.ts";
 import { cyclePrompt } from "./cycle/cycle-prompt.ts";
 import { ExperimentOptionError, LogAccessError } from "./errors.ts";
-import { holdThread } from "../runtime/hold-thread.ts";
+import { holdThread } from "../compile/hold-thread.ts";
 import { runCycles, waiting, type CycleServices } from "./run-cycles.ts";
 import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
 import { checkSame, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";

@@ -68,15 +68,6 @@ export class NoCheckpointerError extends StratagraphError {
   }
 }
 
-/** Another run of the same runtime is on the thread. */
-export class ThreadBusyError extends StratagraphError {
-  readonly code = "thread_busy";
-
-  constructor(readonly threadId: string) {
-    super(`Thread "${threadId}" is running a turn. Wait for it, or use another thread.`);
-  }
-}
-
 /** An option of a run is out of its bounds. */
 export class InvalidRunOptionError extends StratagraphError {
   readonly code = "invalid_run_option";

@@ -2,6 +2,8 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { GivenAnswers } from "../compile/check-answers.ts";
+import type { CompileServices } from "../compile/compile-agent.ts";
+import { holdThread } from "../compile/hold-thread.ts";
 import { checkInput } from "../compile/input.ts";
 import { startingAt } from "../compile/input-guard.ts";
 import { refuseForeign } from "../compile/thread-owner.ts";
@@ -10,10 +12,8 @@ import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { deadEndAt } from "./dead-end.ts";
 import { refuseOthers, type AcceptOptions } from "./definition-changed.ts";
 import { NoCheckpointerError, RecoveryNeededError } from "./errors.ts";
-import { holdThread } from "./hold-thread.ts";
 import { givenAnswers, resumeWith, type AnswerOptions } from "./run-answers.ts";
 import type { ExecuteResult } from "./run-result.ts";
-import type { RunServices } from "./run-services.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
 import { checkThreadId } from "./thread-id.ts";
 import { startOfResumption } from "./thread-start.ts";
@@ -38,7 +38,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
   input: Input | null,
-  options: ExecuteOptions & { services: RunServices },
+  options: ExecuteOptions & { services: CompileServices },
 ): Promise<ExecuteResult<Output, Exec, Attempt>> {
   const { services } = options;
   const general = definition as AgentDefinition;
@@ -51,10 +51,10 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   if (input !== null) checkInput(general, input);
   const run = await prepareRun(general, services, options);
   const { graph } = run;
-  const thread = threadConfig(threadId);
-  const result = await holdThread(services, threadId, async (lost) => {
+  const result = await holdThread(services, threadId, async (held) => {
+    const thread = held.within(threadConfig(threadId));
     if (checkpointer === undefined) {
-      return runTurn(run, { threadId, input: { input }, start: thread, lost });
+      return runTurn(run, { held, input: { input }, start: thread });
     }
     const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
     refuseForeign(general.spec.name, last, { ...options, threadId });
@@ -71,7 +71,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
       refuseDeadEnd(graph, threadId, from);
       await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
-    return runTurn(run, { threadId, ...start, lost });
+    return runTurn(run, { held, ...start });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
 }

@@ -14,6 +14,7 @@ import {
   leastDurabilityOf,
   type Durability,
 } from "../compile/durability.ts";
+import type { HeldThread } from "../compile/hold-thread.ts";
 import { ownerChecked } from "../compile/thread-owner.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
@@ -87,19 +88,20 @@ export async function prepareRun(
 }
 
 /**
- * Runs a turn to its end, or until it waits. The thread has to be held.
+ * Runs a turn to its end, or until it waits.
  * @throws what a checkpoint could not be written for, and what ended the hold of the thread
  */
 export async function runTurn(
   run: PreparedRun,
-  of: TurnStart & { readonly threadId: string; readonly lost: AbortSignal | undefined },
+  of: TurnStart & { readonly held: HeldThread },
 ): Promise<ExecuteResult> {
   const { graph, context, options, durability, checkpointer } = run;
-  const { threadId, input, start, lost } = of;
+  const { held, input } = of;
+  const { threadId, lost } = held;
   const { onEvent, onToken } = options;
-  const thread = threadConfig(threadId);
-  const held = { threadId, signal: options.signal, lost };
-  const streamed = await guardedRun(checkpointer, held, async (signal, hasFailed) => {
+  const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
+  const ends = { threadId, signal: options.signal, lost };
+  const streamed = await guardedRun(checkpointer, ends, async (signal, hasFailed) => {
     const turn = { graph, thread, input, start, context, signal, onEvent, onToken, durability };
     return alone(() => streamTurn(turn)).catch(async (thrown: unknown) => {
       if (checkpointer === undefined) {

@@ -128,7 +128,10 @@ export function threadList(database: TestDatabase): void {
       const { pool } = database.shared;
       const plan: string[] = [];
       const query: Queryable["query"] = async (text, values) => {
-        const { rows } = await pool.query<object>(`explain ${typeof text === "string" ? text : text.text}`, values);
+        const { rows } = await pool.query<object>(
+          `explain ${typeof text === "string" ? text : text.text}`,
+          values,
+        );
         plan.push(...rows.flatMap((row) => Object.values(row).map(String)));
         return { rows: [], rowCount: 0, command: "EXPLAIN" };
       };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compileExperiment } from "../../src/app.ts";
 import { createInMemoryExperimentMemory } from "../../src/experiment/memory/in-memory.ts";
-import { holdThread } from "../../src/runtime/hold-thread.ts";
+import { holdThread } from "../../src/compile/hold-thread.ts";
 import { experimentRuntime } from "../helpers/experiment-run.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
-import type { RunServices } from "../../src/runtime/run-services.ts";
+import type { CompileServices } from "../../src/compile/compile-agent.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 import { WatchingSaver } from "../helpers/watching-saver.ts";
@@ -98,7 +98,7 @@ describe("a run whose thread lock is lost", () => {
       begin(() => lost.abort(gone), saver),
       { checkpointer: saver },
     );
-    const services: RunServices = {
+    const services: CompileServices = {
       ...runtime,
       lockThread: async () => ({ signal: lost.signal, release: async () => undefined }),
     };

@@ -1,5 +1,5 @@
+import { holdThread } from "../../compile/hold-thread.ts";
 import { checkThreadId } from "../thread-id.ts";
-import { holdThread } from "../hold-thread.ts";
 import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
 import { viewsOf } from "./checkpoint-view.ts";
 import { forkThread } from "./fork-thread.ts";

@@ -1,12 +1,12 @@
-import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { tryUpdate } from "../../compile/check-update.ts";
+import { holdThread } from "../../compile/hold-thread.ts";
 import { refuseOthers } from "../definition-changed.ts";
 import { InvalidRunOptionError } from "../errors.ts";
-import { holdThread } from "../hold-thread.ts";
 import { graphOf } from "../run-turn.ts";
 import { checkThreadId } from "../thread-id.ts";
 import { amendCheckpoint } from "./amend-checkpoint.ts";
-import { pendingTasks } from "../../compile/pending-tasks.ts";
+import { hasAnsweredTask, pendingTasks } from "../../compile/pending-tasks.ts";
 import { valuesOf } from "./stored-state.ts";
 import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
 import type { CheckpointRef, ForkOptions } from "./threads.ts";
@@ -29,9 +29,9 @@ export async function forkThread(
   const isPast = last?.id !== tuple.checkpoint.id && pendingTasks(tuple).length > 0;
   return holdThread(services.run, newThreadId, async () => {
     await archive.forkThread({ threadId, checkpointId: tuple.checkpoint.id, newThreadId });
-    if (values === null && !isPast)
-      return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
     try {
+      if (values === null && !isPast && !(await isAnsweredIn(checkpointer, newThreadId)))
+        return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
       const copied = await checkpointAt(services, { threadId: newThreadId });
       const { configurable } = await amendCheckpoint(checkpointer, copied, {
         values: values ?? {},
@@ -43,6 +43,15 @@ export async function forkThread(
       throw thrown;
     }
   });
+}
+
+/** Whether answers to the thread it was forked from would count in a thread, also those to agents inside. */
+async function isAnsweredIn(checkpointer: BaseCheckpointSaver, threadId: string): Promise<boolean> {
+  // There is one checkpoint for each agent.
+  for await (const tuple of checkpointer.list({ configurable: { thread_id: threadId } })) {
+    if (hasAnsweredTask(tuple)) return true;
+  }
+  return false;
 }
 
 /** What the fork is to have instead of what is stored; null where that is nothing. */

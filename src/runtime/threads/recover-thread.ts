@@ -1,11 +1,11 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { holdThread, type HeldThread } from "../../compile/hold-thread.ts";
 import { acceptingDamage } from "../../compile/loop/call-rules.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { deadEndAt } from "../dead-end.ts";
 import { refuseOthers } from "../definition-changed.ts";
-import { holdThread } from "../hold-thread.ts";
 import { prepareRun, runTurn, type PreparedRun } from "../run-turn.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import { checkThreadId } from "../thread-id.ts";
@@ -30,7 +30,7 @@ export async function recoverThread(
   const checkpointer = checkpointerOf(services);
   const archive = archiveIn(checkpointer, ["listSummaries", "settled"]);
   const run = await prepareRun(agent, services.run, options);
-  return holdThread(services.run, threadId, async (lost) => {
+  return holdThread(services.run, threadId, async (held) => {
     await archive?.settled(threadId);
     const source = { checkpointer, archive };
     const deadEnd = (at: CheckpointTuple) => deadEndAt(at, run.graph);
@@ -44,9 +44,9 @@ export async function recoverThread(
     if (tuple === null) throw services.noCheckpoint(threadId, checkpointId ?? null);
     await refuseOthers(run.graph, tuple, { ...options, checkpointer });
     const inside = await insideStart(source, tuple);
-    lost?.throwIfAborted();
+    held.lost?.throwIfAborted();
     const isLast = found.isLast || (await removeStrays(checkpointer, threadId, found));
-    return goOn(services, { run, threadId, tuple, found: { ...found, isLast }, inside, lost });
+    return goOn(services, { run, tuple, found: { ...found, isLast }, inside, held });
   });
 }
 
@@ -70,15 +70,15 @@ async function removeStrays(
 
 interface Located {
   readonly run: PreparedRun;
-  readonly threadId: string;
   readonly tuple: CheckpointTuple;
   readonly found: SoundCheckpoint;
   readonly inside: InsideStart;
-  readonly lost: AbortSignal | undefined;
+  readonly held: HeldThread;
 }
 
 async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
-  const { run, threadId, tuple, found, inside } = of;
+  const { run, held, tuple, found, inside } = of;
+  const { threadId, lost } = held;
   const progress = progressAt(tuple);
   const known = {
     threadId,
@@ -93,7 +93,7 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   const leadsOn = !found.skipped.some(({ cause }) => cause === "missing_node");
   // What has ended at an old checkpoint is applied as it is; anything else has to become the last checkpoint first.
   const asItIs = leadsOn && !inside.beginsAgain && (found.isLast || progress === "applicable");
-  of.lost?.throwIfAborted();
+  lost?.throwIfAborted();
   if (!asItIs) await newBranch(services, { run, tuple, values: {} });
   if (progress === "over") {
     return { ...known, reason: "over", message: overMessage(threadId, tuple, found) };
@@ -110,7 +110,7 @@ async function goOn(services: ThreadServices, of: Located): Promise<Recovery> {
   try {
     // Who recovers a thread is told of damage, and decides what becomes of it.
     const start = acceptingDamage(startFrom(checkpointerOf(services), threadId, checkpoints));
-    const result = await runTurn(run, { threadId, input: null, start, lost: of.lost });
+    const result = await runTurn(run, { held, input: null, start });
     const message = resumedMessage(result, settled, known.from);
     const { interrupts: waiting } = result;
     return { ...known, settled, reason: "resumed", message, waiting, result };

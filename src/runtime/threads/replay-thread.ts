@@ -1,11 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { stampOf } from "../../compile/definition-stamps.ts";
+import { holdThread } from "../../compile/hold-thread.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { refuseOthers } from "../definition-changed.ts";
 import { NothingToResumeError } from "../errors.ts";
-import { holdThread } from "../hold-thread.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import { prepareRun, runTurn, threadConfig, type PreparedRun } from "../run-turn.ts";
 import { checkThreadId } from "../thread-id.ts";
@@ -24,7 +24,7 @@ export async function replayThread(
   checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
   const run = await prepareRun(agent, services.run, options);
-  return holdThread(services.run, threadId, async (lost) => {
+  return holdThread(services.run, threadId, async (held) => {
     const tuple = await checkpointAt(services, { threadId, checkpointId });
     await refuseOthers(run.graph, tuple, { ...options, checkpointer });
     const { turn, status } = valuesOf(tuple) as Partial<GraphState>;
@@ -33,9 +33,9 @@ export async function replayThread(
     }
     // Another run of the turn: what its calls gave the first time is not theirs.
     const values = turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
-    lost?.throwIfAborted();
+    held.lost?.throwIfAborted();
     await newBranch(services, { run, tuple, values });
-    return runTurn(run, { threadId, input: null, start: threadConfig(threadId), lost });
+    return runTurn(run, { held, input: null, start: threadConfig(threadId) });
   });
 }
 

@@ -1,13 +1,13 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { NoCheckpointerError } from "../errors.ts";
-import type { RunServices } from "../run-services.ts";
+import type { CompileServices } from "../../compile/compile-agent.ts";
 import { archiveIn, type CheckpointArchive } from "./archive.ts";
 import { NoArchiveError } from "./errors.ts";
 import type { WatchedJournal } from "./watch-journal.ts";
 
 /** What a runtime's threads are made from. */
 export interface ThreadServices {
-  readonly run: RunServices;
+  readonly run: CompileServices;
   /** The error that the checkpointers throw where nothing is stored; null for a whole thread. */
   noCheckpoint(threadId: string, checkpointId: string | null): Error;
   /** Forgets what is kept of a thread beside its checkpoints. */

@@ -1,6 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { defineAgent, definePlanner, executeAgent } from "../../../src/index.ts";
+import { reopenedSaver } from "../../helpers/reopened-saver.ts";
 import { asPlan, codeWorker, plannerReplies } from "../../helpers/run-plan.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 import type { ScriptedReply } from "../../helpers/scripted-model.ts";
@@ -235,7 +236,8 @@ describe("a process that is gone while a turn is cancelled", () => {
     for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
     checkpointer.isDead = false;
     isFirst = false;
-    const { runtime } = await testRuntime(plannerReplies(), { checkpointer });
+    const reopened = { checkpointer: reopenedSaver(checkpointer) };
+    const { runtime } = await testRuntime(plannerReplies(), reopened);
     const { status } = await executeAgent(planner, null, { runtime, threadId: "t" });
     expect(status).toBe("COMPLETED");
     const [stored] = await runtime.threads.plans("t");

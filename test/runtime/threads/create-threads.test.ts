@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { defineAgent, executeAgent } from "../../../src/index.ts";
-import type { RunServices } from "../../../src/runtime/run-services.ts";
+import type { CompileServices } from "../../../src/compile/compile-agent.ts";
 import { createThreads } from "../../../src/runtime/threads/create-threads.ts";
 import type { Threads } from "../../../src/runtime/threads/threads.ts";
 import { collect } from "../../helpers/collect.ts";
@@ -65,7 +65,7 @@ describe("a lock on threads", () => {
     const { runtime } = await testRuntime(["One.", "Two."]);
     const log: string[] = [];
     let isTaken = false;
-    const services: RunServices = {
+    const services: CompileServices = {
       ...runtime,
       async lockThread(threadId) {
         if (isTaken) throw Object.assign(new Error("locked"), { code: "thread_locked" });

@@ -9,6 +9,7 @@ import {
   type ThreadPlan,
 } from "../../../src/index.ts";
 import type { WorkerTask } from "../../../src/definition/worker.ts";
+import { reopenedSaver } from "../../helpers/reopened-saver.ts";
 import { asPlan, plannerReplies } from "../../helpers/run-plan.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 import { planOf } from "../../helpers/subtasks.ts";
@@ -143,9 +144,12 @@ describe("the plans of a thread", () => {
     const saver = new LosingSaver();
     const inner = planOf({ x: "" });
     const read: (readonly ThreadPlan[])[] = [];
-    const begin = async (work: (runtime: Runtime) => Promise<unknown>) => {
+    const begin = async (
+      checkpointer: MemorySaver,
+      work: (runtime: Runtime) => Promise<unknown>,
+    ) => {
       const script = plannerReplies({ "Break the task": asPlan(inner) });
-      const test = await testRuntime(script, { checkpointer: saver });
+      const test = await testRuntime(script, { checkpointer });
       const execution_config = { max_attempts: 1 };
       const surveyor = definePlanner({
         name: "surveyor",
@@ -158,7 +162,7 @@ describe("the plans of a thread", () => {
     };
     let begun = () => {};
     const hasBegun = new Promise<void>((resolve) => (begun = resolve));
-    const first = await begin(() => {
+    const first = await begin(saver, () => {
       begun();
       return new Promise(() => {});
     });
@@ -170,7 +174,7 @@ describe("the plans of a thread", () => {
     // The worker's turn is CANCELLED, and nobody knows that its attempt has failed.
     await isLost;
     saver.onLost = null;
-    const second = await begin(async (runtime) => {
+    const second = await begin(reopenedSaver(saver), async (runtime) => {
       read.push(await runtime.threads.plans(threadId));
       return "X";
     });

@@ -1,0 +1,3 @@
+import { approvalsContract } from "../contract/approvals.ts";
+
+approvalsContract("postgres");
