@@ -117,6 +117,7 @@ describe("the thread of a compiled graph", () => {
     const answer = (resume: unknown) => graph.invoke(new Command({ resume }), thread);
     await expect(answer("maybe")).rejects.toMatchObject({ code: "invalid_answer" });
     await graph.updateState(thread, { execution: { n: 1 } });
+    await expect(answer("approve")).rejects.toMatchObject({ code: "approval_mismatch" });
     expect((await answer("approve")).output).toEqual({ message: "worked" });
     expect(besides).toEqual(["thread_busy"]);
     expect((await graph.invoke(hello, thread)).status).toBe("AWAITING_HUMAN");
