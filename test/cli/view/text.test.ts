@@ -18,6 +18,9 @@ describe("plainText", () => {
     ["a\tb", "a    b"],
     ["\u0000\u007F\u0085\u2028", "␀␡��"],
     ["half \uD83D", "half �"],
+    ["\u001B[38;2;1;2;3ma\u009B0m \u001B[?25l\u001B(Bb\u001B7", "a b"],
+    ["\u001B]8;;https://a.b/c?d=e\u0007link\u001B]8;;\u001B\\", "link"],
+    ["\u001B]0;pay 99,999\u0007", "␛]0;pay 99,999␇"],
     ["👩‍👩‍👧 é", "👩‍👩‍👧 é"],
   ])("makes %j %j", (text, plain) => {
     expect(plainText(text)).toBe(plain);
@@ -42,6 +45,26 @@ describe("text on a terminal", () => {
     ["", 0],
   ])("knows that %j takes %i columns", (text, width) => {
     expect(textWidth(text)).toBe(width);
+  });
+
+  it.each([
+    ["👩‍👩‍👧", 2],
+    ["e\u0301", 1],
+    ["🇩🇪", 2],
+    ["👍🏽", 2],
+    ["한", 2],
+    ["क्ष", 1],
+    ["漢", 2],
+    ["\u00AD", 0],
+  ])("measures a long run of %j as the sum of its graphemes", (grapheme, width) => {
+    for (const before of ["", "a", "ab", "漢"]) {
+      const expected = textWidth(before) + 500 * width;
+      expect(textWidth(before + grapheme.repeat(500))).toBe(expected);
+    }
+  });
+
+  it("measures a grapheme of any length", () => {
+    expect(textWidth(`e${"\u0301".repeat(5000)}x`)).toBe(2);
   });
 
   it.each([
