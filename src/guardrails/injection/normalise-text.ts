@@ -16,11 +16,12 @@ export interface NormalText {
 
 const invisible =
   /\u034f|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
-const mixedWord =
-  /(?=\p{L}*\p{Script=Latin})(?=\p{L}*[\p{Script=Cyrillic}\p{Script=Greek}])\p{L}+/gu;
+const letterRun = /\p{L}+/gu;
+const latin = /\p{Script=Latin}/u;
+const lookAlike = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
 const spacedWord = /(?<![\p{L}\p{N}])(?:\p{L}[ .\-_*]){4,}\p{L}(?![\p{L}\p{N}])/gu;
 const digitWord =
-  /(?<![\p{L}\p{N}@$])(?=[\p{L}@$]*[013457@$][\p{L}@$]*\p{L})(?=[013457@$]*\p{L})[\p{L}013457@$]{4,24}(?![\p{L}\p{N}@$.])/gu;
+  /(?<![\p{L}\p{N}@$])(?=[\p{L}@$]{0,24}[013457@$][\p{L}@$]{0,24}\p{L})(?=[013457@$]{0,24}\p{L})[\p{L}013457@$]{4,24}(?![\p{L}\p{N}@$.])/gu;
 
 /** Letters of other scripts that look like Latin ones: the common part of Unicode's confusables (UTS 39). */
 const latinOf = new Map(
@@ -87,9 +88,10 @@ export function normalText(text: string): NormalText {
     : text.replace(invisible, "").normalize("NFKC").toLowerCase();
   let lookAlikes = false;
   if (mayMix.test(plain)) {
-    plain = plain.replace(mixedWord, (word) => {
+    plain = plain.replace(letterRun, (letters) => {
+      if (!latin.test(letters) || !lookAlike.test(letters)) return letters;
       lookAlikes = true;
-      return Array.from(word, (letter) => latinOf.get(letter) ?? letter).join("");
+      return Array.from(letters, (letter) => latinOf.get(letter) ?? letter).join("");
     });
   }
   let spaced = false;

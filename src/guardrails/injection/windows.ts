@@ -58,8 +58,10 @@ function* partsOf(text: string, from: number, to: number): Generator<Window> {
   while (start < to) {
     let end = Math.min(to, start + longestSentence);
     if (end < to) {
-      const space = text.lastIndexOf(" ", end);
-      if (space > start + longestSentence / 2) end = space + 1;
+      // Not in the text itself: where it has no spaces, all that comes before would be searched for each part.
+      const half = start + longestSentence / 2 + 1;
+      const space = text.slice(half, end + 1).lastIndexOf(" ");
+      if (space >= 0) end = half + space + 1;
     }
     const part = text.slice(start, end);
     const lead = part.length - part.trimStart().length;
