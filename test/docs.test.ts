@@ -44,6 +44,24 @@ describe("the documentation", () => {
     expect(parsed).toBeTypeOf("object");
   });
 
+  it("names tests that are there, and one for each line of the tables of security.md", async () => {
+    const page = await readFile(join(project, "docs/security.md"), "utf8");
+    const cited = (text: string) =>
+      [...text.matchAll(/\]\(\.\.\/(test\/[^)]+)\)((?:,? "[^"]+")*)/g)].flatMap(
+        ([, file = "", titles = ""]) =>
+          [...titles.matchAll(/"([^"]+)"/g)].map(([, title = ""]) => ({ file, title })),
+      );
+    for (const { file, title } of cited(page)) {
+      const source = await readFile(join(project, file), "utf8");
+      const isThere = [`"${title}"`, `\`${title}\``].some((quoted) => source.includes(quoted));
+      expect(isThere, `${file} has a test "${title}"`).toBe(true);
+    }
+    const tables = page.split("\n\n").filter((block) => block.includes("shown by |\n"));
+    const lines = tables.flatMap((table) => table.trim().split("\n").slice(2));
+    expect(lines.length).toBeGreaterThan(40);
+    expect(lines.filter((line) => cited(line).length === 0)).toEqual([]);
+  });
+
   it("links only to what is there", async () => {
     for (const page of docPages) {
       const text = await readFile(join(project, page), "utf8");

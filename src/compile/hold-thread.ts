@@ -40,7 +40,7 @@ function heldOf(owner: object): Map<string, HeldThread> {
 
 const holder = new PrivateConfig<HeldThread>("holder");
 
-/** A thread that nobody else runs or edits until it is released. */
+/** A thread that no other run or edit takes until it is released. */
 export class HeldThread {
   /** Resolves when it has been released. */
   readonly released: Promise<void>;
@@ -102,7 +102,7 @@ export function heldBy(config: Pick<RunnableConfig, "configurable">): HeldThread
 }
 
 /**
- * Takes a thread. Waits for nobody, except for a run of this process that has been aborted and is about to end.
+ * Takes a thread. Does not wait, except for a run of this process that has been aborted and is about to end.
  *
  * @param ending aborts the run that the thread is taken for
  * @throws ThreadBusyError when this process has it, ThreadLockedError when another one has
@@ -129,7 +129,7 @@ export async function takeThread(
 }
 
 /**
- * Runs something while nobody else is on the thread.
+ * Runs something while no other run or edit is on the thread.
  * @throws ThreadBusyError, ThreadLockedError
  */
 export async function holdThread<Result>(

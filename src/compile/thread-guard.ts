@@ -22,7 +22,7 @@ interface Guarded {
   readonly config?: Pick<RunnableConfig, "configurable"> | undefined;
 }
 
-/** What LangGraph runs a graph's nodes in, in the background of the stream. */
+/** Where LangGraph runs the nodes of a graph, in the background of the stream. */
 interface LoopRunner {
   _runLoop(run: LoopRun): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function guardThread<Compiled extends Guarded>(
           bulkUpdateState(thread.within(config) as never, supersteps),
         );
       },
-      /** It ends with the run, whether or not anybody reads the stream. */
+      /** Ends with the run, whether or not its stream is read. */
       _runLoop: async (of: LoopRun) => {
         const run = ownRun.in(of.config);
         if (run?.graph !== graph || isInsideGraph(of.config.configurable)) return runLoop(of);

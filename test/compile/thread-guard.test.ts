@@ -75,7 +75,7 @@ describe("the thread of a compiled graph", () => {
     await run;
   });
 
-  it("is free again when nobody reads the stream of its run", async () => {
+  it("is free again when the stream of its run is not read", async () => {
     const { handler, begun, goOn } = pausing();
     const { runtime } = await testRuntime([]);
     let free = () => {};

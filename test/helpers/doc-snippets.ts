@@ -14,6 +14,7 @@ export interface Snippet {
 /** The pages of the documentation, as paths from the root of the repository. */
 export const docPages: readonly string[] = [
   "README.md",
+  "SECURITY.md",
   ...(await readdir(join(project, "docs"))).map((name) => `docs/${name}`),
 ];
 

@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineAgent, defineTool, executeAgent } from "../../../src/index.ts";
 import { environmentSecrets } from "../../../src/tools/secrets/environment-secrets.ts";
 import { MissingSecretError } from "../../../src/tools/secrets/errors.ts";
 import { createSecrets } from "../../../src/tools/secrets/secrets.ts";
+import { ScriptedModel } from "../../helpers/scripted-model.ts";
 
 const value = 'p"ä s/w+rd?';
 
@@ -39,6 +42,31 @@ describe("createSecrets", () => {
       message: `There is no secret "${name}". Set it where secrets are kept: by default the environment variable ${name}.`,
     });
     expect([await secrets.has(name), await secrets.has("KEY")]).toEqual([false, true]);
+  });
+});
+
+describe("a reference to a secret", () => {
+  it("is text where a user, a model or a tool wrote it", async () => {
+    const reference = "{{secret:KEY}}";
+    const asked: string[] = [];
+    const get = async (name: string) => (asked.push(name), "the-value-of-the-key");
+    const echo = defineTool({
+      name: "echo",
+      description: "Gives a text back.",
+      input_schema: z.object({ text: z.string() }),
+      handler: ({ text }) => `${text} and ${reference}`,
+    });
+    const agent = defineAgent({ name: "echoes", tools: [echo] });
+    const models = new ScriptedModel([
+      { calls: [{ name: "echo", args: { text: reference } }] },
+      `It said ${reference}.`,
+    ]);
+    const runtime = await createRuntime({ checkpointer: false, models, secrets: { get } });
+    const { steps, output } = await executeAgent(agent, { message: reference }, { runtime });
+    await runtime.close();
+    expect(steps[0]!.tool_results[0]!.result).toBe(`${reference} and ${reference}`);
+    expect(output).toEqual({ message: `It said ${reference}.` });
+    expect(asked).toEqual([]);
   });
 });
 
