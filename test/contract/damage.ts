@@ -182,7 +182,8 @@ export function damageContract(database: TestDatabase): void {
     }
     await saver.listThreads();
     const definitionNow = await saver.definitionOf(hash).catch((thrown: unknown) => {
-      expect(thrown).toBeInstanceOf(CorruptDefinitionError);
+      if (thrown instanceof CorruptDefinitionError) return undefined;
+      throw thrown;
     });
     expect([undefined, definition]).toContainEqual(definitionNow);
     return { corrupt: [...corrupt.values()].flat().length };

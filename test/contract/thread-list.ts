@@ -127,7 +127,7 @@ export function threadList(database: TestDatabase): void {
     async function explained(options: ThreadPageOptions): Promise<string> {
       const { pool } = database.shared;
       const plan: string[] = [];
-      const query: Queryable["query"] = async (text, values) => {
+      const watched: Queryable["query"] = async (text, values) => {
         const { rows } = await pool.query<object>(
           `explain ${typeof text === "string" ? text : text.text}`,
           values,
@@ -135,7 +135,7 @@ export function threadList(database: TestDatabase): void {
         plan.push(...rows.flatMap((row) => Object.values(row).map(String)));
         return { rows: [], rowCount: 0, command: "EXPLAIN" };
       };
-      await listThreads({ query }, name, options);
+      await listThreads({ query: watched }, name, options);
       return plan.join("\n");
     }
   });

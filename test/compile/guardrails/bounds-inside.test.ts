@@ -514,12 +514,12 @@ describe("the rails of an agent around", () => {
     ["a worker of a planner", plannerAround, 3],
   ] as const)(
     "ask the models that it names as it reaches them: inside of %s",
-    async (_, around, times) => {
+    async (_name, around, times) => {
       const judge = defineRail({
         name: "judge",
         on: ["tool_result"],
-        check: async (_, { ask }) =>
-          void (await ask("test:judge", { system: "", user: "Say yes" })),
+        check: async (_text, context) =>
+          void (await context.ask("test:judge", { system: "", user: "Say yes" })),
       });
       const clerk = defineAgent({
         name: "clerk",
