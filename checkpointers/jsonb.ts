@@ -1,5 +1,12 @@
 const UNSTORABLE = /\0|\p{Surrogate}/gu;
 
+/** Whether `jsonb` can hold JSON data as it is. */
+export function fitsJsonb(value: unknown): boolean {
+  if (typeof value === "string") return value.search(UNSTORABLE) === -1;
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => fitsJsonb(key) && fitsJsonb(inner));
+}
+
 /**
  * A copy of JSON data that `jsonb` can hold. It has no NUL characters and no halves of surrogate pairs, and refuses a
  * document with one of them anywhere: NULs are left out, halves become U+FFFD, in keys as in values.

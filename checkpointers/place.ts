@@ -24,13 +24,17 @@ export function placeOf(config: RunnableConfig): Place {
 const MAX_BYTES = 850;
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
-function checkName(key: string, name: string): string {
-  const bytes = Buffer.byteLength(name);
-  if (bytes > MAX_BYTES) {
-    throw new CheckpointConfigError(key, `it has ${bytes} bytes, more than ${MAX_BYTES}`);
-  }
-  if (UNSTORABLE.test(name)) {
-    throw new CheckpointConfigError(key, "it holds a NUL character or half a surrogate pair");
-  }
+/** @throws {CheckpointConfigError} when no database can hold the name that a config has under `key` */
+export function checkName(key: string, name: string): string {
+  const problem = nameProblem(name);
+  if (problem !== undefined) throw new CheckpointConfigError(key, problem);
   return name;
+}
+
+/** Why no database can hold a name, as part of a sentence. */
+export function nameProblem(name: string): string | undefined {
+  const bytes = Buffer.byteLength(name);
+  if (bytes > MAX_BYTES) return `it has ${bytes} bytes, more than ${MAX_BYTES}`;
+  if (UNSTORABLE.test(name)) return "it holds a NUL character or half a surrogate pair";
+  return undefined;
 }

@@ -50,7 +50,7 @@ interface RawElement {
 }
 
 /** @returns the triples of a row, or null where they are not triples of whole numbers */
-export function readSegments(flat: readonly string[] | null): Segment[] | null {
+export function readSegments(flat: readonly (string | number)[] | null): Segment[] | null {
   const numbers = (flat ?? []).map(Number);
   if (numbers.length % 3 !== 0) return null;
   const segments: Segment[] = [];

@@ -18,6 +18,8 @@ const FOREIGN_JSON = "langchain";
 /** A serializer under which plain data stays plain data; see {@link keepData}. */
 export interface DataSerializer extends SerializerProtocol {
   readonly revive: Reviver;
+  /** Whether bytes are as LangGraph's serializer makes them. */
+  readonly isStock: boolean;
 }
 
 /**
@@ -34,6 +36,7 @@ export function keepData(serde: SerializerProtocol = new MemorySaver().serde): D
   const reviver = isStockSerde ? reviverOf(serde) : asking(serde);
   const keeper: DataSerializer = {
     revive: reviver,
+    isStock: isStockSerde,
     async dumpsTyped(value) {
       // Nothing is awaited before the value is bytes: it may change meanwhile.
       const { data, foreign } = escapeData(value);

@@ -102,7 +102,9 @@ async function* contentOf(
     if (gone) throw new NoCheckpointError(threadId, gone.id);
     const writeSets = await rows.writeSets(portion);
     for await (const { blob, ...element } of rows.elements(missingRanges(checkpoints, thread))) {
-      thread.addElement(element.log, element.idx, elementHash({ type: element.type, blob }));
+      thread.addElement(element.log, element.idx, {
+        hash: elementHash({ type: element.type, blob }),
+      });
       yield { element: { ...element, value: toReadable(blob) } };
     }
     for (const checkpoint of checkpoints) {
@@ -159,12 +161,10 @@ async function toContent(
   const writeSets = of.writeSets.map((set) => toWriteSet(set, threadId));
   const common = { namespace, id, parentId, type, metadata, writeSets };
   if (body === null) {
-    thread.addStock(stored);
+    thread.addStock(common);
     return { stockCheckpoint: { ...common, checkpoint: stored.checkpoint! } };
   }
   if (hash === null) throw new DamagedValue("its hash is missing");
-  if (readSegments(stored.segments) === null)
-    throw new DamagedValue("its places of elements cannot be read");
   const segments = (stored.segments ?? []).map(Number);
   await thread.check({ ...common, threadId, body, segments, summary, hash, parentHash });
   return {

@@ -1,11 +1,14 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { errorMessage } from "../../src/errors.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
+import { sqlStateOf } from "../../src/storage/to-database-error.ts";
 import { DamagedValue } from "../elements/load-value.ts";
+import { keepData } from "../elements/revive.ts";
+import { checkName } from "../place.ts";
 import type { CheckpointTables } from "../retention/tables.ts";
 import { transaction } from "../retention/transaction.ts";
-import { CheckedThread } from "./checked-thread.ts";
 import { InvalidExportError, ThreadExistsError } from "./errors.ts";
-import { contentLine } from "./lines.ts";
+import { contentLine, type ContentLine } from "./lines.ts";
 import { parseLine, withSpooledExport, type SpooledExport } from "./spooled-export.ts";
 import { ThreadCopy } from "./thread-copy.ts";
 
@@ -18,6 +21,8 @@ export interface ImportParts extends CheckpointTables {
 export interface ImportOptions {
   /** Id of the thread to be made. Default: that of the thread that was exported. */
   readonly threadId?: string;
+  /** Called with that id before anything is stored; refuses it by throwing. */
+  readonly checkThreadId?: (threadId: string) => unknown;
 }
 
 /** Any number; keeps these locks apart from others that hash texts. */
@@ -37,14 +42,15 @@ export async function importThread(
   options: ImportOptions = {},
 ): Promise<{ threadId: string; checkpoints: number }> {
   return withSpooledExport(lines, (spooled) => {
-    const threadId = options.threadId ?? spooled.header.threadId;
+    const threadId = checkName("thread_id", options.threadId ?? spooled.header.threadId);
+    options.checkThreadId?.(threadId);
     return transaction(parts.pool, async (client) => {
       await expectNoThread(client, parts.schema, threadId);
       const logIds = parts.logIds(client);
       const copy = new ThreadCopy({
         client,
         schema: parts.schema,
-        thread: new CheckedThread(parts.serde),
+        serde: keepData(parts.serde),
         from: spooled.header.threadId,
         to: threadId,
         newLogId: () => logIds.take(),
@@ -70,26 +76,40 @@ async function expectNoThread(client: Queryable, schema: string, threadId: strin
 
 async function addContent(spooled: SpooledExport, copy: ThreadCopy): Promise<void> {
   let last = 1;
-  for await (const { number, text } of spooled.content()) {
-    last = number;
-    const line = contentLine.safeParse(parseLine(text, number));
-    if (!line.success) {
-      throw new InvalidExportError(number, "there is something that no export has", {
-        cause: line.error,
-      });
+  try {
+    for await (const { number, text } of spooled.content()) {
+      last = number;
+      await copy.add(toContentLine(text, number));
     }
-    try {
-      await copy.add(line.data);
-    } catch (thrown) {
-      if (!(thrown instanceof DamagedValue)) throw thrown;
-      throw new InvalidExportError(number, thrown.message);
-    }
+    await copy.end();
+  } catch (thrown) {
+    throw invalidAt(last, thrown);
   }
-  await copy.end();
   const { checkpoints } = spooled.header;
   if (copy.checkpoints === checkpoints) return;
   throw new InvalidExportError(
     last + 1,
     `the content ends with ${copy.checkpoints} checkpoints, and the header counts ${checkpoints}`,
   );
+}
+
+function toContentLine(text: string, number: number): ContentLine {
+  const line = contentLine.safeParse(parseLine(text, number));
+  if (line.success) return line.data;
+  throw new InvalidExportError(number, "there is something that no export has", {
+    cause: line.error,
+  });
+}
+
+/** SQLSTATEs of values that a type or an index cannot hold. */
+const UNSTORABLE = /^(?:22|54)/;
+
+/** Rows are sent some lines later, so the line of one that the database refuses may be an earlier one. */
+function invalidAt(line: number, thrown: unknown): unknown {
+  if (thrown instanceof DamagedValue) {
+    return new InvalidExportError(line, thrown.message, { cause: thrown });
+  }
+  if (!UNSTORABLE.test(sqlStateOf(thrown) ?? "")) return thrown;
+  const reason = `or before it there is what the database cannot hold: ${errorMessage(thrown)}`;
+  return new InvalidExportError(line, reason, { cause: thrown });
 }

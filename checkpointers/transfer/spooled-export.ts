@@ -3,8 +3,11 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { splitLines } from "../../src/storage/split-lines.ts";
+import { DamagedValue } from "../elements/load-value.ts";
 import { InvalidExportError } from "./errors.ts";
-import { endLine, FORMAT_VERSION, headerLine, type HeaderLine } from "./lines.ts";
+import { parseBounded } from "./imported-value.ts";
+import { endLine, FORMAT_VERSION, headerLine, MAX_LINE, type HeaderLine } from "./lines.ts";
 
 /** Bytes that are written at a time. */
 const CHUNK = 2 ** 18;
@@ -50,6 +53,7 @@ async function receive(
   try {
     for await (const given of lines) {
       number += 1;
+      if (given.length > MAX_LINE) throw tooLong(number);
       const line = given.replace(/\r?\n$/, "");
       if (ended) {
         if (line === "") continue;
@@ -64,19 +68,48 @@ async function receive(
       } else {
         chunk += `${line}\n`;
         if (chunk.length >= CHUNK) {
-          await file.write(chunk);
+          await file.appendFile(chunk);
           chunk = "";
         }
       }
       hash.update(`${line}\n`);
     }
-    await file.write(chunk);
+    await file.appendFile(chunk);
   } finally {
     await file.close();
   }
   if (header === undefined) throw new InvalidExportError(1, "there is nothing");
   if (!ended) throw new InvalidExportError(number + 1, "the last line is missing: it was cut off");
   return header;
+}
+
+/**
+ * Splits what is read of an export into its lines.
+ * @throws {InvalidExportError} at a line that is too long for one, of which no more is read
+ */
+export async function* exportLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { number, bytes } of splitLines(untilTooLong(chunks), MAX_LINE)) {
+    if (bytes === null) throw tooLong(number);
+    yield bytes.toString("utf8");
+  }
+}
+
+/** Ends within a line that is too long: it may have no end. */
+async function* untilTooLong(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of chunks) {
+    const feed = chunk.lastIndexOf(LINE_FEED);
+    length = feed === -1 ? length + chunk.length : chunk.length - feed - 1;
+    yield chunk;
+    if (length > MAX_LINE) return;
+  }
+}
+
+const LINE_FEED = 0x0a;
+
+function tooLong(line: number): InvalidExportError {
+  const most = MAX_LINE.toLocaleString("en");
+  return new InvalidExportError(line, `there are more than ${most} characters`);
 }
 
 function readHeader(line: string): HeaderLine {
@@ -117,21 +150,17 @@ function checkEnd(line: string, number: number, sha256: string): void {
 /** @throws {InvalidExportError} */
 export function parseLine(line: string, number: number): unknown {
   try {
-    return JSON.parse(line);
+    return parseBounded(line);
   } catch (cause) {
+    if (cause instanceof DamagedValue) throw new InvalidExportError(number, cause.message);
     throw new InvalidExportError(number, "there is no JSON", { cause });
   }
 }
 
 async function* contentOf(path: string): AsyncGenerator<{ number: number; text: string }> {
-  let number = 1;
-  let rest = "";
-  for await (const chunk of createReadStream(path, "utf8") as AsyncIterable<string>) {
-    const texts = (rest + chunk).split("\n");
-    rest = texts.pop()!;
-    for (const text of texts) {
-      number += 1;
-      yield { number, text };
-    }
+  const chunks = createReadStream(path) as AsyncIterable<Buffer>;
+  for await (const { number, bytes } of splitLines(chunks, Number.POSITIVE_INFINITY)) {
+    // The header is the first line, which is not in the file.
+    yield { number: number + 1, text: bytes!.toString("utf8") };
   }
 }

@@ -1,11 +1,13 @@
 import type { Queryable } from "../../src/storage/pool.ts";
 import { definitionHash } from "../definition-hash.ts";
 import { DamagedValue } from "../elements/load-value.ts";
+import type { DataSerializer } from "../elements/revive.ts";
 import { elementHash } from "../elements/store-value.ts";
 import { checkpointHash, writesHash } from "../integrity.ts";
 import { REPLACE_DEFINITION } from "../queries.ts";
 import { toWriteSets } from "../write-set.ts";
-import type { CheckedThread } from "./checked-thread.ts";
+import { CheckedThread } from "./checked-thread.ts";
+import { unitShape, valueInspector, type InspectValue } from "./imported-value.ts";
 import type {
   CheckpointLine,
   ContentLine,
@@ -24,7 +26,7 @@ interface CopyParts {
   readonly client: Queryable;
   /** With its quotes. */
   readonly schema: string;
-  readonly thread: CheckedThread;
+  readonly serde: DataSerializer;
   /** Of the thread that was exported, and of that to be made. */
   readonly from: string;
   readonly to: string;
@@ -34,18 +36,23 @@ interface CopyParts {
 /** Checks the content of an export line by line, and stores it as a thread of another id, with logs of its own. */
 export class ThreadCopy {
   checkpoints = 0;
-  readonly #parts: CopyParts;
+  readonly #parts: CopyParts & {
+    readonly thread: CheckedThread;
+    readonly inspect: InspectValue | undefined;
+  };
   readonly #inserts: ReturnType<typeof insertsFor>;
   /** Logs of the export and those here. */
   readonly #logs = new Map<number, number>();
   /** Hashes of checkpoints in the export, by namespace and id, and here. Null for those of the stock class. */
   readonly #hashes = new Map<string, Buffer | null>();
   readonly #definitions = new Set<string>();
+  readonly #stockKeys = new Set<string>();
   /** Parents that did not come before their children. */
   readonly #missing = new Set<string>();
 
   constructor(parts: CopyParts) {
-    this.#parts = parts;
+    const inspect = valueInspector(parts.serde);
+    this.#parts = { ...parts, inspect, thread: new CheckedThread(parts.serde, inspect) };
     this.#inserts = insertsFor(parts.client, parts.schema);
   }
 
@@ -75,10 +82,12 @@ export class ThreadCopy {
   }
 
   async #addElement({ log, idx, type, value }: ElementLine): Promise<void> {
-    const { thread } = this.#parts;
+    const { thread, inspect } = this.#parts;
     if (thread.has(log, idx)) throw new DamagedValue(`element ${idx} of log ${log} is there twice`);
     const blob = fromReadable(value);
-    thread.addElement(log, idx, elementHash({ type, blob }));
+    const hash = elementHash({ type, blob });
+    const shape = inspect && (unitShape(inspect(type, blob)) ?? null);
+    thread.addElement(log, idx, shape === undefined ? { hash } : { hash, shape });
     await this.#inserts.elements.add({
       log_id: await this.#logOf(log),
       idx,
@@ -94,15 +103,17 @@ export class ThreadCopy {
   }
 
   async #addCheckpoint(line: CheckpointLine): Promise<void> {
-    const { thread, from, to } = this.#parts;
-    const { namespace, id, parentId, type, metadata, summary } = line;
+    const { thread, inspect, from, to } = this.#parts;
+    const { namespace, id, parentId, type, metadata, summary, writeSets } = line;
     this.#expectOnce(line);
+    if (inspect && type !== null)
+      throw new DamagedValue("its content is of a type that no export has");
     const body = fromReadable(line.body);
     const hash = fromHex(line.hash);
     const parentHash = line.parentHash === null ? null : fromHex(line.parentHash);
     const content = { namespace, id, parentId, type, body, metadata, summary };
     const { segments } = line;
-    await thread.check({ ...content, threadId: from, segments, parentHash, hash });
+    await thread.check({ ...content, threadId: from, segments, parentHash, hash, writeSets });
     const copied = await this.#copySegments(segments);
     const copiedParent = parentHash && this.#copyOfParent(line, parentHash);
     const copiedHash = checkpointHash({
@@ -138,6 +149,8 @@ export class ThreadCopy {
 
   async #addStockCheckpoint(line: StockCheckpointLine): Promise<void> {
     this.#expectOnce(line);
+    if (line.checkpoint["id"] !== line.id)
+      throw new DamagedValue(`checkpoint ${line.id} has another id within`);
     this.#parts.thread.addStock(line);
     this.#hashes.set(keyOf(line.namespace, line.id), null);
     await this.#inserts.stockCheckpoints.add({
@@ -158,6 +171,9 @@ export class ThreadCopy {
   }
 
   async #addWriteSets(line: CheckpointLine | StockCheckpointLine): Promise<void> {
+    const names = line.writeSets.map(({ taskId, idx }) => `${idx} ${taskId}`);
+    if (new Set(names).size < names.length)
+      throw new DamagedValue(`pending writes of checkpoint ${line.id} are there twice`);
     for (const set of line.writeSets) await this.#addWriteSet(set, line);
   }
 
@@ -165,11 +181,10 @@ export class ThreadCopy {
     { taskId, taskPath = "", idx, hash, writes }: WriteSetLine,
     { namespace, id }: CheckpointLine | StockCheckpointLine,
   ): Promise<void> {
-    const { from, to } = this.#parts;
-    const [set] = toWriteSets(
-      writes.map(({ value, ...write }) => ({ ...write, blob: fromReadable(value) })),
-      { replacing: false, taskPath },
-    );
+    const { from, to, inspect } = this.#parts;
+    const dumped = writes.map(({ value, ...write }) => ({ ...write, blob: fromReadable(value) }));
+    for (const { type, blob } of dumped) inspect?.(type, blob);
+    const [set] = toWriteSets(dumped, { replacing: false, taskPath });
     const { body } = set!; // There is at least one write.
     const content = { namespace, checkpointId: id, taskId, idx, body };
     if (!writesHash({ ...content, threadId: from }).equals(fromHex(hash)))
@@ -186,6 +201,12 @@ export class ThreadCopy {
   }
 
   async #addStockBlob({ namespace, channel, version, type, value }: StockBlobLine): Promise<void> {
+    this.#expectNew("value", [namespace, channel, version]);
+    // That of a channel without a value.
+    if (type !== "empty") {
+      if (value === null) throw new DamagedValue("a value is missing");
+      this.#parts.inspect?.(type, fromReadable(value));
+    }
     await this.#inserts.stockBlobs.add({
       thread_id: this.#parts.to,
       checkpoint_ns: namespace,
@@ -197,6 +218,9 @@ export class ThreadCopy {
   }
 
   async #addStockWrite(line: StockWriteLine): Promise<void> {
+    this.#expectNew("write", [line.namespace, line.checkpointId, line.taskId, line.idx]);
+    const blob = fromReadable(line.value);
+    this.#parts.inspect?.(line.type, blob);
     await this.#inserts.stockWrites.add({
       thread_id: this.#parts.to,
       checkpoint_ns: line.namespace,
@@ -205,8 +229,14 @@ export class ThreadCopy {
       idx: line.idx,
       channel: line.channel,
       type: line.type,
-      blob: base64(fromReadable(line.value)),
+      blob: base64(blob),
     });
+  }
+
+  #expectNew(what: "value" | "write", key: readonly (string | number)[]): void {
+    const text = JSON.stringify([what, ...key]);
+    if (this.#stockKeys.has(text)) throw new DamagedValue(`a ${what} is there twice`);
+    this.#stockKeys.add(text);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../src/storage/pool.ts";
-import type { ElementLine, StockBlobLine, StockWriteLine } from "./lines.ts";
+import type { DefinitionLine, ElementLine, StockBlobLine, StockWriteLine } from "./lines.ts";
 import { toReadable } from "./readable-bytes.ts";
 
 /** How many elements, values or writes are read at a time. */
@@ -57,8 +57,8 @@ export class ThreadRows {
     return rows;
   }
 
-  async definitions(): Promise<{ hash: string; definition: unknown }[]> {
-    const { rows } = await this.database.query<{ hash: string; definition: unknown }>(
+  async definitions(): Promise<DefinitionLine[]> {
+    const { rows } = await this.database.query<DefinitionLine>(
       `select hash, definition from ${this.schema}.checkpoint_definitions where hash in (
         select metadata ->> 'definition_hash' from ${this.schema}.checkpoints where thread_id = $1)
       order by hash`,

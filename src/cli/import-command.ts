@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
+import { exportLines } from "../../checkpointers/transfer/spooled-export.ts";
 import { checkThreadId } from "../runtime/thread-id.ts";
 import { existingFile } from "./existing-file.ts";
 import type { CliIo } from "./io.ts";
@@ -26,7 +25,7 @@ export async function importCommand(
   const { file, thread } = given;
   if (thread !== undefined) checkThreadId(thread);
   const path = file === fromStdin ? null : await existingFile(resolve(io.cwd, file), file);
-  const lines = linesOf(() => (path === null ? Readable.from(io.stdin) : createReadStream(path)));
+  const lines = exportLines(path === null ? io.stdin : chunksOf(path));
   const { threadId, checkpoints } = await withThreads(io, (threads) =>
     threads.import(lines, thread === undefined ? {} : { threadId: thread }),
   );
@@ -39,7 +38,7 @@ export async function importCommand(
   return exitCodes.done;
 }
 
-/** The stream is opened when the first line is asked for: one that nobody reads yet would lose its lines. */
-async function* linesOf(open: () => Readable): AsyncGenerator<string> {
-  yield* createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY });
+/** Opens the file when its first bytes are asked for. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path) as AsyncIterable<Uint8Array>;
 }

@@ -3,7 +3,7 @@ import { describeProblem } from "../../definition/problems.ts";
 import { schemaProblems } from "../../definition/schema-problems.ts";
 import { errorMessage } from "../../errors.ts";
 import { logEntrySchema, type LogEntry } from "./log-entry.ts";
-import { splitLines, type FileLine } from "./split-lines.ts";
+import { splitLines, type FileLine } from "../../storage/split-lines.ts";
 import { UnreadableLogError } from "./unreadable-log-error.ts";
 
 /** What one line of a log holds. Lines are numbered from 1. */

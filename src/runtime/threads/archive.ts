@@ -124,7 +124,7 @@ export interface CheckpointArchive {
   exportThread(threadId: string): AsyncGenerator<string>;
   importThread(
     lines: AsyncIterable<string> | Iterable<string>,
-    options?: { threadId?: string },
+    options?: { threadId?: string; checkThreadId?: (threadId: string) => unknown },
   ): Promise<ImportResult>;
   /** Resolves when everything begun to be written to the thread so far is durable, or has failed. Never rejects. */
   settled(threadId: string): Promise<void>;

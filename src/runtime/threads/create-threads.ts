@@ -84,7 +84,7 @@ export function createThreads(services: ThreadServices): Threads {
     async import(lines, options = {}) {
       const archive = archiveOf(services, "import", "importThread");
       const { threadId } = options;
-      if (threadId === undefined) return archive.importThread(lines);
+      if (threadId === undefined) return archive.importThread(lines, { checkThreadId });
       checkThreadId(threadId);
       return holdThread(run, threadId, () => archive.importThread(lines, { threadId }));
     },

@@ -15,13 +15,13 @@ export interface FileLine {
  * @param longest bytes of a line that is given; a longer one is passed over without being held
  */
 export async function* splitLines(
-  chunks: AsyncIterable<Buffer>,
+  chunks: AsyncIterable<Uint8Array>,
   longest: number,
 ): AsyncGenerator<FileLine> {
-  let held: Buffer[] = [];
+  let held: Uint8Array[] = [];
   let length = 0;
   let number = 1;
-  const add = (part: Buffer) => {
+  const add = (part: Uint8Array) => {
     length += part.length;
     if (length > longest) held = [];
     else if (part.length > 0) held.push(part);
