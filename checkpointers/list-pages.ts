@@ -1,6 +1,8 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointListOptions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
+import { toJsonb } from "./jsonb.ts";
+import { checkName } from "./place.ts";
 
 /** A first page that costs little to throw away, and larger ones for those who read on. */
 const FIRST_PAGE = 16;
@@ -14,16 +16,18 @@ export async function* listPages(
 ): AsyncGenerator<CheckpointTuple> {
   const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {};
   const conditions: [condition: string, value: unknown][] = [];
-  if (thread_id) conditions.push(["c.thread_id = ?", thread_id]);
+  const condition = (key: string, text: string, value: unknown) =>
+    conditions.push([text, checkName(key, String(value))]);
+  if (thread_id) condition("thread_id", "c.thread_id = ?", thread_id);
   if (checkpoint_ns !== undefined && checkpoint_ns !== null) {
-    conditions.push(["c.checkpoint_ns = ?", checkpoint_ns]);
+    condition("checkpoint_ns", "c.checkpoint_ns = ?", checkpoint_ns);
   }
-  if (checkpoint_id) conditions.push(["c.checkpoint_id = ?", checkpoint_id]);
+  if (checkpoint_id) condition("checkpoint_id", "c.checkpoint_id = ?", checkpoint_id);
   if (filter && Object.keys(filter).length > 0) {
-    conditions.push(["c.metadata @> ?::jsonb", JSON.stringify(filter)]);
+    conditions.push(["c.metadata @> ?::jsonb", JSON.stringify(toJsonb(filter))]);
   }
   const beforeId: unknown = before?.configurable?.["checkpoint_id"];
-  if (beforeId !== undefined) conditions.push(["c.checkpoint_id < ?", beforeId]);
+  if (beforeId !== undefined) condition("checkpoint_id", "c.checkpoint_id < ?", beforeId);
   let left = limit === undefined ? Number.POSITIVE_INFINITY : Math.trunc(limit);
   let after: readonly string[] = [];
   for (let size = FIRST_PAGE; left > 0; size = Math.min(2 * size, LARGEST_PAGE)) {

@@ -20,7 +20,7 @@ import { deltaHistory } from "./delta-history.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
 import { asksForNewestId, damagedTuple } from "./damaged-tuple.ts";
-import { CheckpointConfigError, CorruptCheckpointError } from "./errors.ts";
+import { CheckpointConfigError, CorruptCheckpointError, InvalidPageError } from "./errors.ts";
 import { forkThread, type ForkedThread } from "./fork-thread.ts";
 import { KnownCheckpoints } from "./known-checkpoints.ts";
 import { listPages } from "./list-pages.ts";
@@ -28,7 +28,7 @@ import { LogIds } from "./log-ids.ts";
 import { LogTails } from "./log-tails.ts";
 import { dumpMetadata } from "./metadata.ts";
 import { checkpointQueries } from "./queries.ts";
-import { placeOf } from "./place.ts";
+import { checkName, nameProblem, placeOf } from "./place.ts";
 import { deleteThread } from "./retention/delete-thread.ts";
 import { prune, removeCheckpoints, type Pruned, type PruneOptions } from "./retention/prune.ts";
 import type { CheckpointTables } from "./retention/tables.ts";
@@ -215,6 +215,7 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
   override async deleteThread(threadId: string): Promise<void> {
+    checkName("thread_id", threadId);
     await this.setup();
     await this.#settling.settled(threadId);
     await deleteThread(this.#tables, threadId);
@@ -223,6 +224,7 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** Removes checkpoints of a thread, and what only they needed. */
   async prune(options: PruneOptions): Promise<Pruned> {
+    checkName("thread_id", options.threadId);
     await this.setup();
     await this.#settling.settled(options.threadId);
     return prune(this.#tables, options);
@@ -233,6 +235,8 @@ export class PostgresCheckpointer extends PostgresSaver {
     readonly threadId: string;
     readonly checkpointIds: readonly string[];
   }): Promise<Pruned> {
+    for (const id of of.checkpointIds) checkName("checkpoint_id", id);
+    checkName("thread_id", of.threadId);
     await this.setup();
     await this.#settling.settled(of.threadId);
     return removeCheckpoints(this.#tables, of);
@@ -242,12 +246,16 @@ export class PostgresCheckpointer extends PostgresSaver {
   async listSummaries(
     of: { readonly threadId: string; readonly namespace?: string } & PageOptions,
   ): Promise<Page<CheckpointSummary>> {
+    checkName("thread_id", of.threadId);
+    checkName("checkpoint_ns", of.namespace ?? "");
+    checkCursor(of.cursor);
     await this.setup();
     return listSummaries(this.#parts.pool, this.#parts.schema, of);
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
   async listThreads(of: ThreadPageOptions = {}): Promise<Page<ThreadSummary>> {
+    checkCursor(of.cursor);
     await this.setup();
     return listThreads(this.#parts.pool, this.#parts.schema, of);
   }
@@ -259,8 +267,10 @@ export class PostgresCheckpointer extends PostgresSaver {
    * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
    */
   async forkThread(of: ForkedThread): Promise<void> {
+    const { threadId, newThreadId, checkpointId } = of;
+    for (const id of [threadId, newThreadId]) checkName("thread_id", id);
+    checkName("checkpoint_id", checkpointId);
     await this.setup();
-    const { threadId, newThreadId } = of;
     for (const { namespace, id } of await forkThread(this.#parts.pool, this.#parts.schema, of)) {
       const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
       const tuple = (await this.getTuple({
@@ -288,6 +298,7 @@ export class PostgresCheckpointer extends PostgresSaver {
    * @throws {NoCheckpointError} {@link CorruptCheckpointError}
    */
   async *exportThread(threadId: string): AsyncGenerator<string> {
+    checkName("thread_id", threadId);
     await this.setup();
     await this.#settling.settled(threadId);
     yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
@@ -310,6 +321,7 @@ export class PostgresCheckpointer extends PostgresSaver {
 
   /** Reads every checkpoint of a thread and says which are not as they were written. */
   async verifyThread(threadId: string): Promise<Verification> {
+    checkName("thread_id", threadId);
     await this.setup();
     return verifyThread(this.#reader, threadId);
   }
@@ -356,5 +368,14 @@ export class PostgresCheckpointer extends PostgresSaver {
   /** Has a watched run write nothing more, as if that had failed with `error`. */
   refuseRun(threadId: string, error: unknown): void {
     this.#settling.refuse(threadId, error);
+  }
+}
+
+/** A cursor is made of ids. */
+function checkCursor(cursor: string | undefined): void {
+  // Of two ids, each as long as may be, and a space between.
+  const parts = cursor?.split(" ") ?? [];
+  if (parts.some((part) => nameProblem(part) !== undefined)) {
+    throw new InvalidPageError("cursor", cursor);
   }
 }

@@ -6,7 +6,9 @@ import type { Database } from "../../src/storage/database.ts";
 import type { DatabasePool } from "../../src/storage/pool.ts";
 import { DatabaseFullError } from "../../src/storage/errors.ts";
 import { collect } from "../helpers/collect.ts";
+import { lockThread } from "../../src/storage/thread-lock.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { sealed } from "../helpers/thread-transfer.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -80,6 +82,102 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
       for (const call of Object.values(calls)) {
         await expect(call()).rejects.toMatchObject({ code: "invalid_thread_id" });
       }
+    });
+
+    it("refuse an id in the header of an import, and store nothing", async () => {
+      const { runtime } = await open();
+      await executeAgent(slow, { message: "go" }, { runtime, threadId: "exported" });
+      const [header = "", ...lines] = await collect(runtime.threads.export("exported"));
+      const renamed = (id: string) => {
+        const made = { ...(JSON.parse(header) as object), threadId: id };
+        return sealed([JSON.stringify(made), ...lines]);
+      };
+      await expect(runtime.threads.import(renamed("a\u001b[2J"))).rejects.toMatchObject({
+        code: "invalid_thread_id",
+      });
+      await expect(runtime.threads.import(renamed("a\0b"))).rejects.toMatchObject({
+        code: "invalid_export",
+        line: 1,
+      });
+    });
+
+    it("keep threads with odd ids apart, whatever is done with one of them", async () => {
+      const odd = [
+        "../../x",
+        "..\\x",
+        "__proto__",
+        "constructor",
+        "'; drop table checkpoints; --",
+        "$1 {{secret:X}} ${1+1}",
+        " ",
+        "漢".repeat(255),
+      ];
+      const { runtime } = await testRuntime(
+        odd.map((id) => `Said to ${id}.`),
+        { checkpointer: await openCheckpointer(database.shared) },
+      );
+      const { threads } = runtime;
+      for (const threadId of odd)
+        await executeAgent(agent, { message: "go" }, { runtime, threadId });
+      const ids = async () =>
+        (await threads.list({ limit: 1_000 })).items.map((one) => one.threadId);
+      expect(await ids()).toEqual(expect.arrayContaining(odd));
+      const [first = "", ...others] = odd;
+      const lines = await collect(threads.export(first));
+      await threads.delete(first);
+      for (const threadId of others) {
+        const { values } = await threads.stateAt({ threadId });
+        expect(values).toMatchObject({ output: { message: `Said to ${threadId}.` } });
+        expect((await threads.verify(threadId)).damaged).toEqual([]);
+      }
+      expect(await ids()).not.toContain(first);
+      await threads.import(lines);
+      const { threadId: fork } = await threads.fork({ threadId: first, newThreadId: "../fork" });
+      expect(fork).toBe("../fork");
+      const locks = await Promise.all(
+        [...odd, "a\ud800", "a\ud801"].map((id) => lockThread(database.shared, id)),
+      );
+      await Promise.all(locks.map((lock) => lock.release()));
+    });
+
+    it.each([
+      ["a NUL", "a\0b"],
+      ["half of a character", "a\ud800"],
+      ["more bytes than an index takes", "x".repeat(851)],
+    ])("are not asked of a database under a name with %s", async (_what, name) => {
+      const saver = await openCheckpointer(database.shared);
+      const configs = ["thread_id", "checkpoint_ns", "checkpoint_id"].map((key) => ({
+        configurable: { thread_id: "there", checkpoint_id: "none", [key]: name },
+      }));
+      const calls = [
+        ...configs.flatMap((config) => [
+          () => saver.getTuple(config),
+          () => collect(saver.list(config)),
+          () => saver.putWrites(config, [["a", 1]], "task"),
+        ]),
+        () => collect(saver.list({ configurable: {} }, { before: configs[2]! })),
+        () => saver.deleteThread(name),
+        () => saver.prune({ threadId: name, keep: "latest" }),
+        () => saver.removeCheckpoints({ threadId: name, checkpointIds: [] }),
+        () => saver.removeCheckpoints({ threadId: "there", checkpointIds: [name] }),
+        () => saver.listSummaries({ threadId: name }),
+        () => saver.listSummaries({ threadId: "there", namespace: name }),
+        () => saver.forkThread({ threadId: name, checkpointId: "none", newThreadId: "new" }),
+        () => saver.forkThread({ threadId: "there", checkpointId: name, newThreadId: "new" }),
+        () => saver.forkThread({ threadId: "there", checkpointId: "none", newThreadId: name }),
+        () => collect(saver.exportThread(name)),
+        () => saver.verifyThread(name),
+      ];
+      for (const call of calls)
+        await expect(call()).rejects.toMatchObject({ code: "checkpoint_config" });
+      for (const cursor of [name, `id ${name}`]) {
+        const page = { code: "invalid_page", option: "cursor" };
+        await expect(saver.listThreads({ cursor })).rejects.toMatchObject(page);
+        await expect(saver.listSummaries({ threadId: "there", cursor })).rejects.toMatchObject(
+          page,
+        );
+      }
+      expect(await collect(saver.list({}, { filter: { note: name } }))).toEqual([]);
     });
 
     it("remove nothing when it is not clear what is to be kept", async () => {
