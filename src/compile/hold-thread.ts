@@ -74,8 +74,8 @@ export class HeldThread {
     return heldOf(this.owner).get(this.threadId) === this;
   }
 
-  async lock({ lockThread }: Pick<ThreadKeeper, "lockThread">): Promise<void> {
-    this.#lock = await lockThread?.(this.threadId);
+  async lock(keeper: Pick<ThreadKeeper, "lockThread">): Promise<void> {
+    this.#lock = await keeper.lockThread?.(this.threadId);
   }
 
   /** The config of a run or an edit that the holder makes. */

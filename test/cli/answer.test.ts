@@ -91,6 +91,18 @@ To answer:
     expect(JSON.parse(done.shown)).toMatchObject({ output: { message: "Hello" }, interrupts: [] });
   });
 
+  it("takes one answer of two command lines that answer at once", async () => {
+    const cwd = await folderWith(files);
+    expect((await run(cwd, ["send.ts", "Hi", "-t", "t"])).code).toBe(3);
+    const answer = (given: string) => run(cwd, ["send.ts", "-t", "t", "-a", given, "--json"]);
+    const ends = await Promise.all([answer("approve"), answer("approve")]);
+    const [done, refused] = ends.toSorted((a, b) => a.code - b.code);
+    expect(done!.code).toBe(0);
+    expect(JSON.parse(done!.shown)).toMatchObject({ output: { message: "sent Hi" } });
+    const { error } = JSON.parse(refused!.shown) as { error: { code: string } };
+    expect(["thread_locked", "nothing_to_answer"]).toContain(error.code);
+  });
+
   it("takes answers by id from separate command lines, and prints what waits as JSON", async () => {
     const cwd = await folderWith(files);
     const asked = await run(cwd, ["both.yaml", "go", "-t", "t", "--json"]);
