@@ -11,6 +11,7 @@ import {
   type AgentDefinition,
 } from "../../src/index.ts";
 import type { AgentGraph } from "../../src/compile/agent-graph.ts";
+import { checkAnswers } from "../../src/compile/check-answers.ts";
 import { readWaiting } from "../../src/compile/waiting-requests.ts";
 import { hashCall } from "../../src/state/approval-hash.ts";
 import type { GraphState } from "../../src/state/channels.ts";
@@ -27,12 +28,12 @@ let paid: string[] = [];
 beforeEach(() => {
   paid = [];
 });
-const payTool = (asks = false) =>
+const payTool = (asks = false, requires_approval = true) =>
   defineTool({
     name: "pay",
     description: "Pays somebody.",
     input_schema: z.object({ amount: z.number(), to: z.string(), note: z.string().optional() }),
-    requires_approval: true,
+    requires_approval,
     handler: ({ amount, to }) => {
       const code = asks ? interrupt<string, string>("Which code?") : "";
       paid.push(`${amount} to ${to}${code}`);
@@ -125,6 +126,17 @@ describe("an approval", () => {
     }
     expect(JSON.stringify([saver.storage, saver.writes])).toBe(before);
     await asksAbout(graph, few);
+  });
+
+  it("gets the hash of the request before it is handed on", async () => {
+    const { graph } = await waitingOn(payer);
+    const { waiting } = await readWaiting(graph, thread);
+    const [{ id, hash } = { id: "" }] = waiting;
+    const approved = { decisions: { c1: { decision: "approve", hash } } };
+    for (const given of [{ bare: true }, { byId: { [id]: "yes" } }]) {
+      const answers = checkAnswers(given, { threadId: "t", status: "AWAITING_HUMAN", waiting });
+      expect(answers).toEqual({ [id]: approved });
+    }
   });
 
   it("is for the call that was asked about, where an update comes with it", async () => {
@@ -224,6 +236,20 @@ describe("an approval", () => {
     const { call, problem } = await requestOf(changed);
     expect([call?.args, paid]).toEqual([much, []]);
     expect(problem).toContain("The answer is for something else than what waits");
+  });
+
+  it("is not what a handler was answered whose tool has needed one since", async () => {
+    const { graph, saver } = await waitingOn(paying(few, payTool(true, false)));
+    const { id = "" } = await requestOf(graph);
+    const changed = await compiled(paying(few, payTool(true)), saver);
+    await changed.invoke(new Command({ resume: { [id]: "yes" } }), thread);
+    expect(await requestOf(changed)).toMatchObject({
+      kind: "tool_approval",
+      problem: "It is not known what the answer was for.",
+    });
+    await changed.invoke(new Command({ resume: "approve" }), thread);
+    expect(await requestOf(changed)).toMatchObject({ kind: "input", prompt: "Which code?" });
+    expect(paid).toEqual([]);
   });
 
   it("is not for what a human node proposes after its definition has changed", async () => {

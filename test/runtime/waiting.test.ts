@@ -7,6 +7,7 @@ import {
   defineTool,
   executeAgent,
 } from "../../src/index.ts";
+import { canonicalHash } from "../../src/state/canonical-json.ts";
 import type { AgentEvent } from "../../src/state/event.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 
@@ -116,6 +117,7 @@ describe("a run that waits for people", () => {
       {
         id: expect.stringMatching(/^[0-9a-f]{32}$/),
         kind: "approval",
+        hash: canonicalHash({ prompt: "Left?", proposed: "" }),
         node: "left",
         within: [],
         prompt: "Left?",
