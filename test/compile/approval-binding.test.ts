@@ -238,20 +238,6 @@ describe("an approval", () => {
     expect(problem).toContain("The answer is for something else than what waits");
   });
 
-  it("is not what a handler was answered whose tool has needed one since", async () => {
-    const { graph, saver } = await waitingOn(paying(few, payTool(true, false)));
-    const { id = "" } = await requestOf(graph);
-    const changed = await compiled(paying(few, payTool(true)), saver);
-    await changed.invoke(new Command({ resume: { [id]: "yes" } }), thread);
-    expect(await requestOf(changed)).toMatchObject({
-      kind: "tool_approval",
-      problem: "It is not known what the answer was for.",
-    });
-    await changed.invoke(new Command({ resume: "approve" }), thread);
-    expect(await requestOf(changed)).toMatchObject({ kind: "input", prompt: "Which code?" });
-    expect(paid).toEqual([]);
-  });
-
   it("is not for what a human node proposes after its definition has changed", async () => {
     const approving = (proposed: string) =>
       defineAgent({
