@@ -342,3 +342,25 @@ describe("an approval inside of a graph that is not ours", () => {
     expect(paid).toEqual(["99999 to eve"]);
   });
 });
+
+describe("an approval after an answer to something else", () => {
+  it("is for the call alone, where the tool began to require it while its handler asked", async () => {
+    const { graph, saver } = await waitingOn(paying(few, payTool(true, false)));
+    const { id = "", kind } = await requestOf(graph);
+    expect(kind).toBe("input");
+    const changed = await compiled(paying(few, payTool(true)), saver);
+    await changed.invoke(new Command({ resume: { [id]: "yes" } }), thread);
+    expect(await requestOf(changed)).toMatchObject({
+      kind: "tool_approval",
+      problem: "It is not known what the answer was for.",
+    });
+    await changed.invoke(new Command({ resume: "approve" }), thread);
+    expect([await requestOf(changed), paid]).toMatchObject([
+      { kind: "input", prompt: "Which code?" },
+      [],
+    ]);
+    await changed.invoke(new Command({ resume: " by mail" }), thread);
+    expect(paid).toEqual(["5 to ada by mail"]);
+    expect((await stateOf(changed)).status).toBe("COMPLETED");
+  });
+});

@@ -1,6 +1,7 @@
 import { bindAnswer, isBound } from "../../state/bind-answer.ts";
 import type { Read } from "../../state/decision.ts";
 import type { HumanRequest } from "../../state/human-request.ts";
+import { isRecord } from "../../state/is-record.ts";
 import { checkpointPlace } from "../checkpoint-place.ts";
 import { requestOf } from "../waiting-requests.ts";
 import { keepAnswer } from "./handler-interrupts.ts";
@@ -21,13 +22,26 @@ export async function askPerson<T>(
   const approves = asked.hash !== undefined;
   let again = asked;
   for (;;) {
-    const given = run.interrupt(again);
-    const answer = approves ? await boundAnswer(run, given) : given;
-    const known = read(answer);
-    if (known.ok && (!approves || isBound(answer))) return known.value;
-    again = { ...asked, problem: known.ok ? unbound : known.problem };
+    const answer = run.interrupt(again);
+    const given = approves ? await boundAnswer(run, answer) : answer;
+    const known: Read<T> = isRefused(given) ? { ok: false, problem: given.refused } : read(given);
+    if (known.ok && (!approves || isBound(given))) return known.value;
+    const problem = known.ok ? unbound : known.problem;
+    // In further runs of the node it would be taken for an answer to what is asked next.
+    if (approves && !isBound(given))
+      keepAnswer(run.config, { hash: "", refused: problem } satisfies Refused);
+    again = { ...asked, problem };
   }
 }
+
+/** What stands for an answer that was refused, with the reason: bound to nothing. */
+interface Refused {
+  readonly hash: "";
+  readonly refused: string;
+}
+
+const isRefused = (answer: unknown): answer is Refused =>
+  isRecord(answer) && answer["hash"] === "" && typeof answer["refused"] === "string";
 
 const unbound = "It is not known what the answer was for.";
 
