@@ -8,7 +8,7 @@ import { boundsJson, boundsOf, boundsText, refusedCalls } from "./bounds-text.ts
 import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
-import { printLines } from "./print.ts";
+import { printJson, printLines } from "./print.ts";
 import { errorJson, exitCodes } from "./report-error.ts";
 import { runnable } from "./runnable.ts";
 import { count } from "./view/figures.ts";
@@ -53,7 +53,7 @@ export async function checkCommand(
   });
   const ok = findings.every(({ problems }) => problems.length === 0);
   if (given.json) {
-    io.stdout.write(`${JSON.stringify({ ok, files: findings.map(findingJson) }, null, 2)}\n`);
+    printJson({ ok, files: findings.map(findingJson) }, io);
   } else {
     const view = viewOf(io);
     printLines(

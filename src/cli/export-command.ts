@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { CliIo } from "./io.ts";
 import { withKnownThread } from "./open-threads.ts";
 import { exitCodes } from "./report-error.ts";
+import { printableJson } from "./view/json-text.ts";
 import { writeWhole } from "./write-whole.ts";
 
 /**
@@ -16,7 +17,9 @@ export async function exportCommand(
   await withKnownThread(threadId, io, async (threads) => {
     const lines = endedLines(threads.export(threadId));
     if (out !== undefined) return writeWhole(resolve(io.cwd, out), lines);
-    for await (const line of lines) io.stdout.write(line);
+    // Elsewhere every byte stays: the last line has the hash of all of them.
+    const shown = io.stdout.isTerminal ? printableJson : (line: string) => line;
+    for await (const line of lines) io.stdout.write(shown(line));
   });
   if (out !== undefined) io.stderr.write(`Wrote ${out}\n`);
   return exitCodes.done;

@@ -9,6 +9,7 @@ import type { CliIo } from "./io.ts";
 import { loadDefinition } from "./load-definition.ts";
 import { loadTools } from "./load-tools.ts";
 import { UsageError } from "./usage-error.ts";
+import { jsonText } from "./view/json-text.ts";
 import { withRuntime } from "./with-runtime.ts";
 
 export interface GraphCommandOptions {
@@ -53,7 +54,7 @@ async function render(
   { browser }: GraphCommandOptions,
   io: CliIo,
 ): Promise<string | Uint8Array> {
-  if (format === "json") return `${JSON.stringify(graph, null, 2)}\n`;
+  if (format === "json") return `${jsonText(graph)}\n`;
   if (format === "mermaid") return mermaidText(graph);
   return drawPicture((escape) => mermaidText(graph, escape), format, { browser, io });
 }

@@ -10,6 +10,7 @@ import { snakeKeys } from "./snake-case.ts";
 import { UsageError } from "./usage-error.ts";
 import { planLines } from "./view/plan-lines.ts";
 import { createStyle } from "./view/style.ts";
+import { jsonText } from "./view/json-text.ts";
 import { viewOf } from "./view/view-of.ts";
 
 /**
@@ -34,7 +35,7 @@ export async function planCommand(
   switch (format) {
     case "json": {
       const document = { thread_id: threadId, plans: plans.map(snakeKeys) };
-      return writeDrawing(`${JSON.stringify(document, null, 2)}\n`, out, io);
+      return writeDrawing(`${jsonText(document)}\n`, out, io);
     }
     case "mermaid":
       return writeDrawing(planMermaid(plans), out, io);

@@ -2,6 +2,7 @@ import { errorMessage, StratagraphError } from "../errors.ts";
 import { commandMessage } from "./command-message.ts";
 import type { CliIo } from "./io.ts";
 import { snakeCase } from "./snake-case.ts";
+import { printJson } from "./print.ts";
 import { labelledLines } from "./view/labelled-lines.ts";
 import { plainText } from "./view/plain-text.ts";
 import { viewOf } from "./view/view-of.ts";
@@ -20,9 +21,7 @@ export function reportError(thrown: unknown, io: CliIo, asJson: boolean): number
   const known = thrown instanceof StratagraphError;
   if (asJson) {
     const message = known ? { message: commandMessage(thrown, io) } : {};
-    io.stdout.write(
-      `${JSON.stringify({ error: { ...errorJson(thrown), ...message } }, null, 2)}\n`,
-    );
+    printJson({ error: { ...errorJson(thrown), ...message } }, io);
   }
   if (!asJson || !known) {
     const { width, style } = viewOf({ stdout: io.stderr, env: io.env });

@@ -2,6 +2,7 @@ import type { PendingRequest, ProposedCall } from "../../state/human-request.ts"
 import { isRecord } from "../../state/is-record.ts";
 import { newValueSchema } from "../ask/read-answer.ts";
 import { answerTemplate } from "./answer-template.ts";
+import { printableJson } from "./json-text.ts";
 import { pagesOf, type Passage } from "./pages.ts";
 import { plainJson } from "./plain-json.ts";
 import { plainLine, visibleText } from "./plain-text.ts";
@@ -188,18 +189,10 @@ export function callsOf({ kind, proposed }: PendingRequest): readonly ProposedCa
   return isOfCalls ? (proposed as readonly ProposedCall[]) : [];
 }
 
-/** Characters that act on a terminal, or cannot be seen there. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
-
 /** The line of one argument list or value, to be edited. */
 export function editable(value: unknown): string {
   const isLine = typeof value === "string" && plainLine(value) === value && !value.startsWith('"');
-  return isLine ? value : JSON.stringify(value).replaceAll(unprintable, escaped);
-}
-
-function escaped(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  return isLine ? value : printableJson(JSON.stringify(value));
 }
 
 /** An example of an answer, as a command line takes it: an approval of what is shown, and of nothing else. */

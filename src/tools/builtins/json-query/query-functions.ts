@@ -40,7 +40,8 @@ function widthOf(value: unknown): number {
 /**
  * Puts functions in the place of the library's: its `sort` compares numbers as texts, its `sort_by` asks for the key
  * with every comparison, `max` and `min` cannot take long lists, `trim` needs the square of the text's length,
- * `replace` reads `$&` in the new text, and `ends_with` is true of what stands before the end.
+ * `replace` reads `$&` in the new text, `ends_with` is true of what stands before the end, and `group_by` and `merge` take
+ * keys such as `__proto__` and `constructor` for what objects inherit.
  */
 export function replaceFunctions(interpreter: Interpreter, meter: WorkMeter): void {
   // A table of this interpreter alone.
@@ -57,6 +58,18 @@ export function replaceFunctions(interpreter: Interpreter, meter: WorkMeter): vo
     ]);
     return sorted(list, (item) => keyOf(item) as Key, meter);
   });
+  replace("group_by", ([list, expression]: [unknown[], never]) => {
+    const keyOf = interpreter.runtime.createKeyFunction(expression, [keyTypes.text]);
+    const groups = new Map<Key, unknown[]>();
+    for (const item of list) {
+      const key = keyOf((item ?? {}) as never) as Key;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [item]);
+      else group.push(item);
+    }
+    return Object.fromEntries(groups);
+  });
+  replace("merge", (objects: object[]) => Object.fromEntries(objects.flatMap(Object.entries)));
   replace("max", ([list]: [Key[]]) => extreme(list, (a, b) => compare(a, b) > 0));
   replace("min", ([list]: [Key[]]) => extreme(list, (a, b) => compare(a, b) < 0));
   replace("ends_with", ([text, end]: [string, string]) => text.endsWith(end));

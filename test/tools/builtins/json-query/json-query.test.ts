@@ -61,6 +61,23 @@ describe("json_query", () => {
     );
   });
 
+  it.each(["__proto__", "constructor", "toString"])("has %s as any other key", async (key) => {
+    const data = JSON.parse(`{"list": [{"k": "${key}"}], "held": {"${key}": {"a": 1}}}`) as unknown;
+    const results = {
+      "group_by(list, &k)": `{"${key}":[{"k":"${key}"}]}`,
+      "merge(held, {b: `2`})": `{"${key}":{"a":1},"b":2}`,
+      "merge(held, held)": `{"${key}":{"a":1}}`,
+      "from_items(zip([list[0].k], [`1`]))": `{"${key}":1}`,
+      "items(held)": `[["${key}",{"a":1}]]`,
+      [`let $${key} = list in $${key}`]: `[{"k":"${key}"}]`,
+    };
+    for (const [query, result] of Object.entries(results)) {
+      const answer = await ask(query, { data });
+      expect([query, JSON.stringify(answer.result)]).toEqual([query, `{"result":${result}}`]);
+    }
+    expect(Object.getOwnPropertyNames(Object.prototype)).toHaveLength(12);
+  });
+
   it.each([
     ["people[?age >> `3`]", 'at character 14, before "> `3`]"'],
     ["people[", "it ends too early"],
