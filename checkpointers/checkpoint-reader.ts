@@ -344,6 +344,6 @@ export function isOfStock({
   segments,
   hash,
   summary,
-}: Pick<CheckpointRow, "body" | "segments" | "hash" | "summary">): boolean {
+}: Record<"body" | "segments" | "hash" | "summary", unknown>): boolean {
   return body === null && segments === null && hash === null && summary === null;
 }

@@ -142,7 +142,7 @@ async function checkChain(
  * @param parent undefined where it is not there
  * @throws {CorruptCheckpointError}
  */
-export function checkParent(
+function checkParent(
   row: CheckpointRow,
   parent: Pick<CheckpointRow, "write_tasks" | "write_idxs"> | undefined,
   { parentWrites = [] }: { readonly parentWrites?: readonly WriteSetName[] },

@@ -45,7 +45,7 @@ import {
 } from "./summaries.ts";
 import { exportThread } from "./transfer/export-thread.ts";
 import { importThread, type ImportOptions } from "./transfer/import-thread.ts";
-import { verifyThread, type Verification } from "./verify-thread.ts";
+import { verifyThread, type Verification, type VerifyOptions } from "./verify-thread.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -319,11 +319,12 @@ export class PostgresCheckpointer extends PostgresSaver {
     return importThread({ ...this.#tables, serde: this.serde, logIds }, lines, options);
   }
 
-  /** Reads every checkpoint of a thread and says which are not as they were written. */
-  async verifyThread(threadId: string): Promise<Verification> {
+  /** Reads every checkpoint of a thread, each stored value once, and says which are not as they were written. */
+  async verifyThread(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
     checkName("thread_id", threadId);
     await this.setup();
-    return verifyThread(this.#reader, threadId);
+    const parts = { ...this.#tables, serde: keepData(this.serde), reader: this.#reader };
+    return verifyThread(parts, threadId, options);
   }
 
   /**

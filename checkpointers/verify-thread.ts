@@ -1,7 +1,15 @@
 import { isOfStock, type CheckpointReader } from "./checkpoint-reader.ts";
-import { checkParent, countsDeltas } from "./delta-history.ts";
+import { DamagedValue } from "./elements/load-value.ts";
+import type { DataSerializer } from "./elements/revive.ts";
+import { elementHash } from "./elements/store-value.ts";
 import { CorruptCheckpointError } from "./errors.ts";
-import type { CheckpointRow } from "./queries.ts";
+import { writesHash } from "./integrity.ts";
+import type { CheckpointTables } from "./retention/tables.ts";
+import { CheckedThread } from "./transfer/checked-thread.ts";
+import { parentsFirst } from "./transfer/parents-first.ts";
+import { storedParts } from "./transfer/stored-parts.ts";
+import { ThreadRows, type StoredCheckpoint, type StoredWriteSet } from "./transfer/thread-rows.ts";
+import { unpackWrites } from "./write-set.ts";
 
 export interface DamagedCheckpoint {
   readonly namespace: string;
@@ -15,71 +23,119 @@ export interface Verification {
   readonly damaged: readonly DamagedCheckpoint[];
 }
 
-const PAGE = 64;
+export interface VerifyOptions {
+  /** Told after each checkpoint; `total` is how many there were when it began. */
+  readonly onProgress?: (progress: { readonly checked: number; readonly total: number }) => void;
+  /** Aborting it ends the reading with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
 
-type Reader = Pick<CheckpointReader, "page" | "rows" | "body">;
+interface VerifyParts extends CheckpointTables {
+  readonly serde: DataSerializer;
+  readonly reader: Pick<CheckpointReader, "read">;
+}
 
 /**
- * Reads every checkpoint of a thread, and compares what it says of its parent with the parent: also whether all is there
- * that its delta channels are put together from.
+ * Reads every checkpoint of a thread, parents first, each element once: the time is in proportion to what is stored. It
+ * compares what a checkpoint says of its parent with the parent: also whether all is there that its delta channels are
+ * put together from.
  */
-export async function verifyThread(reader: Reader, threadId: string): Promise<Verification> {
+export async function verifyThread(
+  { pool, schema, serde, reader }: VerifyParts,
+  threadId: string,
+  { onProgress, signal }: VerifyOptions = {},
+): Promise<Verification> {
+  const rows = new ThreadRows(pool, schema, threadId);
+  const keys = parentsFirst(await rows.keys());
+  const values: StoredBytes[] = [];
+  const thread = new CheckedThread(serde, (type, blob) => values.push({ type, blob }));
   const damaged: DamagedCheckpoint[] = [];
-  const unlike: (DamagedCheckpoint & { readonly parentId: string | null })[] = [];
   let checked = 0;
-  let after: readonly string[] = [];
-  for (;;) {
-    const more = after.length === 0 ? "" : "and (c.checkpoint_id, c.checkpoint_ns) < ($2, $3)";
-    const where = `where c.thread_id = $1 ${more}`;
-    const { rows, load } = await reader.page({ where, values: [threadId, ...after], limit: PAGE });
-    for (const row of rows) {
-      const { checkpoint_ns: namespace, checkpoint_id: checkpointId } = row;
-      checked += 1;
-      const reason = await check(reader, row, load).then(() => null, reasonOf);
-      if (reason !== null) damaged.push({ namespace, checkpointId, reason });
-      else if (isUnlikeParent(row)) {
-        const unlikeParent = "its parent is another one than it was made from";
-        const parentId = row.parent_checkpoint_id;
-        unlike.push({ namespace, checkpointId, reason: unlikeParent, parentId });
+  for await (const part of storedParts(rows, keys)) {
+    signal?.throwIfAborted();
+    if ("gone" in part) continue;
+    if ("element" in part) {
+      const { log, idx, type, blob } = part.element;
+      const hash = elementHash({ type, blob });
+      const isReadable = await canRead(serde, { type, blob });
+      thread.addElement(log, idx, { hash, ...(!isReadable && { problem: unreadable }) });
+      continue;
+    }
+    const { checkpoint, writeSets } = part;
+    const { namespace, id } = checkpoint;
+    checked += 1;
+    try {
+      values.push(...writesOf(threadId, writeSets));
+      await check(checkpoint, { threadId, thread, reader, writeSets });
+      for (const value of values) {
+        if (!(await canRead(serde, value))) throw new DamagedValue(unreadable);
+      }
+    } catch (thrown) {
+      // Its elements may have been removed with it, after its row was read.
+      if ((await rows.checkpoints([checkpoint])).length > 0) {
+        damaged.push({ namespace, checkpointId: id, reason: reasonOf(thrown) });
+        // Where the parent is damaged, that is why its children are unlike it.
+        thread.addStock({ namespace, id, writeSets });
       }
     }
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) break;
-    after = [last.checkpoint_id, last.checkpoint_ns];
-  }
-  // Where the parent is damaged, that is why they are unlike.
-  const known = new Set(damaged.map((of) => placeIn(of.namespace, of.checkpointId)));
-  for (const { parentId, ...link } of unlike) {
-    if (!known.has(placeIn(link.namespace, parentId))) damaged.push(link);
+    values.length = 0;
+    onProgress?.({ checked, total: keys.length });
   }
   return { checked, damaged };
 }
 
-/** @throws {CorruptCheckpointError} */
+const unreadable = "a value cannot be read";
+
+interface StoredBytes {
+  readonly type: string | null;
+  readonly blob: Uint8Array;
+}
+
+/** The values in sets of writes. @throws {DamagedValue} */
+function writesOf(threadId: string, writeSets: readonly StoredWriteSet[]): readonly StoredBytes[] {
+  return writeSets.flatMap(({ namespace, id: checkpointId, taskId, idx, body, hash }) => {
+    const expected = writesHash({ threadId, namespace, checkpointId, taskId, idx, body });
+    if (!expected.equals(hash))
+      throw new DamagedValue("its pending writes do not have the hash they were given");
+    return unpackWrites(body).writes;
+  });
+}
+
+/** @throws {DamagedValue} {@link CorruptCheckpointError} */
 async function check(
-  reader: Reader,
-  row: CheckpointRow,
-  load: (row: CheckpointRow) => Promise<unknown>,
+  stored: StoredCheckpoint,
+  of: {
+    readonly threadId: string;
+    readonly thread: CheckedThread;
+    readonly reader: Pick<CheckpointReader, "read">;
+    readonly writeSets: readonly StoredWriteSet[];
+  },
 ): Promise<void> {
-  await load(row);
-  const { thread_id: threadId, checkpoint_ns: namespace, parent_checkpoint_id: id } = row;
-  if (id === null || isOfStock(row) || !countsDeltas(row.metadata)) return;
-  const [parent] = (await reader.rows({ threadId, namespace, id })).checkpoints;
-  checkParent(row, parent, (await reader.body(row)).body);
+  const { threadId, thread, reader, writeSets } = of;
+  const { namespace, id, body, hash, segments } = stored;
+  if (isOfStock(stored)) {
+    await reader.read({ threadId, namespace, id });
+    thread.addStock({ namespace, id, writeSets });
+    return;
+  }
+  if (body === null) throw new DamagedValue("its content is missing");
+  if (hash === null) throw new DamagedValue("its hash is missing");
+  const places = (segments ?? []).map(Number);
+  await thread.check({ ...stored, threadId, body, hash, segments: places, writeSets });
 }
 
-function placeIn(namespace: string, id: string | null): string {
-  return JSON.stringify([namespace, id]);
-}
-
-function isUnlikeParent({
-  parent_hash: expected,
-  parent_row_hash: found,
-}: Pick<CheckpointRow, "parent_hash" | "parent_row_hash">): boolean {
-  return expected !== null && found !== null && !expected.equals(found);
+/** Revives a value, and lets it go. */
+async function canRead({ revive }: DataSerializer, { type, blob }: StoredBytes): Promise<boolean> {
+  try {
+    await revive(type ?? "json", blob);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof CorruptCheckpointError) return thrown.reason;
+  if (thrown instanceof DamagedValue) return thrown.message;
   throw thrown;
 }

@@ -179,6 +179,7 @@ export type {
   ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
+  VerifyOptions,
 } from "./runtime/threads/archive.ts";
 export {
   ContextNotKeptError,

@@ -25,6 +25,15 @@ export interface CheckedElement {
   readonly hash: Buffer;
   /** Null where it is no list; left out where it was not looked into. */
   readonly shape?: UnitShape | null;
+  /** Why it cannot be read, where that was tried. */
+  readonly problem?: string;
+}
+
+/** What was found to be sound. */
+interface KnownSequence {
+  /** Flat triples. */
+  readonly segments: readonly number[];
+  readonly tree: HashTree;
 }
 
 type StoredSequence = Extract<StoredValue, readonly ["l" | "m", ...unknown[]]>;
@@ -40,13 +49,14 @@ export class CheckedThread {
   /** By log and index. */
   readonly #elements = new Map<number, Map<number, CheckedElement>>();
   #elementCount = 0;
+  #hasShapes = false;
   /** Of the last checkpoint, by the place of a value; the next differs little. */
-  readonly #trees = new Map<string, HashTree>();
+  readonly #sequences = new Map<string, KnownSequence>();
   /** By namespace and id; null for checkpoints of the stock class. */
   readonly #hashes = new Map<string, Buffer | null>();
   readonly #writeSets = new Map<string, ReadonlySet<WriteSetName | null>>();
 
-  /** @param inspect looks at values that stand in checkpoints; left out for those that the database has already */
+  /** @param inspect is given the values that stand in checkpoints themselves */
   constructor(
     private readonly serde: SerializerProtocol,
     private readonly inspect?: InspectValue,
@@ -60,8 +70,10 @@ export class CheckedThread {
     const elements = this.#elements.get(log) ?? new Map<number, CheckedElement>();
     this.#elements.set(log, elements.set(idx, element));
     this.#elementCount += 1;
+    this.#hasShapes ||= element.shape !== undefined;
   }
 
+  /** A checkpoint of the stock class, or one that was found to be damaged: of its content nothing is compared. */
   addStock(
     of: Pick<CheckedCheckpoint, "namespace" | "id"> & Partial<Pick<CheckedCheckpoint, "writeSets">>,
   ): void {
@@ -143,12 +155,17 @@ export class CheckedThread {
   }
 
   #checkSequence(stored: StoredSequence, elements: SegmentElements, place: string): void {
-    const units = elements.take(stored[1]);
-    const hashes = units.map(({ hash }) => hash);
-    const before = this.#trees.get(place);
-    const tree = hashTree(hashes, before && { tree: before, until: 0 });
+    const segments = elements.segmentsOf(stored[1]);
+    const before = this.#sequences.get(place);
+    // Of elements with shapes each is looked at as a part of this very value.
+    const known = before && !this.#hasShapes ? unitsInCommon(before.segments, segments) : 0;
+    const units = elements.take(stored[1], known);
+    const leaves = (before?.tree.leaves ?? [])
+      .slice(0, known)
+      .concat(units.map(({ hash }) => hash));
+    const tree = hashTree(leaves, before && { tree: before.tree, until: known });
     if (tree.root.toString("base64") !== stored[2]) throw new DamagedValue("elements were changed");
-    this.#trees.set(place, tree);
+    this.#sequences.set(place, { segments, tree });
     const nested = (stored[0] === "m" && stored[4]) || {};
     if (!units.every(({ shape }, at) => fits(shape, stored, at === units.length - 1)))
       throw new DamagedValue("an element is not part of a list or an object");
@@ -223,18 +240,29 @@ class SegmentElements {
     private readonly most: number,
   ) {}
 
-  /** Those in the next so many segments. */
-  take(count: number): CheckedElement[] {
+  /** The next so many segments, which stay the next. */
+  segmentsOf(count: number): readonly number[] {
+    const segments = this.segments.slice(this.#at, this.#at + 3 * count);
+    if (segments.length < 3 * count) throw new DamagedValue("places of elements are missing");
+    return segments;
+  }
+
+  /** Those in the next so many segments, without the first `known`. */
+  take(count: number, known = 0): CheckedElement[] {
     const taken: CheckedElement[] = [];
-    for (const end = this.#at + 3 * count; this.#at < end; this.#at += 3) {
-      const [log, from, to] = this.segments.slice(this.#at, this.#at + 3);
-      if (log === undefined || from === undefined || to === undefined)
-        throw new DamagedValue("places of elements are missing");
+    const segments = this.segmentsOf(count);
+    this.#at += segments.length;
+    let left = known;
+    for (let at = 0; at < segments.length; at += 3) {
+      const [log, from, to] = segments.slice(at, at + 3) as [number, number, number];
       const elements = this.elements.get(log);
-      for (let idx = from; idx < to; idx += 1) {
+      const skipped = Math.min(left, to - from);
+      left -= skipped;
+      for (let idx = from + skipped; idx < to; idx += 1) {
         const element = elements?.get(idx);
         if (element === undefined)
           throw new DamagedValue(`element ${idx} of log ${log} is missing`);
+        if (element.problem !== undefined) throw new DamagedValue(element.problem);
         this.#taken += 1;
         if (this.#taken > this.most) throw new DamagedValue("it has its elements too often");
         taken.push(element);
@@ -242,6 +270,19 @@ class SegmentElements {
     }
     return taken;
   }
+}
+
+/** Of two lists of segments, how many elements at their start stand in the same places. */
+function unitsInCommon(some: readonly number[], others: readonly number[]): number {
+  let units = 0;
+  for (let at = 0; at < some.length; at += 3) {
+    const [log, from, to] = some.slice(at, at + 3) as [number, number, number];
+    if (log !== others[at] || from !== others[at + 1]) break;
+    const end = others[at + 2]!;
+    units += Math.min(to, end) - from;
+    if (to !== end) break;
+  }
+  return units;
 }
 
 function keyOf(namespace: string, id: string): string {

@@ -6,7 +6,6 @@ import { DamagedValue } from "../elements/load-value.ts";
 import { elementHash } from "../elements/store-value.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "../errors.ts";
 import { writesHash } from "../integrity.ts";
-import { readSegments } from "../read-rows.ts";
 import type { CheckpointTables } from "../retention/tables.ts";
 import { unpackWrites } from "../write-set.ts";
 import { CheckedThread } from "./checked-thread.ts";
@@ -20,16 +19,13 @@ import {
 } from "./lines.ts";
 import { parentsFirst } from "./parents-first.ts";
 import { toReadable } from "./readable-bytes.ts";
+import { storedParts } from "./stored-parts.ts";
 import {
   ThreadRows,
   type CheckpointKey,
-  type ElementRange,
   type StoredCheckpoint,
   type StoredWriteSet,
 } from "./thread-rows.ts";
-
-/** How many checkpoints are read at a time. */
-const CHECKPOINTS = 32;
 
 export interface ExportParts extends CheckpointTables {
   readonly serde: SerializerProtocol;
@@ -92,60 +88,28 @@ async function* contentOf(
   }
   for await (const stockBlob of rows.stockBlobs()) yield { stockBlob };
   for await (const stockWrite of rows.stockWrites()) yield { stockWrite };
-  for (let start = 0; start < keys.length; start += CHECKPOINTS) {
-    const portion = keys.slice(start, start + CHECKPOINTS);
-    const checkpoints = await rows.checkpoints(portion);
-    const gone = portion.find(
-      ({ namespace, id }) =>
-        !checkpoints.some((one) => one.namespace === namespace && one.id === id),
-    );
-    if (gone) throw new NoCheckpointError(threadId, gone.id);
-    const writeSets = await rows.writeSets(portion);
-    for await (const { blob, ...element } of rows.elements(missingRanges(checkpoints, thread))) {
+  for await (const part of storedParts(rows, keys)) {
+    if ("gone" in part) throw new NoCheckpointError(threadId, part.gone.id);
+    if ("element" in part) {
+      const { blob, ...element } = part.element;
       thread.addElement(element.log, element.idx, {
         hash: elementHash({ type: element.type, blob }),
       });
       yield { element: { ...element, value: toReadable(blob) } };
+      continue;
     }
-    for (const checkpoint of checkpoints) {
-      const own = writeSets.filter(
-        ({ namespace, id }) => namespace === checkpoint.namespace && id === checkpoint.id,
-      );
-      try {
-        yield await toContent(checkpoint, { threadId, thread, writeSets: own });
-      } catch (thrown) {
-        if (!(thrown instanceof DamagedValue)) throw thrown;
-        const { namespace, id } = checkpoint;
-        // Its elements may have been removed with it, after its row was read.
-        if ((await rows.checkpoints([checkpoint])).length === 0)
-          throw new NoCheckpointError(threadId, id);
-        throw new CorruptCheckpointError(threadId, namespace, id, thrown.message);
-      }
+    const { checkpoint, writeSets } = part;
+    try {
+      yield await toContent(checkpoint, { threadId, thread, writeSets });
+    } catch (thrown) {
+      if (!(thrown instanceof DamagedValue)) throw thrown;
+      const { namespace, id } = checkpoint;
+      // Its elements may have been removed with it, after its row was read.
+      if ((await rows.checkpoints([checkpoint])).length === 0)
+        throw new NoCheckpointError(threadId, id);
+      throw new CorruptCheckpointError(threadId, namespace, id, thrown.message);
     }
   }
-}
-
-/** Ranges of elements that were not written yet. */
-function missingRanges(
-  checkpoints: readonly StoredCheckpoint[],
-  thread: CheckedThread,
-): ElementRange[] {
-  const seen = new Map<number, Set<number>>();
-  const ranges: { log: number; from: number; to: number }[] = [];
-  for (const { segments } of checkpoints) {
-    for (const { log, from, to } of readSegments(segments) ?? []) {
-      const ofLog = seen.get(log) ?? new Set();
-      seen.set(log, ofLog);
-      for (let idx = from; idx < to; idx += 1) {
-        if (ofLog.has(idx) || thread.has(log, idx)) continue;
-        ofLog.add(idx);
-        const last = ranges.at(-1);
-        if (last?.log === log && last.to === idx) last.to += 1;
-        else ranges.push({ log, from: idx, to: idx + 1 });
-      }
-    }
-  }
-  return ranges;
 }
 
 async function toContent(

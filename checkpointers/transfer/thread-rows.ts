@@ -32,6 +32,8 @@ export interface StoredWriteSet extends CheckpointKey {
   readonly hash: Buffer;
 }
 
+export type StoredElement = Omit<ElementLine, "value"> & { readonly blob: Buffer };
+
 export interface ElementRange {
   readonly log: number;
   readonly from: number;
@@ -94,26 +96,24 @@ export class ThreadRows {
   }
 
   /** Elements in the ranges, as many as there are. */
-  async *elements(
-    ranges: readonly ElementRange[],
-  ): AsyncGenerator<Omit<ElementLine, "value"> & { readonly blob: Buffer }> {
-    for (const page of pagesOf(ranges)) {
-      const { rows } = await this.database.query<{
-        log: string;
-        idx: number;
-        type: string | null;
-        blob: Buffer;
-      }>(
-        `select e.log_id as log, e.idx, e.type, e.blob
-        from unnest($1::bigint[], $2::integer[], $3::integer[]) as r (log_id, start, stop)
-        cross join lateral (
-          select * from ${this.schema}.checkpoint_elements e
-          where e.log_id = r.log_id and e.idx >= r.start and e.idx < r.stop
-          order by e.idx offset 0
-        ) as e`,
-        [page.map(({ log }) => log), page.map(({ from }) => from), page.map(({ to }) => to)],
-      );
-      for (const row of rows) yield { ...row, log: Number(row.log) };
+  async *elements(ranges: readonly ElementRange[]): AsyncGenerator<StoredElement> {
+    for (let page of pagesOf(ranges)) {
+      for (;;) {
+        const { rows } = await this.database.query<Omit<StoredElement, "log"> & { log: string }>(
+          `select e.log_id as log, e.idx, e.type, e.blob
+          from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as r (log_id, start, stop)
+          cross join lateral (
+            select * from ${this.schema}.checkpoint_elements e
+            where e.log_id = r.log_id and e.idx >= r.start and e.idx < r.stop
+            order by e.idx limit ${ROWS}
+          ) as e`,
+          [page.map(({ log }) => log), page.map(({ from }) => from), page.map(({ to }) => to)],
+        );
+        for (const row of rows) yield { ...row, log: Number(row.log) };
+        const [range, last] = [page[0]!, rows.at(-1)];
+        if (page.length > 1 || rows.length < ROWS || last === undefined) break;
+        page = [{ ...range, from: last.idx + 1 }];
+      }
     }
   }
 
@@ -154,21 +154,18 @@ export class ThreadRows {
   }
 }
 
-/** The ranges in portions of so many elements, each at least one range. */
-function* pagesOf(ranges: readonly ElementRange[]): Generator<ElementRange[]> {
+/** The ranges in portions of so many elements at most; a wider one is alone, however few there are in it. */
+function* pagesOf(ranges: readonly ElementRange[]): Generator<readonly ElementRange[]> {
   let page: ElementRange[] = [];
   let room = ROWS;
   for (const range of ranges) {
-    for (let from = range.from; from < range.to;) {
-      const to = Math.min(range.to, from + room);
-      page.push({ log: range.log, from, to });
-      room -= to - from;
-      from = to;
-      if (room > 0) continue;
+    const width = range.to - range.from;
+    if (width > room && page.length > 0) {
       yield page;
-      page = [];
-      room = ROWS;
+      [page, room] = [[], ROWS];
     }
+    page.push(range);
+    room -= width;
   }
   if (page.length > 0) yield page;
 }

@@ -182,6 +182,16 @@ function withAgentOptions(command: Command): Command {
 
 function addKeepingCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {
   program
+    .command("verify")
+    .description("Read every checkpoint of a thread, and list those that are damaged.")
+    .argument("<thread>", "id of the thread")
+    .option("--json", asJson)
+    .action(async (thread: string, options: { json?: boolean }) => {
+      const { verifyCommand } = await import("./verify-command.ts");
+      exitWith(await verifyCommand({ thread, ...options }, io));
+    });
+
+  program
     .command("prune")
     .description("Remove old checkpoints of a thread, and what only they needed.")
     .argument("<thread>", "id of the thread")

@@ -2,6 +2,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { openDatabase } from "../../src/storage/database.ts";
 import { openDatabases } from "../helpers/open-databases.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
@@ -313,6 +314,36 @@ describe("stratagraph recover", () => {
     expect(recover.out).toContain("? number asks for input");
     const done = await cli("run", "renamed.yaml", "-t", "renamed", "--answer", "4");
     expect([done.code, done.errors]).toEqual([0, ""]);
+  });
+});
+
+describe("stratagraph verify", () => {
+  it("says that a thread is sound, or what is damaged", async () => {
+    await cli("run", "double.yaml", "go", "-t", "checked");
+    const ids = (await historyOf("checked")).map(({ id }) => id);
+    expect(await cli("verify", "checked")).toEqual({
+      code: 0,
+      out: `Read ${ids.length} checkpoints of checked: all are as they were written.\n`,
+      errors: "",
+    });
+    const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
+    await database.pool.query(
+      "update checkpoints set body = set_byte(body, 9, get_byte(body, 9) # 1) where checkpoint_id = $1",
+      [ids[0]],
+    );
+    await database.close();
+    const reason = "its content does not have the hash it was given";
+    expect(await cli("verify", "checked")).toEqual({
+      code: 1,
+      out: `Read ${ids.length} checkpoints of checked: 1 is damaged.\n  ${ids[0]}: ${reason}\n`,
+      errors: "",
+    });
+    expect(await json("verify", "checked")).toEqual({
+      thread_id: "checked",
+      checked: ids.length,
+      damaged: [{ namespace: "", checkpoint_id: ids[0], reason }],
+    });
+    await cli("delete", "checked", "--yes");
   });
 });
 

@@ -28,6 +28,7 @@ describe("commands on threads, where there is no database", () => {
     ["fork", "t", "latest"],
     ["replay", "a.yaml", "t", "latest"],
     ["recover", "a.yaml", "t"],
+    ["verify", "t"],
     ["prune", "t", "--keep", "latest", "--yes"],
     ["delete", "t", "--yes"],
     ["export", "t"],

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { HumanMessage } from "@langchain/core/messages";
 import {
   BaseCheckpointSaver,
+  MemorySaver,
   uuid6,
   type Checkpoint,
   type PendingWrite,
+  type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
@@ -18,15 +20,18 @@ import type { DatabasePool } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 
-/** A pool that counts the statements that go through it. */
+/** A pool that counts the statements that go through it, and the rows that they give. */
 class CountingPool implements DatabasePool {
   statements = 0;
+  rows = 0;
 
   constructor(private readonly pool: DatabasePool) {}
 
-  query: DatabasePool["query"] = (...of) => {
+  query: DatabasePool["query"] = async (...of) => {
     this.statements += 1;
-    return this.pool.query(...of);
+    const result = await this.pool.query(...of);
+    this.rows += result.rows.length;
+    return result as never;
   };
 
   async connect() {
@@ -250,6 +255,87 @@ export function saverStatements(database: TestDatabase): void {
       });
       await saver!.deleteThread(thread);
       expect((await saver!.listThreads()).items.map(({ threadId }) => threadId)).toEqual(["fork"]);
+    });
+
+    test("read each stored value once to verify or export a thread", async () => {
+      const { pool } = database.shared;
+      const saver = new PostgresCheckpointer(pool);
+      const thread = randomUUID();
+      const length = 200;
+      let parent: string | undefined;
+      for (let step = 1; step <= length; step += 1) {
+        // The beginning of the list changes once.
+        const items = Array.from({ length: step }, (_, item) => ({ item, of: step > 100 ? 1 : 0 }));
+        parent = await put(saver, thread, { items }, parent);
+      }
+      const { rows } = await pool.query<{ elements: number }>(
+        `select count(*)::int as elements from checkpoint_elements
+        where log_id in (select log_id from checkpoint_log_uses where thread_id = $1)`,
+        [thread],
+      );
+      const counted = new CountingPool(pool);
+      const reader = new PostgresCheckpointer(counted);
+      await reader.setup();
+      const seen: number[] = [];
+      for (const read of [
+        () => collect(reader.exportThread(thread)),
+        () => reader.verifyThread(thread, { onProgress: ({ checked }) => seen.push(checked) }),
+      ]) {
+        counted.rows = 0;
+        await read();
+        // The ids first, then the rows.
+        expect(counted.rows).toBe(2 * length + rows[0]!.elements);
+      }
+      expect(seen).toEqual(Array.from({ length }, (_, step) => step + 1));
+      const gone = new AbortController();
+      const stopped = reader.verifyThread(thread, {
+        signal: gone.signal,
+        onProgress: ({ checked, total }) => {
+          seen.push(checked / total);
+          if (checked === 3) gone.abort(new Error("Enough."));
+        },
+      });
+      await expect(stopped).rejects.toThrow("Enough.");
+      expect(seen.at(-1)).toBe(3 / length);
+    });
+
+    test("name the checkpoints to verify whose values the serializer cannot read", async () => {
+      const inner = new MemorySaver().serde;
+      let locked = "";
+      const serde: SerializerProtocol = {
+        dumpsTyped: async (value) => {
+          const [type, bytes] = await inner.dumpsTyped(value);
+          return [`${type}+sealed`, Buffer.from(bytes).map((byte) => byte ^ 1)];
+        },
+        async loadsTyped(type, data) {
+          const bytes = Buffer.from(data as Uint8Array).map((byte) => byte ^ 1);
+          if (locked !== "" && Buffer.from(bytes).includes(locked)) throw new Error("Locked.");
+          return inner.loadsTyped(type.replace("+sealed", ""), bytes);
+        },
+      };
+      const saver = new PostgresCheckpointer(database.shared.pool, { serde });
+      const thread = randomUUID();
+      const items = Array.from({ length: 100 }, () => ({ name: "n".repeat(100) }));
+      const one = { items: [...items, { name: "element" }], text: "inline" };
+      const first = await put(saver, thread, { items, text: "other" });
+      const second = await put(saver, thread, one, first);
+      await saver.putWrites(at(thread, first), [["text", "written"]], "task");
+      const third = await put(saver, thread, { ...one, text: "after" }, second);
+      for (const [what, places] of [
+        ["", []],
+        ["element", [second, third]],
+        ["inline", [second]],
+        ["written", [first]],
+        ["name", [first, second, third]],
+      ] as const) {
+        locked = what;
+        const { checked, damaged } = await saver.verifyThread(thread);
+        expect([what, checked, damaged.map(({ checkpointId }) => checkpointId)]).toEqual([
+          what,
+          3,
+          places,
+        ]);
+      }
     });
 
     test("are not made for calls that do not say which thread", async () => {

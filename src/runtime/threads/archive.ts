@@ -73,6 +73,13 @@ export interface DamagedCheckpoint {
   readonly reason: string;
 }
 
+export interface VerifyOptions {
+  /** Told after each checkpoint; `total` is how many there were when it began. */
+  readonly onProgress?: (progress: { readonly checked: number; readonly total: number }) => void;
+  /** Aborting it ends the reading with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 export interface ThreadVerification {
   /** Checkpoints that were read, damaged ones included. */
   readonly checked: number;
@@ -113,7 +120,7 @@ export interface CheckpointArchive {
   listThreads(of?: ThreadListOptions): Promise<Page<ThreadSummary>>;
   /** Copies a checkpoint with its pending writes and those of its subgraphs to a new thread, under the same id. */
   forkThread(of: { threadId: string; checkpointId: string; newThreadId: string }): Promise<void>;
-  verifyThread(threadId: string): Promise<ThreadVerification>;
+  verifyThread(threadId: string, options?: VerifyOptions): Promise<ThreadVerification>;
   prune(of: PruneOptions): Promise<PruneResult>;
   /** Removes checkpoints of the thread itself, and what only they needed. */
   removeCheckpoints(of: {

@@ -51,9 +51,9 @@ export function createThreads(services: ThreadServices): Threads {
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,
 
-    async verify(threadId) {
+    async verify(threadId, options) {
       const archive = archiveOf(services, "verify", "verifyThread");
-      const verified = await archive.verifyThread(checkThreadId(threadId));
+      const verified = await archive.verifyThread(checkThreadId(threadId), options);
       if (verified.checked > 0 || verified.damaged.length > 0) return verified;
       throw services.noCheckpoint(threadId, null);
     },

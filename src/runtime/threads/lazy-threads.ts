@@ -14,7 +14,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),
-    verify: async (threadId) => (await loaded()).verify(threadId),
+    verify: async (threadId, options) => (await loaded()).verify(threadId, options),
     prune: async (of) => (await loaded()).prune(of),
     delete: async (threadId) => (await loaded()).delete(threadId),
     async *export(threadId) {

@@ -12,6 +12,7 @@ import type {
   ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
+  VerifyOptions,
 } from "./archive.ts";
 
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
@@ -161,8 +162,11 @@ export interface Threads {
     agent: AgentDefinition<Input, Output, Exec, Attempt>,
     of: RecoverOptions,
   ): Promise<Recovery<Output, Exec, Attempt>>;
-  /** Reads every checkpoint of a thread, agents inside of it included. @throws NoArchiveError, NoCheckpointError */
-  verify(threadId: string): Promise<ThreadVerification>;
+  /**
+   * Reads every checkpoint of a thread, agents inside of it included, and each stored value once.
+   * @throws NoArchiveError, NoCheckpointError
+   */
+  verify(threadId: string, options?: VerifyOptions): Promise<ThreadVerification>;
   /**
    * Removes old checkpoints, and what only they needed.
    * @throws NoArchiveError, NoCheckpointError, InvalidRetentionError, ThreadBusyError, ThreadLockedError
