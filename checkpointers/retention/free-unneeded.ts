@@ -9,17 +9,18 @@ export interface Freed {
 }
 
 /**
- * Removes the elements that no checkpoint of any thread refers to from the logs that the thread uses, and the thread's
- * values of the stock class that none of its checkpoints names. It looks at what is there, not at what was removed, so
- * leftovers of any origin go too. Only within `alone`, after the statement that removed checkpoints.
+ * Removes the elements that no checkpoint of any thread refers to from the given logs, and the thread's values of the
+ * stock class that none of its checkpoints names. It looks at what is there, not at what was removed, so leftovers of any
+ * origin go too. Only within `alone`, after the statement that removed checkpoints.
  */
 export async function freeUnneeded(
   client: Queryable,
   schema: string,
-  threadId: string,
+  { threadId, logs }: { readonly threadId: string; readonly logs: readonly string[] },
 ): Promise<Freed> {
   const { rows } = await client.query<{ elements: string; bytes: string }>(freeSql(schema), [
     threadId,
+    logs,
   ]);
   return { elements: Number(rows[0]!.elements), bytes: Number(rows[0]!.bytes) };
 }
@@ -28,16 +29,18 @@ export async function freeUnneeded(
 function freeSql(schema: string): string {
   return `
 with
-mine as (select log_id from ${schema}.checkpoint_log_uses where thread_id = $1),
+mine as (select unnest($2::bigint[]) as log_id),
 sharing as (
   select distinct thread_id from ${schema}.checkpoint_log_uses join mine using (log_id)
 ),
 -- Segments stand in the arrays as log, from, to, log, from, to, and so on. Read place by place, an array that is stored
 -- compressed would be unpacked for each; what the concatenation gives is unpacked for good.
+-- Thread by thread through the primary key: of a table that was never analysed the planner would read all.
 referring as (
-  select c.thread_id, c.segments || array[]::bigint[] as flat
-  from sharing join ${schema}.checkpoints c using (thread_id)
-  offset 0
+  select c.flat from sharing cross join lateral (
+    select segments || array[]::bigint[] as flat from ${schema}.checkpoints
+    where thread_id = sharing.thread_id offset 0
+  ) c
 ),
 ranges as materialized (
   select distinct flat[place] as log_id,

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../src/storage/pool.ts";
 import { idTime } from "../id-time.ts";
 import { InvalidRetentionError } from "../errors.ts";
-import { alone } from "./alone.ts";
+import { alone, logsOf } from "./alone.ts";
 import { freeUnneeded } from "./free-unneeded.ts";
 import { removable, type HistoryEntry } from "./removable.ts";
 import type { CheckpointTables } from "./tables.ts";
@@ -43,19 +43,20 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
   const { schema } = tables;
   const { threadId, keep, olderThan } = options;
   checkRetention(options);
-  return alone(tables, threadId, async (client) => {
+  const work = async (client: Queryable, logs: readonly string[]) => {
     let removed = { checkpoints: 0, bytes: 0 };
     if (keep !== "all") {
       const history = await readHistory(client, schema, threadId);
       removed = await remove(client, { schema, threadId }, removable(history, { keep, olderThan }));
     }
-    const freed = await freeUnneeded(client, schema, threadId);
+    const freed = await freeUnneeded(client, schema, { threadId, logs });
     return {
       checkpoints: removed.checkpoints,
       elements: freed.elements,
       bytes: removed.bytes + freed.bytes,
     };
-  });
+  };
+  return alone(tables, threadId, { look: logsOf, work });
 }
 
 /** Removes checkpoints of the thread itself, and what only they needed. Those that are not there are fine. */
@@ -67,12 +68,13 @@ export async function removeCheckpoints(
   }: { readonly threadId: string; readonly checkpointIds: readonly string[] },
 ): Promise<Pruned> {
   const { schema } = tables;
-  return alone(tables, threadId, async (client) => {
+  const work = async (client: Queryable, logs: readonly string[]) => {
     const entries = checkpointIds.map((id) => ({ namespace: "", id }));
     const removed = await remove(client, { schema, threadId }, entries);
-    const { elements, bytes } = await freeUnneeded(client, schema, threadId);
+    const { elements, bytes } = await freeUnneeded(client, schema, { threadId, logs });
     return { checkpoints: removed.checkpoints, elements, bytes: removed.bytes + bytes };
-  });
+  };
+  return alone(tables, threadId, { look: logsOf, work });
 }
 
 /** A misspelt `keep` must not remove more than was meant. */

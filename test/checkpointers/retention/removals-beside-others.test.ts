@@ -97,6 +97,62 @@ describe.skipIf(!database.available)("removing while others write", () => {
     expect(await rows.elements()).toEqual({});
   });
 
+  describe("a fork of which other threads need all that it needs", () => {
+    const held = async (statement: string) => {
+      const client = await database.shared.pool.connect();
+      await client.query("begin");
+      await client.query(statement);
+      return async () => {
+        await client.query("rollback");
+        client.release();
+      };
+    };
+    beforeEach(async () => {
+      for (const fork of ["b", "c"]) await rows.checkpoint(fork, "1", { segments: [1, 0, 4] });
+    });
+
+    it("goes without a look at every one of them", async () => {
+      const release = await held(
+        "select from checkpoint_log_uses where thread_id in ('a', 'c') for update",
+      );
+      await deleteThread(tables, "b");
+      await release();
+      expect(await rows.elements()).toEqual({ 1: [0, 1, 2, 3] });
+    });
+
+    it("counts on none that somebody is about to remove", async () => {
+      const others = "select from checkpoints where thread_id in ('a', 'c') for update";
+      const release = await held(others);
+      const uses = await held("select from checkpoint_log_uses where thread_id = 'a' for update");
+      const gone = deleteThread(tables, "b");
+      await somebodyWaits();
+      await uses();
+      await gone;
+      await release();
+      expect(await rows.elements()).toEqual({ 1: [0, 1, 2, 3] });
+    });
+
+    it("holds what it counts on until it is gone", async () => {
+      let waiting: Promise<unknown> | undefined;
+      const { pool } = database.shared;
+      const connect = async (): Promise<DatabaseClient> => {
+        const client = await pool.connect();
+        const query: DatabaseClient["query"] = async (statement, values) => {
+          const text = typeof statement === "string" ? statement : statement.text;
+          if (text === "commit") {
+            waiting = pool.query("update checkpoints set segments = '{}' where thread_id <> 'b'");
+            await somebodyWaits();
+          }
+          return (await client.query(statement, values)) as never;
+        };
+        return { query, release: (error) => client.release(error) };
+      };
+      await deleteThread({ schema: `"public"`, pool: { ...pool, connect } }, "b");
+      await waiting;
+      expect(await rows.elements()).toEqual({ 1: [0, 1, 2, 3] });
+    });
+  });
+
   it("frees what two threads shared that are deleted at the same time", async () => {
     for (let round = 0; round < 10; round += 1) {
       await rows.clear();
