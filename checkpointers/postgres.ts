@@ -11,6 +11,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import { StorageOptionError } from "../src/storage/errors.ts";
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./channel-version.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
@@ -88,7 +89,10 @@ export class PostgresCheckpointer extends PostgresSaver {
     const schema = options.schema ?? "public";
     const serde = keepData(options.serde);
     super(asPgPool(pool), serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
-    const cacheBytes = options.cacheBytes ?? 64 * 2 ** 20;
+    const { cacheBytes = 64 * 2 ** 20 } = options;
+    if (!(cacheBytes >= 0)) {
+      throw new StorageOptionError("cacheBytes", "a number of bytes, 0 or more", cacheBytes);
+    }
     const parts = {
       pool,
       schema,

@@ -30,6 +30,10 @@ export interface RuntimeOptions {
   readonly databaseUrl?: string;
   /** Folder of the embedded database, used when there is no `databaseUrl`. Default: `.stratagraph`. */
   readonly folder?: string;
+  /** Sessions on Postgres at most, in this process. Default 10; the embedded database has one. */
+  readonly maxConnections?: number;
+  /** Bytes of stored values, about, that the checkpointer remembers between steps and readings. Default 64 MiB. */
+  readonly cacheBytes?: number;
   /** A saver to use instead of a database; `false` keeps nothing. */
   readonly checkpointer?: BaseCheckpointSaver | false;
   /** Tools that definitions may name, beside the builtins. */
@@ -83,7 +87,7 @@ interface Settling {
 /**
  * The embedded database is opened, and its folder locked, when it is first used.
  *
- * @throws DatabaseConnectionError when the Postgres server does not answer; ToolClashError and
+ * @throws DatabaseConnectionError when the Postgres server does not answer; StorageOptionError; ToolClashError and
  * AgentClashError when two tools or two agents have one name
  */
 export async function createRuntime(
@@ -107,12 +111,16 @@ export async function createRuntime(
   const database = await openDatabase({
     ...(url && { url }),
     ...(options.folder !== undefined && { folder: options.folder }),
+    ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
   }).catch(async (thrown: unknown) => {
     await close();
     throw thrown;
   });
   try {
-    const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(database);
+    const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(
+      database,
+      options.cacheBytes === undefined ? {} : { cacheBytes: options.cacheBytes },
+    );
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
       settled: async (threadId) =>

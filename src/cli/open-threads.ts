@@ -10,7 +10,7 @@ import type { RuntimeServices } from "./prepare-run.ts";
 import { UnknownThreadError } from "./thread-errors.ts";
 
 /** The folder of the embedded database. */
-function databaseFolder({ cwd }: Pick<CliIo, "cwd">): string {
+export function databaseFolder({ cwd }: Pick<CliIo, "cwd">): string {
   return join(cwd, ".stratagraph");
 }
 

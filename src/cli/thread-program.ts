@@ -194,21 +194,20 @@ function addKeepingCommands(program: Command, io: CliIo, exitWith: (code: number
   program
     .command("prune")
     .description("Remove old checkpoints of a thread, and what only they needed.")
-    .argument("<thread>", "id of the thread")
+    .argument("[thread]", "id of the thread; with --reclaim it may be left out")
     .addOption(
       new Option(
         "--keep <which>",
         "what stays: the last checkpoint, the last of every turn, or all",
-      )
-        .choices(["latest", "turn_ends", "all"])
-        .makeOptionMandatory(),
+      ).choices(["latest", "turn_ends", "all"]),
     )
     .option("--older-than <age>", "remove only what is older: 30m, 12h, 7d, 2w", ageOption)
+    .option("--reclaim", "give the space back to the file system")
     .option("-y, --yes", "do not ask")
     .option("--json", asJson)
-    .action(async (thread: string, options: PruneCommandOptions) => {
+    .action(async (thread: string | undefined, options: PruneCommandOptions) => {
       const { pruneCommand } = await import("./prune-command.ts");
-      exitWith(await pruneCommand({ thread, ...options }, io));
+      exitWith(await pruneCommand({ ...(thread !== undefined && { thread }), ...options }, io));
     });
 
   program

@@ -1,4 +1,5 @@
 import { embeddedPool, inMemoryPool } from "./embedded.ts";
+import { StorageOptionError } from "./errors.ts";
 import type { DatabasePool } from "./pool.ts";
 import { openPostgresPool } from "./postgres-pool.ts";
 
@@ -38,12 +39,17 @@ export interface Database {
  * say) leaves the folder to the thread that runs it. All databases that this thread opens on one folder share a PGlite.
  *
  * @throws {DatabaseConnectionError} when the Postgres server does not answer, or refuses.
+ * @throws {StorageOptionError} for a `maxConnections` that is no whole number of at least 1
  * @example
  * const database = await openDatabase({ url: process.env.DATABASE_URL });
  * const { rows } = await database.pool.query("select $1::text as greeting", ["hello"]);
  * await database.close();
  */
 export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
+  const { maxConnections = 10 } = options;
+  if (!Number.isSafeInteger(maxConnections) || maxConnections < 1) {
+    throw new StorageOptionError("maxConnections", "a whole number of at least 1", maxConnections);
+  }
   const connectTimeoutMs = options.connectTimeoutMs ?? 30_000;
   if (options.url === undefined || options.url === "") {
     const pool = options.inMemory
@@ -54,7 +60,7 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   const pool = await openPostgresPool({
     url: options.url,
     applicationName: options.applicationName ?? "stratagraph",
-    maxConnections: options.maxConnections ?? 10,
+    maxConnections,
     connectTimeoutMs,
     statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
     preparedStatements: options.preparedStatements ?? true,

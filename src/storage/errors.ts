@@ -16,6 +16,19 @@ export class DatabaseConnectionError extends StratagraphError {
   }
 }
 
+/** A number that is not one of its kind was given to an option of a database or of its checkpointer. */
+export class StorageOptionError extends StratagraphError {
+  readonly code = "storage_option";
+
+  constructor(
+    readonly option: string,
+    expected: string,
+    got: unknown,
+  ) {
+    super(`${option}: expected ${expected}, got ${String(got)}.`);
+  }
+}
+
 /** A query came after the database was closed, or after its client was released. */
 export class DatabaseClosedError extends StratagraphError {
   readonly code = "database_closed";

@@ -371,4 +371,24 @@ describe("stratagraph prune and delete", () => {
     expect(await json("delete", "other", "--yes")).toEqual({ thread_id: "other", removed: true });
     expect((await cli("history", "other")).code).toBe(2);
   });
+
+  it("give the space of what was removed back to the file system", async () => {
+    const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
+    await database.pool.query(
+      "create table large as select md5(n::text || random()) as text from generate_series(1, 400000) n",
+    );
+    await database.pool.query("delete from large");
+    await database.close();
+    await cli("run", "double.yaml", "go", "-t", "kept");
+    const told = await cli("prune", "kept", "--keep", "latest", "--yes", "--reclaim");
+    expect([told.code, told.errors]).toEqual([0, ""]);
+    const sizes = / of kept: .*\nThe database takes ([\d.]+) MB; before, ([\d.]+) MB\.\n$/;
+    const [, after, before] = sizes.exec(told.out) ?? [];
+    expect(Number(after)).toBeLessThan(45);
+    // Table and log, both.
+    expect(Number(before) - Number(after)).toBeGreaterThan(40);
+    const { reclaimed } = await json<{ reclaimed: Record<string, number> }>("prune", "--reclaim");
+    expect(reclaimed["after"]).toBeLessThan(45_000_000);
+    expect((await json<{ checkpoints: object[] }>("history", "kept")).checkpoints).toHaveLength(1);
+  });
 });
