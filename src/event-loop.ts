@@ -1,7 +1,7 @@
 // Captured at load: fake timers of a caller's tests must not stop a run.
 const immediate = setImmediate;
 const microtask = queueMicrotask;
-const { nextTick } = process;
+const nextTick = process.nextTick.bind(process);
 const now = performance.now.bind(performance);
 
 /** Milliseconds of pure work between two turns of the event loop. */
@@ -56,7 +56,21 @@ function endTurn(): void {
 }
 
 /**
- * Runs work that pauses at each `yield`, and yields to the event loop when {@link sliceMs} have passed since it last did.
+ * Returns a function that yields to the event loop where {@link sliceMs} have passed since the last turn it waited for,
+ * and returns null where not. Concurrent callers share it.
+ */
+export function createSlices(): () => Promise<void> | null {
+  let since = now();
+  return () =>
+    now() - since < sliceMs
+      ? null
+      : yieldToEventLoop().then(() => {
+          since = now();
+        });
+}
+
+/**
+ * Runs work that pauses at each `yield`, and yields to the event loop after each slice of it.
  *
  * @throws the reason of the signal, once it has aborted
  */
@@ -64,14 +78,14 @@ export async function inSlices<Result>(
   work: Generator<void, Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  let since = now();
+  const sliceEnd = createSlices();
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    if (now() - since < sliceMs) continue;
-    await yieldToEventLoop();
+    const turn = sliceEnd();
+    if (turn === null) continue;
+    await turn;
     signal?.throwIfAborted();
-    since = now();
   }
 }
 

@@ -6,6 +6,8 @@ import { openCheckpointer } from "../../checkpointers/open.ts";
 import { systemClock } from "../../src/clock.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
+import { countTurns } from "../helpers/count-turns.ts";
+import { ManualClock } from "../helpers/manual-clock.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { plannerThread } from "../helpers/run-plan.ts";
 import { planOf } from "../helpers/subtasks.ts";
@@ -36,19 +38,15 @@ function stepping(count: number, onStep: (step: number) => void = () => {}): Scr
   });
 }
 
-/** Counts turns of the event loop while something runs. */
-async function turnsDuring<T>(running: () => Promise<T>): Promise<{ turns: number; result: T }> {
-  let turns = 0;
-  const count = () => {
-    turns += 1;
-    timer = setImmediate(count);
-  };
-  let timer = setImmediate(count);
+/** Counts turns of the event loop while something runs, from its second run on: the first one loads modules. */
+async function turnsDuring<T>(run: () => Promise<T>): Promise<{ turns: number; result: T }> {
+  await run();
+  const counted = countTurns();
   try {
-    const result = await running();
-    return { turns, result };
+    const result = await run();
+    return { turns: counted.turns, result };
   } finally {
-    clearImmediate(timer);
+    counted.stop();
   }
 }
 
@@ -73,7 +71,7 @@ describe.each(Object.entries(savers))("a run without I/O, %s", (_name, open) => 
     testRuntime(script, { checkpointer: await open(), clock: systemClock });
 
   it("lets the event loop turn at every node", async () => {
-    const { runtime } = await runOf(stepping(steps));
+    const { runtime } = await runOf([...stepping(steps), ...stepping(steps)]);
     const { turns, result } = await turnsDuring(() =>
       executeAgent(loop, { message: "go" }, { runtime }),
     );
@@ -127,4 +125,118 @@ describe.each(Object.entries(savers))("a run without I/O, %s", (_name, open) => 
     const changes = order.filter((name, at) => at > 0 && order[at - 1] !== name);
     expect(changes.length).toBeGreaterThanOrEqual(steps);
   });
+});
+
+/** Moves its clock on with every checkpoint. */
+class SlowSaver extends MemorySaver {
+  readonly clock = new ManualClock();
+
+  override put(...given: Parameters<MemorySaver["put"]>) {
+    this.clock.advance(100);
+    return super.put(...given);
+  }
+}
+
+it("counts the time between nodes as time of the turn", async () => {
+  const saver = new SlowSaver();
+  let made = 0;
+  const { runtime } = await testRuntime(
+    stepping(steps, (step) => (made = step)),
+    { checkpointer: saver, clock: saver.clock },
+  );
+  const limited = defineAgent({
+    name: "limited",
+    tools: [echo],
+    execution_config: { max_iterations: 1000, timeout_seconds: 1 },
+  });
+  const { status, failure } = await executeAgent(limited, { message: "go" }, { runtime });
+  expect({ status, cause: failure?.cause }).toEqual({ status: "FAILED", cause: "turn_timeout" });
+  expect(made).toBeLessThanOrEqual(10);
+});
+
+it("does not count the time before a turn is resumed", async () => {
+  const { runtime, clock } = await testRuntime(["What?", "done"]);
+  const asks = defineAgent({
+    name: "asks",
+    workflow_graph: {
+      entry_point: "ask",
+      nodes: [
+        { name: "ask", type: "human", config: { kind: "input", prompt: "What?" } },
+        { name: "say", type: "llm", config: { prompt: "Say it." } },
+      ],
+      edges: [
+        { from: "ask", to: "say" },
+        { from: "say", to: "END" },
+      ],
+    },
+  });
+  const of = { runtime, threadId: "t" };
+  await executeAgent(asks, { message: "go" }, of);
+  clock.advance(3_600_000);
+  const { status } = await executeAgent(asks, null, { ...of, answer: "it" });
+  expect(status).toBe("COMPLETED");
+});
+
+it("ends a turn at its time limit, though nothing in it waits", async () => {
+  const { runtime } = await testRuntime(stepping(20_000), {
+    checkpointer: false,
+    clock: systemClock,
+  });
+  const limited = defineAgent({
+    name: "limited",
+    tools: [echo],
+    execution_config: { max_iterations: 100_000, timeout_seconds: 0.2 },
+  });
+  const { failure } = await executeAgent(limited, { message: "go" }, { runtime });
+  expect(failure?.cause).toBe("turn_timeout");
+});
+
+it("lets the event loop turn at every node of a workflow", async () => {
+  const rounds = 300;
+  const { runtime } = await testRuntime([]);
+  const counting = defineAgent({
+    name: "counting",
+    execution_config: { ...unlimited, max_iterations: rounds, max_attempts: 1 },
+    workflow_graph: {
+      entry_point: "there",
+      nodes: [
+        { name: "there", type: "router", config: { rules: [{ when: "true", choice: "on" }] } },
+        { name: "back", type: "router", config: { rules: [{ when: "true", choice: "on" }] } },
+      ],
+      edges: [
+        { from: "there", to: "back" },
+        { from: "back", to: "END", condition: "false" },
+        { from: "back", to: "there" },
+      ],
+    },
+  });
+  const { turns } = await turnsDuring(() => executeAgent(counting, { message: "go" }, { runtime }));
+  expect(turns).toBeGreaterThanOrEqual(2 * rounds);
+});
+
+it("lets the event loop turn while a planner runs subtasks in code", async () => {
+  const names = Array.from({ length: steps }, (_, at) => `s${at}`);
+  const plan = planOf(Object.fromEntries(names.map((name, at) => [name, names[at - 1] ?? ""])));
+  const { turns, result } = await turnsDuring(async () => (await plannerThread({ plan })).start());
+  expect(result.status).toBe("COMPLETED");
+  expect(turns).toBeGreaterThanOrEqual(steps);
+});
+
+it("lets the event loop turn while one step makes many calls of busy tools", async () => {
+  const calls = 20;
+  const busy = defineTool({
+    name: "busy",
+    description: "Computes for longer than a slice.",
+    input_schema: z.object({}),
+    handler: () => {
+      const until = performance.now() + 6;
+      while (performance.now() < until);
+      return "done";
+    },
+  });
+  const step = { calls: Array.from({ length: calls }, () => ({ name: "busy", args: {} })) };
+  const agent = defineAgent({ name: "busy", tools: [busy], execution_config: unlimited });
+  const { runtime } = await testRuntime([step, "done", step, "done"], { checkpointer: false });
+  const { turns } = await turnsDuring(() => executeAgent(agent, { message: "go" }, { runtime }));
+  expect(turns).toBeGreaterThanOrEqual(calls);
 });
