@@ -27,12 +27,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** What waits for a thread. */
+interface Queued {
+  readonly writes: Waiting[];
+  /** Writes them when the event loop turns. Cleared when they are taken: each one holds its run's context until then. */
+  readonly flush: NodeJS.Immediate;
+}
+
 /**
  * Writes of tasks wait until the event loop is free: LangGraph puts the checkpoint that follows them in the same turn of
  * it, and one statement then writes both. Without one they go by themselves, those of all tasks together.
  */
 export class WriteQueue {
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, Queued>();
 
   constructor(
     private readonly pool: DatabasePool,
@@ -42,34 +49,36 @@ export class WriteQueue {
   /** Resolves when they are in the database. */
   add(threadId: string, rows: readonly WriteSetRow[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(threadId);
-      if (waiting !== undefined) {
-        waiting.push({ rows, resolve, reject });
+      const queued = this.#waiting.get(threadId);
+      if (queued !== undefined) {
+        queued.writes.push({ rows, resolve, reject });
         return;
       }
-      this.#waiting.set(threadId, [{ rows, resolve, reject }]);
-      setImmediate(() => void this.#flush(threadId));
+      const flush = setImmediate(() => void this.#flush(threadId));
+      this.#waiting.set(threadId, { writes: [{ rows, resolve, reject }], flush });
     });
   }
 
   /** All that waits for a thread; null where nothing does. */
   take(threadId: string): TakenWrites | null {
-    const waiting = this.#waiting.get(threadId);
-    if (waiting === undefined) return null;
+    const queued = this.#waiting.get(threadId);
+    if (queued === undefined) return null;
+    const { writes, flush } = queued;
+    clearImmediate(flush);
     this.#waiting.delete(threadId);
     return {
-      rows: waiting.flatMap(({ rows }) => rows),
+      rows: writes.flatMap(({ rows }) => rows),
       written: () => {
-        for (const { resolve } of waiting) resolve();
+        for (const { resolve } of writes) resolve();
       },
-      giveBack: () => void this.#write(threadId, waiting),
+      giveBack: () => void this.#write(threadId, writes),
     };
   }
 
   async #flush(threadId: string): Promise<void> {
-    const waiting = this.#waiting.get(threadId);
+    const queued = this.#waiting.get(threadId);
     this.#waiting.delete(threadId);
-    if (waiting !== undefined) await this.#write(threadId, waiting);
+    if (queued !== undefined) await this.#write(threadId, queued.writes);
   }
 
   async #write(threadId: string, waiting: readonly Waiting[]): Promise<void> {

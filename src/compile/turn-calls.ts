@@ -7,6 +7,7 @@ import { isRecord } from "../state/is-record.ts";
 import { turnUsage } from "../state/turn.ts";
 import { checkpointPlace, type CheckpointPlace } from "./checkpoint-place.ts";
 import { PrivateConfig } from "./private-config.ts";
+import { withTurnTime } from "./turn-time.ts";
 
 /** Who makes a call that counts for a turn: its agent, or one that a node of it runs or that the handler of a tool runs. */
 export type CallOrigin = "own" | "node" | "tool";
@@ -132,7 +133,7 @@ interface Streamed {
 }
 
 /**
- * Gives every run of a graph a count of its turn's calls that its nodes share, and returns the graph. The graph itself is
+ * Gives every run of a graph a count of its turn's calls and the turn's time, which its nodes share, and returns the graph. The graph itself is
  * changed; graphs derived by `withConfig` do the same.
  */
 export function countTurnCalls<Compiled extends Streamed>(graph: Compiled): Compiled {
@@ -140,7 +141,7 @@ export function countTurnCalls<Compiled extends Streamed>(graph: Compiled): Comp
   const withConfig = graph.withConfig.bind(graph);
   const own = {
     _streamIterator: (input: never, options: RunnableConfig = {}) =>
-      streamIterator(input, turnCalls.with(options, new TurnCalls()) as never),
+      streamIterator(input, turnCalls.with(withTurnTime(options), new TurnCalls()) as never),
     withConfig: (config: never) => countTurnCalls(withConfig(config) as Streamed),
   };
   for (const [name, value] of Object.entries(own)) {

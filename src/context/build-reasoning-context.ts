@@ -4,7 +4,7 @@ import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
 import type { RunningSummary } from "../state/running-summary.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { composeSummarised } from "./compose-summarised.ts";
+import { composeSummarised, type SummaryWish } from "./compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
 import type { ComposeOptions } from "./compose/compose-options.ts";
 import type { Goal, ReasoningContext } from "./context-metadata.ts";
@@ -87,7 +87,7 @@ export function buildReasoningContext(
   const { summarize } = options;
   if (summarize === undefined) return composeContext(composed);
   const { model, thresholdTokens = 2000, timeoutMs = 15_000, signal } = summarize;
-  return composeSummarised(composed, (wish) =>
+  const summarise = (wish: SummaryWish) =>
     summariseResults({
       ...wish,
       goal: options.goal,
@@ -98,8 +98,8 @@ export function buildReasoningContext(
       clock: systemClock,
       cache: summarize.cache ?? cacheOf(model),
       signal,
-    }),
-  );
+    });
+  return composeSummarised(composed, summarise, signal);
 }
 
 const caches = new WeakMap<AgentModel, ResultSummaryCache>();

@@ -1,5 +1,5 @@
 import type { ToolResult } from "../state/step-record.ts";
-import { composeContext } from "./compose/compose-context.ts";
+import { composeInSlices } from "./compose/compose-context.ts";
 import type { ComposeOptions } from "./compose/compose-options.ts";
 import { summaryKey } from "./compose/step-variant.ts";
 import type { ReasoningContext, ResultSummaryMade } from "./context-metadata.ts";
@@ -17,13 +17,14 @@ export interface SummaryWish {
  * the turn that it was made in, so that it is told in the same way from then on. Contexts with the goal `synthesis` are
  * for whole results, and are made as they are.
  *
- * @throws ContextOverflowError, InvalidContextOptionError, and what `summarise` throws
+ * @throws ContextOverflowError, InvalidContextOptionError, what `summarise` throws, and the reason of the signal
  */
 export async function composeSummarised(
   options: ComposeOptions,
   summarise: (wish: SummaryWish) => Promise<ResultSummaries>,
+  signal?: AbortSignal,
 ): Promise<ReasoningContext> {
-  const context = composeContext(options);
+  const context = await composeInSlices(options, signal);
   if (options.goal === "synthesis") return context;
   const wishes = wishesOf(context, options.transcript);
   if (wishes.size === 0) return context;
@@ -32,7 +33,9 @@ export async function composeSummarised(
   const made = all.flatMap((one) => one.made.map(withOwnId));
   const unknown = all.flatMap((one) => one.unknown.map(ownId));
   const told =
-    made.length === 0 ? context : composeContext({ ...options, summaries, summariesMade: made });
+    made.length === 0
+      ? context
+      : await composeInSlices({ ...options, summaries, summariesMade: made }, signal);
   if (unknown.length === 0) return told;
   const { metadata } = told;
   const notes = [...metadata.notes, notKept(unknown)];

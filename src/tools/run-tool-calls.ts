@@ -1,4 +1,5 @@
 import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool.ts";
+import { createSlices } from "../event-loop.ts";
 import type { AgentState, Awaitable } from "../state/agent-state.ts";
 import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
 import { admitCall, type CallRules } from "./admit-call.ts";
@@ -127,9 +128,8 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
   const taskOf = (one: Admitted<AgentTool>): Task =>
     one.tool.kind === "stateful" ? stateful(one, one.tool) : stateless(one, one.tool);
   const chain = admitted.filter(({ tool }) => tool.kind === "stateful").map(taskOf);
-  const inOneLane: Task = async (env) => {
-    for (const task of chain) await task(env);
-  };
+  const sliceEnd = createSlices();
+  const inOneLane: Task = (env) => runInOrder(chain, env, sliceEnd);
   const tasks = isAnswered
     ? admitted.map(taskOf)
     : [
@@ -138,7 +138,7 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
       ];
   const most = isAnswered ? 1 : Math.max(1, options.concurrency ?? defaultConcurrency);
   const lanes = Math.min(tasks.length, most);
-  await runTasks(tasks, lanes, options.env);
+  await runTasks(tasks, { lanes, env: options.env, sliceEnd });
   const [first] = waiting.toSorted((a, b) => a.index - b.index);
   if (first !== undefined) throw first.interrupt;
   return { results, state, concurrent: lanes > 1 };
@@ -169,16 +169,32 @@ const defaultConcurrency = 16;
 
 type Task = (env: StatefulCallEnv) => Promise<void>;
 
+type SliceEnd = ReturnType<typeof createSlices>;
+
+/** Runs one task after the other. Handlers that do no I/O leave the event loop no other turn than those of `sliceEnd`. */
+async function runInOrder(
+  tasks: Iterable<Task>,
+  env: StatefulCallEnv,
+  sliceEnd: SliceEnd,
+): Promise<void> {
+  for (const task of tasks) {
+    const turn = sliceEnd();
+    if (turn !== null) await turn;
+    await task(env);
+  }
+}
+
 /** Runs tasks in so many lanes. When one throws, the signal of the others aborts and no further one starts. */
 async function runTasks(
   tasks: readonly Task[],
-  lanes: number,
-  env: StatefulCallEnv,
+  of: {
+    readonly lanes: number;
+    readonly env: StatefulCallEnv;
+    readonly sliceEnd: SliceEnd;
+  },
 ): Promise<void> {
-  if (lanes < 2) {
-    for (const task of tasks) await task(env);
-    return;
-  }
+  const { lanes, env, sliceEnd } = of;
+  if (lanes < 2) return runInOrder(tasks, env, sliceEnd);
   const stop = new AbortController();
   const onAbort = () => stop.abort(env.signal.reason);
   if (env.signal.aborted) onAbort();
@@ -187,7 +203,7 @@ async function runTasks(
   const queue = tasks.values();
   const runLane = async () => {
     try {
-      for (const task of queue) await task(laneEnv);
+      await runInOrder(queue, laneEnv, sliceEnd);
     } catch (thrown) {
       stop.abort(thrown);
       throw thrown;

@@ -1,5 +1,5 @@
 import { composeSummarised } from "../../context/compose-summarised.ts";
-import { composeContext } from "../../context/compose/compose-context.ts";
+import { composeInSlices } from "../../context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../context/compose/compose-options.ts";
 import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
 import { loopTranscript, type LoopHistory } from "../../context/loop-transcript.ts";
@@ -51,9 +51,11 @@ export async function composeFor(
   options: ComposeOptions,
 ): Promise<ReasoningContext> {
   const { summariser } = run.parts;
-  if (summariser === null) return composeContext(options);
+  if (summariser === null) return composeInSlices(options, run.signal);
   const { goal } = options;
-  return composeSummarised(options, (wish) =>
-    resultSummaries(run, { summariser, reader }, { ...wish, goal }),
+  return composeSummarised(
+    options,
+    (wish) => resultSummaries(run, { summariser, reader }, { ...wish, goal }),
+    run.signal,
   );
 }

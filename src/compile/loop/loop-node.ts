@@ -4,10 +4,12 @@ import {
   isGraphInterrupt,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
+import { yieldToEventLoop } from "../../event-loop.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { cancelSignal } from "../cancellation.ts";
 import { callCount } from "../turn-calls.ts";
+import { turnTime } from "../turn-time.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
 import {
@@ -47,9 +49,12 @@ export function loopNode(
   const timeoutSeconds = execution_config.timeout_seconds;
   const beginsTurn = name === "initialize";
   return async (stored: GraphState, config: LangGraphRunnableConfig) => {
+    // Models and tools that do no I/O leave the event loop no other turn.
+    await yieldToEventLoop();
     const state = withInherited(stored, config);
-    const startedAt = parts.clock.monotonic();
-    const elapsedBefore = beginsTurn ? 0 : (state.turn?.elapsed_ms ?? 0);
+    const time = turnTime(config);
+    const storedMs = beginsTurn ? null : (state.turn?.elapsed_ms ?? 0);
+    const elapsedBefore = time.elapsed(parts.clock.monotonic(), storedMs);
     const cancel = cancelSignal(config);
     const bounds = turnSignal({
       clock: parts.clock,
@@ -156,7 +161,6 @@ export function loopNode(
       isOver = true;
       bounds.release();
     }
-    const elapsed = elapsedBefore + (parts.clock.monotonic() - startedAt);
     const made = summaries.added();
     const { messages } = result.update;
     const update: GraphUpdate = {
@@ -169,7 +173,7 @@ export function loopNode(
         ...result.turn,
         ...(beginsTurn && { first_superstep: now }),
         agent,
-        elapsed_ms: elapsed,
+        elapsed_ms: time.elapsed(parts.clock.monotonic(), elapsedBefore),
       },
     };
     return new Command({ update, goto: result.goto as string | string[] });

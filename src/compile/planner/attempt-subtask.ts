@@ -2,6 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { isGraphInterrupt, type Interrupt } from "@langchain/langgraph";
 import { answersInText } from "../../context/answer-form.ts";
 import { classifyFailure } from "../../models/failure.ts";
+import { yieldToEventLoop } from "../../event-loop.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { workerMessage } from "../../planning/worker-message.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -200,8 +201,9 @@ async function runCode(
   const told = rails.reveal({ description, expected_output, results });
   const task = { id, ...told, dependencies, attempt, signal };
   try {
-    // In a microtask of its own, so that what is thrown at once is told like all the rest.
-    await Promise.resolve();
+    // What is thrown at once is reported as a rejection is, and code that does no I/O leaves the event loop no other turn.
+    await yieldToEventLoop();
+    signal.throwIfAborted();
     const result = await code.run(task);
     return done(result, noUsage);
   } catch (thrown) {

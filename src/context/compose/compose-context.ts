@@ -1,4 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { atOnce, inSlices } from "../../event-loop.ts";
 import { messagesTokens } from "../../models/message-tokens.ts";
 import type { ReasoningContext } from "../context-metadata.ts";
 import { ContextOverflowError } from "../errors.ts";
@@ -44,6 +45,22 @@ const tailTokens = 1024;
  * @throws InvalidContextOptionError
  */
 export function composeContext(options: ComposeOptions): ReasoningContext {
+  return atOnce(composing(options));
+}
+
+/**
+ * {@link composeContext} in slices, between which the event loop turns: the first context of a long thread takes seconds.
+ *
+ * @throws also the reason of the signal, once it has aborted
+ */
+export function composeInSlices(
+  options: ComposeOptions,
+  signal?: AbortSignal,
+): Promise<ReasoningContext> {
+  return inSlices(composing(options), signal);
+}
+
+function* composing(options: ComposeOptions): Generator<void, ReasoningContext> {
   const { profile, transcript, settings, goal } = options;
   const { budget, reserved } = contextBudget(profile, settings);
   const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
@@ -92,8 +109,8 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
     shortTerm: settings.shortTerm,
   });
   const cheapTokens = cheap.messages([...fixed, leftOut, ...tail]) + cheap.bound(options);
-  const easy = fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
-  if (easy.moves === 0 && !hasLarge(told)) {
+  const easy = yield* fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
+  if (easy.moves === 0 && !(yield* hasLarge(told))) {
     return done(easy, composed(easy));
   }
 
@@ -101,8 +118,8 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
   const sizes = tokenSizes(told, open, profile.count);
-  boundSteps(told, { count: profile.count, tokens: Math.floor(room * largestShare) });
-  const fitting = fitted(sizes, roomOf(room));
+  yield* boundSteps(told, { count: profile.count, tokens: Math.floor(room * largestShare) });
+  const fitting = yield* fitted(sizes, roomOf(room));
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
   if (fitting.isLastOver) lastForms.push(level.dropped);
   for (;;) {
@@ -141,14 +158,20 @@ function beginning([first]: readonly BaseMessage[]): readonly BaseMessage[] {
   return first === undefined || first.type === "human" ? [] : [leftOut];
 }
 
-function hasLarge(told: ToldEntries): boolean {
-  for (let at = 0; at < told.length; at += 1) if (told.isTooLarge(at)) return true;
+function* hasLarge(told: ToldEntries): Generator<void, boolean> {
+  for (let at = 0; at < told.length; at += 1) {
+    if (told.isTooLarge(at)) return true;
+    yield;
+  }
   return false;
 }
 
-function fitted(entries: ConstructorParameters<typeof Fitting>[0], room: Room): Fitting {
+function* fitted(
+  entries: ConstructorParameters<typeof Fitting>[0],
+  room: Room,
+): Generator<void, Fitting> {
   const fitting = new Fitting(entries, room);
-  while (!(room.onlyAsks === true && fitting.moves > 0) && fitting.grow());
+  while (!(room.onlyAsks === true && fitting.moves > 0) && fitting.grow()) yield;
   return fitting;
 }
 

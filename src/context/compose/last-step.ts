@@ -29,9 +29,15 @@ interface Part {
   readonly tokens: number;
 }
 
-/** From now on each step that is larger than its part of the room is told by the largest preview that fits into it. */
-export function boundSteps(told: ToldEntries, part: Part): void {
-  for (let at = 0; at < told.length; at += 1) boundStep(told, at, part);
+/**
+ * From now on each step that is larger than its part of the room is told by the largest preview that fits into it. Pauses
+ * after each.
+ */
+export function* boundSteps(told: ToldEntries, part: Part): Generator<void, void> {
+  for (let at = 0; at < told.length; at += 1) {
+    boundStep(told, at, part);
+    yield;
+  }
 }
 
 /** {@link boundSteps} for one of them. */

@@ -46,8 +46,10 @@ export class ToldEntries {
   readonly #ownIds: ReadonlySet<StepRecord>;
   /** It always has its lines. */
   readonly #lastStep: number;
-  /** For each entry and each value of its lines the last entry before that names it. */
-  #named: readonly (ReadonlyMap<string, number> | undefined)[] | undefined;
+  /** For each entry and each value of its lines the last entry before that names it; as far as it was asked for. */
+  readonly #named: (ReadonlyMap<string, number> | undefined)[] = [];
+  /** For each value the last of those entries that names it. */
+  readonly #lastNamed = new Map<string, number>();
   /** Steps by level and place, each told when it is first asked for. */
   readonly #told: ToldStep[][] = [];
   /** What a whole step is instead, where it is too large. */
@@ -114,7 +116,7 @@ export class ToldEntries {
     if (entry.kind === "fixed") return [];
     const isBrief = as === level.brief;
     if (entry.kind === "spoken") return saidLines(entry.message, isBrief ? "brief" : "digest");
-    const named = this.#namedBefore()[at];
+    const named = this.#namedBefore(at);
     const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
     const step = this.#telling.observed.get(entry.step) ?? entry.step;
     const lines = callLines(step).filter(
@@ -124,38 +126,45 @@ export class ToldEntries {
     return foldLines(lines.map((line) => lineText(line, isNew, most)));
   }
 
-  #namedBefore() {
-    return (this.#named ??= namedBefore(this.#entries, this.#telling.observed));
+  #namedBefore(at: number): ReadonlyMap<string, number> | undefined {
+    const { observed } = this.#telling;
+    for (let next = this.#named.length; next <= at; next += 1) {
+      this.#named.push(nameValues(this.entry(next), { at: next, last: this.#lastNamed, observed }));
+    }
+    return this.#named[at];
   }
 }
 
 const none: ReadonlyMap<string, string> = new Map();
 
-function namedBefore(
-  entries: readonly Entry[],
-  observed: ReadonlyMap<StepRecord, StepRecord>,
-): readonly (ReadonlyMap<string, number> | undefined)[] {
-  const last = new Map<string, number>();
-  return entries.map((entry, at) => {
-    if (entry.kind === "fixed") return undefined;
-    if (entry.kind === "spoken") {
-      for (const word of wordsSaid(entry.message)) last.set(word, at);
-      return undefined;
+/** The entries before that last name the values of this one, which is then the last that names them. */
+function nameValues(
+  entry: Entry,
+  of: {
+    readonly at: number;
+    readonly last: Map<string, number>;
+    readonly observed: ReadonlyMap<StepRecord, StepRecord>;
+  },
+): ReadonlyMap<string, number> | undefined {
+  const { at, last, observed } = of;
+  if (entry.kind === "fixed") return undefined;
+  if (entry.kind === "spoken") {
+    for (const word of wordsSaid(entry.message)) last.set(word, at);
+    return undefined;
+  }
+  const named = new Map<string, number>();
+  const lines = callLines(observed.get(entry.step) ?? entry.step);
+  for (const { values } of lines) {
+    for (const value of values) {
+      const before = last.get(value);
+      if (before !== undefined) named.set(value, before);
     }
-    const named = new Map<string, number>();
-    const lines = callLines(observed.get(entry.step) ?? entry.step);
-    for (const { values } of lines) {
-      for (const value of values) {
-        const before = last.get(value);
-        if (before !== undefined) named.set(value, before);
-      }
-    }
-    for (const { values, words } of lines) {
-      for (const value of values) last.set(value, at);
-      for (const word of words) last.set(word, at);
-    }
-    return named;
-  });
+  }
+  for (const { values, words } of lines) {
+    for (const value of values) last.set(value, at);
+    for (const word of words) last.set(word, at);
+  }
+  return named;
 }
 
 const saidBefore = {

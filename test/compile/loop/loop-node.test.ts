@@ -18,14 +18,18 @@ it("sends no event that the body emits after the turn's time has ended the node"
   const sent: unknown[] = [];
   let answer = () => {};
   const reply = new Promise<void>((resolve) => (answer = resolve));
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
   const body: NodeBody = async (_state, run) => {
     run.emit({ type: "thought", step_index: 0, text: "in time" });
+    begin();
     await reply;
     run.emit({ type: "thought", step_index: 0, text: "too late" });
     return { update: {}, goto: [] };
   };
 
   const ended = loopNode("reason", parts, body)(state, { writer: (event) => sent.push(event) });
+  await begun;
   clock.advance(5_000);
   expect((await ended).update).toMatchObject({ status: "FAILED" });
   answer();
