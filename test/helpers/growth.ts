@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 
 /** Reads a text of a person, a model, a tool, a server or a file. */
-export type TextReader = (text: string) => unknown;
+type TextReader = (text: string) => unknown;
 
 /**
  * Units of texts that make readers slow when they are repeated: each keeps an unbounded quantifier, a search or a recursion
  * busy without letting it end.
  */
-export const hostileUnits: readonly string[] = [
+const hostileUnits: readonly string[] = [
   "a",
   " ",
   "\n",
@@ -74,7 +74,99 @@ export const hostileUnits: readonly string[] = [
   "ﷺ",
 ];
 
+/** UTF-16 units of the longer text that a reader is measured with; the shorter one has a quarter of them. */
+const characters = Number(process.env["GROWTH_CHARACTERS"] ?? 16_384);
+
+/**
+ * How much longer four times the text may take: twice 2.3 times, since memory and garbage collection cost a little more
+ * than in proportion. Quadratic time is 16 times.
+ */
+const mostGrowth = 2.3 ** 2;
+
+/** Microseconds; what reads the longer text within these is quick enough whatever its growth. */
+const tooQuickToMeasure = 1_000;
+
+/** Measurements of a growth that is too large. Each takes longer texts and repeats more often, so that noise goes away. */
+const mostMeasurements = 5;
+
+/** CPU microseconds after which a growth that is too large is not measured again. */
+const longEnough = 3_000_000;
+
+/** Tests that each reader's CPU time grows with the length of hostile texts alone, and that none overflows the stack. */
+export function itReadsInLinearTime(readers: Readonly<Record<string, TextReader>>): void {
+  it.each(Object.entries(readers))(
+    "%s takes time in proportion to the text",
+    async (_, read) => {
+      for (const unit of hostileUnits) await cpuTime(read, repeated(unit, 1_000));
+      const slow: string[] = [];
+      for (const make of hostileTexts) {
+        const problem = await growthProblem(read, make);
+        if (problem !== null) slow.push(problem);
+      }
+      expect(slow).toEqual([]);
+    },
+    3_600_000,
+  );
+}
+
+const innerUnits: ReadonlySet<string> = new Set([
+  " ",
+  "\n",
+  "`",
+  '"',
+  "\\",
+  "!",
+  ".",
+  "-",
+  "\u0000",
+]);
+
+type MakeText = (length: number) => string;
+
+/** Units alone, and some within a text that opens as JSON does: most readers trim spaces off both ends. */
+const hostileTexts: readonly MakeText[] = hostileUnits.flatMap((unit) => [
+  (length: number) => repeated(unit, length),
+  ...(innerUnits.has(unit) ? [(length: number) => `{x${unit.repeat(length)}x`] : []),
+]);
+
+async function growthProblem(read: TextReader, make: MakeText): Promise<string | null> {
+  const measured: string[] = [];
+  for (let round = 0; round < mostMeasurements; round += 1) {
+    const length = (characters / 4) * 2 ** Math.min(round, 3);
+    let short = Infinity;
+    let long = Infinity;
+    // Taken in turn, so that a load on the machine is on both.
+    for (let turn = 0; turn <= round; turn += 1) {
+      short = Math.min(short, await cpuTime(read, make(length)));
+      long = Math.min(long, await cpuTime(read, make(4 * length)));
+      short = Math.min(short, await cpuTime(read, make(length)));
+    }
+    if (Number.isNaN(long)) return `${shown(make)} overflows the stack`;
+    if (long < tooQuickToMeasure || long / short <= mostGrowth) return null;
+    measured.push(`${(long / short).toFixed(1)} times from ${length} to ${4 * length} characters`);
+    if (long > longEnough) break;
+  }
+  return `${shown(make)} takes ${measured.join(", ")}`;
+}
+
+function shown(make: MakeText): string {
+  return JSON.stringify(make(20).slice(0, 20));
+}
+
+/** CPU microseconds of the whole process, which other processes do not lengthen; NaN where the stack overflows. */
+async function cpuTime(read: TextReader, text: string): Promise<number> {
+  const before = process.cpuUsage();
+  try {
+    await read(text);
+  } catch (thrown) {
+    // A reader may refuse a text.
+    if (thrown instanceof RangeError && thrown.message.includes("call stack")) return NaN;
+  }
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
 /** A text of `length` UTF-16 units that repeats a unit, with whole units only. */
-export function repeated(unit: string, length: number): string {
+function repeated(unit: string, length: number): string {
   return unit.repeat(Math.max(1, Math.floor(length / unit.length)));
 }
