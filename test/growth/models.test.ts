@@ -22,21 +22,37 @@ async function* smallChunks(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 64) yield bytes.subarray(at, at + 64);
 }
 
-itReadsInLinearTime({
-  parseJsonAnswer: (text) => parseJsonAnswer(`so: ${text}`),
-  "parseJsonAnswer, cut off": (text) => parseJsonAnswer(`{"a":1,${text}`),
-  parseTextForm,
-  "parseTextForm, input": (text) => parseTextForm(`Action: a\nAction Input: {${text}`),
-  readNamedArguments: (text) => readNamedArguments(`a=${text}`),
-  readQuoted: (text) => readQuoted(`"${text}"`),
-  toToolInput: (text) => toToolInput(text, schema),
-  saysItTakesNoTools,
-  tokenCounter: tokenCounter("openai:gpt-4o"),
-  classifyFailure: (text) => classifyFailure(new Error(text)),
-  redactor: redactor({ API_KEY: "abcdefghij", TOKEN: "aaaaaaaaaaaaaaaa" }),
-  withoutValues: withoutValues(["aaaaaaaaaaaaaaaa", "1,1,1,1,1,1,1", "abc"]),
-  "Ollama stream": (text) => collect(replyChunks(smallChunks(text))),
-  readSummary: (text) => readSummary(text, 4_000),
-  readNotation,
-  embeddings: (text) => embeddings.embed([text]),
-});
+itReadsInLinearTime(
+  {
+    parseJsonAnswer: (text) => parseJsonAnswer(`so: ${text}`),
+    "parseJsonAnswer, cut off": (text) => parseJsonAnswer(`{"a":1,${text}`),
+    parseTextForm,
+    "parseTextForm, input": (text) => parseTextForm(`Action: a\nAction Input: {${text}`),
+    readNamedArguments: (text) => readNamedArguments(`a=${text}`),
+    readQuoted: (text) => readQuoted(`"${text}"`),
+    toToolInput: (text) => toToolInput(text, schema),
+    saysItTakesNoTools,
+    tokenCounter: tokenCounter("openai:gpt-4o"),
+    classifyFailure: (text) => classifyFailure(new Error(text)),
+    redactor: redactor({ API_KEY: "abcdefghij", TOKEN: "aaaaaaaaaaaaaaaa" }),
+    withoutValues: withoutValues(["aaaaaaaaaaaaaaaa", "1,1,1,1,1,1,1", "abc"]),
+    "Ollama stream": (text) => collect(replyChunks(smallChunks(text))),
+    readSummary: (text) => readSummary(text, 4_000),
+    readNotation,
+    embeddings: (text) => embeddings.embed([text]),
+  },
+  {
+    parseJsonAnswer: ["[1,", " {a} ", "{/*", '{"a":x}', "{a:1,}", "['a']"],
+    parseTextForm: [
+      "Action:",
+      "Action:\n",
+      "Action: x\nAction Input: {\n",
+      "Action: x\nAction Input: {a\n}\n",
+      "Action: a[",
+      "Action x\n\n",
+      'Action: a(b="',
+      "Thought:\n```\n",
+      "**",
+    ],
+  },
+);

@@ -57,42 +57,61 @@ const topic = topicRail(topicConfigSchema.parse({ allow: ["billing"], deny: ["tr
 const toxicity = toxicityRail(toxicityConfigSchema.parse({}), onError);
 const fact = "Row 4444 costs 31 euros.";
 
-itReadsInLinearTime({
-  "pii rail": (text) => findPersonalData(text, piiEntities),
-  "injection rail": (text) => check(injection, text, { on: "tool_result" }),
-  "topic rail": (text) => check(topic, text, { on: "input" }),
-  "toxicity rail": (text) => check(toxicity, text),
-  "hallucination rail, answer": (text) => check(hallucination, text, { evidence: [fact] }),
-  "hallucination rail, evidence": (text) => check(hallucination, fact, { evidence: [text] }),
-  "hallucination rail, both": (text) =>
-    check(hallucination, `about ${text}`, { evidence: [`${text} 4`] }),
-  "hallucination rail, numbers": (text) =>
-    check(hallucination, text.replaceAll(/.{80}/gs, "$& is about 7,231.\n"), {
-      evidence: [Array.from({ length: text.length / 8 }, (_, at) => `${at}.5`).join(" ")],
-    }),
-  "hallucination rail, key": (text) =>
-    check(hallucination, "", {
-      evidence: [text],
-      value: { [text]: Array.from({ length: text.length / 128 }, (_, at) => at) },
-    }),
-  "format rail, JSON": format({ is: "json" }),
-  "format rail, language": format({ language: "en" }),
-  "format rail, pattern": format({ pattern: "^(a+)+$" }),
-  "format rail, length": format({ min_length: 1 }),
-  markdownBoundsProblem,
-  hideKnown: (text) => hideKnown({ [text]: text }, known),
-  restore: (text) => restore({ [text]: text }, known),
-  standingIn: (text) => standingIn(text, known),
-  textsOf: (text) => textsOf({ [text]: [text] }),
-  withTexts: (text) => withTexts({ [text]: [text] }, new Map([[0, text]])),
-  RedactionBook: (text) => {
-    const book = new RedactionBook({});
-    book.reserve(text);
-    const spans = Array.from({ length: text.length / 10 }, (_, at) => ({
-      start: at * 10,
-      end: at * 10 + 8,
-      label: "EMAIL",
-    }));
-    return book.redact(text, spans);
+itReadsInLinearTime(
+  {
+    "pii rail": (text) => findPersonalData(text, piiEntities),
+    "injection rail": (text) => check(injection, text, { on: "tool_result" }),
+    "topic rail": (text) => check(topic, text, { on: "input" }),
+    "toxicity rail": (text) => check(toxicity, text),
+    "hallucination rail, answer": (text) => check(hallucination, text, { evidence: [fact] }),
+    "hallucination rail, evidence": (text) => check(hallucination, fact, { evidence: [text] }),
+    "hallucination rail, both": (text) =>
+      check(hallucination, `about ${text}`, { evidence: [`${text} 4`] }),
+    "hallucination rail, numbers": (text) =>
+      check(hallucination, text.replaceAll(/.{80}/gs, "$& is about 7,231.\n"), {
+        evidence: [Array.from({ length: text.length / 8 }, (_, at) => `${at}.5`).join(" ")],
+      }),
+    "hallucination rail, key": (text) =>
+      check(hallucination, "", {
+        evidence: [text],
+        value: { [text]: Array.from({ length: text.length / 128 }, (_, at) => at) },
+      }),
+    "format rail, JSON": format({ is: "json" }),
+    "format rail, language": format({ language: "en" }),
+    "format rail, pattern": format({ pattern: "^(a+)+$" }),
+    "format rail, length": format({ min_length: 1 }),
+    markdownBoundsProblem,
+    hideKnown: (text) => hideKnown({ [text]: text }, known),
+    restore: (text) => restore({ [text]: text }, known),
+    standingIn: (text) => standingIn(text, known),
+    textsOf: (text) => textsOf({ [text]: [text] }),
+    withTexts: (text) => withTexts({ [text]: [text] }, new Map([[0, text]])),
+    RedactionBook: (text) => {
+      const book = new RedactionBook({});
+      book.reserve(text);
+      const spans = Array.from({ length: text.length / 10 }, (_, at) => ({
+        start: at * 10,
+        end: at * 10 + 8,
+        label: "EMAIL",
+      }));
+      return book.redact(text, spans);
+    },
   },
-});
+  {
+    "pii rail": [
+      "@",
+      "1 ",
+      "(0",
+      ":a",
+      "eyJ",
+      "sk-",
+      "passport A1234567 ",
+      "0123 456 789 ",
+      "GB82 WEST ",
+      "-----BEGIN PRIVATE KEY-----",
+      `${"a".repeat(60)}@${"b.".repeat(90)}`,
+    ],
+    "injection rail": ["A1-", "| ", "=", "ignore ", "system: "],
+    "hallucination rail, evidence": ["a1-", "- ", "A "],
+  },
+);

@@ -92,14 +92,22 @@ const mostMeasurements = 5;
 /** CPU microseconds after which a growth that is too large is not measured again. */
 const longEnough = 3_000_000;
 
-/** Tests that each reader's CPU time grows with the length of hostile texts alone, and that none overflows the stack. */
-export function itReadsInLinearTime(readers: Readonly<Record<string, TextReader>>): void {
-  it.each(Object.entries(readers))(
+/**
+ * Tests that each reader's CPU time grows with the length of hostile texts alone, and that none overflows the stack.
+ *
+ * @param ownUnits what is hostile to single readers only, by their names
+ */
+export function itReadsInLinearTime<Name extends string>(
+  readers: Readonly<Record<Name, TextReader>>,
+  ownUnits: { readonly [name in Name]?: readonly string[] } = {},
+): void {
+  it.each(Object.entries<TextReader>(readers))(
     "%s takes time in proportion to the text",
-    async (_, read) => {
-      for (const unit of hostileUnits) await cpuTime(read, repeated(unit, 1_000));
+    async (name, read) => {
+      const own: readonly string[] = ownUnits[name as Name] ?? [];
+      for (const unit of [...hostileUnits, ...own]) await cpuTime(read, repeated(unit, 1_000));
       const slow: string[] = [];
-      for (const make of hostileTexts) {
+      for (const make of [...hostileTexts, ...own.map(unitText)]) {
         const problem = await growthProblem(read, make);
         if (problem !== null) slow.push(problem);
       }
@@ -125,9 +133,13 @@ type MakeText = (length: number) => string;
 
 /** Units alone, and some within a text that opens as JSON does: most readers trim spaces off both ends. */
 const hostileTexts: readonly MakeText[] = hostileUnits.flatMap((unit) => [
-  (length: number) => repeated(unit, length),
+  unitText(unit),
   ...(innerUnits.has(unit) ? [(length: number) => `{x${unit.repeat(length)}x`] : []),
 ]);
+
+function unitText(unit: string): MakeText {
+  return (length) => repeated(unit, length);
+}
 
 async function growthProblem(read: TextReader, make: MakeText): Promise<string | null> {
   const measured: string[] = [];
