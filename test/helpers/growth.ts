@@ -78,11 +78,10 @@ const hostileUnits: readonly string[] = [
 const characters = Number(process.env["GROWTH_CHARACTERS"] ?? 16_384);
 
 /**
- * How much longer four times the text may take: 2.3 times for each doubling, since garbage collection costs a little more
- * than in proportion. It costs much more where the objects made no longer fit into the young generation. Quadratic time is
- * 16 times.
+ * How much longer four times the text may take. Linear time is 4 times, and up to 8 where garbage collection or a native
+ * library costs more than in proportion; quadratic time is 16 times.
  */
-const mostGrowth = characters > 65_536 ? 10 : 2.3 ** 2;
+const mostGrowth = 10;
 
 /** Microseconds; what reads the longer text within these is quick enough whatever its growth. */
 const tooQuickToMeasure = 1_000;
