@@ -83,6 +83,9 @@ const characters = Number(process.env["GROWTH_CHARACTERS"] ?? 16_384);
  */
 const mostGrowth = 10;
 
+/** A growth that is measured again with longer texts, in which a small quadratic part shows. */
+const doubtfulGrowth = 6;
+
 /** Microseconds; what reads the longer text within these is quick enough whatever its growth. */
 const tooQuickToMeasure = 1_000;
 
@@ -161,9 +164,11 @@ async function growthProblem(read: TextReader, make: MakeText): Promise<string |
       short = Math.min(short, await cpuTime(read, make(length)));
     }
     if (Number.isNaN(long)) return `${shown(make)} overflows the stack`;
-    if (long < tooQuickToMeasure || long / short <= mostGrowth) return null;
+    const growth = long / short;
+    if (long < tooQuickToMeasure || growth <= doubtfulGrowth) return null;
+    if (round === mostMeasurements - 1 && growth <= mostGrowth) return null;
     measured.push(`${(long / short).toFixed(1)} times from ${length} to ${4 * length} characters`);
-    if (long > longEnough) break;
+    if (long > longEnough && growth > mostGrowth) break;
   }
   return `${shown(make)} takes ${measured.join(", ")}`;
 }
