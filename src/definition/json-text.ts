@@ -6,12 +6,14 @@ export function jsonSyntaxProblem(text: string): DefinitionProblem | undefined {
   const json = text.replace(/^\uFEFF/, "");
   const failure = failureOf(json);
   if (failure === undefined) return undefined;
-  const lines = json.slice(0, failure.position ?? search(json)).split("\n");
+  const before = json.slice(0, failure.position ?? search(json));
+  let line = 1;
+  for (let at = before.indexOf("\n"); at >= 0; at = before.indexOf("\n", at + 1)) line += 1;
   return {
     path: [],
     message: `JSON syntax: ${failure.reason}`,
-    line: lines.length,
-    column: (lines.at(-1) ?? "").length + 1,
+    line,
+    column: before.length - before.lastIndexOf("\n"),
   };
 }
 

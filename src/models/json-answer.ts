@@ -5,8 +5,12 @@ export type JsonAnswer =
   /** `problem` says what was wrong, so that it can be told back to the model. */
   | { readonly ok: false; readonly problem: string };
 
-/** Characters that looking for JSON in prose may scan, as a factor of the text's length. */
+/** Characters that looking for JSON in prose may scan: a factor of the text's length, and these for any text. */
 const scanFactor = 8;
+const leastScanned = 50_000;
+
+/** Cost of an object or array that cannot be read, in characters: each exception of a parser takes about as long. */
+const failedRead = 200;
 
 const codeBlock = /^[ \t]{0,8}```[\w+-]{0,20}[ \t]{0,8}\n([^]*?)^[ \t]{0,8}```/gm;
 const cutOff = /^(?:\{\s{0,40}"[^"\n]{0,100}"\s{0,40}:|\[\s{0,40}[{["])/;
@@ -73,15 +77,21 @@ function looksLikeJson(span: string): boolean {
 /** Objects and arrays that stand in prose, those within others left out. */
 function findIn(text: string, json: LooseJson): Found[] {
   const all: Found[] = [];
-  let budget = scanFactor * text.length;
+  let budget = scanFactor * text.length + leastScanned;
   const opening = /[{[]/g;
   for (let match = opening.exec(text); match && budget > 0; match = opening.exec(text)) {
     const { end, closed } = scanJson(text, match.index);
     budget -= end - match.index;
     // An answer that was cut off: what closes within it is only a part of it.
     if (!closed && cutOff.test(text.slice(match.index, match.index + 200))) break;
-    const found = closed ? readFound(text.slice(match.index, end), json) : null;
-    if (found === null) continue;
+    const span = text.slice(match.index, end);
+    if (!closed || !looksLikeJson(span)) continue;
+    const found = readFound(span, json);
+    if (found === null) {
+      budget -= failedRead;
+      continue;
+    }
+    if (found.isMended) budget -= failedRead;
     all.push(found);
     opening.lastIndex = end;
   }
@@ -100,10 +110,17 @@ function bestOf(found: readonly Found[] = []): Found | null {
 function unclosed(answer: string, json: LooseJson): JsonAnswer {
   const start = answer.search(/[{[]/);
   if (start < 0) return { ok: false, problem: "The answer has no JSON object or array." };
-  const span = answer.slice(start).replace(/\s*`{3,}$/, "");
+  const span = withoutFence(answer.slice(start));
   const found = scanJson(span, 0).closed ? null : readFound(span, json);
   if (found !== null) return { ok: true, value: found.value };
   const read = json.read(span);
   const why = read.ok ? "it is no JSON object or array" : read.problem;
   return { ok: false, problem: `The answer's JSON could not be read: ${why}.` };
+}
+
+/** Without the end of a code block. No regular expression: from each space or backtick it would look for the end anew. */
+function withoutFence(span: string): string {
+  let end = span.length;
+  while (span[end - 1] === "`") end -= 1;
+  return span.length - end < 3 ? span : span.slice(0, end).trimEnd();
 }

@@ -80,14 +80,4 @@ describe("parseJsonAnswer", () => {
       { numRuns: 500 },
     );
   });
-
-  it.each(["{", "[1,", '{"a":', '"', " {a} ", "{a:1}", "```\n", "{/*", "\\"])(
-    "takes time in proportion to a megabyte of %j",
-    (unit) => {
-      // Linear reading takes a few seconds at most; quadratic reading would not end within the test's time limit.
-      const { ok } = parseJsonAnswer(`so: ${unit.repeat(1_000_000 / unit.length)}`);
-      expect(ok).toBeTypeOf("boolean");
-    },
-    100_000,
-  );
 });

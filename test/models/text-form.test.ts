@@ -277,25 +277,6 @@ describe("parseTextForm", () => {
       { numRuns: 500 },
     );
   });
-
-  it.each([
-    "Action:",
-    "Action:\n",
-    "Action: x\n",
-    "Action: x\nAction Input: {\n",
-    "Action: x\nAction Input: {a\n}\n",
-    "Action: a[",
-    "Action x\n\n",
-    'Action: a(b="',
-    "Thought:\n```\n",
-    '{"a":',
-    "[",
-    " ",
-    "**",
-  ])("takes time in proportion to a megabyte of %j", (unit) => {
-    // Linear reading takes two seconds at most; quadratic reading would not end within the test's time limit.
-    expect(parseTextForm(unit.repeat(1_000_000 / unit.length))).toBeDefined();
-  });
 });
 
 describe("toToolInput", () => {

@@ -1,5 +1,6 @@
 import type { Configuration, MicromarkToken, Rule } from "markdownlint";
 import type { FormatCheck } from "./format-check.ts";
+import { markdownBoundsProblem } from "./markdown-bounds.ts";
 
 const mostProblems = 10;
 
@@ -39,8 +40,10 @@ const config: Configuration = {
   ...Object.fromEntries(Object.keys(advice).map((rule) => [rule, true])),
 };
 
-/** The text has to be Markdown that is shown as it was meant. */
+/** The text has to be Markdown that is shown as it was meant, within the bounds of what can be parsed. */
 export const checkMarkdown: FormatCheck = async ({ text }) => {
+  const beyond = markdownBoundsProblem(text);
+  if (beyond !== null) return [beyond];
   const { lint } = await import("markdownlint/sync");
   const { text: found = [] } = lint({
     strings: { text },

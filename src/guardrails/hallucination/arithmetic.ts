@@ -38,10 +38,5 @@ export function isDerivable(
       if (b !== 0 && (isValue((100 * a) / b) || isValue((100 * (a - b)) / b))) return true;
     }
   }
-  for (const column of evidence.columns.values()) {
-    if (column.length < 2) continue;
-    const sum = column.reduce((total, value) => total + value, 0);
-    if (isValue(sum) || isValue(sum / column.length)) return true;
-  }
-  return false;
+  return values.some((value) => evidence.columnResults.has(value, decimals));
 }

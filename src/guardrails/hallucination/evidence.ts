@@ -1,7 +1,9 @@
 import { sentencesOf } from "../injection/windows.ts";
 import { factsOf, type Facts } from "./facts.ts";
 import { findDates, formsOfDate } from "./dates.ts";
+import { NumberIndex, RoundedNumbers } from "./number-index.ts";
 import { findNumbers } from "./numbers.ts";
+import { TextIndex } from "./text-index.ts";
 
 /** A word that stands in more windows than this says nothing of where a claim comes from. */
 const mostPlaces = 400;
@@ -11,13 +13,15 @@ const longestColumn = 5000;
 /** What an answer may rest on, made ready for many questions. */
 export interface Evidence {
   /** Without differences of case, spaces and marks. */
-  readonly plain: string;
+  readonly plain: TextIndex;
   readonly words: ReadonlySet<string>;
   readonly identifiers: ReadonlySet<string>;
   readonly dates: ReadonlySet<string>;
-  readonly numbers: ReadonlySet<number>;
-  /** Numbers of each label: `"price": 12` and `price 12` are of `price`. */
-  readonly columns: ReadonlyMap<string, readonly number[]>;
+  /** `05-15` for each date with a year. */
+  readonly datedDays: ReadonlySet<string>;
+  readonly numbers: NumberIndex;
+  /** Sums and averages of the numbers of each label: `"price": 12` and `price 12` are of `price`. */
+  readonly columnResults: RoundedNumbers;
   /** How many there are of something: labels that come again, lines, entries of lists. */
   readonly counts: ReadonlySet<number>;
   /** Numbers in the part of the evidence that has most of a claim's words. */
@@ -26,7 +30,7 @@ export interface Evidence {
   overlap(words: readonly string[]): number;
 }
 
-/** Each text is read some times over; linear in all of them together. */
+/** Each text is read some times over; linear in all of them together. No question goes through all of the evidence. */
 export function readEvidence(texts: readonly string[]): Evidence {
   const all = texts.join("\n");
   const windows = texts.flatMap((text) =>
@@ -35,20 +39,22 @@ export function readEvidence(texts: readonly string[]): Evidence {
   const facts = factsOf(all);
   const places = placesOf(windows);
   const columns = columnsOf(all);
-  const best = (words: readonly string[]) => bestWindow(words, places);
+  const dates = new Set(findDates(all).flatMap(({ values }) => values.flatMap(formsOfDate)));
+  const best = oncePerList((words) => bestWindow(words, places));
   return {
-    plain: plainText(all),
+    plain: new TextIndex(plainText(all)),
     words: new Set((all.toLowerCase().match(/\p{L}+/gu) ?? []).map(rootOf)),
     identifiers: new Set(facts.identifiers.flatMap(partsOf)),
-    dates: new Set(findDates(all).flatMap(({ values }) => values.flatMap(formsOfDate))),
-    numbers: numbersIn(all, facts),
-    columns,
+    dates,
+    datedDays: new Set([...dates].flatMap((date) => (date.length === 10 ? [date.slice(5)] : []))),
+    numbers: new NumberIndex(numbersIn(all, facts)),
+    columnResults: new RoundedNumbers(resultsOf(columns)),
     counts: countsOf(all, columns),
-    numbersNear: (words) => {
+    numbersNear: oncePerList((words) => {
       const { window } = best(words);
       const near = window === null ? [] : windows.slice(Math.max(0, window - 1), window + 2);
       return findNumbers(near.join("\n")).flatMap(({ values }) => values);
-    },
+    }),
     overlap: (words) => (words.length === 0 ? 1 : best(words).shared / words.length),
   };
 }
@@ -129,6 +135,26 @@ function bestWindow(
   return { window, shared: most + everywhere };
 }
 
+/** Remembers what was found for the words of one claim, all of whose numbers ask for it. */
+function oncePerList<T extends object>(
+  find: (words: readonly string[]) => T,
+): (words: readonly string[]) => T {
+  const known = new WeakMap<readonly string[], T>();
+  return (words) => {
+    const found = known.get(words) ?? find(words);
+    known.set(words, found);
+    return found;
+  };
+}
+
+function resultsOf(columns: ReadonlyMap<string, readonly number[]>): number[] {
+  return [...columns.values()].flatMap((column) => {
+    if (column.length < 2) return [];
+    const sum = column.reduce((total, value) => total + value, 0);
+    return [sum, sum / column.length];
+  });
+}
+
 function columnsOf(text: string): Map<string, number[]> {
   const columns = new Map<string, number[]>();
   const labelled =
@@ -151,7 +177,7 @@ function countsOf(text: string, columns: ReadonlyMap<string, readonly number[]>)
   for (const [list] of text.matchAll(/\[[^[\]{}]{1,4000}\]/g)) {
     counts.add(list.split(",").length);
   }
-  for (const mark of [/^\s*[-*•]\s/gmu, /^\s*\d{1,3}[.)]\s/gmu, /^.*\S.*$/gmu]) {
+  for (const mark of [/^[ \t]*[-*•]\s/gmu, /^[ \t]*\d{1,3}[.)]\s/gmu, /^.*\S.*$/gmu]) {
     counts.add(text.match(mark)?.length ?? 0);
   }
   return counts;

@@ -3,7 +3,7 @@ import type { Claim } from "./claims.ts";
 import { contentWords, type Evidence, plainText, rootOf } from "./evidence.ts";
 import { factsOf } from "./facts.ts";
 import { formsOfDate } from "./dates.ts";
-import { type FoundNumber, rounded } from "./numbers.ts";
+import type { FoundNumber } from "./numbers.ts";
 import type { NumberClaim } from "./value-claims.ts";
 
 /** A claim whose facts are all in the evidence has at least this much support, one without facts at least {@link vague}. */
@@ -18,7 +18,7 @@ const vague = 0.35;
  */
 export function supportOf(claim: Claim, evidence: Evidence): number {
   const plain = plainText(claim.text).replace(/[.!?…]+$/, "");
-  if (isWholePart(plain, evidence.plain)) return 1;
+  if (evidence.plain.hasPhrase(plain)) return 1;
   const words = contentWords(claim.text);
   const checks = factChecks(claim.text, words, evidence);
   const found = checks.filter(Boolean).length;
@@ -31,20 +31,6 @@ export function supportOf(claim: Claim, evidence: Evidence): number {
 export function supportOfNumber({ text, words, number }: NumberClaim, evidence: Evidence): number {
   if (!hasNumber(number, { text, words, numbers: [number] }, evidence)) return 0;
   return factual + (1 - factual) * evidence.overlap(words);
-}
-
-/** Standing there, and not as part of a longer word or number. */
-function isWholePart(part: string, whole: string): boolean {
-  if (part === "") return true;
-  const isWord = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}]/u.test(char);
-  let at = whole.indexOf(part);
-  for (let tries = 0; at >= 0 && tries < 50; tries += 1) {
-    const after = whole.slice(at + part.length, at + part.length + 2);
-    const numberGoesOn = /\d$/.test(part) && /^[.,]\d/.test(after);
-    if (!isWord(whole[at - 1]) && !isWord(after[0]) && !numberGoesOn) return true;
-    at = whole.indexOf(part, at + 1);
-  }
-  return false;
 }
 
 function factChecks(text: string, words: readonly string[], evidence: Evidence): boolean[] {
@@ -72,18 +58,12 @@ function hasNumber(
   );
 }
 
-function hasDate(value: string, { dates }: Evidence): boolean {
+function hasDate(value: string, { dates, datedDays }: Evidence): boolean {
   // Evidence without a year supports a date with one only where the day is the same and no other year is known.
   return (
     dates.has(value) ||
-    (formsOfDate(value).length > 1 && dates.has(value.slice(5)) && !hasYear(value, dates))
+    (formsOfDate(value).length > 1 && dates.has(value.slice(5)) && !datedDays.has(value.slice(5)))
   );
-}
-
-function hasYear(value: string, dates: ReadonlySet<string>): boolean {
-  const day = value.slice(5);
-  for (const date of dates) if (date.length === 10 && date.endsWith(day)) return true;
-  return false;
 }
 
 /** `124` for `123.6`, and `about 1,200` for `1234`. */
@@ -97,11 +77,9 @@ function isRounded(
     /\b(?:about|around|approximately|roughly|nearly|almost|over|some|circa|ca|rund|etwa|ungefähr|fast)\b|[~≈]/iu.test(
       text,
     );
-  for (const number of numbers) {
-    if (!Number.isInteger(number) && values.includes(rounded(number, decimals))) return true;
-    if (about && values.some((value) => value !== 0 && Math.abs(number - value) <= 0.05 * value)) {
-      return true;
-    }
-  }
-  return false;
+  return values.some(
+    (value) =>
+      numbers.hasRounded(value, decimals) ||
+      (about && value !== 0 && numbers.hasNear(value, 0.05 * value)),
+  );
 }

@@ -9,6 +9,9 @@ export interface NumberClaim {
   readonly number: FoundNumber;
 }
 
+/** UTF-16 units of the names, the innermost first: about as many as a sentence has. */
+const longestName = 300;
+
 /** What the agent says of its own work and not of what it found. */
 const ownJudgement =
   /(?:^|\s)(?:confidence|certainty|probability|likelihood|relevance|priority|rank|index|step|attempt)$/;
@@ -20,24 +23,37 @@ const ownJudgement =
  */
 export function numberClaimsOf(value: unknown): NumberClaim[] {
   const claims: NumberClaim[] = [];
-  const walk = (one: unknown, name: string): void => {
+  const walk = (one: unknown, path: Path): void => {
     if (typeof one === "number" && Number.isFinite(one)) {
-      if (!ownJudgement.test(name)) claims.push(claimOf(one, name));
+      if (!ownJudgement.test(path.name)) claims.push(claimOf(one, path));
     } else if (Array.isArray(one)) {
-      for (const item of one) walk(item, name);
+      for (const item of one) walk(item, path);
     } else if (isRecord(one)) {
-      for (const [key, item] of Object.entries(one)) walk(item, `${name} ${spelled(key)}`.trim());
+      for (const [key, item] of Object.entries(one)) walk(item, pathTo(key, path));
     }
   };
-  walk(value, "");
+  walk(value, { name: "", words: () => [] });
   return claims;
 }
 
-function claimOf(value: number, name: string): NumberClaim {
+/** The names that lead to a value. */
+interface Path {
+  readonly name: string;
+  /** The same list each time, for all numbers of a list. */
+  readonly words: () => readonly string[];
+}
+
+function pathTo(key: string, { name: before }: Path): Path {
+  const name = `${before} ${spelled(key)}`.trim().slice(-longestName);
+  let words: readonly string[] | undefined;
+  return { name, words: () => (words ??= contentWords(name)) };
+}
+
+function claimOf(value: number, { name, words }: Path): NumberClaim {
   const size = Math.abs(value);
   return {
     text: name === "" ? String(value) : `${name}: ${value}`,
-    words: contentWords(name),
+    words: words(),
     number: {
       start: 0,
       end: 0,

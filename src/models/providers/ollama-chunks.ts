@@ -44,18 +44,21 @@ function asChunk(line: unknown): ReplyChunk {
 
 async function* jsonLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
   const decoder = new TextDecoder();
-  let rest = "";
+  // Only what is new is searched for line breaks: a line may come in very many parts.
+  let open: string[] = [];
   let isBegun = false;
   for await (const part of bytes) {
-    rest += decoder.decode(part, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
+    const [first = "", ...others] = decoder.decode(part, { stream: true }).split("\n");
+    open.push(first);
+    for (const next of others) {
+      const line = open.join("");
+      open = [next];
       if (line.trim() === "") continue;
       yield parsed(line);
       isBegun = true;
     }
   }
+  const rest = open.join("");
   if (rest.trim() === "") return;
   try {
     yield JSON.parse(rest);

@@ -13,11 +13,14 @@ const mostParts = 32;
 export function taskParts(task: string): string[] {
   const parts: string[] = [];
   let open = "";
+  let words = 0;
   for (const sentence of task.split(/(?<=[.!?;])\s+|\n+/)) {
     open = open === "" ? sentence.trim() : `${open} ${sentence.trim()}`;
-    if (contentWords(open).length < fewestWords) continue;
+    words += contentWords(sentence).length;
+    if (words < fewestWords) continue;
     parts.push(open);
     open = "";
+    words = 0;
   }
   const last = parts.at(-1);
   if (last === undefined) return [open];

@@ -157,6 +157,28 @@ describe("pattern", () => {
     ]);
   });
 
+  it.each([
+    ["[".repeat(90_000), "Line 1: the block has more than 2,000 signs of Markdown"],
+    ["<EMAIL_".repeat(10_000), "Line 1: the block has more than 2,000 signs of Markdown"],
+    ["*a_".repeat(30_000), "Line 1: the block has more than 2,000 signs of Markdown"],
+    [`<!--\n\`\`\`\n-->\n${"]".repeat(90_000)}`, "Line 4: the block has more than 2,000 signs"],
+    ["- ".repeat(101), "Line 1: quotes and lists are nested more than 100 deep; nest them less."],
+    ["(".repeat(1_000_000), "The text is too long to be checked as Markdown"],
+  ])("refuses Markdown that its parser does not end with: %#", async (text, reason) => {
+    const [found, ...others] = await reasons({ is: "markdown" }, text);
+    expect(found).toContain(reason);
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    "[a](b) ".repeat(400),
+    "- [a](b)\n".repeat(5_000),
+    `\`\`\`js\n${"a[0] * b[1];\n".repeat(1_000)}\`\`\`\n`,
+    "> ".repeat(90),
+  ])("checks long Markdown: %#", async (text) => {
+    expect(await reasons({ is: "markdown" }, text)).toEqual([]);
+  });
+
   it("takes linear time with a pattern that is catastrophic elsewhere", async () => {
     // A matcher that backtracks would not end: there are 2 to the power of 20,000 ways.
     expect(await reasons({ pattern: "^(a+)+$" }, `${"a".repeat(20_000)}!`)).toHaveLength(1);

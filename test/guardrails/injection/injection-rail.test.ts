@@ -183,15 +183,6 @@ describe("the injection rail", () => {
   it.each(["", " \n\t", "...", "🙂"])("passes a text without words: %j", async (text) => {
     expect(await check(text)).toEqual({ verdict: "pass", score: 0, spans: [], reasons: [] });
   });
-
-  it.each(["!", "a", "A1-", "| ", "<", "=", "%41", "ignore ", "system: ", "\n"])(
-    "takes time in proportion to a text of nothing but %j",
-    async (unit) => {
-      // Half a second; 3.6e11 steps would not end within the test's time limit.
-      const { verdict } = await check(unit.repeat(600_000 / unit.length), { on: "tool_result" });
-      expect(verdict).toBe("pass");
-    },
-  );
 });
 
 describe("the judge of the injection rail", () => {

@@ -312,39 +312,4 @@ describe("findPersonalData", () => {
       }),
     );
   });
-
-  // A second or two; quadratic time would not end within the time limit.
-  it.each([
-    "1",
-    ".",
-    "@",
-    "a@",
-    "1 ",
-    "12 ",
-    "1-",
-    "(0",
-    "1.",
-    ":a",
-    "eyJ",
-    "sk-",
-    "a_",
-    "<",
-    "AB12",
-    "api_key=",
-    "http://a:",
-    "passport A1234567 ",
-    "+12 345 678 ",
-    "0123 456 789 ",
-    "GB82 WEST ",
-    "-----BEGIN PRIVATE KEY-----",
-    `${"a".repeat(60)}@${"b.".repeat(90)}`,
-  ])(
-    "goes over much of %j in linear time",
-    (piece) => {
-      const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
-      const spans = findPersonalData(text, piiEntities);
-      expect(spans.every(({ end }) => end <= text.length)).toBe(true);
-    },
-    60_000,
-  );
 });

@@ -1,0 +1,58 @@
+import { readNamedArguments, readQuoted } from "../../src/models/call-arguments.ts";
+import { createWordEmbeddings } from "../../src/models/embeddings/word-embeddings.ts";
+import { classifyFailure } from "../../src/models/failure.ts";
+import { parseJsonAnswer } from "../../src/models/json-answer.ts";
+import { saysItTakesNoTools } from "../../src/models/no-tools.ts";
+import { readNotation } from "../../src/models/offline/read-notation.ts";
+import { replyChunks } from "../../src/models/providers/ollama-chunks.ts";
+import { redactor, withoutValues } from "../../src/models/redact.ts";
+import { parseTextForm } from "../../src/models/text-form.ts";
+import { tokenCounter } from "../../src/models/tokens.ts";
+import { toToolInput } from "../../src/models/tool-input.ts";
+import { readSummary } from "../../src/context/short-term/read-summary.ts";
+import { collect } from "../helpers/collect.ts";
+import { itReadsInLinearTime } from "../helpers/growth.ts";
+
+const embeddings = createWordEmbeddings();
+const schema = { type: "object", properties: { query: { type: "string" } } };
+
+/** The bytes of a text in parts of 64, as a slow server sends them. */
+async function* smallChunks(text: string): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 64) yield bytes.subarray(at, at + 64);
+}
+
+itReadsInLinearTime(
+  {
+    parseJsonAnswer: (text) => parseJsonAnswer(`so: ${text}`),
+    "parseJsonAnswer, cut off": (text) => parseJsonAnswer(`{"a":1,${text}`),
+    parseTextForm,
+    "parseTextForm, input": (text) => parseTextForm(`Action: a\nAction Input: {${text}`),
+    readNamedArguments: (text) => readNamedArguments(`a=${text}`),
+    readQuoted: (text) => readQuoted(`"${text}"`),
+    toToolInput: (text) => toToolInput(text, schema),
+    saysItTakesNoTools,
+    tokenCounter: tokenCounter("openai:gpt-4o"),
+    classifyFailure: (text) => classifyFailure(new Error(text)),
+    redactor: redactor({ API_KEY: "abcdefghij", TOKEN: "aaaaaaaaaaaaaaaa" }),
+    withoutValues: withoutValues(["aaaaaaaaaaaaaaaa", "1,1,1,1,1,1,1", "abc"]),
+    "Ollama stream": (text) => collect(replyChunks(smallChunks(text))),
+    readSummary: (text) => readSummary(text, 4_000),
+    readNotation,
+    embeddings: (text) => embeddings.embed([text]),
+  },
+  {
+    parseJsonAnswer: ["[1,", " {a} ", "{/*", '{"a":x}', "{a:1,}", "['a']"],
+    parseTextForm: [
+      "Action:",
+      "Action:\n",
+      "Action: x\nAction Input: {\n",
+      "Action: x\nAction Input: {a\n}\n",
+      "Action: a[",
+      "Action x\n\n",
+      'Action: a(b="',
+      "Thought:\n```\n",
+      "**",
+    ],
+  },
+);

@@ -1,0 +1,88 @@
+import { asEntity, escapeText, withoutStandIns } from "../../src/cli/draw/escape-text.ts";
+import { plainJson } from "../../src/cli/view/plain-json.ts";
+import { plainLine, plainText, visibleText } from "../../src/cli/view/plain-text.ts";
+import { shortLines } from "../../src/cli/view/short-lines.ts";
+import { cutToWidth, textWidth, wrapText } from "../../src/cli/view/text-width.ts";
+import { splitLines } from "../../src/storage/split-lines.ts";
+import { fileGlob } from "../../src/tools/builtins/file-glob.ts";
+import { kindOfAddress } from "../../src/tools/builtins/http/address-rule.ts";
+import { bodyValue } from "../../src/tools/builtins/http/body-value.ts";
+import { searchJson } from "../../src/tools/builtins/json-query/search-json.ts";
+import { linesOf } from "../../src/tools/builtins/read-text.ts";
+import { searchDocumentsTool } from "../../src/tools/builtins/search-documents.ts";
+import { limitResult } from "../../src/tools/cut-result.ts";
+import { toJson } from "../../src/tools/json-value.ts";
+import { LastLines } from "../../src/tools/mcp/last-lines.ts";
+import { LineSplitter } from "../../src/tools/mcp/line-splitter.ts";
+import { asSentence, plainMessage } from "../../src/tools/mcp/link.ts";
+import { toolName } from "../../src/tools/mcp/tool-name.ts";
+import { taskParts } from "../../src/tools/selection/task-parts.ts";
+import { cutToJsonBytes, jsonStringBytes } from "../../src/tools/text-size.ts";
+import { thrownText } from "../../src/tools/tool-failure.ts";
+import { callBuiltin } from "../helpers/builtin-call.ts";
+import { collect } from "../helpers/collect.ts";
+import { itReadsInLinearTime } from "../helpers/growth.ts";
+
+/** Bytes of a text in parts of 64, as a slow process writes them. */
+function smallChunks(text: string): readonly Buffer[] {
+  const bytes = Buffer.from(text);
+  return Array.from({ length: Math.ceil(bytes.length / 64) }, (_, at) =>
+    bytes.subarray(at * 64, at * 64 + 64),
+  );
+}
+
+async function* streamed(text: string): AsyncGenerator<Uint8Array> {
+  yield* smallChunks(text);
+}
+
+itReadsInLinearTime({
+  search_documents: (text) =>
+    callBuiltin(searchDocumentsTool, {
+      query: text.slice(0, 2_000),
+      documents: [{ text: text.slice(0, 1_500_000) }],
+    }),
+  ...Object.fromEntries(
+    [
+      "length(@)",
+      "split(',', @)",
+      "split('', @) | sort(@)",
+      "replace(@, 'a', 'bb')",
+      "contains(@, 'zz')",
+      "reverse(@)",
+      "trim(@)",
+      "to_number(@)",
+    ].map((query) => [`JMESPath ${query}`, (text: string) => searchJson(text, query)]),
+  ),
+  fileGlob: (text) => fileGlob("*a*b*")(text),
+  kindOfAddress,
+  "http body": (text) => bodyValue(Buffer.from(text), "application/json", false),
+  linesOf,
+  limitResult: (text) => limitResult(text, 1_000),
+  toJson: (text) => toJson({ [text]: text }, 1e9),
+  jsonStringBytes,
+  cutToJsonBytes: (text) => cutToJsonBytes(text, 1_000),
+  thrownText: (text) => thrownText(new Error(text)),
+  LineSplitter: (text) => {
+    const splitter = new LineSplitter(100_000, { onLine() {}, onLongLine() {} });
+    for (const chunk of smallChunks(text)) splitter.push(chunk);
+  },
+  LastLines: (text) => {
+    const last = new LastLines();
+    for (const chunk of smallChunks(text)) last.push(chunk.toString());
+  },
+  splitLines: (text) => collect(splitLines(streamed(text), 1_000_000)),
+  asSentence,
+  plainMessage,
+  toolName,
+  taskParts,
+  textWidth,
+  cutToWidth: (text) => cutToWidth(text, 40),
+  wrapText: (text) => wrapText(text, 40),
+  plainText,
+  visibleText,
+  plainLine,
+  shortLines: (text) => shortLines(text, 80, 5),
+  plainJson: (text) => plainJson({ [text]: text }),
+  escapeText: (text) => escapeText(text, asEntity),
+  withoutStandIns,
+});
