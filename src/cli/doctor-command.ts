@@ -7,6 +7,7 @@ import { checkDatabase } from "./doctor/check-database.ts";
 import { checkFiles } from "./doctor/check-files.ts";
 import { checkNode } from "./doctor/check-node.ts";
 import { checkPictures } from "./doctor/check-pictures.ts";
+import { checkTracing } from "./doctor/check-tracing.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { findTools, type ToolSource } from "./find-tools.ts";
 import type { CliIo } from "./io.ts";
@@ -46,6 +47,7 @@ export async function doctorCommand(
     ...(await checkDatabase(io)),
     ...(await checkFiles(io)),
     ...(await checkPictures(io)),
+    ...checkTracing(io),
   ];
   const agents =
     given.agents.length === 0

@@ -44,6 +44,7 @@ import { holdStreams } from "./held-streams.ts";
 import { guardInputs } from "./input-guard.ts";
 import { countTurnCalls } from "./turn-calls.ts";
 import { guardUpdates } from "./update-guard.ts";
+import { isWithholding, redacts, withholdFromCallbacks } from "./withheld-callbacks.ts";
 
 /** What compiling needs from the outside. */
 export interface CompileServices extends ToolServices, Pick<ThreadKeeper, "lockThread"> {
@@ -141,6 +142,10 @@ async function compileGraph(
       __pregel_strict_resume: true,
     },
   };
+  const agentsInside = [...subagents.values()];
+  if (redacts(definition) || agentsInside.some((agent) => isWithholding(agent.graph))) {
+    withholdFromCallbacks(graph);
+  }
   const held = holdStreams(countTurnCalls(graph), { hasRails: parts.rails.output.length > 0 });
   const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { parts, nodes });
   const owned = guardOwner(guarded, spec.name);

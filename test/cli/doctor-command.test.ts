@@ -148,6 +148,21 @@ describe("what is around agents", () => {
     expect(environment[1]?.message).toContain("is not a folder");
   });
 
+  it("is warned of where runs are sent to LangSmith", async () => {
+    const { code, environment } = await doctor([], { env: { LANGCHAIN_TRACING_V2: "true" } });
+    expect(code).toBe(0);
+    expect(environment.at(-1)).toEqual({
+      check: "tracing",
+      status: "warning",
+      subject: "",
+      message:
+        "Inputs, outputs and messages of runs go to LangSmith, since LANGCHAIN_TRACING_V2 is set; of agents that redact, and of those around them, placeholders go there.",
+      fix: "unset LANGCHAIN_TRACING_V2",
+    });
+    const off = await doctor([], { env: { LANGSMITH_TRACING: "false" } });
+    expect(off.environment.map(({ check }) => check)).not.toContain("tracing");
+  });
+
   it("is a problem where the database server does not answer, whose password is not shown", async () => {
     const env = { DATABASE_URL: "postgres://me:hidden-word@127.0.0.1:1/threads" };
     const { code, text, environment } = await doctor([], { env });
