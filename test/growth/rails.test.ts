@@ -55,7 +55,6 @@ const injection = injectionRail(injectionConfigSchema.parse({}), onError);
 const hallucination = hallucinationRail(hallucinationConfigSchema.parse({}), onError);
 const topic = topicRail(topicConfigSchema.parse({ allow: ["billing"], deny: ["travel"] }), onError);
 const toxicity = toxicityRail(toxicityConfigSchema.parse({}), onError);
-const fact = "Row 4444 costs 31 euros.";
 
 itReadsInLinearTime(
   {
@@ -63,9 +62,7 @@ itReadsInLinearTime(
     "injection rail": (text) => check(injection, text, { on: "tool_result" }),
     "topic rail": (text) => check(topic, text, { on: "input" }),
     "toxicity rail": (text) => check(toxicity, text),
-    "hallucination rail, answer": (text) => check(hallucination, text, { evidence: [fact] }),
-    "hallucination rail, evidence": (text) => check(hallucination, fact, { evidence: [text] }),
-    "hallucination rail, both": (text) =>
+    "hallucination rail": (text) =>
       check(hallucination, `about ${text}`, { evidence: [`${text} 4`] }),
     "hallucination rail, numbers": (text) =>
       check(hallucination, text.replaceAll(/.{80}/gs, "$& is about 7,231.\n"), {
@@ -112,6 +109,6 @@ itReadsInLinearTime(
       `${"a".repeat(60)}@${"b.".repeat(90)}`,
     ],
     "injection rail": ["A1-", "| ", "=", "ignore ", "system: "],
-    "hallucination rail, evidence": ["a1-", "- ", "A "],
+    "hallucination rail": ["a1-", "- ", "A "],
   },
 );

@@ -13,7 +13,7 @@ import { plannerThread } from "../helpers/run-plan.ts";
 import { planOf } from "../helpers/subtasks.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
-const steps = 100;
+const steps = 40;
 
 const echo = defineTool({
   name: "echo",
