@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 import { Annotation, StateGraph } from "@langchain/langgraph";
 import { compileAgent, createRuntime, defineAgent } from "../src/index.ts";
-import type { AgentSpecInput } from "../src/definition/schema.ts";
+import type { AgentSpecInput } from "../src/definition/schema/agent.ts";
 import { median } from "./helpers/median.ts";
 
 const { values: options } = parseArgs({

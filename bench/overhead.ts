@@ -6,7 +6,7 @@
  */
 import { parseArgs } from "node:util";
 import { openDatabase } from "../src/storage/database.ts";
-import { openCheckpointer } from "../checkpointers/open.ts";
+import { openCheckpointer } from "../checkpointers/postgres.ts";
 import { InstantModel } from "./helpers/instant-model.ts";
 import {
   langchainAgent,

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { parseTextForm } from "../src/models/text-form.ts";
+import { parseTextForm } from "../src/models/text-form/text-form.ts";
 import { median } from "./helpers/median.ts";
 
 /** A line of the data: `text` is null for turns that even their own environment could not read. */

@@ -13,14 +13,14 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { systemClock } from "../src/clock.ts";
-import { defineTool } from "../src/definition/define-tool.ts";
-import type { AgentTool, ToolContext } from "../src/definition/tool.ts";
+import { defineTool } from "../src/definition/tool/define-tool.ts";
+import type { AgentTool, ToolContext } from "../src/definition/tool/tool.ts";
 import { compileExpression } from "../src/expression/expression.ts";
-import { argumentRuleScope } from "../src/definition/expression-scope.ts";
+import { argumentRuleScope } from "../src/definition/check/expressions.ts";
 import { openDatabase, type Database } from "../src/storage/database.ts";
 import { DatabaseToolJournal } from "../src/storage/tool-journal.ts";
 import { runToolCalls } from "../src/tools/run-tool-calls.ts";
-import { createSecrets } from "../src/tools/secrets/secrets.ts";
+import { createSecrets } from "../src/tools/secrets.ts";
 import { median } from "./helpers/median.ts";
 import { printTable } from "./helpers/table.ts";
 

@@ -1,6 +1,8 @@
-import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { KnownCheckpoint, WriteSetName } from "./checkpoint-cache.ts";
+import { idTime } from "./config.ts";
+import { keepData } from "./elements/revive.ts";
 import type { StoredValue } from "./elements/stored-value.ts";
-import type { WriteSetName } from "./known-checkpoints.ts";
 
 /** A checkpoint as it is written: each version stands once, and is referred to by its place in the list. */
 export interface StoredBody {
@@ -78,4 +80,85 @@ function mapValues<From, To>(
   map: (value: From) => To,
 ): Record<string, To> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+/** LangGraph's own, whatever serializer the values have: metadata is never encrypted, since filters look into it. */
+const json = keepData();
+const decoder = new TextDecoder();
+
+/** Metadata as `jsonb` keeps it. `definitionHash` is of the definition that the graph was compiled from. */
+export async function dumpMetadata(
+  metadata: CheckpointMetadata,
+  definitionHash: unknown,
+): Promise<Record<string, unknown>> {
+  const stamped =
+    typeof definitionHash === "string"
+      ? { ...metadata, definition_hash: definitionHash }
+      : metadata;
+  const [, bytes] = await json.dumpsTyped(stamped);
+  return toJsonb(JSON.parse(decoder.decode(bytes))) as Record<string, unknown>;
+}
+
+export async function loadMetadata(stored: unknown): Promise<CheckpointMetadata> {
+  return (await json.loadsTyped("json", JSON.stringify(stored))) as CheckpointMetadata;
+}
+
+const UNSTORABLE = /\0|\p{Surrogate}/gu;
+
+/** Whether `jsonb` can hold JSON data as it is. */
+export function fitsJsonb(value: unknown): boolean {
+  if (typeof value === "string") return value.search(UNSTORABLE) === -1;
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => fitsJsonb(key) && fitsJsonb(inner));
+}
+
+/**
+ * A copy of JSON data that `jsonb` can hold. It has no NUL characters and no halves of surrogate pairs, and refuses a
+ * document with one of them anywhere: NULs are left out, halves become U+FFFD, in keys as in values.
+ */
+export function toJsonb(value: unknown): unknown {
+  if (typeof value === "string")
+    return value.replace(UNSTORABLE, (found) => (found === "\0" ? "" : "\uFFFD"));
+  if (Array.isArray(value)) return value.map(toJsonb);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [toJsonb(key) as string, toJsonb(inner)]),
+  );
+}
+
+/** What listings say of a checkpoint, as it is stored beside it. */
+export function summarize(
+  checkpoint: Checkpoint,
+  of: { readonly parent: KnownCheckpoint | undefined; readonly bytes: number },
+): unknown {
+  return toJsonb({
+    nodes: nodesThatRan(checkpoint, of.parent),
+    status: statusOf(checkpoint),
+    ...agentOf(checkpoint),
+    bytes: of.bytes,
+    // Ids of LangGraph's own tell when they were made.
+    ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
+  });
+}
+
+/** Nodes whose view of the channels is another than in the parent. */
+function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefined): string[] {
+  if (parent === undefined) return [];
+  return Object.entries(checkpoint.versions_seen ?? {})
+    .filter(([node, seen]) => {
+      if (node.startsWith("__")) return false;
+      const before = parent.seen[node] ?? {};
+      return Object.entries(seen).some(([channel, version]) => before[channel] !== version);
+    })
+    .map(([node]) => node);
+}
+
+function agentOf({ channel_values }: Checkpoint): { readonly agent?: string } {
+  const { turn } = channel_values as { turn?: { agent?: unknown } | null };
+  return typeof turn?.agent === "string" ? { agent: turn.agent } : {};
+}
+
+function statusOf({ channel_values }: Checkpoint): string | null {
+  const { status } = channel_values as { status?: unknown };
+  return typeof status === "string" ? status : null;
 }

@@ -8,10 +8,17 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { DatabasePool } from "../src/storage/pool.ts";
-import { nextChannelVersion } from "./channel-version.ts";
-import { fromStoredBody, type StoredBody } from "./checkpoint-body.ts";
-import { ElementCache } from "./element-cache.ts";
-import type { Image } from "./elements/image.ts";
+import { nextChannelVersion } from "./config.ts";
+import { fromStoredBody, loadMetadata, type StoredBody } from "./checkpoint-body.ts";
+import {
+  damagedRow,
+  ElementCache,
+  readRows,
+  type ReadRows,
+  readSegments,
+  readWrites,
+} from "./rows.ts";
+import type { Image } from "./elements/stored-value.ts";
 import {
   DamagedValue,
   loadValue,
@@ -27,13 +34,10 @@ import {
   type KnownCheckpoint,
   type KnownCheckpoints,
   type WriteSetName,
-} from "./known-checkpoints.ts";
+} from "./checkpoint-cache.ts";
 import { CorruptCheckpointError } from "./errors.ts";
-import type { LogTails } from "./log-tails.ts";
-import { loadMetadata } from "./metadata.ts";
+import type { LogTails } from "./log-positions.ts";
 import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
-import { damagedRow, readRows, readSegments, type ReadRows } from "./read-rows.ts";
-import { readWrites } from "./read-writes.ts";
 
 export interface ReaderParts {
   readonly pool: DatabasePool;

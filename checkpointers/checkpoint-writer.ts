@@ -1,3 +1,5 @@
+import { canonicalHash } from "../src/values/json.ts";
+import { type CheckpointQueries, pgArray, retryConflicts } from "./queries.ts";
 import type {
   ChannelVersions,
   Checkpoint,
@@ -6,15 +8,12 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
-import { toStoredBody } from "./checkpoint-body.ts";
-import { definitionHash } from "./definition-hash.ts";
-import { Draft } from "./draft.ts";
-import { countsDeltas } from "./delta-history.ts";
-import { elementColumns } from "./element-columns.ts";
-import { segmentsOf, type Image } from "./elements/image.ts";
-import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
-import { toStoredValue } from "./elements/stored-value.ts";
+import { summarize, toJsonb, toStoredBody } from "./checkpoint-body.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
+import { Draft, elementColumns, type LogIds, type LogTails } from "./log-positions.ts";
+import { countsDeltas } from "./listing.ts";
+import { type Image, segmentsOf, toStoredValue } from "./elements/stored-value.ts";
+import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
 import {
   threadKey,
   withoutElements,
@@ -22,15 +21,15 @@ import {
   type KnownCheckpoint,
   type KnownCheckpoints,
   type WriteSetName,
-} from "./known-checkpoints.ts";
-import { toJsonb } from "./jsonb.ts";
-import type { LogIds } from "./log-ids.ts";
-import type { LogTails } from "./log-tails.ts";
-import { pgArray } from "./pg-array.ts";
-import type { CheckpointQueries } from "./queries.ts";
-import { summarize } from "./summarize.ts";
-import { writeColumns, WriteQueue } from "./write-queue.ts";
-import { areReplacing, toWriteSets, writeIndex, type DumpedWrite } from "./write-set.ts";
+} from "./checkpoint-cache.ts";
+import {
+  areReplacing,
+  type DumpedWrite,
+  toWriteSets,
+  writeColumns,
+  writeIndex,
+  WriteQueue,
+} from "./pending-writes.ts";
 
 export interface WriterParts {
   readonly pool: DatabasePool;
@@ -60,10 +59,6 @@ interface Stored {
 
 /** Something else of a log stands where an element was to go. */
 const UNIQUE_VIOLATION = "23505";
-/** Another transaction changed a row that this one wants to change, and the isolation does not allow for that. */
-const SERIALIZATION_FAILURE = "40001";
-/** Each attempt waits for another writer of the thread, of which there are a few. */
-const MAX_CONFLICTS = 100;
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
 const ATTEMPTS = 3;
 
@@ -170,7 +165,7 @@ export class CheckpointWriter {
     const { queries, pool } = this.#parts;
     const stored = toJsonb(definition);
     // One that `jsonb` cannot hold exactly is not kept: under its hash no other may stand.
-    if (definitionHash(stored) === hash) {
+    if (canonicalHash(stored) === hash) {
       await pool.query(queries.putDefinition, [hash, JSON.stringify(stored)]);
     }
     this.#definitions.delete(hash);
@@ -346,21 +341,6 @@ export class CheckpointWriter {
 
 function setNames(rows: readonly { idx: number; taskId: string }[]): WriteSetName[] {
   return rows.flatMap((row) => writeSetName(row) ?? []);
-}
-
-/**
- * Puts of one thread write one row, the thread's. Where transactions are stricter than `read committed` by default, the
- * second of two at the same time is refused, and is made again.
- */
-async function retryConflicts<Result>(put: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await put();
-    } catch (thrown) {
-      const { code } = thrown as { code?: unknown };
-      if (code !== SERIALIZATION_FAILURE || attempt === MAX_CONFLICTS) throw thrown;
-    }
-  }
 }
 
 function isTaken(thrown: unknown): boolean {

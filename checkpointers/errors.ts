@@ -1,3 +1,5 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { Checkpoint, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { StratagraphError } from "../src/errors.ts";
 
 /** What is stored of a checkpoint is not what was written: it was changed, cut off or removed since. */
@@ -113,4 +115,71 @@ export class DeltaForkError extends StratagraphError {
         "which need the checkpoints before it. Fork within the thread with updateState, or export the thread and import it under another id.",
     );
   }
+}
+
+/** What was to be imported is not, or no longer, what an export gives. Nothing was stored. */
+export class InvalidExportError extends StratagraphError {
+  readonly code = "invalid_export";
+
+  constructor(
+    /** Counted from 1. */
+    readonly line: number,
+    /** As part of a sentence. */
+    readonly reason: string,
+    options?: { cause?: unknown },
+  ) {
+    super(
+      `Expected the lines of an exported thread, but at line ${line} ${reason}. Nothing was imported. ` +
+        "Import the file as it was exported, or export the thread again.",
+      options,
+    );
+  }
+}
+
+/** A thread is to be made under an id that is taken. */
+export class ThreadExistsError extends StratagraphError {
+  readonly code = "thread_exists";
+
+  constructor(readonly threadId: string) {
+    super(
+      `Expected an id for a new thread, but there is a thread ${threadId}. Choose another id, or delete that thread first.`,
+    );
+  }
+}
+
+/** Whether LangGraph may be asking which checkpoint is the newest: it takes the id out of a config that had one. */
+export function asksForNewestId({ configurable = {} }: RunnableConfig): boolean {
+  return (
+    Object.hasOwn(configurable, "checkpoint_id") && configurable["checkpoint_id"] === undefined
+  );
+}
+
+/** A damaged checkpoint by its id. Reading anything else of it throws `damage`. */
+export function damagedTuple(damage: CorruptCheckpointError): CheckpointTuple {
+  const { threadId, namespace, checkpointId } = damage;
+  const refuse = () => {
+    throw damage;
+  };
+  const checkpoint = new Proxy({ id: checkpointId } as Checkpoint, {
+    get: (target, key) => (key === "id" ? target.id : refuse()),
+    has: refuse,
+    ownKeys: refuse,
+    getOwnPropertyDescriptor: refuse,
+  });
+  const tuple = {
+    config: {
+      configurable: {
+        thread_id: threadId,
+        checkpoint_ns: namespace,
+        checkpoint_id: checkpointId,
+      },
+    },
+    checkpoint,
+  };
+  const refused = { get: refuse, enumerable: true };
+  return Object.defineProperties(tuple, {
+    metadata: refused,
+    parentConfig: refused,
+    pendingWrites: refused,
+  });
 }

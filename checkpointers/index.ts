@@ -3,21 +3,29 @@ export {
   CorruptCheckpointError,
   CorruptDefinitionError,
   DeltaForkError,
+  InvalidExportError,
   InvalidPageError,
   InvalidRetentionError,
   NoCheckpointError,
+  ThreadExistsError,
 } from "./errors.ts";
-export type { ForkedThread } from "./fork-thread.ts";
-export { openCheckpointer } from "./open.ts";
+export type { ForkedThread } from "./threads/fork-thread.ts";
+export {
+  openCheckpointer,
+  PostgresCheckpointer,
+  type PostgresCheckpointerOptions,
+} from "./postgres.ts";
 export { pinCheckpointer } from "./pin.ts";
-export { PostgresCheckpointer, type PostgresCheckpointerOptions } from "./postgres.ts";
-export type { Pruned, PruneOptions } from "./retention/prune.ts";
 export type {
   CheckpointSummary,
+  DamagedCheckpoint,
+  DurableSaver,
   Page,
   PageOptions,
-  ThreadPageOptions,
+  PruneOptions,
+  PruneResult,
+  ThreadListOptions,
   ThreadSummary,
-} from "./summaries.ts";
-export { InvalidExportError, ThreadExistsError } from "./transfer/errors.ts";
-export type { DamagedCheckpoint, Verification } from "./verify-thread.ts";
+  ThreadVerification,
+  VerifyOptions,
+} from "../src/durable-saver.ts";

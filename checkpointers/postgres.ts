@@ -1,52 +1,55 @@
+import type { DurableSaver } from "../src/durable-saver.ts";
+import type { Page, PageOptions } from "../src/durable-saver.ts";
+import type {
+  CheckpointSummary,
+  PruneOptions,
+  PruneResult,
+  ThreadListOptions,
+  ThreadSummary,
+  ThreadVerification,
+  VerifyOptions,
+} from "../src/durable-saver.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import {
-  type ChannelVersions,
-  type Checkpoint,
-  type CheckpointListOptions,
-  type CheckpointMetadata,
-  type CheckpointTuple,
-  type DeltaChannelHistory,
-  type PendingWrite,
-  type SerializerProtocol,
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointMetadata,
+  CheckpointTuple,
+  DeltaChannelHistory,
+  PendingWrite,
+  SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
+import type { Database } from "../src/storage/database.ts";
 import { StorageOptionError } from "../src/storage/errors.ts";
-import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
-import { nextChannelVersion } from "./channel-version.ts";
+import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
+import { dumpMetadata } from "./checkpoint-body.ts";
+import { KnownCheckpoints } from "./checkpoint-cache.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
-import { checkDefinition } from "./definition-hash.ts";
-import { deltaHistory } from "./delta-history.ts";
+import { checkName, nameProblem, nextChannelVersion, placeOf } from "./config.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
-import { asksForNewestId, damagedTuple } from "./damaged-tuple.ts";
-import { CheckpointConfigError, CorruptCheckpointError, InvalidPageError } from "./errors.ts";
-import { forkThread, type ForkedThread } from "./fork-thread.ts";
-import { KnownCheckpoints } from "./known-checkpoints.ts";
-import { listPages } from "./list-pages.ts";
-import { LogIds } from "./log-ids.ts";
-import { LogTails } from "./log-tails.ts";
-import { dumpMetadata } from "./metadata.ts";
-import { checkpointQueries } from "./queries.ts";
-import { checkName, nameProblem, placeOf } from "./place.ts";
-import { deleteThread } from "./retention/delete-thread.ts";
-import { prune, removeCheckpoints, type Pruned, type PruneOptions } from "./retention/prune.ts";
-import type { CheckpointTables } from "./retention/tables.ts";
-import { asPgPool, setUpTables } from "./set-up-tables.ts";
-import { Settling } from "./settling.ts";
 import {
-  listSummaries,
-  listThreads,
-  type CheckpointSummary,
-  type Page,
-  type PageOptions,
-  type ThreadPageOptions,
-  type ThreadSummary,
-} from "./summaries.ts";
-import { exportThread } from "./transfer/export-thread.ts";
-import { importThread, type ImportOptions } from "./transfer/import-thread.ts";
-import { verifyThread, type Verification, type VerifyOptions } from "./verify-thread.ts";
+  asksForNewestId,
+  CheckpointConfigError,
+  CorruptCheckpointError,
+  damagedTuple,
+  InvalidPageError,
+} from "./errors.ts";
+import { checkDefinition } from "./integrity.ts";
+import { deltaHistory, listPages } from "./listing.ts";
+import { LogIds, LogTails } from "./log-positions.ts";
+import { checkpointQueries } from "./queries.ts";
+import { asPgPool, type CheckpointTables, setUpTables } from "./tables.ts";
+import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
+import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
+import { listSummaries, listThreads } from "./threads/summaries.ts";
+import { exportThread } from "./threads/transfer/export-thread.ts";
+import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
+import { verifyThread } from "./threads/verify-thread.ts";
+import { Settling } from "./write-tracker.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -77,7 +80,7 @@ export interface PostgresCheckpointerOptions {
  *
  * Reading throws {@link CorruptCheckpointError} for a checkpoint that is not as it was written.
  */
-export class PostgresCheckpointer extends PostgresSaver {
+export class PostgresCheckpointer extends PostgresSaver implements DurableSaver {
   readonly #parts: Omit<WriterParts, "logIds"> & { readonly schema: string };
   readonly #tables: CheckpointTables;
   readonly #reader: CheckpointReader;
@@ -227,7 +230,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   }
 
   /** Removes checkpoints of a thread, and what only they needed. */
-  async prune(options: PruneOptions): Promise<Pruned> {
+  async prune(options: PruneOptions): Promise<PruneResult> {
     checkName("thread_id", options.threadId);
     await this.setup();
     await this.#settling.settled(options.threadId);
@@ -238,7 +241,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   async removeCheckpoints(of: {
     readonly threadId: string;
     readonly checkpointIds: readonly string[];
-  }): Promise<Pruned> {
+  }): Promise<PruneResult> {
     for (const id of of.checkpointIds) checkName("checkpoint_id", id);
     checkName("thread_id", of.threadId);
     await this.setup();
@@ -258,7 +261,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
-  async listThreads(of: ThreadPageOptions = {}): Promise<Page<ThreadSummary>> {
+  async listThreads(of: ThreadListOptions = {}): Promise<Page<ThreadSummary>> {
     checkCursor(of.cursor);
     await this.setup();
     return listThreads(this.#parts.pool, this.#parts.schema, of);
@@ -324,7 +327,7 @@ export class PostgresCheckpointer extends PostgresSaver {
   }
 
   /** Reads every checkpoint of a thread, each stored value once, and says which are not as they were written. */
-  async verifyThread(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
+  async verifyThread(threadId: string, options: VerifyOptions = {}): Promise<ThreadVerification> {
     checkName("thread_id", threadId);
     await this.setup();
     const parts = { ...this.#tables, serde: keepData(this.serde), reader: this.#reader };
@@ -383,4 +386,12 @@ function checkCursor(cursor: string | undefined): void {
   if (parts.some((part) => nameProblem(part) !== undefined)) {
     throw new InvalidPageError("cursor", cursor);
   }
+}
+
+/** The checkpointer of an open database. It touches the database when it is first used, and leaves closing it to the opener. */
+export async function openCheckpointer(
+  database: Pick<Database, "pool">,
+  options?: PostgresCheckpointerOptions,
+): Promise<PostgresCheckpointer> {
+  return new PostgresCheckpointer(database.pool, options);
 }

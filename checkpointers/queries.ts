@@ -1,5 +1,5 @@
-import { quoteIdentifier } from "../src/storage/quote-identifier.ts";
-import { sha256 } from "./sha256.ts";
+import { quoteIdentifier } from "../src/storage/pool.ts";
+import { sha256 } from "./integrity.ts";
 
 /** A row of `checkpoints` with what belongs to it. Of the columns after `summary` each is there where it was asked for. */
 export interface CheckpointRow {
@@ -201,4 +201,40 @@ function nulls(types: string): string {
     .split(" ")
     .map((type) => `null::${type}`)
     .join(", ");
+}
+
+/** Numbers as Postgres reads an array of them. */
+export function pgArray(numbers: readonly number[]): string {
+  return `{${numbers.join(",")}}`;
+}
+
+/** Texts, and null. */
+export function pgTextArray(texts: readonly (string | null)[]): string {
+  const quoted = texts.map((text) =>
+    text === null ? "NULL" : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`,
+  );
+  return `{${quoted.join(",")}}`;
+}
+
+const conflicts: readonly unknown[] = [
+  "40001", // serialization_failure
+  "40P01", // deadlock_detected
+];
+/** Far more than sessions that write one thread. */
+const maxAttempts = 100;
+
+/**
+ * Runs `work`, a statement or a transaction, again where the server refused it for what others did at the same time. Puts
+ * of one thread write one row, the thread's: where transactions are stricter than `read committed` by default, the second
+ * of two is refused.
+ */
+export async function retryConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (thrown) {
+      const { code } = thrown as { code?: unknown };
+      if (!conflicts.includes(code) || attempt === maxAttempts) throw thrown;
+    }
+  }
 }

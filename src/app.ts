@@ -1,12 +1,12 @@
+import type { CompileServices } from "./compile/compile-agent.ts";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
-import type { CompileServices } from "./compile/compile-agent.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { PlannerOptions } from "./definition/define-planner.ts";
 import type { Rail } from "./definition/rail.ts";
-import type { AgentTool } from "./definition/tool.ts";
+import type { AgentTool } from "./definition/tool/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { Embeddings } from "./models/embeddings/embeddings.ts";
@@ -15,13 +15,11 @@ import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
-import { lazyThreads } from "./runtime/threads/lazy-threads.ts";
-import type { ThreadServices } from "./runtime/threads/thread-services.ts";
-import type { Threads } from "./runtime/threads/threads.ts";
-import { watchJournal } from "./runtime/threads/watch-journal.ts";
-import type { HttpAllow } from "./tools/builtins/http/http-allow.ts";
+import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
+import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
+import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
-import type { SecretSource } from "./tools/secrets/secret-source.ts";
+import type { SecretSource } from "./tools/secrets.ts";
 
 // What runs agents is loaded when it is first used, so that importing the package costs little more than its types.
 
@@ -77,13 +75,6 @@ export interface Runtime extends CompileServices {
   close(): Promise<void>;
 }
 
-/** Says when nothing more is being written for a thread, or when all that it was given is durable. */
-interface Settling {
-  settled(threadId: string): Promise<void>;
-  /** @throws what could not be written */
-  durable(threadId: string): Promise<void>;
-}
-
 /**
  * The embedded database is opened, and its folder locked, when it is first used.
  *
@@ -104,7 +95,7 @@ export async function createRuntime(
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
   const { openDatabase } = await import("./storage/database.ts");
-  const { openCheckpointer } = await import("../checkpointers/open.ts");
+  const { openCheckpointer } = await import("../checkpointers/postgres.ts");
   const { lockThread } = await import("./storage/thread-lock.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
@@ -117,14 +108,13 @@ export async function createRuntime(
     throw thrown;
   });
   try {
-    const checkpointer: BaseCheckpointSaver & Partial<Settling> = await openCheckpointer(
+    const checkpointer = await openCheckpointer(
       database,
       options.cacheBytes === undefined ? {} : { cacheBytes: options.cacheBytes },
     );
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
-      settled: async (threadId) =>
-        checkpointer.durable ? checkpointer.durable(threadId) : checkpointer.settled?.(threadId),
+      settled: (threadId) => checkpointer.durable(threadId),
     });
     const journal = watchJournal(stored);
     const run: CompileServices = {
@@ -298,11 +288,11 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     import("./tools/builtins/create-builtin-tools.ts"),
     import("./tools/registry.ts"),
     import("./compile/agent-registry.ts"),
-    import("./tools/secrets/secrets.ts"),
-    import("./tools/secrets/environment-secrets.ts"),
+    import("./tools/secrets.ts"),
+    import("./tools/secrets.ts"),
     import("./tools/mcp/create-tool-servers.ts"),
     import("./tools/sandbox/create-sandbox.ts"),
-    import("./models/embeddings/cached-embeddings.ts"),
+    import("./models/embeddings/embeddings.ts"),
     import("./models/embeddings/word-embeddings.ts"),
   ]);
   const { defaultModel, clock = systemClock, env = process.env } = options;
@@ -338,7 +328,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     sandbox,
     servers,
     communityTool: async (spec) => {
-      const { loadCommunityTool } = await import("./tools/community/load-community-tool.ts");
+      const { loadCommunityTool } = await import("./tools/community.ts");
       return loadCommunityTool(spec, { secrets });
     },
   };

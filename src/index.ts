@@ -1,11 +1,12 @@
 export {
   CorruptCheckpointError,
   CorruptDefinitionError,
+  InvalidExportError,
   InvalidRetentionError,
   NoCheckpointError,
+  ThreadExistsError,
 } from "../checkpointers/errors.ts";
 export { pinCheckpointer } from "../checkpointers/pin.ts";
-export { InvalidExportError, ThreadExistsError } from "../checkpointers/transfer/errors.ts";
 export {
   compileAgent,
   compileExperiment,
@@ -18,26 +19,23 @@ export {
 } from "./app.ts";
 export { serveAgent, type ServeAgentOptions } from "./serve-agent.ts";
 export type { Clock, IdSource } from "./clock.ts";
-export type { AgentGraph } from "./compile/agent-graph.ts";
+export type { AgentGraph, Durability } from "./compile/agent-graph.ts";
 export {
   AmbiguousAnswerError,
   ApprovalMismatchError,
-  InvalidAnswerError,
-  NothingToAnswerError,
-  UnknownInterruptError,
-} from "./compile/answer-errors.ts";
-export { InvalidStateUpdateError, type UpdateProblem } from "./compile/update-errors.ts";
-export type { Durability } from "./compile/durability.ts";
-export {
   InactiveAgentError,
   InitialStateError,
+  InvalidAnswerError,
   InvalidInputError,
+  NothingToAnswerError,
   TurnLimitError,
   TurnTimeoutError,
   UnfinishedTurnError,
+  UnknownInterruptError,
 } from "./compile/errors.ts";
-export { ThreadBusyError } from "./compile/hold-thread.ts";
-export { ForeignThreadError } from "./compile/thread-owner.ts";
+export { InvalidStateUpdateError, type UpdateProblem } from "./compile/guards/updates.ts";
+export { ThreadBusyError } from "./compile/run/acquire-thread.ts";
+export { ForeignThreadError } from "./compile/guards/threads.ts";
 export {
   AgentClashError,
   AgentDepthError,
@@ -50,27 +48,28 @@ export {
   type BuildReasoningContextOptions,
   type SummarizeOptions,
 } from "./context/build-reasoning-context.ts";
-export type {
-  ContextMetadata,
-  ContextTokens,
-  Goal,
-  MessageFidelity,
-  ReasoningContext,
-  ResultSummaryMade,
-  StepFidelity,
-  StepShown,
-  Utilization,
-} from "./context/context-metadata.ts";
-export type { ContextSettings, ShortTermPolicy } from "./context/context-settings.ts";
-export { ContextOverflowError, InvalidContextOptionError } from "./context/errors.ts";
+export {
+  type ContextMetadata,
+  ContextOverflowError,
+  type ContextSettings,
+  type ContextTokens,
+  type Goal,
+  InvalidContextOptionError,
+  type MessageFidelity,
+  type ReasoningContext,
+  type ResultSummaryMade,
+  type ShortTermPolicy,
+  type StepFidelity,
+  type StepShown,
+  type Utilization,
+} from "./context/reasoning-context.ts";
 export { preview, type PreviewOptions } from "./context/preview/preview.ts";
 export {
   createResultSummaryCache,
   type ResultSummaryCache,
-} from "./context/summarise/result-summary-cache.ts";
+} from "./context/summarise/result-summary.ts";
 export type { AgentBehaviour, AgentDefinition } from "./definition/agent-definition.ts";
-export type { DefinitionChange } from "./definition/definition-drift.ts";
-export type { DefinitionDocument } from "./definition/definition-hash.ts";
+export type { DefinitionChange, DefinitionDocument } from "./definition/definition-hash.ts";
 export {
   defineAgent,
   type AgentOptions,
@@ -80,16 +79,28 @@ export {
 } from "./definition/define-agent.ts";
 export { definePlanner, type PlannerOptions } from "./definition/define-planner.ts";
 export { defineRail, InvalidRailError, type RailOptions } from "./definition/define-rail.ts";
-export { defineTool } from "./definition/define-tool.ts";
-export { defineWorker, InvalidWorkerError } from "./definition/define-worker.ts";
-export type { JsonSchema } from "./definition/json-schema.ts";
-export { InvalidToolError } from "./definition/invalid-tool-error.ts";
-export { loadAgent } from "./definition/load-agent.ts";
-export { DefinitionFileError } from "./definition/parse-definition.ts";
-export { InvalidDefinitionError, type DefinitionProblem } from "./definition/problems.ts";
-export { RailFindingError, type ShortFinding } from "./definition/rail-finding.ts";
-export type { Rail, RailContext, RailFinding, RailSpan, RailSubject } from "./definition/rail.ts";
-export type { AgentSpec, AgentSpecInput, LlmConfig } from "./definition/schema.ts";
+export { defineTool } from "./definition/tool/define-tool.ts";
+export {
+  type CodeWorker,
+  defineWorker,
+  InvalidWorkerError,
+  type WorkerTask,
+} from "./definition/worker.ts";
+export type { JsonSchema } from "./definition/schema/json-schema.ts";
+export { InvalidToolError } from "./definition/tool/tool-options.ts";
+export { loadAgent } from "./definition/load/load-agent.ts";
+export { DefinitionFileError } from "./definition/load/parse-definition.ts";
+export { InvalidDefinitionError, type DefinitionProblem } from "./definition/check/problems.ts";
+export {
+  type Rail,
+  type RailContext,
+  type RailFinding,
+  RailFindingError,
+  type RailSpan,
+  type RailSubject,
+  type ShortFinding,
+} from "./definition/rail.ts";
+export type { AgentSpec, AgentSpecInput, LlmConfig } from "./definition/schema/agent.ts";
 export type {
   AgentTool,
   ToolContext,
@@ -97,8 +108,7 @@ export type {
   ToolExecution,
   ToolPermission,
   ToolTransport,
-} from "./definition/tool.ts";
-export type { CodeWorker, WorkerTask } from "./definition/worker.ts";
+} from "./definition/tool/tool.ts";
 export { StratagraphError, type ErrorKind } from "./errors.ts";
 export {
   defineExperiment,
@@ -106,21 +116,21 @@ export {
   type Experiment,
 } from "./experiment/config/load-experiment.ts";
 export type { ExperimentInput } from "./experiment/config/experiment-schema.ts";
-export { InvalidExperimentError } from "./experiment/config/invalid-experiment-error.ts";
-export type { ExperimentModelOptions, RunSpec, RunVariant } from "./experiment/config/run-spec.ts";
-export type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 export {
   CyclePromptError,
   ExperimentChangedError,
   ExperimentInputError,
   ExperimentOptionError,
   ExperimentToolError,
+  InvalidExperimentError,
+  LogAccessError,
   LogChangedError,
   LogExistsError,
   MemoryChangedError,
   MemoryExistsError,
-  LogAccessError,
 } from "./experiment/errors.ts";
+export type { ExperimentModelOptions, RunSpec, RunVariant } from "./experiment/config/run-spec.ts";
+export type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 export type {
   CycleMetrics,
   LogEntry,
@@ -132,10 +142,12 @@ export type { ExperimentResult, RunExperimentOptions } from "./experiment/run-ex
 export type { ExperimentEvent, RunProgress } from "./experiment/run-progress.ts";
 export { RailSideError, UnknownRailError } from "./guardrails/create-rails.ts";
 export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
-export { cachedEmbeddings } from "./models/embeddings/cached-embeddings.ts";
-export { EmbeddingError } from "./models/embeddings/embedding-error.ts";
-export type { Embeddings } from "./models/embeddings/embeddings.ts";
-export { fromLangChainEmbeddings } from "./models/embeddings/from-langchain-embeddings.ts";
+export {
+  cachedEmbeddings,
+  EmbeddingError,
+  type Embeddings,
+} from "./models/embeddings/embeddings.ts";
+export { fromLangChainEmbeddings } from "./models/embeddings/langchain-embeddings.ts";
 export { createWordEmbeddings } from "./models/embeddings/word-embeddings.ts";
 export type { CreateModelsOptions } from "./models/create-models.ts";
 export {
@@ -145,9 +157,9 @@ export {
   ModelOptionError,
   UnknownModelError,
 } from "./models/errors.ts";
-export { fromChatModel, type FromChatModelOptions } from "./models/from-chat-model.ts";
+export { fromChatModel, type FromChatModelOptions } from "./models/metered-model.ts";
 export { modelProfile, type ModelProfile } from "./models/model-profile.ts";
-export { ResultTooLargeError, SubtaskTimeoutError } from "./compile/planner/errors.ts";
+export { ResultTooLargeError, SubtaskTimeoutError } from "./compile/planner/planner-config.ts";
 export type { PlanProblem } from "./planning/check-plan.ts";
 export {
   InvalidPlanError,
@@ -172,25 +184,27 @@ export type { TurnOptions } from "./runtime/run-turn.ts";
 export type {
   CheckpointSummary,
   DamagedCheckpoint,
+  DurableSaver,
   ImportResult,
   Page,
+  PageOptions,
   PruneOptions,
   PruneResult,
   ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
   VerifyOptions,
-} from "./runtime/threads/archive.ts";
+} from "./durable-saver.ts";
 export {
-  ContextNotKeptError,
-  DefinitionNotKeptError,
+  ContextNotStoredError,
+  DefinitionNotStoredError,
   NothingReadError,
   UnknownStepError,
   UnknownTurnError,
   type KnownStep,
-} from "./runtime/threads/context-errors.ts";
-export { NoArchiveError } from "./runtime/threads/errors.ts";
-export { NoWayOnError } from "./runtime/threads/sound-checkpoint.ts";
+} from "./runtime/threads/context-options.ts";
+export { NoArchiveError } from "./runtime/threads/services.ts";
+export { NoWayOnError } from "./runtime/threads/intact-checkpoint.ts";
 export type {
   ChannelDiff,
   CheckpointRef,
@@ -213,30 +227,33 @@ export type {
   Threads,
   ValueChange,
 } from "./runtime/threads/threads.ts";
-export { toActionRecord, toActionRecords, type ActionRecord } from "./state/action-record.ts";
-export type { AgentState, ToolReducerHandler } from "./state/agent-state.ts";
-export { TierMergeError, type MergeKind } from "./state/tier-merge.ts";
-export { compressActions, InvalidRelevanceError } from "./state/compress-actions.ts";
+export {
+  type ActionRecord,
+  compressActions,
+  InvalidRelevanceError,
+  toActionRecord,
+  toActionRecords,
+} from "./state/action-record.ts";
+export type { AgentState, ToolReducerHandler } from "./state/tiers.ts";
+export { TierMergeError, type MergeKind } from "./state/tier-patch.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
-export type { AgentEvent } from "./state/event.ts";
+export type { AgentEvent } from "./state/events.ts";
 export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";
 export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
-export type {
-  Observation,
-  StepRecord,
-  ToolOutcome,
-  ToolPrediction,
-  ToolResult,
-  ToolSelectionRecord,
+export {
+  type Observation,
+  type StepRecord,
+  type ToolOutcome,
+  type ToolPrediction,
+  type ToolResult,
+  type ToolSelectionRecord,
+  withObservations,
 } from "./state/step-record.ts";
-export type { FoundSpan, RailRecord, RailSide, RailVerdict } from "./state/rail-record.ts";
-export type { Redactions } from "./state/redactions.ts";
+export type { FoundSpan, RailRecord, RailSide, RailVerdict, Redactions } from "./state/rails.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
-export type { SubtaskError, SubtaskState, SubtaskStatus } from "./state/subtask-state.ts";
-export type { Subtask, TaskPlan } from "./state/task-plan.ts";
-export type { RunningSummary } from "./state/running-summary.ts";
+export type { Subtask, SubtaskError, SubtaskState, SubtaskStatus, TaskPlan } from "./state/plan.ts";
+export type { RunningSummary } from "./state/summaries.ts";
 export type { Usage } from "./state/usage.ts";
-export { withObservations } from "./state/with-observations.ts";
 export { openDatabase, type Database, type DatabaseOptions } from "./storage/database.ts";
 export {
   DatabaseBusyError,
@@ -256,28 +273,42 @@ export {
   HttpAllowError,
   type HttpAllow,
   type HttpAllowOptions,
-} from "./tools/builtins/http/http-allow.ts";
-export { CommunityPackageError, CommunityToolError } from "./tools/community/errors.ts";
+} from "./tools/builtins/http/allow-list.ts";
+export {
+  CommunityPackageError,
+  CommunityToolError,
+  ToolClashError,
+  UnknownToolError,
+} from "./tools/registry.ts";
 export {
   HandlerMutationError,
   HandlerReturnError,
   HandlerTierError,
-} from "./tools/handler-errors.ts";
+} from "./tools/stateful-call.ts";
 export { CorruptJournalError } from "./tools/journal.ts";
-export { ServerDiedError, ServerStartError, ServerToolsError } from "./tools/mcp/errors.ts";
-export type { ServerStatus, ServerTools, ToolServers } from "./tools/mcp/tool-servers.ts";
-export { ToolClashError, UnknownToolError } from "./tools/registry.ts";
-export { createSandbox } from "./tools/sandbox/create-sandbox.ts";
-export { SandboxError, SandboxOptionError } from "./tools/sandbox/errors.ts";
-export type { Sandbox, SandboxedCode } from "./tools/sandbox/sandbox.ts";
-export { MissingSecretError } from "./tools/secrets/errors.ts";
-export type { SecretSource } from "./tools/secrets/secret-source.ts";
-export { InvalidSelectionOptionError } from "./tools/selection/errors.ts";
 export {
-  selectTools,
+  ServerDiedError,
+  ServerStartError,
+  type ServerStatus,
+  type ServerTools,
+  ServerToolsError,
+  type ToolServers,
+} from "./tools/mcp/tool-servers.ts";
+export { createSandbox } from "./tools/sandbox/create-sandbox.ts";
+export {
+  type Sandbox,
+  type SandboxedCode,
+  SandboxError,
+  SandboxOptionError,
+} from "./tools/sandbox/sandbox.ts";
+export { MissingSecretError } from "./tools/missing-secret-error.ts";
+export type { SecretSource } from "./tools/secrets.ts";
+export {
+  InvalidSelectionOptionError,
   type SelectedTool,
+  selectTools,
   type SelectToolsOptions,
   type ToolSelection,
   type ToolUse,
 } from "./tools/selection/select-tools.ts";
-export { ToolFailure } from "./tools/tool-failure.ts";
+export { ToolFailure } from "./tools/tool-result.ts";

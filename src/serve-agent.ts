@@ -3,7 +3,7 @@ import { pinCheckpointer } from "../checkpointers/pin.ts";
 import { compileAgent, createRuntime, type RuntimeOptions } from "./app.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
-import { loadAgent } from "./definition/load-agent.ts";
+import { loadAgent } from "./definition/load/load-agent.ts";
 
 export interface ServeAgentOptions extends Omit<RuntimeOptions, "root"> {
   /** Folder that the file tools may read. Default: the working directory. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
-import { parseDefinition } from "../src/definition/parse-definition.ts";
+import { parseDefinition } from "../src/definition/load/parse-definition.ts";
 import { parseExperiment } from "../src/experiment/config/load-experiment.ts";
 import { docPages, docSnippets, writeDocPrograms } from "./helpers/doc-snippets.ts";
 

@@ -1,14 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import ts from "typescript";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { measureShape, shapeLimits, staticImports } from "./helpers/shape.ts";
 
 /** The rooms of the library. A file imports from its own room and from the rooms before it. */
 const rooms = [
   "src/errors.ts",
   "src/clock.ts",
+  "src/async.ts",
   "src/event-loop.ts",
+  "src/durable-saver.ts",
   "src/nearest-name.ts",
+  "src/optional-package.ts",
+  "src/values",
   "src/expression",
   "src/state",
   "src/definition",
@@ -32,7 +37,15 @@ const rooms = [
 
 /** Rooms that know less than their place in the order allows. */
 const narrower: Record<string, readonly string[]> = {
-  checkpointers: ["src/errors.ts", "src/clock.ts", "src/event-loop.ts", "src/storage"],
+  checkpointers: [
+    "src/errors.ts",
+    "src/clock.ts",
+    "src/async.ts",
+    "src/event-loop.ts",
+    "src/durable-saver.ts",
+    "src/values",
+    "src/storage",
+  ],
 };
 
 function roomOf(file: string): string | undefined {
@@ -89,4 +102,26 @@ it("allows a file its own room, the rooms before it, packages and builtins", () 
     import { b } from "./b.ts";
     import { noUsage } from "../state/usage.ts";`;
   expect(breaches("src/models/a.ts", source)).toEqual([]);
+});
+
+it("starts the command line without LangChain, which a command loads when it needs it", () => {
+  const reached = staticImports("src/cli/main.ts");
+  expect([...reached].filter((name) => name.startsWith("@"))).toEqual([]);
+});
+
+describe("the tree", () => {
+  const { modules, medianLines, longest, widest, flows } = measureShape();
+
+  it("has few modules, of a length that can be read at once", () => {
+    const [least, most] = shapeLimits.medianLines;
+    expect(modules).toBeLessThanOrEqual(shapeLimits.modules);
+    expect(medianLines).toBeGreaterThanOrEqual(least);
+    expect(medianLines).toBeLessThanOrEqual(most);
+    expect(longest.filter(({ lines }) => lines > shapeLimits.lines)).toEqual([]);
+    expect(widest.filter((folder) => folder.modules > shapeLimits.folder)).toEqual([]);
+  });
+
+  it.each(flows)("shows $name in at most $most modules", ({ modules: opened, most }) => {
+    expect(opened).toBeLessThanOrEqual(most);
+  });
 });

@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { ContextOverflowError } from "../../src/context/errors.ts";
+import { ContextOverflowError } from "../../src/context/reasoning-context.ts";
 import type { Asked } from "./curve.ts";
 import { pieces, tokensOf, tokensOfAll } from "./counting.ts";
 import { contextAt, type Budget } from "./readers.ts";

@@ -1,5 +1,5 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { ContextOverflowError } from "../../src/context/errors.ts";
+import { ContextOverflowError } from "../../src/context/reasoning-context.ts";
 import { pieces, tokensOfAll } from "./counting.ts";
 import type { Asked } from "./curve.ts";
 import { median } from "../helpers/median.ts";

@@ -1,4 +1,4 @@
-import { ContextOverflowError } from "../../src/context/errors.ts";
+import { ContextOverflowError } from "../../src/context/reasoning-context.ts";
 import { pieces, tokensOfAll } from "./counting.ts";
 import {
   buildReasoningContext,

@@ -10,8 +10,8 @@ import {
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
-import type { AgentSpecInput } from "../../src/definition/schema.ts";
-import { fromChatModel } from "../../src/models/from-chat-model.ts";
+import type { AgentSpecInput } from "../../src/definition/schema/agent.ts";
+import { fromChatModel } from "../../src/models/metered-model.ts";
 import type { InstantModel } from "./instant-model.ts";
 
 /** Where checkpoints go, and whether each is waited for. */

@@ -1,5 +1,5 @@
 import { Scheduler } from "../../src/planning/scheduler.ts";
-import type { Subtask } from "../../src/state/task-plan.ts";
+import type { Subtask } from "../../src/state/plan.ts";
 
 /** Milliseconds of a plan as promises alone: no graph, nothing kept, nothing told. */
 export async function bareDataflow(
@@ -13,9 +13,9 @@ export async function bareDataflow(
   await new Promise<void>((resolve, reject) => {
     const beginMore = (): void => {
       if (scheduler.isOver) resolve();
-      for (const id of scheduler.begin()) {
+      for (const id of scheduler.start()) {
         work(byId.get(id) as Subtask).then(() => {
-          scheduler.done(id);
+          scheduler.complete(id);
           beginMore();
         }, reject);
       }

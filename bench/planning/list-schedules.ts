@@ -1,6 +1,9 @@
-import { criticalPath, remainingPaths } from "../../src/planning/critical-path.ts";
-import { planLevels } from "../../src/planning/levels.ts";
-import { linkSubtasks } from "../../src/planning/plan-links.ts";
+import {
+  criticalPath,
+  linkSubtasks,
+  planLevels,
+  remainingPaths,
+} from "../../src/planning/plan-graph.ts";
 import { randomNumbers } from "../helpers/random-numbers.ts";
 import { totalOf, type TaskGraph } from "./task-graph.ts";
 

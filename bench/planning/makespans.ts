@@ -1,6 +1,6 @@
 import { definePlanner, defineWorker, type Runtime } from "../../src/index.ts";
-import { criticalPath } from "../../src/planning/critical-path.ts";
-import type { Subtask } from "../../src/state/task-plan.ts";
+import { criticalPath } from "../../src/planning/plan-graph.ts";
+import type { Subtask } from "../../src/state/plan.ts";
 import { median } from "../helpers/median.ts";
 import { randomNumbers } from "../helpers/random-numbers.ts";
 import { printTable } from "../helpers/table.ts";

@@ -7,8 +7,8 @@ import {
   StateGraph,
   type BaseCheckpointSaver,
 } from "@langchain/langgraph";
-import { planLevels } from "../../src/planning/levels.ts";
-import type { Subtask } from "../../src/state/task-plan.ts";
+import { planLevels } from "../../src/planning/plan-graph.ts";
+import type { Subtask } from "../../src/state/plan.ts";
 
 const State = Annotation.Root({
   level: Annotation<number>,

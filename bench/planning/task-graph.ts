@@ -1,5 +1,5 @@
-import { planLevels } from "../../src/planning/levels.ts";
-import type { Subtask } from "../../src/state/task-plan.ts";
+import { planLevels } from "../../src/planning/plan-graph.ts";
+import type { Subtask } from "../../src/state/plan.ts";
 
 /** A plan, and how long each of its subtasks takes, in whole units. */
 export interface TaskGraph {

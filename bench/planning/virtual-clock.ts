@@ -1,5 +1,4 @@
-import { PriorityQueue } from "../../src/planning/priority-queue.ts";
-import { Scheduler } from "../../src/planning/scheduler.ts";
+import { PriorityQueue, Scheduler } from "../../src/planning/scheduler.ts";
 import type { TaskGraph } from "./task-graph.ts";
 
 /** When the last subtask ends where the scheduler does not know how long anything takes, as at run time. */
@@ -10,10 +9,10 @@ export function unknownDurations({ subtasks, durationOf }: TaskGraph, maxParalle
   );
   let now = 0;
   while (!scheduler.isOver) {
-    for (const id of scheduler.begin()) running.push({ id, end: now + durationOf(id) });
+    for (const id of scheduler.start()) running.push({ id, end: now + durationOf(id) });
     now = running.first?.end ?? now;
     while (running.first?.end === now) {
-      scheduler.done(running.first.id);
+      scheduler.complete(running.first.id);
       running.pop();
     }
   }

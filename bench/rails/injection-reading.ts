@@ -1,14 +1,13 @@
-import type { Candidate } from "../../src/guardrails/injection/foreign-features.ts";
-import { candidatesIn } from "../../src/guardrails/injection/foreign-features.ts";
+import { type Candidate, candidatesIn } from "../../src/guardrails/injection/features.ts";
 import { type ReadText, readText } from "../../src/guardrails/injection/read-text.ts";
 import {
+  type InjectionModels,
   type InjectionScore,
   type InjectionSide,
   scoringOfRead,
   type SeenWindow,
   windowsIn,
 } from "../../src/guardrails/injection/score-text.ts";
-import type { InjectionModels } from "../../src/guardrails/injection/weights.ts";
 
 /** What the models see of a text, read once and kept for all trainings of a run. */
 export interface Seen {

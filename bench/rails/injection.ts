@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { scoreText } from "../../src/guardrails/injection/score-text.ts";
-import { type InjectionModels, shippedModels } from "../../src/guardrails/injection/weights.ts";
+import {
+  type InjectionModels,
+  scoreText,
+  shippedModels,
+} from "../../src/guardrails/injection/score-text.ts";
 import { median } from "../helpers/median.ts";
 import { percent, printTable } from "../helpers/table.ts";
 import { foldOf, isDocument, type LabelledText, readInjectionData } from "./injection-data.ts";

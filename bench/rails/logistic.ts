@@ -1,5 +1,5 @@
 import type { Features } from "../../src/guardrails/injection/features.ts";
-import type { LinearModel } from "../../src/guardrails/injection/weights.ts";
+import type { LinearModel } from "../../src/guardrails/injection/score-text.ts";
 import { randomNumbers } from "../helpers/random-numbers.ts";
 
 export interface Instance {

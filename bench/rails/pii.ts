@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PiiEntity } from "../../src/definition/guardrail-schema.ts";
-import { piiEntities } from "../../src/definition/guardrail-schema.ts";
-import { findPersonalData } from "../../src/guardrails/pii/find-personal-data.ts";
-import type { RailSpan } from "../../src/guardrails/rail.ts";
+import { piiEntities, type PiiEntity } from "../../src/definition/schema/guardrails.ts";
+import { findPersonalData } from "../../src/guardrails/pii/pii-rail.ts";
+import type { RailSpan } from "../../src/definition/rail.ts";
 import { scoreText } from "../../src/guardrails/toxicity/lexicon.ts";
 import { median } from "../helpers/median.ts";
 import type { RailFigures } from "./rail-figures.ts";

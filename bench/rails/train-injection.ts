@@ -7,16 +7,16 @@
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { buckets } from "../../src/guardrails/injection/buckets.ts";
-import { namedFeatures } from "../../src/guardrails/injection/features.ts";
-import { foreignFeatureNames } from "../../src/guardrails/injection/foreign-features.ts";
-import { doubtOf, valueOf } from "../../src/guardrails/injection/score-text.ts";
+import { buckets } from "../../src/guardrails/injection/words.ts";
+import { foreignFeatureNames, namedFeatures } from "../../src/guardrails/injection/features.ts";
 import {
+  doubtOf,
   type InjectionModels,
   type LinearModel,
   restoreModels,
   storeModels,
-} from "../../src/guardrails/injection/weights.ts";
+  valueOf,
+} from "../../src/guardrails/injection/score-text.ts";
 import { foldOf, isDocument, type LabelledText, readInjectionData } from "./injection-data.ts";
 import { isPlantedAt, planted } from "./injection-planting.ts";
 import { seenIn } from "./injection-reading.ts";

@@ -1,10 +1,9 @@
 import { similarity } from "../../src/models/embeddings/embeddings.ts";
-import { contentWords } from "../../src/models/embeddings/content-words.ts";
+import { contentWords, wordRoot } from "../../src/models/words.ts";
 import { createWordEmbeddings } from "../../src/models/embeddings/word-embeddings.ts";
-import { wordRoot } from "../../src/models/embeddings/word-root.ts";
 import { createBm25 } from "../../src/tools/selection/bm25.ts";
 import { selectTools } from "../../src/tools/selection/select-tools.ts";
-import { parametersText, purposeText } from "../../src/tools/selection/tool-text.ts";
+import { parametersText, purposeText } from "../../src/tools/selection/tool-index.ts";
 import type { SelectionSet } from "./sets.ts";
 
 /** Names of tools, best first, ten at least. */

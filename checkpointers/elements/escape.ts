@@ -1,5 +1,19 @@
 import { types } from "node:util";
-import { isMessageId, messageClasses } from "./message-classes.ts";
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  ChatMessageChunk,
+  FunctionMessage,
+  FunctionMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  SystemMessageChunk,
+  ToolMessage,
+  ToolMessageChunk,
+} from "@langchain/core/messages";
 
 /**
  * Keys that a serializer reads as more than data: `lc` marks records of LangChain and LangGraph, `__lc_escaped__` data in
@@ -198,6 +212,26 @@ function isSerializable(value: object): boolean {
   return "lc_serializable" in value && isConvertible(value);
 }
 
+/**
+ * LangChain's own message classes by the name they are stored under. All that one of their instances knows is in its own
+ * properties; of a subclass nobody can tell.
+ */
+export const messageClasses = {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  ChatMessageChunk,
+  FunctionMessage,
+  FunctionMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  SystemMessageChunk,
+  ToolMessage,
+  ToolMessageChunk,
+} as const;
+
 const messagePrototypes = new Set<unknown>(
   Object.values(messageClasses).map((messageClass) => messageClass.prototype),
 );
@@ -208,4 +242,17 @@ function isMessage(value: object): value is Message {
   if (!isSerializable(value)) return false;
   const { lc_id: id, lc_kwargs: kwargs } = value as { lc_id?: unknown; lc_kwargs?: unknown };
   return isMessageId(id) && isObject(kwargs);
+}
+
+/** Whether a stored id names one of {@link messageClasses}. Python's have the module between. */
+export function isMessageId(id: unknown): id is readonly unknown[] {
+  if (!Array.isArray(id) || id.length < 3) return false;
+  const [root, namespace] = id as unknown[];
+  const name: unknown = id.at(-1);
+  return (
+    root === "langchain_core" &&
+    namespace === "messages" &&
+    typeof name === "string" &&
+    Object.hasOwn(messageClasses, name)
+  );
 }

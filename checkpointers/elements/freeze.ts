@@ -1,6 +1,6 @@
 import { types } from "node:util";
-import { AIMessageChunk, type AIMessage } from "@langchain/core/messages";
-import { messageClasses } from "./message-classes.ts";
+import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import { messageClasses } from "./escape.ts";
 
 /** Objects that were found immutable with everything they lead to. */
 const immutable = new WeakSet<object>();
@@ -104,4 +104,18 @@ function hasOnlyOwnState(object: object): boolean {
   if (prototype === Array.prototype) return Array.isArray(object);
   if (prototype === null) return !types.isModuleNamespaceObject(object);
   return messagePrototypes.has(prototype);
+}
+
+/**
+ * Whether the item is an answer with calls of tools. While it is the newest item of its list the calls are open: a person
+ * may yet refuse or change them, and LangChain's middleware for that writes the outcome into the message itself.
+ */
+export function hasOpenCalls(newest: unknown): newest is AIMessage {
+  return AIMessage.isInstance(newest) && (newest.tool_calls?.length ?? 0) > 0;
+}
+
+/** A copy of the message that can be written to, with the contents of the original. */
+export function reopen(message: AIMessage): AIMessage {
+  const copy = Object.create(Object.getPrototypeOf(message) as object) as AIMessage;
+  return Object.assign(copy, message, { lc_kwargs: { ...message.lc_kwargs } });
 }

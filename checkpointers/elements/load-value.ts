@@ -1,10 +1,8 @@
-import { hashTree } from "../hash-tree.ts";
-import { NESTED, type Image } from "./image.ts";
-import type { LogTail, Segment } from "./log.ts";
-import { hasOpenCalls, reopen } from "./open-calls.ts";
-import type { Sequence } from "./sequence.ts";
-import { isSplittableList, isSplittableObject } from "./splittable.ts";
-import type { StoredValue } from "./stored-value.ts";
+import { hashTree } from "../integrity.ts";
+import { type Image, NESTED, type StoredValue } from "./stored-value.ts";
+import type { LogTail, Segment, Sequence } from "./sequence.ts";
+import { hasOpenCalls, reopen } from "./freeze.ts";
+import { isSplittableList, isSplittableObject } from "./store-value.ts";
 
 /** A row of the table of elements, as read. */
 export interface ReadElement {

@@ -3,8 +3,7 @@ import {
   MemorySaver,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { escapeData, unescapeData, unescapeKey } from "./escape.ts";
-import { isMessageId, messageClasses } from "./message-classes.ts";
+import { escapeData, isMessageId, messageClasses, unescapeData, unescapeKey } from "./escape.ts";
 
 /** Reads one stored value: at once where that needs no waiting. */
 export type Reviver = (type: string, bytes: Uint8Array | string) => unknown;

@@ -1,9 +1,12 @@
-import { sha256 } from "../sha256.ts";
-import { NESTED, type Image, type MapImage } from "./image.ts";
-import type { LogTail } from "./log.ts";
-import { storeSequence, type EncodedUnit, type Sequence, type SequencePort } from "./sequence.ts";
-import { isSplittableList, isSplittableObject } from "./splittable.ts";
-import { standsAlone } from "./stands-alone.ts";
+import { sha256 } from "../integrity.ts";
+import {
+  type EncodedUnit,
+  type LogTail,
+  type Sequence,
+  type SequencePort,
+  storeSequence,
+} from "./sequence.ts";
+import { type Image, type MapImage, NESTED } from "./stored-value.ts";
 
 /** Bytes up to which a value stands in the checkpoint itself: about what a row of its own costs. */
 const INLINE_BYTES = 128;
@@ -234,4 +237,52 @@ async function storeUnits(
     if (thrown.reason === "circular") return null;
     return storeUnits(items, null, { stride: least, least }, port);
   }
+}
+
+/**
+ * Whether the serializer can go all the way through the value, so that each part of it is stored the same whether alone
+ * or within the whole: nothing in it contains itself, and there are no bigints, which fail as a whole.
+ */
+export function standsAlone(value: unknown): boolean {
+  const sound = new Set<object>();
+  const path = new Set<object>();
+
+  function visit(inner: unknown): boolean {
+    if (typeof inner === "bigint") return false;
+    if (typeof inner !== "object" || inner === null || sound.has(inner)) return true;
+    if (path.has(inner)) return false;
+    path.add(inner);
+    const stands = partsOf(inner).every(visit);
+    path.delete(inner);
+    sound.add(inner);
+    return stands;
+  }
+
+  return visit(value);
+}
+
+function partsOf(value: object): unknown[] {
+  if (value instanceof Uint8Array) return [];
+  const collected = value instanceof Map || value instanceof Set ? [...value] : [];
+  return [...collected, ...(Object.values(value) as unknown[])];
+}
+
+/** A list whose elements can be stored one by one: the serializer treats each as it would within the list. */
+export function isSplittableList(value: unknown): value is readonly unknown[] {
+  return (
+    Array.isArray(value) &&
+    Object.getPrototypeOf(value) === Array.prototype &&
+    !Object.hasOwn(value, "toJSON")
+  );
+}
+
+/** Keys by which the serializer takes an object for something else than itself. */
+const READ_BY_SERIALIZER: ReadonlySet<string> = new Set(["lc", "lg_name", "toJSON", "__proto__"]);
+
+/** An object whose values can be stored one by one. */
+export function isSplittableObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return !Object.keys(value).some((key) => READ_BY_SERIALIZER.has(key));
 }

@@ -1,3 +1,5 @@
+import { StratagraphError } from "../errors.ts";
+
 /** Text going out. */
 export interface Sink {
   /** Whether lines can be erased and coloured there. */
@@ -32,4 +34,15 @@ export interface CliIo {
   readonly cwd: string;
   /** Calls `listener` once when the command is to end early. Returns a function that stops listening. */
   onStop(listener: (reason: StopReason) => void): () => void;
+}
+
+/** The command line was used wrongly. */
+export class UsageError extends StratagraphError {
+  readonly code: string;
+
+  /** `code` says more closely what was wrong, where a caller may want to know. */
+  constructor(message: string, code = "usage", options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
 }

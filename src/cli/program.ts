@@ -1,26 +1,34 @@
+import { type CliIo, UsageError } from "./io.ts";
+import { existsSync, readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import type { CheckCommandOptions } from "./check-command.ts";
-import type { DoctorCommandOptions } from "./doctor-command.ts";
-import { addExperimentCommands } from "./experiment-program.ts";
-import { planFormats } from "./draw/graph-format.ts";
-import type { GraphCommandOptions } from "./graph-command.ts";
-import type { CliIo } from "./io.ts";
-import { temperatureOption } from "./option-values.ts";
-import { packageVersion } from "./package-version.ts";
-import type { RunOptions } from "./run-arguments.ts";
-import { addThreadCommands } from "./thread-program.ts";
-import { addToolCommands } from "./tools-program.ts";
-import { UsageError } from "./usage-error.ts";
+import type { CheckCommandOptions } from "./agents/check.ts";
+import type { DoctorCommandOptions } from "./agents/doctor.ts";
+import type { GraphCommandOptions } from "./agents/graph.ts";
+import { planFormats } from "./draw/write-drawing.ts";
+import { addExperimentCommands } from "./experiments/program.ts";
+import {
+  addOptions,
+  agentOptions,
+  answerOption,
+  inputOption,
+  jsonOption,
+  outOption,
+  type RunOptions,
+  threadOption,
+  toolsOption,
+} from "./options.ts";
+import { addThreadCommands } from "./threads/program.ts";
+import { addToolCommands } from "./tools/program.ts";
 
 interface PlanOption {
   /** Id of a thread. */
   readonly plan?: string;
 }
 
-/** The commands and their options. A command's code is loaded when it runs, so that help comes at once. */
+/** The commands and their options. A command's code is loaded when it runs, so help prints immediately. */
 export function createProgram(io: CliIo, exitWith: (code: number) => void): Command {
   const program = new Command("stratagraph")
-    .description("Runs agents: definitions compiled into LangGraph graphs.")
+    .description("Run agents: definitions compiled into LangGraph graphs.")
     .version(packageVersion(), "-v, --version")
     .helpCommand(false)
     .exitOverride()
@@ -33,90 +41,81 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     })
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 the run failed, 2 wrong use, 3 it waits for a person.",
+      "\nExit codes: 0 done, 1 the run failed, 2 wrong use, 3 waiting for a human.",
     );
 
-  program
+  const run = program
     .command("run")
     .description(
-      "Run one turn of an agent. Without MESSAGE and --input, go on with the waiting, unfinished or cancelled turn of --thread.",
+      "Run one turn of an agent. Without MESSAGE and --input, resume the waiting, unfinished or cancelled turn of --thread.",
     )
     .argument("<agent>", "definition: .yaml, .yml or .json, or a module: .js, .mjs or .ts")
-    .argument("[message]", "what to say to it; - reads standard input")
-    .option(
-      "-i, --input <json>",
-      "the whole input as JSON, instead of MESSAGE; - reads standard input",
-    )
-    .option("-t, --thread <id>", "conversation to go on with (default: a new one)")
-    .option(
-      "-a, --answer <answer>",
-      "what --thread waits for, as JSON or text; ID=ANSWER, repeated, where several requests wait",
-      (value: string, before: readonly string[] | undefined) => [...(before ?? []), value],
-    )
-    .option("-m, --model <provider:model>", "model to use instead of the definition's")
-    .option("--temperature <number>", "0 to 2, instead of the definition's", temperatureOption)
-    .option("--tools <file>", "module whose `tools` the definition may name")
-    .option("--root <folder>", "what the file tools may read (default: this folder)")
-    .option("--accept-changes", "go on though the agent's definition has changed since")
-    .option("--accept-agent", "go on though --thread belongs to another agent")
-    .option("--no-save", "keep nothing: needs no database, and cannot be gone on with")
-    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .argument("[message]", "message to the agent; - reads stdin")
+    .addOption(inputOption())
+    .addOption(threadOption())
+    .addOption(answerOption());
+  addOptions(run, agentOptions)
+    .option("--no-save", "persist nothing: needs no database, and the run cannot be resumed")
+    .addOption(jsonOption())
     .action(async (agent: string, message: string | undefined, options: RunOptions) => {
-      const { runCommand } = await import("./run-command.ts");
+      const { runCommand } = await import("./run/run-command.ts");
       exitWith(await runCommand({ agent, message, ...options }, io));
     });
 
   program
     .command("check")
-    .description("Check agents without running them: definitions, tools, models.")
+    .description("Check agents without running them: definitions, tools and models.")
     .argument("<agents...>", "definitions or modules, as for run")
-    .option("--tools <file>", "module whose `tools` the definitions may name")
-    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .addOption(toolsOption())
+    .addOption(jsonOption())
     .action(async (agents: string[], options: CheckCommandOptions) => {
-      const { checkCommand } = await import("./check-command.ts");
+      const { checkCommand } = await import("./agents/check.ts");
       exitWith(await checkCommand({ agents, ...options }, io));
     });
 
   program
     .command("doctor")
     .description(
-      "Check what agents need to run here: database, models, tool servers, secrets, permissions. Asks no model.",
+      "Check the requirements of agents on this machine: database, models, tool servers, secrets, permissions. Calls no model.",
     )
-    .argument("[agents...]", "definitions or modules, as for run (default: what is around them)")
-    .option("--tools <file>", "module whose `tools` the definitions may name")
-    .option("--json", "print one JSON document, and nothing else, on standard output")
+    .argument("[agents...]", "definitions or modules, as for run (default: only the environment)")
+    .addOption(toolsOption())
+    .addOption(jsonOption())
     .action(async (agents: string[], options: DoctorCommandOptions) => {
-      const { doctorCommand } = await import("./doctor-command.ts");
+      const { doctorCommand } = await import("./agents/doctor.ts");
       exitWith(await doctorCommand({ agents, ...options }, io));
     });
 
   program
     .command("graph")
     .description(
-      "Draw an agent's graph, which needs no database, no key and no network, or with --plan the plans of a thread.",
+      "Draw the graph of an agent, or with --plan the plans of a thread. A graph needs no database, key or network.",
     )
     .argument("[agent]", "definition or module, as for run")
     .option("-p, --plan <thread>", "the plans of the last turn of this thread, instead of AGENT")
     .addOption(
       new Option(
         "-f, --format <format>",
-        "what to draw (default: by the extension of --out, else mermaid; of plans text)",
+        "output format (default: by the extension of --out, else mermaid; for plans text)",
       ).choices(planFormats),
     )
-    .option("-o, --out <file>", "file to write, or to replace, instead of standard output")
-    .option("--xray", "draw what is inside of agent nodes too")
-    .option("--tools <file>", "module whose `tools` the definition may name")
-    .option("--browser <path>", "Chromium or Chrome for svg and png (default: CHROMIUM_PATH)")
+    .addOption(outOption())
+    .option("--xray", "draw the inside of agent nodes too")
+    .addOption(toolsOption())
+    .option(
+      "--browser <path>",
+      "Chromium or Chrome executable for svg and png (default: CHROMIUM_PATH)",
+    )
     .action(async (agent: string | undefined, options: GraphCommandOptions & PlanOption) => {
       const { plan, ...given } = options;
       if ((agent === undefined) === (plan === undefined)) {
         throw new UsageError("Give AGENT to draw its graph, or --plan THREAD to draw its plans.");
       }
       if (plan !== undefined) {
-        const { planCommand } = await import("./plan-command.ts");
+        const { planCommand } = await import("./agents/graph.ts");
         exitWith(await planCommand({ plan, ...given }, io));
       } else if (agent !== undefined) {
-        const { graphCommand } = await import("./graph-command.ts");
+        const { graphCommand } = await import("./agents/graph.ts");
         exitWith(await graphCommand({ agent, ...given }, io));
       }
     });
@@ -125,4 +124,15 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   return program;
+}
+
+/** The version in this package's package.json, which is the nearest one above this file, sources or build. */
+function packageVersion(): string {
+  for (let folder = new URL(".", import.meta.url); ; folder = new URL("..", folder)) {
+    const file = new URL("package.json", folder);
+    if (existsSync(file)) {
+      return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+    }
+    if (folder.pathname === "/") return "unknown";
+  }
 }

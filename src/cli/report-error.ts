@@ -1,11 +1,11 @@
 import { errorMessage, StratagraphError } from "../errors.ts";
-import { commandMessage } from "./command-message.ts";
+import type { PendingRequest } from "../state/human-request.ts";
 import type { CliIo } from "./io.ts";
-import { snakeCase } from "./snake-case.ts";
-import { printJson } from "./print.ts";
-import { labelledLines } from "./view/labelled-lines.ts";
-import { plainText } from "./view/plain-text.ts";
-import { viewOf } from "./view/view-of.ts";
+import { programName, shellCommand } from "./command-line.ts";
+import { printJson, snakeCase } from "./output.ts";
+import { exampleAnswer } from "./view/run/request-lines.ts";
+import { labelledLines, plainText } from "./view/terminal.ts";
+import { viewOf } from "./view/values.ts";
 
 export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2, waits: 3 } as const;
 
@@ -62,3 +62,53 @@ function isData(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isData);
   return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isData);
 }
+
+/** An error's message for people at the command line: where it advises callers of the API, with what to type instead. */
+function commandMessage(error: StratagraphError, { env }: Pick<CliIo, "env">): string {
+  const typed = advice[error.code]?.(error as StratagraphError & ErrorFacts, programName(env));
+  return typed === undefined ? error.message : `${error.statement} ${typed}`;
+}
+
+/** Facts of the errors below. By their codes: the classes themselves would load what runs agents, which help does without. */
+interface ErrorFacts {
+  readonly threadId: string;
+  readonly status: string | null;
+  readonly agent: string;
+  readonly reason: string;
+  readonly interrupts: readonly PendingRequest[];
+}
+
+/** What to type, by the code of an error. */
+const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => string>> = {
+  ambiguous_answer: () => "Answer by id, some of them or all: --answer ID=ANSWER, repeated.",
+  approval_mismatch: () => "Leave out --answer to see what is asked now.",
+  definition_changed: () =>
+    "Go on with the definition that it was begun under, or give --accept-changes to go on with this one.",
+  foreign_thread: ({ agent }) =>
+    `Give another --thread, or --accept-agent to have "${agent}" continue it.`,
+  no_plan: (_error, program) => `"${program} show" tells where it stands.`,
+  nothing_to_answer: ({ status }) =>
+    status === "AWAITING_HUMAN" ? "Leave out --answer to be asked again." : "Leave out --answer.",
+  nothing_to_resume: () => "Give MESSAGE or --input to run a turn.",
+  recovery_needed: ({ threadId, reason }, program) => {
+    const recover = `${program} recover AGENT ${shellCommand([threadId])}`;
+    return `Recover it (${recover}${reason === "missing_node" ? " --accept-changes" : ""}).`;
+  },
+  unfinished_turn: ({ threadId, interrupts }, program) => {
+    const resume = `${program} run AGENT ${shellCommand(["--thread", threadId])}`;
+    const answers = interrupts.map((request) => {
+      const example = exampleAnswer(request);
+      return shellCommand([
+        "--answer",
+        interrupts.length > 1 ? `${request.id}=${example}` : example,
+      ]);
+    });
+    return interrupts.length === 0
+      ? `Resume it first without MESSAGE (${resume}), or give another --thread.`
+      : `Answer first without MESSAGE (${[resume, ...answers].join(" ")}), or give another --thread.`;
+  },
+  unknown_checkpoint: (_error, program) =>
+    `Give an id or its beginning, latest, or latest~3 for the third before it; "${program} history" lists them.`,
+  unknown_thread: (_error, program) =>
+    `"${program} threads" lists those of this folder's database, or of DATABASE_URL.`,
+};

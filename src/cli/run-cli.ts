@@ -1,8 +1,7 @@
+import { type CliIo, UsageError } from "./io.ts";
 import { CommanderError } from "commander";
-import type { CliIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 import { exitCodes, reportError } from "./report-error.ts";
-import { UsageError } from "./usage-error.ts";
 
 /**
  * Runs one command line. `argv` is without the program's own name.

@@ -1,6 +1,6 @@
 /** Writes what is in `schema/`: `npm run schema`. */
 import { mkdirSync, writeFileSync } from "node:fs";
-import { publishedSchemas } from "./published-schemas.ts";
+import { publishedSchemas } from "./schemas.ts";
 
 const folder = new URL("../../schema/", import.meta.url);
 mkdirSync(folder, { recursive: true });

@@ -1,8 +1,10 @@
 import type { BaseMessageLike } from "@langchain/core/messages";
 import type { CompiledStateGraph, LastValue } from "@langchain/langgraph";
+import type { DefinitionStamp } from "../definition/definition-hash.ts";
+import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { GraphState, GraphUpdate } from "../state/channels.ts";
 
-/** What a graph takes: either of the two. */
+/** The input of a graph: one of the two. */
 type InputChannels = {
   input: LastValue<unknown>;
   messages: LastValue<readonly BaseMessageLike[]>;
@@ -22,3 +24,67 @@ export type AgentGraph = CompiledStateGraph<
   InputChannels,
   OutputChannels
 >;
+
+/** Key of the definition hash in a graph's config. LangGraph leaves names with two underscores out of its metadata. */
+export const definitionHashKey = "__definition_hash";
+
+const stamps = new WeakMap<object, DefinitionStamp>();
+
+/** Stores what a graph was compiled from. */
+export function stampGraph(graph: object, stamp: DefinitionStamp): void {
+  stamps.set(graph, stamp);
+}
+
+/** Returns what a graph was compiled from; undefined for graphs of other packages. */
+export function stampOf(graph: object): DefinitionStamp | undefined {
+  return stamps.get(graph);
+}
+
+/**
+ * LangGraph's durability modes, the safest first: `sync` writes each checkpoint before the next node runs, `async`
+ * while it runs, `exit` when the run ends or waits.
+ */
+export const durabilities = ["sync", "async", "exit"] as const;
+export type Durability = (typeof durabilities)[number];
+
+/** Returns the default durability of a run for a definition's `checkpoint_frequency`. */
+export function durabilityOf({
+  execution_config,
+}: Pick<AgentSpec, "execution_config">): Durability {
+  return execution_config.checkpoint_frequency === "every_turn" ? "exit" : "async";
+}
+
+/** Returns the weakest durability that a run may request; `manual` leaves the choice to the run. */
+export function leastDurabilityOf({
+  execution_config,
+}: Pick<AgentSpec, "execution_config">): Durability {
+  return execution_config.checkpoint_frequency === "on_change" ? "async" : "exit";
+}
+
+/** A compiled graph that can be bound to a config. */
+interface Bindable {
+  withConfig(config: never): unknown;
+}
+
+/**
+ * Replaces methods of a compiled graph, and of every graph that `withConfig` derives from it. Changes and returns the
+ * graph itself.
+ *
+ * @param methodsOf returns the replacements for a graph; it is called before they take effect, so that it can bind the
+ * originals
+ */
+export function overrideGraph<Graph extends Bindable>(
+  graph: Graph,
+  methodsOf: (graph: Graph) => Readonly<Record<string, unknown>>,
+): Graph {
+  const withConfig = graph.withConfig.bind(graph);
+  const methods = {
+    ...methodsOf(graph),
+    withConfig: (config: never) => overrideGraph(withConfig(config) as Graph, methodsOf),
+  };
+  for (const [name, value] of Object.entries(methods)) {
+    // Not enumerable: `withConfig` passes the graph's enumerable properties to a constructor.
+    Object.defineProperty(graph, name, { value, configurable: true, writable: true });
+  }
+  return graph;
+}

@@ -1,81 +1,81 @@
+import type { DurableSaver } from "../durable-saver.ts";
+import {
+  createBoundModels,
+  type ModelServices,
+  createNodeModels,
+  withModel,
+} from "./bound-models.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
-import { inputText } from "../context/input-text.ts";
+import { inputText } from "../context/answer-form.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { toolsInside, withAgentsInside } from "../definition/agents-inside.ts";
-import { agentReferences, subagentKey } from "../definition/agent-references.ts";
+import {
+  agentReferences,
+  subagentKey,
+  toolsInside,
+  withAgentsInside,
+} from "../definition/check/agents.ts";
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
-import type { JsonSchema } from "../definition/json-schema.ts";
 import type { Rail } from "../definition/rail.ts";
-import type { LlmConfig } from "../definition/schema.ts";
-import type { AgentTool } from "../definition/tool.ts";
-import type { AgentModel, ModelSource } from "../models/agent-model.ts";
+import type { AgentTool } from "../definition/tool/tool.ts";
 import { createRails } from "../guardrails/create-rails.ts";
 import type { Embeddings } from "../models/embeddings/embeddings.ts";
-import type { RunContext } from "../state/channels.ts";
 import type { ToolJournal } from "../tools/journal.ts";
 import type { Sandbox } from "../tools/sandbox/sandbox.ts";
-import type { Secrets } from "../tools/secrets/secrets.ts";
-import { toModelTool } from "../tools/model-tool.ts";
-import type { AgentGraph } from "./agent-graph.ts";
-import { agentTools, type ToolServices } from "./agent-tools.ts";
-import { compileArgumentRules } from "./argument-rules.ts";
+import type { Secrets } from "../tools/secrets.ts";
+import {
+  type AgentGraph,
+  definitionHashKey,
+  durabilityOf,
+  stampGraph,
+  stampOf,
+} from "./agent-graph.ts";
+import { compileArgumentRules, initialAttempt, initialExecution } from "./agent-setup.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import { guardAnswers } from "./answer-guard.ts";
-import { contextReader, keepReader, readerOf } from "./context-reader.ts";
-import { definitionHashKey, stampGraph, stampOf } from "./definition-stamps.ts";
+import { guardAnswers } from "./guards/answers.ts";
+import { createContextInspector, attachInspector, inspectorOf } from "./context-inspector.ts";
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
-import { initialAttempt, initialExecution } from "./loop/initial-state.ts";
-import type { AttemptShape, LoopParts, Thinker, ToolBounds } from "./loop/parts.ts";
-import { openings } from "./loop/openings.ts";
-import { resultSummariserOf } from "./loop/result-summaries.ts";
+import type { AttemptShape, LoopConfig, ToolBounds } from "./loop/loop-config.ts";
+import { resultSummariserOf } from "./loop/context.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
-import type { LlmNode, PlannerNode, RouterNode, WorkflowPlan } from "./plan/plan-node.ts";
-import { taskIn } from "./planner/planner-input.ts";
-import type { Worker } from "./planner/planner-parts.ts";
+import type { PlannerNode, WorkflowPlan } from "./workflow-plan.ts";
+import { taskIn, type Worker } from "./planner/planner-config.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
-import { durabilityOf } from "./durability.ts";
-import type { ThreadKeeper } from "./hold-thread.ts";
-import { guardThread } from "./thread-guard.ts";
-import { guardOwner } from "./thread-owner.ts";
-import { holdStreams } from "./held-streams.ts";
-import { guardInputs } from "./input-guard.ts";
-import { countTurnCalls } from "./turn-calls.ts";
-import { guardUpdates } from "./update-guard.ts";
-import { isWithholding, redacts, withholdFromCallbacks } from "./withheld-callbacks.ts";
+import type { ThreadKeeper } from "./run/acquire-thread.ts";
+import { guardOwner, guardThread } from "./guards/threads.ts";
+import { gateStreams } from "./run/gated-streams.ts";
+import { guardInputs } from "./guards/inputs.ts";
+import { countTurnCalls } from "./run/turn-calls.ts";
+import { guardUpdates } from "./guards/edited-turn.ts";
+import { isWithholding, redacts, withholdFromCallbacks } from "./run/withheld-callbacks.ts";
 
-/** What compiling needs from the outside. */
-export interface CompileServices extends ToolServices, Pick<ThreadKeeper, "lockThread"> {
-  readonly models: ModelSource;
-  /** Where names of agent nodes are looked up that a definition's own `agents` do not have. */
+/** The external dependencies of compiling. */
+export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lockThread"> {
+  /** Agents that a definition's agent nodes may name beyond its own `agents`. */
   readonly agents?: AgentRegistry;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** Left out, the graph has none of its own, and an Agent Server puts in its own. */
-  readonly checkpointer?: AgentCheckpointer | undefined;
-  /** Where references to secrets are looked up. Left out, there are none. */
+  /** If left out, the graph has no checkpointer, and an Agent Server adds its own. */
+  readonly checkpointer?: (BaseCheckpointSaver & Partial<DurableSaver>) | undefined;
+  /** The source of secrets; if left out, there are none. */
   readonly secrets?: Secrets | undefined;
-  /** Where sandboxed tools run. Left out, these cannot be called. */
+  /** The sandbox for sandboxed tools; if left out, they cannot be called. */
   readonly sandbox?: Sandbox | undefined;
-  /** What turns texts into vectors, for choosing tools and for rails. */
+  /** Embeddings for tool selection and for rails. */
   readonly embeddings: Embeddings;
   /** Custom rails that definitions may name. */
   readonly rails?: readonly Rail[] | undefined;
-  /** Where tool calls are written down, so that none that has ended is made again. Left out, they are not. */
+  /**
+   * The journal of tool calls, which prevents completed calls from being repeated. If left out, calls are not recorded.
+   */
   readonly journal?: ToolJournal | undefined;
 }
 
-/** A LangGraph checkpointer, which may keep the definitions that checkpoints were made under. */
-export type AgentCheckpointer = BaseCheckpointSaver & {
-  /** Kept with the next checkpoint that carries the hash. */
-  rememberDefinition?(hash: string, definition: unknown): void;
-};
-
 /**
- * Compiles a checked definition into a LangGraph graph: tools and model are resolved now, so that what is missing is
- * said before anything runs.
+ * Compiles a checked definition into a LangGraph graph. Tools and models are resolved now, so that missing ones are
+ * reported before anything runs.
  *
  * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
  * MissingApiKeyError, ModelOptionError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
@@ -89,7 +89,7 @@ export async function compileAgentWith(
   if (!spec.is_active) throw new InactiveAgentError(spec.name);
   if (spec.workflow_graph === undefined) return compileGraph(definition, services, {});
   const { compileSubagents } = await import("./subagents.ts");
-  // They are kept with the thread of the graph around them.
+  // Nested graphs are stored in the outer graph's thread.
   const within = { ...services, checkpointer: undefined };
   const asksPeople = [...withAgentsInside(definition)].some(asksForApproval);
   const subagents = await compileSubagents(definition, services.agents ?? new Map(), (agent, own) =>
@@ -98,15 +98,15 @@ export async function compileAgentWith(
   return compileGraph(definition, services, { subagents });
 }
 
-/** What a graph is compiled for. */
+/** The role of a graph that is compiled. */
 interface GraphOf {
   /** The agents of agent and planner nodes, by `subagentKey`. Default none. */
   readonly subagents?: ReadonlyMap<string, Subagent>;
-  /** Set where the definition is that of a planner node. */
+  /** Set for the definition of a planner node. */
   readonly planner?: PlannerOf;
-  /** Whether nodes of other graphs run it, and nothing else. Default false. */
+  /** Whether it only runs as a node of other graphs. Default false. */
   readonly isInside?: boolean;
-  /** Whether agents around it may have a person approve its calls, so that it is drawn asking. Default false. */
+  /** Whether outer agents may require approval for its calls, so that its drawing includes `human`. Default false. */
   readonly asksPeople?: boolean;
 }
 
@@ -122,23 +122,23 @@ async function compileGraph(
 ): Promise<AgentGraph> {
   const { spec } = definition;
   const inside = { subagents, planner: planner ?? null, asksPeople };
-  const { parts, nodes, recursionLimit } = await resolve(definition, services, inside);
-  const graph = buildGraph(parts, nodes, { isInside }).compile({
+  const { loop, nodes, recursionLimit } = await resolve(definition, services, inside);
+  const graph = buildGraph(loop, nodes, { isInside }).compile({
     name: spec.name,
     ...(spec.description !== "" && { description: spec.description }),
     ...(services.checkpointer && { checkpointer: services.checkpointer }),
   });
-  const stamp = stampOfAgent(definition, parts, subagents);
+  const stamp = stampOfAgent(definition, loop, subagents);
   services.checkpointer?.rememberDefinition?.(stamp.hash, stamp.document);
   graph.config = {
     ...graph.config,
     recursionLimit,
     configurable: {
       ...graph.config?.configurable,
-      // Where LangGraph looks for it when a caller names none.
+      // LangGraph reads it here if a caller sets none.
       __pregel_durability: durabilityOf(spec),
       [definitionHashKey]: stamp.hash,
-      // An answer that another process gave first is refused, not taken for the next question's.
+      // An answer that another process gave first is refused instead of answering the next request.
       __pregel_strict_resume: true,
     },
   };
@@ -146,19 +146,19 @@ async function compileGraph(
   if (redacts(definition) || agentsInside.some((agent) => isWithholding(agent.graph))) {
     withholdFromCallbacks(graph);
   }
-  const held = holdStreams(countTurnCalls(graph), { hasRails: parts.rails.output.length > 0 });
-  const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { parts, nodes });
+  const held = gateStreams(countTurnCalls(graph), { hasRails: loop.rails.output.length > 0 });
+  const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { loop, nodes });
   const owned = guardOwner(guarded, spec.name);
   const kept = isInside ? owned : guardThread(owned, services);
   const agentGraph = drawnFromNodes(kept, nodes) as unknown as AgentGraph;
   stampGraph(agentGraph, stamp);
-  keepReader(agentGraph, contextReader({ parts, nodes, recursionLimit }));
+  attachInspector(agentGraph, createContextInspector({ loop, nodes, recursionLimit }));
   return agentGraph;
 }
 
 function stampOfAgent(
   definition: AgentDefinition,
-  { tools }: Pick<LoopParts, "tools">,
+  { tools }: Pick<LoopConfig, "tools">,
   subagents: ReadonlyMap<string, Subagent>,
 ): DefinitionStamp {
   const agents = new Map<string, DefinitionStamp>();
@@ -170,14 +170,14 @@ function stampOfAgent(
   return stampDefinition(definition, { tools: tools.values(), agents });
 }
 
-/** What the graph of a planner node is made for. */
+/** The planner node that a graph is made for. */
 interface PlannerOf {
   readonly node: PlannerNode;
   readonly workers: readonly Worker[];
 }
 
 interface Resolved {
-  readonly parts: LoopParts;
+  readonly loop: LoopConfig;
   readonly nodes: readonly GraphNode[];
   readonly recursionLimit: number;
 }
@@ -195,21 +195,21 @@ async function resolve(
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
   const toolNames = toolNamesInside(definition, subagents);
-  const thinkers = await createThinkers(definition, { services, inside: toolNames });
-  const thinker = await thinkers.make({});
+  const boundModels = await createBoundModels(definition, { services, inside: toolNames });
+  const boundModel = await boundModels.make({});
   const summariser = await resultSummariserOf(spec, (model) => {
-    return thinkers.make({ model, tools: "none", answerSchema: null });
+    return boundModels.make({ model, tools: "none", answerSchema: null });
   });
   const { clock, ids, journal, secrets, sandbox, embeddings } = services;
   const own = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
-  // The agent around a planner node looks at what the node is given, and has its rails and bounds inside of it.
+  // The outer agent checks the input of a planner node, and applies its rails and bounds inside of it.
   const rails = planner === null ? own : { ...own, input: [], answer: [], tool_result: [] };
   const bounds = planner === null ? [toolBounds(spec)] : [];
-  const partsWith = (attempts: AttemptShape): LoopParts => ({
+  const loopWith = (attempts: AttemptShape): LoopConfig => ({
     definition,
     clock,
     ids,
-    tools: thinkers.tools,
+    tools: boundModels.tools,
     journal,
     secrets,
     sandbox,
@@ -217,8 +217,8 @@ async function resolve(
     rails,
     bounds,
     railModel: (ref) => services.models.resolve(withModel(spec.llm_config, ref)),
-    needsApproval: approvalRule(definition, thinkers.tools),
-    thinker,
+    needsApproval: approvalRule(definition, boundModels.tools),
+    boundModel,
     summariser,
     requestOf: (input) => (planner === null ? inputText(input) : taskIn(input)),
     initialExecution: (input, desk) => initialExecution(definition, input, desk),
@@ -226,41 +226,43 @@ async function resolve(
     attempts,
   });
   if (planner !== null) {
-    const loop = await import("./planner/planner-loop.ts");
-    const parts = partsWith(loop.plannerAttempts);
-    const asking = await thinkers.make({ tools: "none", answerSchema: null });
+    const plannerLoop = await import("./planner/planner-loop.ts");
+    const loop = loopWith(plannerLoop.plannerAttempts);
+    const asking = await boundModels.make({ tools: "none", answerSchema: null });
     return {
-      parts,
-      nodes: loop.plannerLoop(loop.plannerParts(planner.node, planner.workers, asking)),
-      recursionLimit: loop.plannerLimit(planner.node, limits),
+      loop,
+      nodes: plannerLoop.plannerLoop(
+        plannerLoop.plannerConfig(planner.node, planner.workers, asking),
+      ),
+      recursionLimit: plannerLoop.plannerLimit(planner.node, limits),
     };
   }
   if (written === undefined) {
-    const parts = partsWith(standardAttempts);
+    const loop = loopWith(standardAttempts);
     return {
-      parts,
-      nodes: standardLoop(parts, { asksPeople }),
+      loop,
+      nodes: standardLoop(loop, { asksPeople }),
       recursionLimit: superstepLimit(limits),
     };
   }
   const { compileWorkflow } = await import("./workflow.ts");
   const workflow = compileWorkflow(spec, written, services);
   const nodes = workflow.nodes({
-    thinker,
-    thinkers: await thinkersOf(workflow.plan, thinkers),
+    boundModel,
+    boundModels: await createNodeModels(workflow.plan, boundModels),
     agents: new Map([
       ...subagents,
       ...(await compilePlanners(workflow.plan, definition, { services, subagents })),
     ]),
   });
   return {
-    parts: partsWith(workflow.attempts),
+    loop: loopWith(workflow.attempts),
     nodes,
     recursionLimit: workflowLimit(workflow.plan, limits.max_attempts),
   };
 }
 
-/** The graphs of planner nodes, by node. They are kept with the thread of the graph around them, as agents are. */
+/** Compiles the graphs of planner nodes, by node. Like nested agents they are stored in the outer graph's thread. */
 async function compilePlanners(
   { nodes }: WorkflowPlan,
   definition: AgentDefinition,
@@ -268,8 +270,8 @@ async function compilePlanners(
 ): Promise<ReadonlyMap<string, Subagent>> {
   const planners = nodes.filter((node): node is PlannerNode => node.type === "planner");
   if (planners.length === 0) return new Map();
-  const { plannerDefinition } = await import("./planner/planner-definition.ts");
-  const { workersOf } = await import("./planner/workers-of.ts");
+  const { plannerDefinition } = await import("./planner/definition.ts");
+  const { workersOf } = await import("./planner/definition.ts");
   const { services, subagents } = of;
   const within = { ...services, checkpointer: undefined };
   const made = await Promise.all(
@@ -284,31 +286,17 @@ async function compilePlanners(
   return new Map(made);
 }
 
-/** Every node may run so often, and be triggered once more for each branch that it waits for. */
+/**
+ * Returns the recursion limit: every node may run up to its limit, and is triggered once more for each branch it waits
+ * for.
+ */
 function workflowLimit({ nodes, maxVisits }: WorkflowPlan, maxAttempts: number): number {
   return maxAttempts * (nodes.length * (maxVisits + 1) * 2 + 6) + 10;
 }
 
-async function thinkersOf(
-  plan: WorkflowPlan,
-  thinkers: Thinkers,
-): Promise<ReadonlyMap<string, Thinker>> {
-  const thinking = plan.nodes.filter(
-    (node): node is LlmNode | RouterNode =>
-      node.type === "llm" || (node.type === "router" && node.choices.length > 0),
-  );
-  const made = await Promise.all(
-    thinking.map(async (node) => {
-      const of = node.type === "llm" ? node : { model: node.model, tools: "none" as const };
-      return [node.name, await thinkers.make({ answerSchema: null, ...of })] as const;
-    }),
-  );
-  return new Map(made);
-}
-
 /**
- * Names of the tools of agents inside: of those that nodes run, as they were compiled, and of those that only came with
- * the definition, which handlers of tools may run. Undefined where not all are known.
+ * Returns the tool names of nested agents: of those that nodes run, as compiled, and of those that only came with the
+ * definition, which tool handlers may run. Undefined if not all are known.
  */
 function toolNamesInside(
   { agents }: AgentDefinition,
@@ -319,8 +307,8 @@ function toolNamesInside(
   const addGraph = (graph: AgentGraph) => {
     if (graphs.has(graph)) return;
     graphs.add(graph);
-    const { parts, nodes = new Map<string, GraphNode>() } = readerOf(graph) ?? {};
-    for (const name of parts?.tools.keys() ?? []) names.add(name);
+    const { loop, nodes = new Map<string, GraphNode>() } = inspectorOf(graph) ?? {};
+    for (const name of loop?.tools.keys() ?? []) names.add(name);
     for (const { subgraphs = [], workers } of nodes.values()) {
       for (const inside of [...subgraphs, ...(workers?.values() ?? [])]) addGraph(inside);
     }
@@ -332,56 +320,7 @@ function toolNamesInside(
   return inside && [...names, ...inside];
 }
 
-interface Thinkers {
-  readonly tools: ReadonlyMap<string, AgentTool>;
-  /** Left out, everything is the agent's own. */
-  make(of: {
-    readonly model?: string | null;
-    readonly tools?: readonly string[] | "all" | "none";
-    /** What an answer is to look like; null for free text. */
-    readonly answerSchema?: JsonSchema | null;
-  }): Promise<Thinker>;
-}
-
-/** @throws what finding its tools and models throws */
-async function createThinkers(
-  definition: AgentDefinition,
-  of: { readonly services: CompileServices; readonly inside: readonly string[] | undefined },
-): Promise<Thinkers> {
-  const { spec } = definition;
-  const { services } = of;
-  const tools = await agentTools(definition, services, of.inside);
-  const allowed = spec.guardrail_config.tool_rails.allowed_tools;
-  const candidates = [...tools.values()].filter(
-    ({ definition: { name } }) => allowed === "all" || allowed.includes(name),
-  );
-  const known = new Map(candidates.map((tool) => [tool, toModelTool(tool)]));
-  return {
-    tools,
-    async make({ model = null, tools: offered = "all", answerSchema = spec.output_schema }) {
-      const config = withModel(spec.llm_config, model);
-      const defaultModel = await services.models.resolve(config);
-      const thinkerOf = (own: readonly AgentTool[]): Thinker => {
-        const modelTools = own.flatMap((tool) => known.get(tool) ?? []);
-        return {
-          modelTools,
-          candidates: own,
-          model: (context) => modelForRun(context, defaultModel, config, services),
-          opening: openings(spec, { answerSchema, modelTools }),
-          within: (mayCall) => thinkerOf(own.filter(mayCall)),
-        };
-      };
-      return thinkerOf(
-        candidates.filter(
-          ({ definition: { name } }) =>
-            offered === "all" || (offered !== "none" && offered.includes(name)),
-        ),
-      );
-    },
-  };
-}
-
-/** What a definition lets be called, by its agent and inside of it. */
+/** Returns the bounds that a definition sets for its agent and all nested calls. */
 function toolBounds(spec: AgentDefinition["spec"]): ToolBounds {
   const { tool_rails: rails } = spec.guardrail_config;
   return {
@@ -403,31 +342,5 @@ function approvalRule(
     const tool = tools.get(name);
     if (tool === undefined) return false;
     return required === "all" || required.includes(name) || tool.definition.requires_approval;
-  };
-}
-
-function modelForRun(
-  context: RunContext | undefined,
-  defaultModel: AgentModel,
-  config: LlmConfig,
-  services: CompileServices,
-): AgentModel | Promise<AgentModel> {
-  if (context?.model === undefined && context?.temperature === undefined) return defaultModel;
-  return services.models.resolve(forRun(config, context));
-}
-
-function withModel(config: LlmConfig, model: string | null): LlmConfig {
-  return model === null ? config : { ...config, default_model: model };
-}
-
-/** The definition's `llm_config` with what one run asks for instead. */
-export function llmConfigFor({ spec }: AgentDefinition, context: RunContext): LlmConfig {
-  return forRun(spec.llm_config, context);
-}
-
-function forRun(config: LlmConfig, context: RunContext): LlmConfig {
-  return {
-    ...withModel(config, context.model ?? null),
-    ...(context.temperature !== undefined && { temperature: context.temperature }),
   };
 }

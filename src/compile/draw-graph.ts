@@ -1,26 +1,25 @@
 import type { Runnable } from "@langchain/core/runnables";
+import { Graph } from "@langchain/core/runnables/graph";
 import { END, START } from "@langchain/langgraph";
 import { z } from "zod";
-import type { AgentGraph } from "./agent-graph.ts";
-import { Drawing, type NodeMetadata } from "./drawing.ts";
+import { type AgentGraph, overrideGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
-import { overrideGraph } from "./override-graph.ts";
 
-/** What drawing needs of a compiled graph. */
+/** The parts of a compiled graph that drawing uses. */
 interface Drawable {
   readonly builder: { readonly nodes: Readonly<Record<string, { readonly runnable: Runnable }>> };
   withConfig(config: never): unknown;
 }
 
-/** How far graphs inside of nodes are drawn too: all the way, or so many levels. */
+/** How many levels of nested graphs are drawn; true for all. */
 export type Xray = boolean | number;
 
 const drawings = new WeakMap<object, (xray: Xray) => Drawing>();
 
 /**
- * Makes a graph draw itself from its nodes' {@link GraphNode.edges}, and returns it. LangGraph by itself draws
- * every way that a node could go, all of them dashed and none with a label, since only code says which it takes. The
- * graph itself is changed; graphs derived by `withConfig` draw the same.
+ * Makes a graph draw itself from its nodes' {@link GraphNode.edges}, and returns it. LangGraph's own drawing shows
+ * every possible edge, dashed and without a label, because only code decides which is taken. Changes the graph itself;
+ * graphs derived by `withConfig` draw the same.
  */
 export function drawnFromNodes<Compiled extends Drawable>(
   compiled: Compiled,
@@ -74,7 +73,7 @@ function drawGraph({ builder }: Drawable, nodes: readonly GraphNode[], xray: Xra
   return drawing;
 }
 
-/** The graph that runs inside of a node, without its own start and end. */
+/** Draws the graph within a node, without its own start and end. */
 function drawInside({ subgraphs = [] }: GraphNode, xray: true | number): Drawing | undefined {
   const [inside] = subgraphs;
   return inside && trimmedDrawing(inside, xray);
@@ -87,7 +86,7 @@ function trimmedDrawing(graph: AgentGraph, xray: true | number): Drawing | undef
   return drawing;
 }
 
-/** The graphs that a node runs any of, each with a way there and back. */
+/** Draws the worker graphs of a node, each with an edge there and back. */
 function drawWorkers(
   drawing: Drawing,
   { name, workers = new Map() }: GraphNode,
@@ -103,7 +102,61 @@ function drawWorkers(
   }
 }
 
-/** @param graph one that {@link drawnFromNodes} returned */
+/** @param graph a result of {@link drawnFromNodes} */
 function drawingOf(graph: AgentGraph, xray: Xray): Drawing | undefined {
   return drawings.get(graph)?.(xray);
+}
+
+/** The metadata of a drawn node. */
+interface NodeMetadata {
+  /** A type of workflow node, or `lifecycle` for the nodes that begin and end turns and attempts. */
+  readonly type: string;
+  readonly description?: string;
+}
+
+/**
+ * LangChain's drawable graph, with the metadata that its JSON leaves out (the Python library has it), and Mermaid text
+ * that no label can break.
+ */
+class Drawing extends Graph {
+  override toJSON(): ReturnType<Graph["toJSON"]> {
+    const json = super.toJSON() as { nodes: { id: string }[]; edges: unknown[] };
+    const nodes = json.nodes.map((node) => {
+      const metadata = this.nodes[node.id]?.metadata;
+      return metadata === undefined ? node : { ...node, metadata };
+    });
+    return { ...json, nodes };
+  }
+
+  override drawMermaid(params?: Parameters<Graph["drawMermaid"]>[0]): string {
+    const nodes = Object.entries(this.nodes).map(([id, node]) => {
+      const metadata = Object.entries(node.metadata ?? {}).map(([key, value]) => {
+        return [key, withStandIns(String(value))];
+      });
+      return [id, { ...node, metadata: Object.fromEntries(metadata) }];
+    });
+    const edges = this.edges.map((edge) => {
+      return edge.data === undefined ? edge : { ...edge, data: withStandIns(edge.data) };
+    });
+    const drawn = new Graph({ nodes: Object.fromEntries(nodes), edges }).drawMermaid(params);
+    return drawn.replaceAll(standIns, (found) => `#${found.charCodeAt(0) - firstStandIn};`);
+  }
+}
+
+/** First code point of the stand-ins, in Unicode's private use area. */
+const firstStandIn = 0xe000;
+const standIns = /[\ue021-\ue07e]/g;
+
+/**
+ * Replaces special characters in unquoted labels, where a full stop ends the label of a dashed edge, and a bracket that
+ * of a node. LangChain escapes only brackets and quotes in nodes, and would escape entities again. So private-use
+ * characters stand in until the drawing is written.
+ */
+function withStandIns(text: string): string {
+  return text
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(standIns, "\ufffd")
+    .replaceAll(/[!-/:-@[-`{-~]/g, (mark) =>
+      String.fromCharCode(firstStandIn + mark.charCodeAt(0)),
+    );
 }

@@ -1,54 +1,53 @@
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { commonGrants } from "../definition/permission.ts";
-import type { AgentTool } from "../definition/tool.ts";
+import { type AgentTool, commonGrants } from "../definition/tool/tool.ts";
 import { isAllowed, missingPermissions } from "../tools/admit-call.ts";
 
-/** Why calls of a tool are refused. */
+/** The reason why calls of a tool are refused. */
 export interface ToolRefusal {
-  /** Whose bound it is: the agent itself, or one around it. */
+  /** The agent that sets the bound: the agent itself, or an outer one. */
   readonly agent: string;
   readonly by: "allowed_tools" | "permissions";
   /** Permissions that are not granted; empty for `allowed_tools`. */
   readonly missing: readonly string[];
 }
 
-/** A tool of an agent, as far as it may be called. */
+/** A tool of an agent and its bounds. */
 export interface BoundedTool {
   readonly name: string;
-  /** Empty where calls may be made. Outermost agent first. */
+  /** Empty if calls are allowed. Outermost agent first. */
   readonly refusals: readonly ToolRefusal[];
-  /** The agents, outermost first, or the tool itself (`tool`), that have a person approve its calls. */
+  /** The agents, outermost first, or the tool itself (`tool`), that require approval of its calls. */
   readonly approval: readonly {
     readonly agent: string;
     readonly by: "require_approval" | "tool";
   }[];
 }
 
-/** What an agent may call inside of others: what every agent around it and its own definition let be called. */
+/** The effective bounds of a nested agent: those of every outer agent and of its own definition. */
 export interface EffectiveBounds {
-  /** Names of the agents around, outermost first, and of the agent itself. */
+  /** Names of the outer agents, outermost first, and of the agent itself. */
   readonly agents: readonly string[];
   readonly allowed: readonly string[] | "all";
   readonly approval: readonly string[] | "all";
   readonly permissions: readonly string[];
-  /** Calls of a turn of each of these agents, shared by all that runs inside of it. Outermost first. */
+  /** Call limits per turn of each of these agents, shared by all nested calls. Outermost first. */
   readonly limits: readonly { readonly agent: string; readonly maxCalls: number }[];
-  /** Argument rules, those of agents around included. Outermost first. */
+  /** Argument rules, including those of outer agents. Outermost first. */
   readonly rules: readonly { readonly agent: string; readonly tool: string }[];
   /** Its tools that are known without starting servers. */
   readonly tools: readonly BoundedTool[];
-  /** Whether servers and packages bring more. */
+  /** Whether servers and packages add more tools. */
   readonly hasOthers: boolean;
 }
 
-/** Entries that are listed; agents may stand in very many others. */
+/** Maximum number of entries listed; an agent may be nested in very many others. */
 const mostEntries = 200;
 
 /**
- * The bounds of an agent and of every agent that came with it, which nodes, planners or handlers of tools run inside. An
- * agent that several ways lead to with the same bounds is listed once.
+ * Returns the bounds of an agent and of every agent that came with it, which nodes, planners or tool handlers run. An
+ * agent that is reached several times with the same bounds is listed once.
  *
- * @param toolOf a tool by its name, as the definition that names it gets it
+ * @param toolOf returns a tool by name, as resolved for the definition that names it
  */
 export function effectiveBounds(
   root: AgentDefinition,

@@ -1,7 +1,7 @@
 import { StratagraphError } from "../errors.ts";
 import type { PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
-import { listed } from "./answer-errors.ts";
+import { headOf } from "../values/text.ts";
 
 /** The definition says `is_active: false`. */
 export class InactiveAgentError extends StratagraphError {
@@ -12,7 +12,7 @@ export class InactiveAgentError extends StratagraphError {
   }
 }
 
-/** A definition brings tools of servers or packages, and what compiles it was not made to find them. */
+/** A definition has tools of servers or packages, but the compiling function cannot load them. */
 export class NoToolServersError extends StratagraphError {
   readonly code = "no_tool_servers";
 
@@ -35,12 +35,12 @@ export class InvalidInputError extends StratagraphError {
   }
 }
 
-/** An initialiser threw, or gave a state that is no plain object, is not JSON or does not fit its schema. */
+/** An initialiser threw, or returned a state that is no plain object, is not JSON or does not fit its schema. */
 export class InitialStateError extends StratagraphError {
   readonly code = "initial_state";
-  /** Where the state is not JSON, such as `execution.items[3].when`; null where that is not the problem. */
+  /** The path of the value that is not JSON, such as `execution.items[3].when`; null for other problems. */
   readonly path: string | null;
-  /** What stands there, such as "a Date"; null where there is no path. */
+  /** The type of that value, such as "a Date"; null without a path. */
   readonly found: string | null;
 
   constructor(
@@ -67,7 +67,7 @@ export class TurnLimitError extends StratagraphError {
   }
 }
 
-/** The turn ran longer than `execution_config.timeout_seconds`. Becomes the turn's failure. */
+/** The turn exceeded `execution_config.timeout_seconds`. Becomes the turn's failure. */
 export class TurnTimeoutError extends StratagraphError {
   readonly code = "turn_timeout";
   override readonly kind = "run";
@@ -80,7 +80,7 @@ export class TurnTimeoutError extends StratagraphError {
   }
 }
 
-/** The tools node ran while no step was under way: somebody edited the state. */
+/** The tools node ran without a step in progress, because the state was edited. */
 export class NoStepError extends StratagraphError {
   readonly code = "no_step";
 
@@ -91,7 +91,7 @@ export class NoStepError extends StratagraphError {
   }
 }
 
-/** `validate` returned what is neither reasons nor nothing. */
+/** `validate` returned neither reasons nor nothing. */
 export class ValidateReturnError extends StratagraphError {
   readonly code = "validate_return";
 
@@ -107,7 +107,7 @@ export class NoRouteError extends StratagraphError {
   readonly code = "no_route";
   override readonly kind = "run";
 
-  /** `conditions` are all that the node's edges have; `seen` are the values they read, by path. */
+  /** `conditions` are all of the node's edges; `seen` are the values they read, by path. */
   constructor(
     readonly node: string,
     readonly conditions: readonly string[],
@@ -117,12 +117,12 @@ export class NoRouteError extends StratagraphError {
     const why = values === "" ? "" : `: ${values}`;
     const tried = conditions.map((condition) => `'${condition}'`).join(", ");
     super(
-      `No edge leads on from node "${node}"${why}. None of its conditions holds: ${tried}. Add an edge without a condition as the default.`,
+      `No edge of node "${node}" can be taken${why}. None of its conditions holds: ${tried}. Add an edge without a condition as the default.`,
     );
   }
 }
 
-/** A tool of a workflow node was cut off by a crash, and no edge takes care of that. Becomes the turn's failure. */
+/** A crash interrupted the tool of a workflow node, and no edge handles that. Becomes the turn's failure. */
 export class UnknownOutcomeError extends StratagraphError {
   readonly code = "unknown_outcome";
   override readonly kind = "run";
@@ -133,12 +133,12 @@ export class UnknownOutcomeError extends StratagraphError {
     reason: string,
   ) {
     super(
-      `Node "${node}" does not call its tool again, since that could do twice what must be done once. ${reason} To go on by itself, give the node an edge with a condition on nodes.${node}.outcome, or its tool execution.idempotent.`,
+      `Node "${node}" does not call its tool again, because that could repeat an action that must happen only once. ${reason} To continue automatically, give the node an edge with a condition on nodes.${node}.outcome, or its tool execution.idempotent.`,
     );
   }
 }
 
-/** Nobody answered a human node in time, and its `on_timeout` is `fail`. Becomes the turn's failure. */
+/** A human node was not answered in time, and its `on_timeout` is `fail`. Becomes the turn's failure. */
 export class HumanTimeoutError extends StratagraphError {
   readonly code = "human_timeout";
   override readonly kind = "run";
@@ -148,13 +148,13 @@ export class HumanTimeoutError extends StratagraphError {
     readonly timeoutSeconds: number,
   ) {
     super(
-      `Nobody answered node "${node}" within its ${timeoutSeconds} s. Raise its timeout_seconds, or say with on_timeout what no answer means.`,
+      `Node "${node}" was not answered within its ${timeoutSeconds} s. Raise its timeout_seconds, or say with on_timeout what no answer means.`,
     );
   }
 }
 
 /**
- * A person rejected what a human node asked, and no edge takes care of it, or what follows has run as often as it may.
+ * A person rejected a human node's request, and no edge handles it, or the following node has reached its limit.
  * Becomes the turn's failure.
  */
 export class HumanRejectedError extends StratagraphError {
@@ -163,21 +163,21 @@ export class HumanRejectedError extends StratagraphError {
 
   constructor(
     readonly node: string,
-    /** Empty when none was given. */
+    /** Empty if none was given. */
     readonly reason: string,
-    /** Why the workflow cannot go on after the rejection; left out where no edge does. */
+    /** Why the workflow cannot continue after the rejection; left out if no edge handles it. */
     limit?: string,
   ) {
     const why = reason === "" ? "without a reason" : `with the reason: ${reason}`;
     super(
       limit === undefined
-        ? `Node "${node}" was rejected ${why}. To go on after a rejection, give it an edge with a condition on nodes.${node}.approved.`
+        ? `Node "${node}" was rejected ${why}. To continue after a rejection, give it an edge with a condition on nodes.${node}.approved.`
         : `Node "${node}" was rejected ${why}. It is not tried again: ${limit}.`,
     );
   }
 }
 
-/** The guardrails on input take no such answer of a person. Becomes the turn's failure, which does not repeat the answer. */
+/** The input rails block a person's answer. Becomes the turn's failure, which does not repeat the answer. */
 export class AnswerBlockedError extends StratagraphError {
   readonly code: string;
   override readonly kind = "run";
@@ -186,7 +186,7 @@ export class AnswerBlockedError extends StratagraphError {
     readonly node: string,
     readonly rail: string,
   ) {
-    super("This answer was not accepted: it does not pass the checks on what this agent takes.");
+    super("This answer was not accepted: it does not pass this agent's input checks.");
     this.code = `guardrail:${rail}`;
   }
 }
@@ -200,7 +200,7 @@ export class RouterChoiceError extends StratagraphError {
   /** Conditions of the rules that were tried; `seen` are the values they read, by path. */
   readonly rules: readonly string[];
   readonly seen: Readonly<Record<string, unknown>>;
-  /** What the model answered each time instead of a choice. */
+  /** The model's replies that were no choice. */
   readonly answers: readonly string[];
 
   constructor(facts: Pick<RouterChoiceError, "node" | "choices" | "rules" | "seen" | "answers">) {
@@ -234,7 +234,7 @@ function shortJson(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
-/** Tools of two nodes that ran at the same time gave one key of a tier different values. Becomes the turn's failure. */
+/** Tools of two concurrent nodes set one tier key to different values. Becomes the turn's failure. */
 export class TierConflictError extends StratagraphError {
   readonly code = "tier_conflict";
   override readonly kind = "run";
@@ -257,7 +257,7 @@ export class UnfinishedTurnError extends StratagraphError {
   constructor(
     readonly threadId: string,
     readonly status: Status,
-    /** What waits for an answer. */
+    /** Pending human requests. */
     readonly interrupts: readonly PendingRequest[] = [],
   ) {
     const [only, ...others] = interrupts;
@@ -274,4 +274,92 @@ export class UnfinishedTurnError extends StratagraphError {
       },
     );
   }
+}
+
+type Waiting = readonly Pick<PendingRequest, "id" | "node" | "prompt">[];
+
+/** An answer was refused. Nothing was written, and the requests are still pending. */
+export abstract class AnswerError extends StratagraphError {}
+
+/** A bare answer was given while several requests are pending. */
+export class AmbiguousAnswerError extends AnswerError {
+  readonly code = "ambiguous_answer";
+
+  constructor(readonly waiting: Waiting) {
+    super(
+      `${waiting.length} requests are pending, and the answer does not name one: ${listed(waiting)}.`,
+      { advice: "Answer by id, some of them or all: { [id]: answer }." },
+    );
+  }
+}
+
+/** An answer was given to a request that is not pending. */
+export class UnknownInterruptError extends AnswerError {
+  readonly code = "unknown_interrupt";
+
+  constructor(
+    readonly interrupt: string,
+    readonly waiting: Waiting,
+  ) {
+    super(`Request ${interrupt} is not pending. Pending: ${listed(waiting)}.`);
+  }
+}
+
+/** An answer does not fit its request. */
+export class InvalidAnswerError extends AnswerError {
+  readonly code = "invalid_answer";
+
+  constructor(
+    readonly interrupt: string,
+    readonly node: string,
+    /** What was expected, and what came instead. */
+    readonly problem: string,
+  ) {
+    super(`The answer to request ${interrupt} of node "${node}" does not fit. ${problem}`);
+  }
+}
+
+/** An answer approves something other than the pending request, which has changed since it was read. */
+export class ApprovalMismatchError extends AnswerError {
+  readonly code = "approval_mismatch";
+
+  constructor(
+    readonly interrupt: string,
+    readonly node: string,
+    /** What was expected, and what came instead. */
+    readonly problem: string,
+  ) {
+    super(`The answer to request ${interrupt} of node "${node}" was refused. ${problem}`, {
+      advice: "Read the current request, and answer with its hash.",
+    });
+  }
+}
+
+/** An answer was given to a thread without a pending request. */
+export class NothingToAnswerError extends AnswerError {
+  readonly code = "nothing_to_answer";
+
+  /** `status` is null for a thread that does not exist. */
+  constructor(
+    readonly threadId: string,
+    readonly status: string | null,
+  ) {
+    const found = status === null ? "does not exist" : `is ${status}`;
+    // The checkpoint is then an old one: LangGraph would resume with the answer of that time.
+    const [why, advice] =
+      status === "AWAITING_HUMAN"
+        ? ["its request has been answered", "Run it without an answer to be asked again."]
+        : ["it has no pending request", "Run it without one."];
+    super(`Thread "${threadId}" ${found}: ${why}.`, { advice });
+  }
+}
+
+/** Lists requests for a message: each by its id, its node and its prompt. */
+function listed(waiting: Waiting): string {
+  return waiting
+    .map(({ id, node, prompt }) => {
+      const shown = prompt.length > 100 ? `${headOf(prompt, 100)}…` : prompt;
+      return `${id} (${node}: ${JSON.stringify(shown)})`;
+    })
+    .join(", ");
 }

@@ -1,11 +1,12 @@
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { InvalidInputError } from "./errors.ts";
 
-/** UTF-8 bytes of a turn's input as JSON. */
+/** Maximum size of a turn's input as JSON, in UTF-8 bytes. */
 export const maxInputBytes = 1_000_000;
 
 /**
- * Refuses messages whose text alone is larger than an input may be.
+ * Refuses messages whose text alone exceeds the input limit.
+ *
  * @throws InvalidInputError
  */
 export function checkMessages(definition: AgentDefinition, messages: readonly unknown[]): void {
@@ -23,7 +24,8 @@ export function checkMessages(definition: AgentDefinition, messages: readonly un
 }
 
 /**
- * The input with its schema's defaults filled in.
+ * Returns the input with its schema's defaults.
+ *
  * @throws InvalidInputError
  */
 export function checkInput<Input>(

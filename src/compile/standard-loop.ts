@@ -2,22 +2,21 @@ import { END } from "@langchain/langgraph";
 import { restore } from "../guardrails/redaction.ts";
 import { transition, type Status } from "../state/lifecycle.ts";
 import type { GraphNode } from "./graph-builder.ts";
-import { approvalsOf } from "./loop/approval.ts";
-import { finalize } from "./loop/finalize.ts";
-import { human } from "./loop/human.ts";
+import { approvalsOf, human } from "./loop/human.ts";
+import { finalize } from "./loop/end-turn.ts";
 import { initialize } from "./loop/initialize.ts";
-import type { MoveOn } from "./loop/node-body.ts";
-import type { AttemptShape, LoopParts } from "./loop/parts.ts";
-import { plan } from "./loop/plan.ts";
+import type { AdvanceState } from "./loop/node.ts";
+import type { AttemptShape, LoopConfig } from "./loop/loop-config.ts";
+import { beginAttempt } from "./loop/begin-attempt.ts";
 import { reason } from "./loop/reason.ts";
-import { noAnswer } from "./loop/reasoning.ts";
+import { failedDraft } from "./loop/reasoning-step.ts";
 import { reflect } from "./loop/reflect.ts";
 import { tools } from "./loop/tools.ts";
 
-/** The node that begins an attempt, but in graphs that have a channel of that name. */
+/** The node that begins an attempt, except in graphs with a channel of that name. */
 export const beginning = "plan";
 
-/** The nodes that begin and end a turn, around whatever makes its attempts. */
+/** Returns the nodes that begin and end a turn, around those of its attempts. */
 export function turnNodes(attempt: { readonly begin?: string; readonly first: string }): {
   readonly before: readonly GraphNode[];
   readonly after: readonly GraphNode[];
@@ -38,9 +37,9 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
         name: begin,
         type: "lifecycle",
         description: "Begins an attempt",
-        body: plan,
+        body: beginAttempt,
         edges: [{ to: first }],
-        moveOn: (_, { parts }) => parts.attempts.begin("PLANNING", parts).update,
+        moveOn: (_, { loop }) => loop.attempts.begin("PLANNING", loop).update,
       },
     ],
     after: [
@@ -67,16 +66,16 @@ export function turnNodes(attempt: { readonly begin?: string; readonly first: st
 }
 
 /**
- * `START → initialize → plan → reason ⇄ tools → reflect → finalize → END`; `human` where calls wait for approval. An agent
- * around may have any call wait, so that it is there wherever there are tools.
+ * `START → initialize → plan → reason ⇄ tools → reflect → finalize → END`; `human` if calls wait for approval. Since an
+ * outer agent may require approval of any call, `human` exists whenever there are tools.
  *
- * @param around `asksPeople`: whether an agent around may have calls wait, so that `human` is drawn
+ * @param around `asksPeople`: whether an outer agent may require approval, so that `human` is drawn
  */
 export function standardLoop(
-  parts: Pick<LoopParts, "tools" | "needsApproval">,
+  loop: Pick<LoopConfig, "tools" | "needsApproval">,
   around: { readonly asksPeople: boolean },
 ): readonly GraphNode[] {
-  const asksItself = [...parts.tools.keys()].some((tool) => parts.needsApproval(tool));
+  const asksItself = [...loop.tools.keys()].some((tool) => loop.needsApproval(tool));
   const { before, after } = turnNodes({ first: "reason" });
   return [
     ...before,
@@ -86,19 +85,19 @@ export function standardLoop(
       description: "Makes one reasoning step",
       body: reason,
       edges: [
-        ...(parts.tools.size > 0 ? [{ to: "human", when: "needs approval" }] : []),
+        ...(loop.tools.size > 0 ? [{ to: "human", when: "needs approval" }] : []),
         { to: "tools", when: "uses tools" },
         { to: "reason", when: "goes on" },
         { to: "reflect", when: "answers" },
       ],
     },
-    ...(parts.tools.size > 0
+    ...(loop.tools.size > 0
       ? [
           {
             name: "human",
             isDrawn: asksItself || around.asksPeople,
             type: "human" as const,
-            description: "Waits until a person has approved the calls",
+            description: "Waits for a person to approve the calls",
             body: human,
             edges: [{ to: "tools" }],
             moveOn: approves,
@@ -126,22 +125,22 @@ export const standardAttempts: AttemptShape = {
     if (status === "AWAITING_HUMAN") return ["human"];
     return [status === "AWAITING_TOOL" ? "tools" : "reason"];
   },
-  draft: (state) => state.turn?.draft ?? noAnswer("the attempt gave no answer"),
+  draft: (state) => state.turn?.draft ?? failedDraft("the attempt produced no answer"),
 };
 
-/** An edit that acts for the person approves the calls as they are. */
-const approves: MoveOn = ({ current_step: step, redactions }) => {
-  const rails = { reveal: (value: unknown) => restore(value, redactions) };
+/** An edit that acts for the person approves the calls unchanged. */
+const approves: AdvanceState = ({ current_step: step, redactions }) => {
+  const rails = { unredact: (value: unknown) => restore(value, redactions) };
   const approvals = approvalsOf(step?.tool_predictions ?? [], rails);
   return { status: "AWAITING_TOOL", turn: { approvals } };
 };
 
-/** The status alone says where the turn stands. */
-function movesTo(status: Status): MoveOn {
+/** Returns the advance of a node that only sets the status. */
+function movesTo(status: Status): AdvanceState {
   return () => ({ status });
 }
 
-/** Supersteps that a whole turn may take, with room to spare, so that LangGraph's own limit never ends a turn. */
+/** Returns the recursion limit of a whole turn, with room to spare, so that LangGraph's own limit never ends a turn. */
 export function superstepLimit(limits: { max_iterations: number; max_attempts: number }): number {
   return limits.max_attempts * (limits.max_iterations * 3 + 6) + 10;
 }

@@ -1,4 +1,4 @@
-import { isAgentPath, maxAgentDepth, type AgentReference } from "../definition/agent-references.ts";
+import { isAgentPath, maxAgentDepth, type AgentReference } from "../definition/check/agents.ts";
 import { StratagraphError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
 
@@ -16,7 +16,7 @@ interface UnknownAgent {
   readonly node: string;
   /** Whether an agent node names it, or a planner node as a worker. */
   readonly role: AgentReference["role"];
-  /** The agent that the node belongs to. */
+  /** The agent that contains the node. */
   readonly within: string;
   /** The names that the node could have used. */
   readonly known: readonly string[];
@@ -37,7 +37,7 @@ export class UnknownAgentError extends StratagraphError {
     const suggestion = nearestName(agent, known);
     const [by, named] = role === "worker" ? ["Planner node", "worker"] : ["Node", "agent"];
     super(
-      `${by} "${node}" of agent "${within}" names ${named} "${agent}", which there is not.${advice(unknown, suggestion)}`,
+      `${by} "${node}" of agent "${within}" names ${named} "${agent}", which does not exist.${advice(unknown, suggestion)}`,
     );
     this.agent = agent;
     this.node = node;
@@ -50,7 +50,7 @@ export class UnknownAgentError extends StratagraphError {
 
 function advice({ agent, role, known }: UnknownAgent, suggestion: string | undefined): string {
   if (isAgentPath(agent)) {
-    return " A path is read with the file that names it: load that with loadAgent.";
+    return " A path is resolved relative to the file that names it: load that file with loadAgent.";
   }
   const meant = suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
   return `${meant} ${known.length === 0 ? noneThere[role] : `${listed[role]}: ${known.join(", ")}.`}`;
@@ -58,31 +58,31 @@ function advice({ agent, role, known }: UnknownAgent, suggestion: string | undef
 
 const listed = { node: "Agents", worker: "Agents and code workers" } as const;
 const noneThere = {
-  node: "There are no agents: pass some to defineAgent or createRuntime in agents.",
+  node: "There are no agents: pass them to defineAgent or createRuntime in agents.",
   worker:
-    "There are no agents and no code workers: pass some to defineAgent in agents or workers, or to createRuntime in agents.",
+    "There are no agents and no code workers: pass them to defineAgent in agents or workers, or to createRuntime in agents.",
 } as const;
 
-/** An agent contains itself by the names of its nodes. */
+/** An agent contains itself, by the names in its nodes. */
 export class AgentRecursionError extends StratagraphError {
   readonly code = "agent_recursion";
 
   /** `chain` names the agents in order; the first and the last are the same. */
   constructor(readonly chain: readonly string[]) {
     super(
-      `Agents do not contain themselves: ${chain.join(" → ")}. Leave out one of the nodes or workers in between.`,
+      `Agents cannot contain themselves: ${chain.join(" → ")}. Leave out one of the nodes or workers in between.`,
     );
   }
 }
 
-/** Agents are within agents deeper than is allowed. */
+/** Agents are nested deeper than the limit. */
 export class AgentDepthError extends StratagraphError {
   readonly code = "agent_depth";
 
   /** `chain` names the agents in order, from the outermost one. */
   constructor(readonly chain: readonly string[]) {
     super(
-      `Agents are within agents at most ${maxAgentDepth} deep, and these are ${chain.length}: ${chain.join(" → ")}.`,
+      `Agents can be nested at most ${maxAgentDepth} deep, and these are ${chain.length} deep: ${chain.join(" → ")}.`,
     );
   }
 }

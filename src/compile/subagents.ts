@@ -5,8 +5,8 @@ import {
   maxAgentDepth,
   subagentKey,
   type AgentReference,
-} from "../definition/agent-references.ts";
-import { InvalidDefinitionError } from "../definition/problems.ts";
+} from "../definition/check/agents.ts";
+import { InvalidDefinitionError } from "../definition/check/problems.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
@@ -18,12 +18,12 @@ import {
 } from "./subagent-errors.ts";
 
 /**
- * Compiles the agents that the nodes of a definition name, those of planner nodes as workers, after those that they name
- * themselves; each once, however many nodes name it.
+ * Compiles the agents of a definition's nodes, workers of planner nodes included, after the agents nested in them. Each
+ * is compiled once, however many nodes name it.
  *
  * @returns them by {@link subagentKey}
- * @throws UnknownAgentError, InactiveSubagentError, AgentRecursionError, AgentDepthError, InvalidDefinitionError for
- * the input of a node or worker that its agent cannot take, and what `compile` throws
+ * @throws UnknownAgentError, InactiveSubagentError, AgentRecursionError, AgentDepthError, InvalidDefinitionError for a
+ * node's input that its agent does not accept, and the errors of `compile`
  */
 export async function compileSubagents(
   definition: AgentDefinition,
@@ -54,13 +54,13 @@ export async function compileSubagents(
   return subagentsOf(definition);
 }
 
-/** Which agents the nodes name, by their keys, for a definition and for every agent in it. */
+/** Resolves the agents that nodes name, by key, for a definition and for every agent nested in it. */
 function resolveSubagents(
   root: AgentDefinition,
   registry: AgentRegistry,
 ): ReadonlyMap<AgentDefinition, ReadonlyMap<string, AgentDefinition>> {
   const resolved = new Map<AgentDefinition, ReadonlyMap<string, AgentDefinition>>();
-  /** The longest way down from an agent, itself included. */
+  /** The longest chain of nested agents from an agent, itself included. */
   const longest = new Map<AgentDefinition, readonly AgentDefinition[]>();
 
   const visit = (definition: AgentDefinition, around: readonly AgentDefinition[]): void => {
@@ -112,7 +112,7 @@ function named(
     });
   }
   if (!agent.spec.is_active) throw new InactiveSubagentError(name, node, by.spec.name);
-  // Those that came with the definition were checked with it.
+  // Agents that came with the definition were checked with it.
   const problems = own === undefined ? agentInputProblems(reference, by.spec, agent) : [];
   if (problems.length > 0) {
     throw new InvalidDefinitionError(

@@ -1,48 +1,48 @@
 import type { Clock, IdSource } from "../clock.ts";
 import { toAnswerText } from "../context/answer-form.ts";
-import { expressionScope } from "../definition/expression-scope.ts";
-import { checkFromJsonSchema } from "../definition/json-schema.ts";
-import type { AgentSpec } from "../definition/schema.ts";
-import type { WorkflowGraph } from "../definition/workflow-schema.ts";
+import { expressionScope } from "../definition/check/expressions.ts";
+import { checkFromJsonSchema } from "../definition/schema/json-schema.ts";
+import type { AgentSpec } from "../definition/schema/agent.ts";
+import type { WorkflowGraph } from "../definition/schema/workflow.ts";
 import { compileExpression, type Scope } from "../expression/expression.ts";
-import { compileTemplate, type Template } from "../expression/template.ts";
-import { compileTemplateValue, type TemplateValue } from "../expression/template-value.ts";
+import {
+  compileTemplate,
+  compileTemplateValue,
+  type Template,
+  type TemplateValue,
+} from "../expression/template.ts";
 import { endOfWorkflow, joinBranches, type Branch } from "../state/branch.ts";
-import { isRecord } from "../state/is-record.ts";
+import { isRecord } from "../values/json.ts";
 import type { Draft } from "../state/turn.ts";
-import { drawnEdges } from "./drawn-edges.ts";
+import { drawnEdges, type GraphNode } from "./graph-builder.ts";
 import { HumanRejectedError } from "./errors.ts";
-import type { GraphNode } from "./graph-builder.ts";
-import type { AttemptShape, Thinker } from "./loop/parts.ts";
-import { noAnswer } from "./loop/reasoning.ts";
+import type { BoundModel } from "./loop/context.ts";
+import type { AttemptShape } from "./loop/loop-config.ts";
+import { failedDraft } from "./loop/reasoning-step.ts";
 import { agentNode } from "./nodes/agent.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
 import { createFlow } from "./nodes/flow.ts";
 import { plannerNode } from "./nodes/planner.ts";
 import { humanNode } from "./nodes/human.ts";
-import type { Asker } from "./nodes/asker.ts";
+import { type PromptedModel, type NodeWork, refuseConflicts, valuesOf } from "./nodes/node-work.ts";
 import { lastAnswerOf, llmNode } from "./nodes/llm.ts";
-import type { NodeWork } from "./nodes/node-work.ts";
 import { routerNode } from "./nodes/router.ts";
 import { toolNode } from "./nodes/tool.ts";
-import { refuseConflicts } from "./nodes/refuse-conflicts.ts";
-import { valuesOf } from "./nodes/values.ts";
 import { moveBranchOn, statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
-import { planWorkflow } from "./plan/plan-workflow.ts";
-import type { PlanNode, WorkflowPlan } from "./plan/plan-node.ts";
+import { type PlanNode, planWorkflow, type WorkflowPlan } from "./workflow-plan.ts";
 import { beginning, turnNodes } from "./standard-loop.ts";
 
-/** What the nodes of a workflow run with, resolved when it is compiled. */
+/** The dependencies of a workflow's nodes, resolved at compile time. */
 export interface WorkflowServices {
-  /** What llm nodes, and routers that ask a model, think with; by node name. */
-  readonly thinkers: ReadonlyMap<string, Thinker>;
-  /** What the agent itself thinks with; used where a node without a model has to give a last answer. */
-  readonly thinker: Thinker;
+  /** The models of llm nodes, and of routers that call a model; by node name. */
+  readonly boundModels: ReadonlyMap<string, BoundModel>;
+  /** The agent's own model; used if a node without a model must give a final answer. */
+  readonly boundModel: BoundModel;
   /** The graphs of agent and planner nodes, by node name. */
   readonly agents: ReadonlyMap<string, Subagent>;
 }
 
-/** A workflow as graph nodes between `initialize` and `finalize`, and how its attempts begin and end. */
+/** Returns a workflow as graph nodes between `initialize` and `finalize`, with the start and end of its attempts. */
 export function compileWorkflow(
   spec: AgentSpec,
   graph: WorkflowGraph,
@@ -79,21 +79,24 @@ interface Making extends ReturnType<typeof shared> {
   readonly plan: WorkflowPlan;
 }
 
-/** What is made once for all nodes. */
+/** Returns the data that all nodes share. */
 function shared(spec: AgentSpec, plan: WorkflowPlan, services: WorkflowServices, scope: Scope) {
-  const { thinker, thinkers } = services;
+  const { boundModel, boundModels } = services;
   const llms = plan.nodes.filter((node) => node.type === "llm");
   const asksPeople = plan.nodes.some((node) => node.type === "human" && node.kind !== "input");
-  const agent: Asker = { thinker, prompt: null };
+  const agent: PromptedModel = { boundModel, prompt: null };
   return {
-    /** What llm nodes ask with, by name; also when a tool node looks back at their calls. */
+    /** Models and prompts of llm nodes, by name; tool nodes use them to reflect on their calls. */
     askers: new Map(
-      llms.map(({ name, prompt }): [string, Asker] => {
-        return [name, { thinker: thinkers.get(name) ?? thinker, prompt: template(prompt, scope) }];
+      llms.map(({ name, prompt }): [string, PromptedModel] => {
+        return [
+          name,
+          { boundModel: boundModels.get(name) ?? boundModel, prompt: template(prompt, scope) },
+        ];
       }),
     ),
     agent,
-    /** A workflow that asks models anyway answers from what is known, unless a person is to see answers first. */
+    /** A workflow with model calls answers from the known results, unless a person must see answers first. */
     answersAtLimit: llms.length > 0 && !asksPeople,
     lastAnswer: lastAnswerOf(agent, spec.execution_config.mode),
   };
@@ -140,8 +143,8 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
         return { when: compiledCondition(when, scope), choice };
       });
       const prompt = template(plan.prompt, scope);
-      const thinker = services.thinkers.get(plan.name) ?? null;
-      return { work: routerNode({ plan, rules, prompt, thinker }) };
+      const boundModel = services.boundModels.get(plan.name) ?? null;
+      return { work: routerNode({ plan, rules, prompt, boundModel }) };
     }
     case "human": {
       const prompt = template(plan.prompt, scope);
@@ -165,18 +168,18 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
   }
 }
 
-/** What a node does instead when it has run as often as it may. */
+/** Returns the work of a node that has reached its limit. */
 function limitOf(node: PlanNode, making: Making, lastAnswer = making.lastAnswer): NodeWork {
   if (making.answersAtLimit) return lastAnswer;
   const { plan } = making;
   const problem = `node "${node.name}" has run ${plan.maxVisits} times, as often as execution_config.max_iterations allows`;
   return ({ branch }) => {
     const rejected = branch.rejections?.at(-1);
-    // Another attempt would ask the person the same again.
+    // Another attempt would repeat the request to the person.
     if (rejected !== undefined) {
       throw new HumanRejectedError(rejected.node, rejected.reason, problem);
     }
-    return { end: noAnswer(problem) };
+    return { end: failedDraft(problem) };
   };
 }
 
@@ -195,7 +198,7 @@ function workflowAttempts(
   const output = plan.output === null ? null : templateValue(plan.output, scope);
   return {
     node: beginning,
-    begin(status, parts) {
+    begin(status, loop) {
       const entry = nodes.get(plan.entry);
       const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
       const branch: Branch = {
@@ -214,7 +217,7 @@ function workflowAttempts(
         update: {
           nodes: null,
           branches: { only: [branch] },
-          status: statusAt(status, { node: entry, branch, parts }),
+          status: statusAt(status, { node: entry, branch, loop }),
         },
         goto: plan.entry,
       };
@@ -236,8 +239,8 @@ function workflowAttempts(
       const node = nodes.get(first.from);
       const value = mainValue(node, from) ?? null;
       if (value === null) {
-        return noAnswer(
-          `the workflow ended at node "${first.from}", which gave nothing; say what the output is in workflow_graph.output`,
+        return failedDraft(
+          `the workflow ended at node "${first.from}", which has no output; set workflow_graph.output`,
         );
       }
       const messageId = isRecord(from) ? from["message_id"] : null;
@@ -253,7 +256,7 @@ function finished(answer: string, message_id: string | null): Draft {
   return { answer, message_id, incomplete: false, problem: null };
 }
 
-/** What a node gave, without what is said about it. */
+/** Returns the value of a node's output, without its metadata. */
 function mainValue(node: PlanNode | undefined, output: unknown): unknown {
   if (!isRecord(output)) return null;
   switch (node?.type) {
@@ -273,7 +276,7 @@ function mainValue(node: PlanNode | undefined, output: unknown): unknown {
   }
 }
 
-// Everything was compiled once when the definition was checked, so that nothing can be refused here.
+// Everything was compiled when the definition was checked, so nothing can be refused here.
 
 function compiledCondition(source: string, scope: Scope) {
   return unwrap(compileExpression(source, scope, "bool"), source);

@@ -1,4 +1,4 @@
-import type { Checked, JsonSchema, SchemaCheck } from "../definition/json-schema.ts";
+import type { Checked, JsonSchema, SchemaCheck } from "../definition/schema/json-schema.ts";
 import { parseJsonAnswer } from "../models/json-answer.ts";
 
 /** Whether an output schema is `{ message: string }`, so that an answer is plain text instead of JSON. */
@@ -34,4 +34,15 @@ export function toAnswerText(value: unknown, outputSchema: JsonSchema): string {
     if (typeof message === "string") return message;
   }
   return JSON.stringify(value) ?? "null";
+}
+
+/** A turn's input as the person's message: `input.message` where that is all there is, else the input as JSON. */
+export function inputText(input: unknown): string {
+  if (typeof input === "string") return input;
+  if (typeof input === "object" && input !== null) {
+    const keys = Object.keys(input);
+    const message = (input as { message?: unknown }).message;
+    if (keys.length === 1 && typeof message === "string") return message;
+  }
+  return JSON.stringify(input);
 }

@@ -2,23 +2,22 @@ import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/m
 import { systemClock } from "../clock.ts";
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
-import type { RunningSummary } from "../state/running-summary.ts";
+import type { RunningSummary } from "../state/summaries.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { composeSummarised, type SummaryWish } from "./compose-summarised.ts";
+import { askModel, composeSummarised, type SummaryWish } from "./summarise/compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
 import type { ComposeOptions } from "./compose/compose-options.ts";
-import type { Goal, ReasoningContext } from "./context-metadata.ts";
-import type { ContextSettings } from "./context-settings.ts";
-import { InvalidContextOptionError } from "./errors.ts";
-import { loopTranscript } from "./loop-transcript.ts";
-import { observedSteps } from "./observed-steps.ts";
-import type { StepForm } from "./step-messages.ts";
-import { askModel } from "./summarise/ask-model.ts";
 import {
-  createResultSummaryCache,
-  type ResultSummaryCache,
-} from "./summarise/result-summary-cache.ts";
-import { summariseResults } from "./summarise/summarise-results.ts";
+  type ContextSettings,
+  type Goal,
+  InvalidContextOptionError,
+  type ReasoningContext,
+} from "./reasoning-context.ts";
+import { loopTranscript } from "./transcript.ts";
+import { observedSteps } from "./step-note.ts";
+import type { StepForm } from "./step-messages.ts";
+import { createResultSummaryCache, type ResultSummaryCache } from "./summarise/result-summary.ts";
+import { summariseResults } from "./summarise/results.ts";
 
 export interface BuildReasoningContextOptions extends ContextSettings {
   /** The target model: its `provider:model`, or its profile. */

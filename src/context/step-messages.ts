@@ -1,8 +1,11 @@
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AgentModel, ModelTool } from "../models/agent-model.ts";
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { StepRecord, ToolResult } from "../state/step-record.ts";
+import { cutText } from "../values/text.ts";
 import { cleanText } from "./clean-text.ts";
+import { compactNotation } from "./notation.ts";
+import { previewText } from "./preview/preview.ts";
 import { emptyReplyFeedback } from "./prompts.ts";
-import { resultText } from "./result-text.ts";
 
 /** How a model calls tools: through the provider's own messages, or in text (`Action:` / `Observation:`). */
 export type ToolForm = "native" | "text";
@@ -133,4 +136,46 @@ function reportMessages(thought: string, calls: readonly ToldCall[]): readonly B
 function unansweredMessages(step: StepRecord, thought: string): readonly BaseMessage[] {
   const feedback = new HumanMessage(cleanText(step.problem) || emptyReplyFeedback);
   return thought === "" ? [feedback] : [new AIMessage(thought), feedback];
+}
+
+/** Characters of an error's message that a model reads. */
+export const errorCharacters = 4000;
+
+/** A tool result as JSON, or as the text it is; of a call that did not succeed its outcome with its message before. */
+export function plainResultText(result: ToolResult): string {
+  return outcomeText(result, (value) =>
+    typeof value === "string" ? value : (JSON.stringify(value) ?? "null"),
+  );
+}
+
+/** A tool result whole, as a model reads it: a text as it is, a value with little said twice. */
+export function resultText(result: ToolResult): string {
+  return cleanText(outcomeText(result, wholeText));
+}
+
+function wholeText(value: unknown): string {
+  try {
+    return compactNotation(value);
+  } catch {
+    // What JSON cannot say: circles, big integers, a `toJSON` that throws.
+    return previewText(value, { maxChars: errorCharacters, maxItems: 100 });
+  }
+}
+
+/** A result with its value told by `tell`. */
+export function outcomeText(result: ToolResult, tell: (value: unknown) => string): string {
+  const warning = result.warning === undefined ? "" : `[${result.warning}]\n`;
+  if (result.outcome === "success") return warning + tell(result.result);
+  const partial = result.result === null ? "" : `\n${tell(result.result)}`;
+  return `${warning}${result.outcome}: ${cutText(result.error ?? "", errorCharacters)}${partial}`;
+}
+
+/** Returns how steps are rendered in a request: providers refuse tool calls in a request without tools. */
+export function stepFormOf(model: AgentModel, tools: readonly ModelTool[]): StepForm {
+  if (!model.toolCalling) return "text";
+  return tools.length === 0 ? "report" : "native";
+}
+
+export function toolFormOf(model: AgentModel): ToolForm {
+  return model.toolCalling ? "native" : "text";
 }

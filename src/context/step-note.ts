@@ -1,6 +1,13 @@
-import { isRecord } from "../state/is-record.ts";
-import { keptText } from "../state/kept-text.ts";
-import type { Observation, Progress, Relevance, StepRecord } from "../state/step-record.ts";
+import type { ModelTool } from "../models/agent-model.ts";
+import {
+  type Observation,
+  type Progress,
+  type Relevance,
+  type StepRecord,
+  withObservations,
+} from "../state/step-record.ts";
+import { isRecord } from "../values/json.ts";
+import { keptText } from "../values/text.ts";
 
 /** What a model says of its own step. */
 export interface StepJudgement extends Pick<StepRecord, "synthesis" | "progress" | "hypothesis"> {}
@@ -99,3 +106,50 @@ export function textOf(from: Readonly<Record<string, unknown>>, key: string): st
   const value = from[key];
   return typeof value === "string" ? keptText(value) : "";
 }
+
+/**
+ * What a model may say of its step beside its next calls or its answer, so that no call of its own is spent on it. It
+ * stands among the tools that are offered and is never run: see `readStepNote`.
+ */
+export const noteTool: ModelTool = {
+  name: "note_step",
+  description:
+    "Notes on the last results and this step. Call it beside your next tool call or your answer, never alone.",
+  input_schema: {
+    type: "object",
+    properties: {
+      results: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: {
+            call: { type: "string", description: "id or name of the call" },
+            insights: { type: "string", description: "what matters in its result" },
+            learning: { type: "string", description: "what to do differently" },
+            relevance: { type: "string", enum: ["high", "medium", "low"] },
+          },
+        },
+      },
+      synthesis: { type: "string", description: "how this step advances the goal" },
+      progress: { type: "string", enum: ["advancing", "stuck", "regressing"] },
+      hypothesis: {
+        type: "object",
+        properties: { belief: { type: "string" }, test: { type: "string" } },
+      },
+    },
+  },
+};
+
+/** Steps on whose results later steps noted something, with what they noted. */
+export function observedSteps(steps: readonly StepRecord[]): ReadonlyMap<StepRecord, StepRecord> {
+  const observed = withObservations(steps);
+  if (observed === steps) return none;
+  const changed = new Map<StepRecord, StepRecord>();
+  for (const [at, step] of steps.entries()) {
+    const own = observed[at] as StepRecord;
+    if (own !== step) changed.set(step, own);
+  }
+  return changed;
+}
+
+const none: ReadonlyMap<StepRecord, StepRecord> = new Map();

@@ -1,8 +1,8 @@
-import type { AgentState } from "../state/agent-state.ts";
+import type { AgentState } from "../state/tiers.ts";
 import type { Rail } from "./rail.ts";
-import type { AgentSpec } from "./schema.ts";
-import type { SchemaCheck } from "./json-schema.ts";
-import type { AgentTool } from "./tool.ts";
+import type { AgentSpec } from "./schema/agent.ts";
+import type { SchemaCheck } from "./schema/json-schema.ts";
+import type { AgentTool } from "./tool/tool.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /**
@@ -49,4 +49,31 @@ export interface AgentBehaviour<Input, Output, Exec, Attempt> {
   ): readonly string[] | string | void | Promise<readonly string[] | string | void>;
   readonly executionSchema?: SchemaCheck<Exec>;
   readonly attemptSchema?: SchemaCheck<Attempt>;
+}
+
+/**
+ * Whether runs of an agent may ask a model: by the standard loop, by a node of its workflow, or as a judge of its
+ * guardrails. An agent inside that does not come with the definition may.
+ */
+export function asksModel(definition: Pick<AgentDefinition, "spec" | "agents">): boolean {
+  const { workflow_graph: graph, guardrail_config: rails } = definition.spec;
+  if (graph === undefined || graph === null) return true;
+  const { input_rails, output_rails } = rails;
+  if (input_rails.length > 0 || output_rails.length > 0) return true;
+  return graph.nodes.some((node) => {
+    switch (node.type) {
+      case "llm":
+      case "planner":
+        return true;
+      case "router":
+        return node.config.choices !== undefined;
+      case "agent": {
+        const agent = definition.agents.get(node.config.agent);
+        return agent === undefined || asksModel(agent);
+      }
+      case "human":
+      case "tool":
+        return false;
+    }
+  });
 }

@@ -1,13 +1,17 @@
-import { canonicalHash } from "../state/canonical-json.ts";
-import { deepFreeze } from "../state/freeze.ts";
+import { canonicalHash, deepFreeze, isRecord } from "../values/json.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
-import { hashedSpec } from "./hashed-spec.ts";
-import { hashedTool } from "./hashed-tool.ts";
-import { checkFromJsonSchema, type SchemaCheck } from "./json-schema.ts";
 import type { Rail } from "./rail.ts";
-import type { AgentSpec } from "./schema.ts";
-import type { AgentTool } from "./tool.ts";
-import { describedWorkers, type CodeWorker } from "./worker.ts";
+import {
+  type AgentSpec,
+  type AgentSpecInput,
+  type ContextConfig,
+  contextConfigBeside,
+  toolSelectionBeside,
+} from "./schema/agent.ts";
+import { guardrailConfigSchema } from "./schema/guardrails.ts";
+import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
+import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
+import { type CodeWorker, describedWorkers } from "./worker.ts";
 
 /** Puts a checked spec and the code beside it together, frozen. */
 export function buildDefinition(parts: {
@@ -42,4 +46,96 @@ export function buildDefinition(parts: {
     rails: Object.freeze([...(parts.rails ?? [])]),
     behaviour: Object.freeze(behaviour),
   });
+}
+
+/** A spec as it is hashed. */
+export type HashedSpec = Omit<
+  AgentSpec,
+  "context_config" | "permissions" | "tool_selection" | "state_config" | "guardrail_config"
+> & {
+  /** What it says that is not the default, as of `tool_selection`. */
+  readonly context_config?: Partial<ContextConfig>;
+  readonly tool_selection?: NonNullable<AgentSpecInput["tool_selection"]>;
+  /** Where there are any, as of the `rules` of tool rails. */
+  readonly permissions?: AgentSpec["permissions"];
+  readonly state_config?: AgentSpec["state_config"];
+  readonly guardrail_config: Omit<AgentSpec["guardrail_config"], "tool_rails"> & {
+    readonly tool_rails: Omit<ToolRails, LaterRails> & Partial<Pick<ToolRails, LaterRails>>;
+  };
+};
+
+type LaterRails = "rules" | "max_repeats" | "max_polls" | "repeatable";
+
+const { max_repeats: usualRepeats, max_polls: usualPolls } = guardrailConfigSchema.parse(
+  {},
+).tool_rails;
+
+type ToolRails = AgentSpec["guardrail_config"]["tool_rails"];
+
+/**
+ * A spec without the defaults of keys that came later than the first hashes: what says nothing of them has the hash that
+ * it had before there were any.
+ */
+export function hashedSpec(spec: AgentSpec): HashedSpec {
+  const { context_config, tool_selection, permissions, state_config, guardrail_config, ...rest } =
+    spec;
+  const context = contextConfigBeside(context_config);
+  const selection = toolSelectionBeside(tool_selection);
+  const { rules, max_repeats, max_polls, repeatable, ...tool_rails } = guardrail_config.tool_rails;
+  return {
+    ...rest,
+    ...(context !== null && { context_config: context }),
+    ...(selection !== null && { tool_selection: selection }),
+    ...(permissions.length > 0 && { permissions }),
+    ...(Object.keys(state_config.merge).length > 0 && { state_config }),
+    guardrail_config: {
+      ...guardrail_config,
+      tool_rails: {
+        ...tool_rails,
+        ...(rules.length > 0 && { rules }),
+        ...(max_repeats !== usualRepeats && { max_repeats }),
+        ...(max_polls !== usualPolls && { max_polls }),
+        ...(repeatable.length > 0 && { repeatable }),
+      },
+    },
+  };
+}
+
+/**
+ * A tool that comes with its definition, as it is hashed there: without the defaults of keys that came later than the first
+ * hashes.
+ */
+function hashedTool(tool: ToolDefinition): Record<string, unknown> {
+  const { transport, permissions, execution, ...rest } = tool;
+  const { retry, sandbox, repeatable, ...limits } = execution;
+  const usual = defaultExecution.retry;
+  const isUsual = retry.max_retries === usual.max_retries && retry.backoff_ms === usual.backoff_ms;
+  return {
+    ...rest,
+    ...(transport.type !== typeOfOlder(tool.is_builtin) && { transport }),
+    ...(permissions.length > 0 && { permissions }),
+    execution: {
+      ...limits,
+      ...(!isUsual && { retry }),
+      ...(sandbox && { sandbox }),
+      ...(repeatable && { repeatable }),
+    },
+  };
+}
+
+/** A tool as an earlier version stored it, with the keys that it did not know as they were meant. */
+export function toolOfToday(stored: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { execution, is_builtin } = stored;
+  const { retry, sandbox, repeatable } = defaultExecution;
+  return {
+    transport: { type: typeOfOlder(is_builtin) },
+    permissions: [],
+    ...stored,
+    ...(isRecord(execution) && { execution: { retry, sandbox, repeatable, ...execution } }),
+  };
+}
+
+/** What the calls of all tools went through before there were others. */
+function typeOfOlder(isBuiltin: unknown): "builtin" | "function" {
+  return isBuiltin === true ? "builtin" : "function";
 }

@@ -1,25 +1,32 @@
 import { z } from "zod";
 import { errorMessage } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
-import type { JsonOf } from "../state/tier-json.ts";
+import type { AgentState, JsonOf } from "../state/tiers.ts";
 import type { AgentBehaviour, AgentDefinition } from "./agent-definition.ts";
-import { inlineAgentProblems, isAgentDefinition, namedAgents } from "./inline-agents.ts";
-import { inlineRailProblems } from "./inline-rails.ts";
-import { inlineWorkerProblems } from "./inline-workers.ts";
+import {
+  inlineAgentProblems,
+  inlineRailProblems,
+  inlineWorkerProblems,
+  isAgentDefinition,
+  namedAgents,
+  readTools,
+} from "./inline.ts";
 import { buildDefinition } from "./build-definition.ts";
-import { checkDefinition } from "./check-definition.ts";
-import { isZod, isZod3, type InlineToolOptions } from "./define-tool.ts";
-import { checkFromZod, type JsonSchema, type SchemaCheck } from "./json-schema.ts";
-import type { LangChainTool } from "./langchain-tool.ts";
+import { checkDefinition } from "./check/check-definition.ts";
+import { isZod, isZod3, type InlineToolOptions } from "./tool/define-tool.ts";
+import {
+  checkFromZod,
+  type JsonSchema,
+  mergeProblems,
+  type SchemaCheck,
+} from "./schema/json-schema.ts";
+import type { LangChainTool } from "./tool/langchain-tool.ts";
 import { nearestName } from "../nearest-name.ts";
-import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./problems.ts";
+import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./check/problems.ts";
 import type { Rail } from "./rail.ts";
-import { readTools } from "./read-tools.ts";
-import type { AgentSpecInput } from "./schema.ts";
-import type { CommunitySpecInput, ServerSpecInput } from "./server-schema.ts";
-import { mergeProblems } from "./state-schema.ts";
-import type { AgentTool } from "./tool.ts";
-import { toolsInside } from "./agents-inside.ts";
+import type { AgentSpecInput } from "./schema/agent.ts";
+import type { CommunitySpecInput, ServerSpecInput } from "./schema/servers.ts";
+import type { AgentTool } from "./tool/tool.ts";
+import { toolsInside } from "./check/agents.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /** The default input and output. */

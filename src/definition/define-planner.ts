@@ -1,8 +1,8 @@
 import type { AgentDefinition } from "./agent-definition.ts";
 import { defineAgent, type AgentOptions } from "./define-agent.ts";
-import type { AgentSpecInput } from "./schema.ts";
+import type { AgentSpecInput } from "./schema/agent.ts";
 import type { CodeWorker } from "./worker.ts";
-import type { NodeOfType } from "./workflow-schema.ts";
+import type { NodeOfType } from "./schema/workflow.ts";
 
 type PlannerConfig = NodeOfType<"planner">["config"];
 
@@ -82,7 +82,7 @@ export function definePlanner<Output = { message: string }>(
       type: "object",
       properties: {
         message: { type: "string", description: "The task." },
-        plan: { description: "A plan to run instead of one that the model makes." },
+        plan: { description: "A plan to run instead of a model's." },
       },
       required: ["message"],
     },

@@ -1,11 +1,17 @@
 import { StratagraphError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
-import type { Awaitable } from "../state/agent-state.ts";
-import { isRecord } from "../state/is-record.ts";
-import { builtInRails } from "./guardrail-schema.ts";
-import { showFound } from "./problems.ts";
-import { completeFinding, type ShortFinding } from "./rail-finding.ts";
-import { railName, type Rail, type RailContext, type RailSubject } from "./rail.ts";
+import type { Awaitable } from "../state/tiers.ts";
+import { isRecord } from "../values/json.ts";
+import { builtInRails } from "./schema/guardrails.ts";
+import { showFound } from "./check/problems.ts";
+import {
+  completeFinding,
+  type Rail,
+  type RailContext,
+  railName,
+  type RailSubject,
+  type ShortFinding,
+} from "./rail.ts";
 
 /** A rail is not defined as it has to be. */
 export class InvalidRailError extends StratagraphError {

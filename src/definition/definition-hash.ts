@@ -1,12 +1,10 @@
-import { canonicalHash } from "../state/canonical-json.ts";
-import { isRecord } from "../state/is-record.ts";
+import { diffValues, type ValueChange } from "../values/diff.ts";
+import { canonicalHash, isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
-import { hashedSpec, type HashedSpec } from "./hashed-spec.ts";
-import { toolOfToday } from "./hashed-tool.ts";
-import type { JsonSchema } from "./json-schema.ts";
-import { withoutDefaults } from "./schema-shape.ts";
-import { agentSpecSchema, type AgentSpec } from "./schema.ts";
-import type { AgentTool, ToolDefinition } from "./tool.ts";
+import { hashedSpec, type HashedSpec, toolOfToday } from "./build-definition.ts";
+import { type AgentSpec, agentSpecSchema } from "./schema/agent.ts";
+import type { JsonSchema } from "./schema/json-schema.ts";
+import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
 import { describedWorkers } from "./worker.ts";
 
 /**
@@ -120,4 +118,95 @@ function mapValues(
   map: (value: unknown) => unknown,
 ): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}
+
+/** Keywords whose value is a schema, or a list of schemas. */
+const ofSchemas = new Set([
+  "additionalItems",
+  "additionalProperties",
+  "allOf",
+  "anyOf",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "items",
+  "not",
+  "oneOf",
+  "prefixItems",
+  "propertyNames",
+  "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+
+/** Keywords whose value holds schemas by names that are nobody's keywords. */
+const ofNamedSchemas = new Set([
+  "$defs",
+  "definitions",
+  "dependencies",
+  "dependentSchemas",
+  "patternProperties",
+  "properties",
+]);
+
+/**
+ * A JSON Schema without its `default`s. They may be made anew whenever a zod schema is read, as the time of day is, and
+ * they say nothing of what is valid. What only looks like one stays: a property of that name, and data.
+ * What is no object is returned as it is.
+ */
+export function withoutDefaults<Schema>(schema: Schema): Schema {
+  if (!isRecord(schema)) return schema;
+  const kept = Object.entries(schema).filter(([keyword]) => keyword !== "default");
+  return Object.fromEntries(
+    kept.map(([keyword, value]) => [keyword, withoutDefaultsIn(keyword, value)]),
+  ) as Schema;
+}
+
+function withoutDefaultsIn(keyword: string, value: unknown): unknown {
+  if (ofSchemas.has(keyword)) {
+    return Array.isArray(value)
+      ? value.map((one: unknown) => withoutDefaults(one))
+      : withoutDefaults(value);
+  }
+  if (!ofNamedSchemas.has(keyword) || !isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, schema]) => [name, withoutDefaults(schema)]),
+  );
+}
+
+/** One difference between two definitions. */
+export type DefinitionChange = ValueChange;
+
+/** Differences that are listed. */
+const maxListed = 100;
+
+/**
+ * How a definition differs from an earlier one, part by part: `tools.send: removed {…}`,
+ * `workflow_graph.nodes[ask].config.prompt: "May I?" → "Go on?"`. What the spec says comes first, without a path in
+ * front of it. Equal definitions have no difference.
+ *
+ * @param before a document that was stored; anything that is none is one change
+ */
+export function definitionChanges(before: unknown, after: unknown): readonly DefinitionChange[] {
+  const { changes } = diffValues(flat(before), flat(after), { limit: maxListed });
+  return changes;
+}
+
+/** The spec's keys stand beside `agents` and `state`; the tools' definitions take the place of their names. */
+function flat(document: unknown): unknown {
+  if (!isRecord(document) || !isRecord(document["spec"])) return document;
+  const { spec, tools, state, agents, workers } = document;
+  const { tools: listed, ...rest } = spec;
+  const servers = (Array.isArray(listed) ? listed : []).filter((tool) => typeof tool !== "string");
+  return {
+    ...rest,
+    tools,
+    ...(servers.length > 0 && { servers }),
+    state,
+    agents: isRecord(agents)
+      ? Object.fromEntries(Object.entries(agents).map(([name, inner]) => [name, flat(inner)]))
+      : agents,
+    ...(workers !== undefined && { workers }),
+  };
 }

@@ -1,3 +1,4 @@
+import { type DefinitionProblem, problemsMessage } from "../definition/check/problems.ts";
 import { errorMessage, StratagraphError } from "../errors.ts";
 
 /** A log holds less than its run has written, or something else: it was cut or changed by others. */
@@ -159,4 +160,29 @@ export class ExperimentOptionError extends StratagraphError {
 function show(value: unknown): string {
   const text = value === undefined ? "left out" : JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** The config of an experiment is not valid. The message lists the problems, one a line. */
+export class InvalidExperimentError extends StratagraphError {
+  readonly code = "invalid_experiment";
+
+  constructor(readonly problems: readonly DefinitionProblem[]) {
+    super(problemsMessage("The experiment", problems));
+  }
+}
+
+/** A text in the memory of a run is not what was written. */
+export class CorruptMemoryError extends StratagraphError {
+  readonly code = "corrupt_memory";
+  override readonly kind = "run";
+
+  constructor(
+    readonly runId: string,
+    readonly key: string,
+  ) {
+    super(
+      `Expected the text ${JSON.stringify(key)} in the memory of run ${JSON.stringify(runId)} as it was written, but it does not have the hash that it was given. ` +
+        "Restore the database from a backup, or begin the run again with --fresh.",
+    );
+  }
 }

@@ -1,17 +1,25 @@
-import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { errorMessage } from "../errors.ts";
-import { guardedRun, type RunWatch } from "../runtime/guarded-run.ts";
-import { holdThread } from "../compile/hold-thread.ts";
+import type { DurableSaver } from "../durable-saver.ts";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CompileServices } from "../compile/compile-agent.ts";
+import { withThread } from "../compile/run/acquire-thread.ts";
+import { inOwnRun } from "../compile/run/withheld-callbacks.ts";
+import { errorMessage } from "../errors.ts";
+import { withWriteFailureGuard } from "../runtime/write-failure-guard.ts";
 import { noUsage } from "../state/usage.ts";
-import { configOf } from "./config/config-of.ts";
+import { configOf } from "./config/config-changes.ts";
 import type { RunSpec } from "./config/run-spec.ts";
-import { isCycleEvent, type CycleEvent } from "./cycle/cycle-event.ts";
+import { type CycleEvent, isCycleEvent } from "./cycle/cycle-state.ts";
 import type { CompiledExperiment } from "./cycle/experiment-graph.ts";
 import type { ExperimentServices } from "./cycle/run-parts.ts";
-import { timeLeft } from "./pace.ts";
-import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
-import { checkSame, doneIn, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";
+import {
+  checkSame,
+  doneIn,
+  type ExperimentEvent,
+  type RunProgress,
+  runStateOf,
+  threadConfigOf,
+  threadOf,
+} from "./run-progress.ts";
 
 export type CycleServices = ExperimentServices & CompileServices;
 
@@ -61,8 +69,12 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   };
   const stopped = { doing: null, remaining_ms: null } as const;
   try {
-    return await holdThread(services, threadId, ({ lost }) =>
-      guardedRun(checkpointer as RunWatch | undefined, { threadId, signal, lost }, goOn),
+    return await withThread(services, threadId, ({ lockLost }) =>
+      withWriteFailureGuard(
+        checkpointer as Partial<DurableSaver> | undefined,
+        { threadId, signal, lockLost },
+        goOn,
+      ),
     );
   } catch (thrown) {
     if (signal.aborted) return tell({ ...stopped, status: "stopped" });
@@ -82,7 +94,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
       // What has ended, though it is to go on, has been forgotten.
       runs.reach(run);
       const input = state === null ? { config: configOf(run) } : null;
-      await alone(() => invoke(input, until));
+      await inOwnRun(thread, (own) => invoke(input, own, until));
       state = await runStateOf(graph, thread);
     }
     return tell({ ...stopped, status: "done" });
@@ -99,10 +111,11 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   /** Runs the graph to its end. */
   async function invoke(
     input: { readonly config: unknown } | null,
+    own: RunnableConfig,
     until: AbortSignal,
   ): Promise<void> {
     const stream = await graph.stream(input, {
-      ...thread,
+      ...own,
       signal: until,
       durability: "sync",
       streamMode: ["custom"],
@@ -135,7 +148,17 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   }
 }
 
-/** Outside any LangGraph run that the caller may be in. */
-function alone<T>(run: () => Promise<T>): Promise<T> {
-  return AsyncLocalStorageProviderSingleton.runWithConfig(undefined, run, true);
+/** How many of the last cycles tell the pace. */
+const looked = 20;
+
+/**
+ * The time that is left, by the pace of the last cycles. `ends` are the moments, in milliseconds on one clock, at which
+ * cycles have ended in this process, the first of them the moment at which it began.
+ * @returns milliseconds; null before a cycle has ended
+ */
+function timeLeft(ends: readonly number[], cyclesLeft: number): number | null {
+  const last = ends.slice(-looked - 1);
+  const [first, end] = [last[0], last.at(-1)];
+  if (first === undefined || end === undefined || last.length < 2) return null;
+  return Math.round(((end - first) / (last.length - 1)) * cyclesLeft);
 }

@@ -6,12 +6,18 @@ import type { Experiment } from "./config/load-experiment.ts";
 import type { RunSpec } from "./config/run-spec.ts";
 import { compileExperimentWith, type CompiledExperiment } from "./cycle/experiment-graph.ts";
 import { logPath } from "./cycle/run-parts.ts";
-import { cyclePrompt } from "./cycle/cycle-prompt.ts";
+import { cyclePrompt } from "./cycle/ask-model.ts";
 import { ExperimentOptionError, LogAccessError } from "./errors.ts";
-import { holdThread } from "../compile/hold-thread.ts";
+import { withThread } from "../compile/run/acquire-thread.ts";
 import { runCycles, waiting, type CycleServices } from "./run-cycles.ts";
-import type { ExperimentEvent, RunProgress } from "./run-progress.ts";
-import { checkSame, runStateOf, threadConfigOf, threadOf } from "./run-state.ts";
+import {
+  checkSame,
+  type ExperimentEvent,
+  type RunProgress,
+  runStateOf,
+  threadConfigOf,
+  threadOf,
+} from "./run-progress.ts";
 
 export interface RunExperimentOptions {
   /** Folder that logs are written to, one `<run_id>.jsonl` a run. Default: `logs` in the working directory. */
@@ -117,7 +123,7 @@ async function holdAll(
 ): Promise<void> {
   const [run, ...others] = runs;
   if (run === undefined) return use();
-  await holdThread(services, threadOf(run.run_id), () => holdAll(others, services, use));
+  await withThread(services, threadOf(run.run_id), () => holdAll(others, services, use));
 }
 
 async function forgetAll(

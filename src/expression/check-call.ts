@@ -1,10 +1,9 @@
 import type { CelFunc } from "@bufbuild/cel";
 import { nearestName } from "../nearest-name.ts";
-import type { Checking } from "./checking.ts";
 import { functionNames, overloads } from "./environment.ts";
-import { operators } from "./numbers.ts";
-import { patternProblem } from "./pattern-problem.ts";
+import { operators, patternProblem } from "./functions.ts";
 import { literalString } from "./references.ts";
+import type { Expr } from "./syntax.ts";
 import {
   anyType,
   boolType,
@@ -14,9 +13,8 @@ import {
   nameOf,
   typeOfCel,
   unite,
-} from "./static-type.ts";
-import type { Expr } from "./syntax.ts";
-import type { ValueType } from "./value-type.ts";
+  type ValueType,
+} from "./types.ts";
 
 type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 
@@ -158,3 +156,15 @@ const macroExamples: ReadonlyMap<string, string> = new Map([
   ["filter", "list.filter(x, x > 0)"],
   ["map", "list.map(x, x * 2)"],
 ]);
+
+/** Variables of an expression by name. */
+export interface Scope {
+  readonly [variable: string]: ValueType;
+}
+
+/** What the parts of the checker share. */
+export interface Checking {
+  readonly report: (expr: Expr, message: string, suggestion?: string) => void;
+  /** The type of a part, which is checked by this. */
+  readonly typeOf: (expr: Expr | undefined) => ValueType;
+}

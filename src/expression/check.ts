@@ -1,22 +1,20 @@
-import { checkCall } from "./check-call.ts";
-import { checkField, checkIndex } from "./check-field.ts";
-import type { Checking, Scope } from "./checking.ts";
-import { listNames } from "./list-names.ts";
 import { nearestName } from "../nearest-name.ts";
-import type { ExpressionProblem } from "./problem.ts";
+import { checkCall, type Checking, type Scope } from "./check-call.ts";
+import { type ExpressionProblem, listNames } from "./problem.ts";
+import { literalString, pathOf } from "./references.ts";
+import { type Expr, type Syntax, treeProblem } from "./syntax.ts";
 import {
   anyType,
   boolType,
   doubleType,
+  familyOf,
   intType,
   mayBe,
   nameOf,
   stringType,
   unite,
-} from "./static-type.ts";
-import type { Expr, Syntax } from "./syntax.ts";
-import { treeProblem } from "./tree-bounds.ts";
-import type { ValueType } from "./value-type.ts";
+  type ValueType,
+} from "./types.ts";
 
 /** Names of CEL's types, which `type(x) == string` compares with. */
 const typeNames = new Set("int uint double bool string bytes list map null_type type".split(" "));
@@ -164,4 +162,94 @@ type ConstantKind = Of<"constExpr">["constantKind"];
 function itemType(range: ValueType): ValueType {
   if (range.kind === "list") return range.of;
   return range.kind === "map" || range.kind === "object" ? stringType : anyType;
+}
+
+interface FieldAccess {
+  readonly operand: ValueType;
+  /** The part that is read from. */
+  readonly owner: Expr | undefined;
+  readonly name: string;
+}
+
+/** The type of `operand.name`. An unknown field of a closed object and a field of what has none are problems. */
+function checkField(
+  checking: Checking,
+  expr: Expr,
+  { operand, owner, name }: FieldAccess,
+): ValueType {
+  switch (operand.kind) {
+    case "any":
+      return anyType;
+    case "map":
+      return operand.of;
+    case "object": {
+      if (Object.hasOwn(operand.fields, name)) return operand.fields[name] ?? anyType;
+      if (operand.open) return anyType;
+      const known = Object.keys(operand.fields);
+      const there = known.length === 0 ? "which has none" : `which has ${listNames(known)}`;
+      const path = pathText(owner);
+      const of = path === undefined ? "" : ` of ${path}`;
+      checking.report(expr, `unknown field "${name}"${of}, ${there}`, nearestName(name, known));
+      return anyType;
+    }
+    default:
+      checking.report(
+        expr,
+        `${pathText(owner) ?? "this"} is ${nameOf(operand)} and has no field "${name}"`,
+      );
+      return anyType;
+  }
+}
+
+/** The type of `target[index]`. */
+function checkIndex(checking: Checking, expr: Expr, args: readonly Expr[]): ValueType {
+  const [target, index] = args;
+  const [operand, key] = [checking.typeOf(target), checking.typeOf(index)];
+  const name = index && literalString(index);
+  const family = familyOf(operand);
+  if (family === "any") return anyType;
+  if (operand.kind === "list") {
+    if (!mayBe(key, "number"))
+      checking.report(expr, `a list is read by number, not by ${nameOf(key)}`);
+    return operand.of;
+  }
+  if (family !== "map") {
+    checking.report(expr, `${nameOf(operand)} cannot be read with [ ]`);
+    return anyType;
+  }
+  if (!mayBe(key, "string", "number", "bool"))
+    checking.report(expr, `a map is read by a string, not by ${nameOf(key)}`);
+  if (name === undefined) return operand.kind === "map" ? operand.of : anyType;
+  return checkField(checking, expr, { operand, owner: target, name });
+}
+
+function pathText(expr: Expr | undefined): string | undefined {
+  return expr && pathOf(expr)?.join(".");
+}
+
+/**
+ * Names such as `nodes.my-node`, which CEL reads as a subtraction: the problems that this causes become one that says
+ * how to write the name.
+ */
+export function explainMinusNames(
+  source: string,
+  problems: readonly ExpressionProblem[],
+): ExpressionProblem[] {
+  const names = [...source.matchAll(/([A-Za-z_][\w.]*)\.([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)/g)];
+  const explained = new Map<number, ExpressionProblem>();
+  for (const problem of problems) {
+    const name = names.find(
+      ({ index, 0: text }) => index <= problem.offset && problem.offset < index + text.length,
+    );
+    if (name === undefined || !problem.message.startsWith("unknown ")) {
+      explained.set(explained.size - source.length - 1, problem);
+      continue;
+    }
+    const [text, owner, field] = name;
+    explained.set(name.index, {
+      message: `"-" is a minus in ${text}: write ${owner}["${field}"]`,
+      offset: name.index,
+    });
+  }
+  return [...explained.values()];
 }

@@ -1,9 +1,8 @@
 import type { CelEnv, CelFunc, CelResult, CelValue } from "@bufbuild/cel";
-import { spend } from "./budget.ts";
 import { cel, once } from "./cel.ts";
-import { Refusal, boundLength, functions } from "./functions.ts";
-import { limits } from "./limits.ts";
-import { withMixedNumbers } from "./numbers.ts";
+import { boundLength, functions, itemsFunction, Refusal, withMixedNumbers } from "./functions.ts";
+import { limits, spend } from "./problem.ts";
+import { childrenOf, type Expr } from "./syntax.ts";
 
 type FuncGroup = NonNullable<ReturnType<CelEnv["funcs"]["find"]>>;
 
@@ -74,4 +73,20 @@ function weightOf(value: CelValue | undefined): number {
 function boundPattern(pattern: CelValue | undefined): void {
   if (typeof pattern === "string" && pattern.length > limits.patternLength)
     throw new Refusal(`the regular expression is longer than ${limits.patternLength} characters`);
+}
+
+/**
+ * Has every comprehension pay, before it starts, for the items it goes through: its range is wrapped in a call of
+ * `@items`, a name that nobody can write. Changes the tree, which nobody else uses once it is checked.
+ */
+export function meterComprehensions(expr: Expr): Expr {
+  childrenOf(expr).forEach(meterComprehensions);
+  const { case: kind, value } = expr.exprKind;
+  if (kind === "comprehensionExpr" && value.iterRange) value.iterRange = callItems(value.iterRange);
+  return expr;
+}
+
+function callItems(range: Expr): Expr {
+  const call = { $typeName: "cel.expr.Expr.Call" as const, function: itemsFunction, args: [range] };
+  return { $typeName: "cel.expr.Expr", id: range.id, exprKind: { case: "callExpr", value: call } };
 }

@@ -1,9 +1,7 @@
 import type { CelFunc, CelList, CelValue } from "@bufbuild/cel";
-import { LimitReached, spend } from "./budget.ts";
-import { cel, celExtensions } from "./cel.ts";
-import { equals } from "./equality.ts";
-import { GrownList } from "./json-value.ts";
-import { limits } from "./limits.ts";
+import { cel, celExtensions, once } from "./cel.ts";
+import { LimitReached, limits, spend } from "./problem.ts";
+import { GrownList } from "./values.ts";
 
 /** Wraps what a comprehension goes through: see `meterComprehensions`. */
 export const itemsFunction = "@items";
@@ -127,4 +125,131 @@ function join(elements: Iterable<CelValue>, separator: string): string {
     parts.push(element);
   }
   return parts.join(separator);
+}
+
+/**
+ * CEL's equality: numbers by value across their types, lists and maps by their contents, all else of different types is
+ * unequal. Each comparison inside costs work.
+ */
+function equals(left: CelValue, right: CelValue): boolean {
+  spend(1);
+  if (typeof left === "string" && typeof right === "string") {
+    if (left.length !== right.length) return false;
+    spend(Math.floor(left.length / 16));
+    return left === right;
+  }
+  if (left === right) return true;
+  const [leftNumber, rightNumber] = [numberOf(left), numberOf(right)];
+  if (leftNumber !== undefined && rightNumber !== undefined)
+    // CEL compares an int and a double by value, as JavaScript's == does for a bigint and a number.
+    // oxlint-disable-next-line eqeqeq
+    return leftNumber == rightNumber;
+  if (!isObject(left) || !isObject(right)) return false;
+  const { isCelList, isCelMap, isCelType } = cel();
+  if (isCelList(left)) return isCelList(right) && equalLists(left, right);
+  if (isCelMap(left)) return isCelMap(right) && equalMaps(left, right);
+  if (left instanceof Uint8Array)
+    return right instanceof Uint8Array && Buffer.compare(left, right) === 0;
+  if (isCelType(left)) return isCelType(right) && left.name === right.name;
+  return equalMoments(left, right);
+}
+
+type Entries = ReadonlyMap<CelValue, CelValue> & { get(key: CelValue): CelValue | undefined };
+
+function equalMaps(left: Entries, right: Entries): boolean {
+  if (left.size !== right.size) return false;
+  for (const [key, value] of left) {
+    const other = right.get(key);
+    if (other === undefined || !equals(value, other)) return false;
+  }
+  return true;
+}
+
+function equalLists(left: Iterable<CelValue>, right: Iterable<CelValue>): boolean {
+  const others = right[Symbol.iterator]();
+  for (const value of left) {
+    const other = others.next();
+    if (other.done === true || !equals(value, other.value)) return false;
+  }
+  return others.next().done === true;
+}
+
+/** Timestamps and durations, the only messages that expressions can make. */
+function equalMoments(left: object, right: object): boolean {
+  const [one, other] = [momentOf(left), momentOf(right)];
+  return (
+    one !== undefined &&
+    other !== undefined &&
+    one.$typeName === other.$typeName &&
+    one.seconds === other.seconds &&
+    one.nanos === other.nanos
+  );
+}
+
+interface Moment {
+  readonly $typeName: string;
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+function momentOf(value: object): Moment | undefined {
+  const message: unknown = "message" in value ? value.message : undefined;
+  return isObject(message) && "seconds" in message ? (message as Moment) : undefined;
+}
+
+function numberOf(value: CelValue): number | bigint | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return value;
+  return isObject(value) && cel().isCelUint(value) ? value.value : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Names that CEL's operators have as functions, with what people write. */
+export const operators: ReadonlyMap<string, string> = new Map([
+  ["_+_", "+"],
+  ["_-_", "-"],
+  ["_*_", "*"],
+  ["_/_", "/"],
+  ["_%_", "%"],
+  ["-_", "-"],
+  ["!_", "!"],
+  ["_==_", "=="],
+  ["_!=_", "!="],
+  ["_<_", "<"],
+  ["_<=_", "<="],
+  ["_>_", ">"],
+  ["_>=_", ">="],
+  ["_&&_", "&&"],
+  ["_||_", "||"],
+  ["@in", "in"],
+  ["_[_]", "[]"],
+]);
+
+/**
+ * Arguments for a second try when CEL has no overload for `args`, or undefined when there is none. JSON numbers are
+ * doubles, and CEL does not mix: for an operator ints become doubles (`attempt_number + 1`), for other functions whole
+ * doubles become ints (`text.substring(execution.start)`).
+ */
+export function withMixedNumbers(name: string, args: readonly CelValue[]): CelValue[] | undefined {
+  const mixed = args.map((arg) => {
+    if (operators.has(name)) return typeof arg === "bigint" ? Number(arg) : arg;
+    return typeof arg === "number" && Number.isSafeInteger(arg) ? BigInt(arg) : arg;
+  });
+  return mixed.some((arg, index) => arg !== args[index]) ? mixed : undefined;
+}
+
+const matchNothing = once(() => {
+  const { celEnv, parse, plan } = cel();
+  return plan(celEnv(), parse('"".matches(pattern)'));
+});
+
+/** What is wrong with a regular expression (RE2's syntax), if anything. */
+export function patternProblem(pattern: string): string | undefined {
+  if (pattern.length > limits.patternLength)
+    return `the regular expression is longer than ${limits.patternLength} characters`;
+  const result = matchNothing()({ pattern });
+  if (!cel().isCelError(result)) return undefined;
+  return `the regular expression is not valid: ${result.message.replace("error parsing regexp: ", "")}`;
 }

@@ -1,8 +1,6 @@
 import type { parse } from "@bufbuild/cel";
-import { bracketProblem } from "./brackets.ts";
 import { cel } from "./cel.ts";
-import { limits } from "./limits.ts";
-import type { Compiled, ExpressionProblem } from "./problem.ts";
+import { type Compiled, type ExpressionProblem, limits } from "./problem.ts";
 
 /** A node of a parsed expression: the standard CEL syntax tree, macros already expanded. */
 export type Expr = NonNullable<ReturnType<typeof parse>["expr"]>;
@@ -89,4 +87,113 @@ function placeOf(thrown: unknown): { offset: number; reason: string } {
     readonly rawMessage?: string;
   };
   return { offset: location?.start?.offset ?? 0, reason: rawMessage ?? thrown.message };
+}
+
+/** The parts of a node that people wrote: of a comprehension the range and the step, without what frames them. */
+export function childrenOf(expr: Expr): Expr[] {
+  const { case: kind, value } = expr.exprKind;
+  switch (kind) {
+    case "selectExpr":
+      return present(value.operand);
+    case "callExpr":
+      return present(value.target, ...value.args);
+    case "listExpr":
+      return value.elements;
+    case "structExpr":
+      return value.entries.flatMap((entry) =>
+        present(entry.keyKind.case === "mapKey" ? entry.keyKind.value : undefined, entry.value),
+      );
+    case "comprehensionExpr":
+      return present(value.iterRange, value.loopStep);
+    default:
+      return [];
+  }
+}
+
+function present(...parts: readonly (Expr | undefined)[]): Expr[] {
+  return parts.filter((part) => part !== undefined);
+}
+
+const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
+
+/**
+ * Where the string literal that begins at `start` ends, the closing quote included, or undefined when nothing closes it.
+ * `start` is at the quote; a prefix such as `r` stands before it.
+ */
+export function endOfString(source: string, start: number): number | undefined {
+  const quote = source.charAt(start);
+  const raw = /(?:^|\W)[bB]?[rR][bB]?$/.test(source.slice(Math.max(0, start - 3), start));
+  const mark = source.startsWith(quote.repeat(3), start) ? quote.repeat(3) : quote;
+  for (let at = start + mark.length; at < source.length; at += 1) {
+    if (source.startsWith(mark, at)) return at + mark.length;
+    if (source[at] === "\\" && !raw) at += 1;
+    else if (mark.length === 1 && (source[at] === "\n" || source[at] === "\r")) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * What is wrong with the brackets and quotes of an expression: checked before it is parsed, because a parser names the
+ * place poorly and recurses for each level.
+ */
+function bracketProblem(source: string): ExpressionProblem | undefined {
+  const open: number[] = [];
+  for (let at = 0; at < source.length; at += 1) {
+    const character = source.charAt(at);
+    if (character === '"' || character === "'") {
+      const end = endOfString(source, at);
+      if (end === undefined) return { message: "the string has no closing quote", offset: at };
+      at = end - 1;
+    } else if (source.startsWith("//", at)) {
+      const end = source.indexOf("\n", at);
+      at = end < 0 ? source.length : end;
+    } else if (closing[character] !== undefined) {
+      open.push(at);
+      if (open.length > limits.nesting)
+        return {
+          message: `brackets are nested more than ${limits.nesting} deep`,
+          offset: at,
+        };
+    } else if (character === ")" || character === "]" || character === "}") {
+      const opened = open.pop();
+      if (opened === undefined) return { message: `"${character}" closes nothing`, offset: at };
+      const expected = closing[source.charAt(opened)];
+      if (expected !== character)
+        return {
+          message: `"${source.charAt(opened)}" is closed by "${character}", not by "${expected}"`,
+          offset: at,
+        };
+    }
+  }
+  const unclosed = open.at(-1);
+  if (unclosed === undefined) return undefined;
+  const bracket = source.charAt(unclosed);
+  return { message: `"${bracket}" has no closing "${closing[bracket]}"`, offset: unclosed };
+}
+
+interface Found {
+  readonly expr: Expr;
+  readonly message: string;
+}
+
+/** The first part of a syntax tree that goes beyond `limits`, if any. */
+export function treeProblem(root: Expr): Found | undefined {
+  let nodes = 0;
+  const visit = (expr: Expr, depth: number, loops: number): Found | undefined => {
+    nodes += 1;
+    if (nodes > limits.nodes || depth > limits.depth)
+      return { expr, message: "the expression is too large" };
+    const inside = expr.exprKind.case === "comprehensionExpr" ? loops + 1 : loops;
+    if (inside > limits.comprehensions)
+      return {
+        expr,
+        message: `all, exists, map and filter are nested more than ${limits.comprehensions} deep`,
+      };
+    for (const child of childrenOf(expr)) {
+      const found = visit(child, depth + 1, inside);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return visit(root, 1, 0);
 }

@@ -1,9 +1,7 @@
-import { ExpressionError } from "./errors.ts";
 import { compileExpression, type Expression, type Scope } from "./expression.ts";
-import { jsonText } from "./json-text.ts";
-import { limits } from "./limits.ts";
-import type { Compiled, ExpressionProblem } from "./problem.ts";
-import { templateParts } from "./template-parts.ts";
+import { type Compiled, ExpressionError, type ExpressionProblem, limits } from "./problem.ts";
+import { endOfString } from "./syntax.ts";
+import { jsonText } from "./values.ts";
 
 /** A text with expressions in it: `${nodes.a.text} and more`. */
 export interface Template {
@@ -87,8 +85,145 @@ function textOf(
 }
 
 /** Paths without those that stand there already. */
-export function withoutRepetitions(
-  paths: readonly (readonly string[])[],
-): readonly (readonly string[])[] {
+function withoutRepetitions(paths: readonly (readonly string[])[]): readonly (readonly string[])[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()];
+}
+
+/** A piece of a template: text as it stands, or an expression and where it begins. */
+export type TemplatePart =
+  | { readonly text: string }
+  | { readonly expression: string; readonly offset: number };
+
+/**
+ * Takes a template apart. The end of `${…}` is the first `}` that is neither in a string literal of the expression nor
+ * closes a `{` of it. `$${` is the text `${`.
+ */
+function templateParts(text: string): Compiled<readonly TemplatePart[]> {
+  const parts: TemplatePart[] = [];
+  let from = 0;
+  let written = "";
+  for (let at = text.indexOf("${"); at >= 0; at = text.indexOf("${", from)) {
+    written += text.slice(from, at);
+    if (written.endsWith("$") && at > from) {
+      written = `${written.slice(0, -1)}\${`;
+      from = at + 2;
+      continue;
+    }
+    const end = endOfExpression(text, at + 2);
+    if (end === undefined)
+      return { ok: false, problems: [{ message: '"${" has no closing "}"', offset: at }] };
+    if (written !== "") parts.push({ text: written });
+    written = "";
+    parts.push({ expression: text.slice(at + 2, end), offset: at + 2 });
+    from = end + 1;
+  }
+  written += text.slice(from);
+  if (written !== "") parts.push({ text: written });
+  return { ok: true, value: parts };
+}
+
+function endOfExpression(text: string, start: number): number | undefined {
+  let open = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '"' || character === "'") {
+      const end = endOfString(text, at);
+      if (end === undefined) return undefined;
+      at = end - 1;
+    } else if (character === "{") open += 1;
+    else if (character === "}") {
+      if (open === 0) return at;
+      open -= 1;
+    }
+  }
+  return undefined;
+}
+
+/** A JSON value whose strings are templates. */
+export interface TemplateValue {
+  /** What the expressions read, without repetitions: see `Expression`. */
+  readonly references: readonly (readonly string[])[];
+  /** No string holds an expression. */
+  readonly isConstant: boolean;
+  /**
+   * The value with every template rendered. Parts without expressions are given as they are, the same objects, unless
+   * they hold an escaped `$${`.
+   *
+   * @throws ExpressionError
+   */
+  render(values: Readonly<Record<string, unknown>>): unknown;
+}
+
+export interface TemplateValueProblem extends ExpressionProblem {
+  /** Where the string stands in the value: keys and indexes from the top. */
+  readonly path: readonly (string | number)[];
+  /** The string, in which `offset` is. */
+  readonly source: string;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+interface Node {
+  readonly templates: readonly Template[];
+  readonly render: (values: Values) => unknown;
+}
+
+/** Every string in a nested JSON value is a template; keys are not. Never throws. */
+export function compileTemplateValue(
+  value: unknown,
+  scope: Scope,
+): Compiled<TemplateValue, TemplateValueProblem> {
+  const problems: TemplateValueProblem[] = [];
+  const { templates, render } = compileNode(value, [], { scope, problems });
+  if (problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    value: Object.freeze({
+      references: withoutRepetitions(templates.flatMap(({ references }) => references)),
+      isConstant: templates.every(({ isConstant }) => isConstant),
+      render,
+    }),
+  };
+}
+
+interface Compiling {
+  readonly scope: Scope;
+  readonly problems: TemplateValueProblem[];
+}
+
+type Path = readonly (string | number)[];
+
+function compileNode(value: unknown, path: Path, compiling: Compiling): Node {
+  if (typeof value === "string") return compileText(value, path, compiling);
+  const plain: Node = { templates: [], render: () => value };
+  if (typeof value !== "object" || value === null) return plain;
+  if (path.length >= limits.templateDepth) {
+    const message = `the value is nested more than ${limits.templateDepth} deep`;
+    compiling.problems.push({ message, offset: 0, path, source: "" });
+    return plain;
+  }
+  const isList = Array.isArray(value);
+  const parts = Object.entries(value).map(
+    ([key, part]) =>
+      [key, compileNode(part, [...path, isList ? Number(key) : key], compiling)] as const,
+  );
+  const templates = parts.flatMap(([, part]) => part.templates);
+  if (templates.length === 0) return plain;
+  const render = (values: Values) =>
+    isList
+      ? parts.map(([, part]) => part.render(values))
+      : Object.fromEntries(parts.map(([key, part]) => [key, part.render(values)]));
+  return { templates, render };
+}
+
+function compileText(source: string, path: Path, { scope, problems }: Compiling): Node {
+  const plain: Node = { templates: [], render: () => source };
+  if (!source.includes("${")) return plain;
+  const compiled = compileTemplate(source, scope);
+  if (!compiled.ok) {
+    for (const problem of compiled.problems) problems.push({ ...problem, path, source });
+    return plain;
+  }
+  const template = compiled.value;
+  return { templates: [template], render: (values) => template.render(values) };
 }

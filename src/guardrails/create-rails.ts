@@ -1,8 +1,9 @@
-import type { AgentSpec } from "../definition/schema.ts";
-import type { InputRailSpec, OutputRailSpec } from "../definition/guardrail-schema.ts";
+import type { AgentSpec } from "../definition/schema/agent.ts";
+import type { InputRailSpec, OutputRailSpec } from "../definition/schema/guardrails.ts";
 import { StratagraphError } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
-import type { Rail, RailSubject } from "./rail.ts";
+import { needPackage } from "../optional-package.ts";
+import type { Rail, RailSubject } from "../definition/rail.ts";
 
 /** A definition names a custom rail that neither it nor the runtime has. */
 export class UnknownRailError extends StratagraphError {
@@ -63,7 +64,7 @@ export interface AgentRails {
 
 /**
  * @param custom by name, those of the definition first
- * @throws UnknownRailError, RailSideError
+ * @throws UnknownRailError, RailSideError, MissingPackageError
  */
 export async function createRails(
   { guardrail_config: config }: Pick<AgentSpec, "guardrail_config">,
@@ -88,6 +89,7 @@ function judgesRequests(spec: InputRailSpec | undefined): boolean {
 
 async function inputRail(spec: InputRailSpec, custom: readonly Rail[]): Promise<Rail> {
   const onError = spec.on_error ?? "block";
+  needPackages(spec);
   switch (spec.type) {
     case "pii": {
       const { piiRail } = await import("./pii/pii-rail.ts");
@@ -111,6 +113,7 @@ async function inputRail(spec: InputRailSpec, custom: readonly Rail[]): Promise<
 
 async function outputRail(spec: OutputRailSpec, custom: readonly Rail[]): Promise<Rail> {
   const onError = spec.on_error ?? "block";
+  needPackages(spec);
   switch (spec.type) {
     case "pii": {
       const { piiRail } = await import("./pii/pii-rail.ts");
@@ -125,11 +128,34 @@ async function outputRail(spec: OutputRailSpec, custom: readonly Rail[]): Promis
       return toxicityRail(spec.config, { onError });
     }
     case "format": {
-      const { formatRail } = await import("./format/format-rail.ts");
+      const { formatRail } = await import("./format.ts");
       return formatRail(spec.config, { onError });
     }
     case "custom":
       return customRail(spec, custom, "output_rails");
+  }
+}
+
+/** @throws MissingPackageError */
+function needPackages(spec: InputRailSpec | OutputRailSpec): void {
+  const rail = `The rail "${spec.type}"`;
+  switch (spec.type) {
+    case "pii":
+      if (spec.config.entities.includes("PHONE")) {
+        needPackage("libphonenumber-js", `${rail} with the entity PHONE`);
+      }
+      return;
+    case "topic":
+      return needPackage("eld", rail);
+    case "toxicity":
+      return needPackage("obscenity", rail);
+    case "format":
+      if (spec.config.language !== undefined) needPackage("eld", `${rail} with language`);
+      if (spec.config.is === "markdown") needPackage("markdownlint", `${rail} with is: markdown`);
+      return;
+    case "injection":
+    case "hallucination":
+    case "custom":
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Redactions } from "../state/redactions.ts";
-import { markForm, markLabel, markStem, numberOf, stemOf } from "./mark.ts";
-import type { RailSpan } from "./rail.ts";
+import type { Redactions } from "../state/rails.ts";
+import { markForm, markLabel, markStem, numberOf, stemOf } from "./known-values.ts";
+import type { RailSpan } from "../definition/rail.ts";
 import { restoreText, valueOfMark } from "./redaction.ts";
 
 type Redaction = Redactions[string];

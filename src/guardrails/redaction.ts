@@ -1,7 +1,6 @@
-import type { Redactions } from "../state/redactions.ts";
-import { KnownValues } from "./known-values.ts";
-import { mapTexts } from "./map-texts.ts";
-import { markForm } from "./mark.ts";
+import type { Redactions } from "../state/rails.ts";
+import { isRecord } from "../values/json.ts";
+import { KnownValues, markForm } from "./known-values.ts";
 
 type Redaction = Redactions[string];
 
@@ -66,4 +65,56 @@ function knownValues(known: Redactions): KnownValues {
 
 function finderIn(known: Redactions): (mark: string) => Redaction | undefined {
   return (mark) => (Object.hasOwn(known, mark) ? known[mark] : undefined);
+}
+
+export interface TextChanges {
+  /** Of names of properties. */
+  readonly key: (key: string) => string;
+  readonly text: (text: string) => unknown;
+  /** Default: they stay. */
+  readonly number?: (number: number) => unknown;
+}
+
+/**
+ * A copy with each text changed; the same value, list or object where nothing in it changed. Properties whose names
+ * become the same are kept apart, as `namesApart` has it.
+ */
+function mapTexts(value: unknown, changes: TextChanges): unknown {
+  if (typeof value === "string") return changes.text(value);
+  if (typeof value === "number") return changes.number?.(value) ?? value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => mapTexts(item, changes));
+    return items.some((item, at) => !Object.is(item, value[at])) ? items : value;
+  }
+  if (!isRecord(value)) return value;
+  const keys = Object.keys(value);
+  const names = keys.map((key) => changes.key(key));
+  const items = keys.map((key) => mapTexts(value[key], changes));
+  const isSame = keys.every((key, at) => names[at] === key && Object.is(items[at], value[key]));
+  if (isSame) return value;
+  return Object.fromEntries(namesApart(keys, names).map((name, at) => [name, items[at]]));
+}
+
+/**
+ * Changed names of properties, none of them twice: one that another property has already is followed by a number, as in
+ * `<EMAIL_1> (2)`, so that no property is lost. Those that did not change keep their name.
+ */
+export function namesApart(
+  names: readonly string[],
+  changed: readonly string[],
+): readonly string[] {
+  const taken = new Set(names.filter((name, at) => changed[at] === name));
+  const counts = new Map<string, number>();
+  return changed.map((name, at) => {
+    if (name === names[at]) return name;
+    let count = counts.get(name) ?? 1;
+    let apart = name;
+    while (taken.has(apart)) {
+      count += 1;
+      apart = `${name} (${count})`;
+    }
+    counts.set(name, count);
+    taken.add(apart);
+    return apart;
+  });
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
-import type { RailRecord } from "../state/rail-record.ts";
-import type { Rail, RailContext, RailFinding, RailSubject } from "./rail.ts";
+import type { RailRecord } from "../state/rails.ts";
+import type { Rail, RailContext, RailFinding, RailSubject } from "../definition/rail.ts";
 import type { RedactionBook } from "./redaction-book.ts";
 import {
   foundSpans,

@@ -1,7 +1,7 @@
-import { isRecord } from "../state/is-record.ts";
-import type { FoundSpan } from "../state/rail-record.ts";
-import { namesApart } from "./names-apart.ts";
-import type { RailSpan } from "./rail.ts";
+import { isRecord } from "../values/json.ts";
+import type { FoundSpan } from "../state/rails.ts";
+import { namesApart } from "./redaction.ts";
+import type { RailSpan } from "../definition/rail.ts";
 
 /** Where something stands in a value. */
 interface Place {

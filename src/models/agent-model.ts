@@ -1,7 +1,7 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { JsonSchema } from "../definition/json-schema.ts";
-import type { LlmConfig } from "../definition/schema.ts";
+import type { JsonSchema } from "../definition/schema/json-schema.ts";
+import type { LlmConfig } from "../definition/schema/agent.ts";
 import type { Usage } from "../state/usage.ts";
 import type { ModelProfile } from "./model-profile.ts";
 import type { ModelOptions } from "./provider.ts";

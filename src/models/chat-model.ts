@@ -1,3 +1,4 @@
+import { abortable } from "../async.ts";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
@@ -80,9 +81,7 @@ export function chatModel(chat: BaseChatModel, options: ChatModelOptions): ChatM
     price: options.price,
     async ask(request, config) {
       const asked = invoke(request, config);
-      const message = await (config.signal === undefined
-        ? asked
-        : untilAborted(asked, config.signal));
+      const message = await (config.signal === undefined ? asked : abortable(asked, config.signal));
       return checkReply(message);
     },
   };
@@ -113,13 +112,4 @@ function checkReply(message: BaseMessage | undefined): AIMessage {
     throw new BadReply(`Expected an assistant message, got ${message?.type ?? "nothing"}`);
   }
   return message as AIMessage;
-}
-
-/** Not every model listens to its signal; the caller is let go at once either way. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

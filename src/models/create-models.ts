@@ -1,23 +1,21 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Clock } from "../clock.ts";
-import { canonicalJson } from "../state/canonical-json.ts";
+import { canonicalJson } from "../values/json.ts";
 import type { AgentModel, ModelSource } from "./agent-model.ts";
 import { chatModel, type ChatModel } from "./chat-model.ts";
-import { meteredModel } from "./metered-model.ts";
-import { modelProfile } from "./model-profile.ts";
-import { parallelCallsOf } from "./parallel-calls.ts";
 import { ModelOptionError } from "./errors.ts";
-import { parseModelRef } from "./model-ref.ts";
+import { meteredModel, type RetryPolicy } from "./metered-model.ts";
+import { modelProfile } from "./model-profile.ts";
 import { listPrices, priceOf, type PriceTable } from "./prices.ts";
 import {
   type Env,
   type ModelOptionName,
   type ModelOptions,
   type ModelProvider,
+  parseModelRef,
 } from "./provider.ts";
 import { builtinProviders } from "./providers/index.ts";
 import { redactor } from "./redact.ts";
-import type { RetryPolicy } from "./retry.ts";
 
 export interface CreateModelsOptions {
   /** Where keys, base URLs and STRATAGRAPH_MODEL are read from. */
@@ -160,4 +158,20 @@ function refuseUntaken(wanted: ModelOptions, found: Found, other: Found | undefi
       throw new ModelOptionError(found.ref, option, found.takes);
     }
   }
+}
+
+/** Models that make several calls in one reply by themselves; OpenAI's reasoning models before gpt-5 make one at a time. */
+const known = [
+  /^openai:(ft:)?gpt-(4o|4\.[15]|[5-9])(?!.*(realtime|transcribe|audio|chat-latest))/,
+  /^anthropic:claude-(3-[5-9]|(opus|sonnet|haiku)-[4-9])/,
+  /^google:(models\/)?gemini-(1\.5|[2-9])(?!.*(image|tts|audio|live))/,
+];
+
+/**
+ * Whether a model is known to make several tool calls in one reply.
+ * @param baseUrl where it is served, if not by its provider itself: a model of the same name may be any there
+ */
+export function parallelCallsOf(ref: string, baseUrl?: string): boolean {
+  const isServedElsewhere = baseUrl !== undefined && !baseUrl.startsWith("https://api.openai.com/");
+  return !isServedElsewhere && known.some((pattern) => pattern.test(ref));
 }

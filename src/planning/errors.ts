@@ -1,10 +1,10 @@
 import { StratagraphError } from "../errors.ts";
-import type { SubtaskError } from "../state/subtask-state.ts";
-import type { PlanProblem } from "./plan-problem.ts";
+import type { SubtaskError } from "../state/plan.ts";
+import type { PlanProblem } from "./read-plan.ts";
 
 /**
- * A plan that cannot be run: two subtasks of one id, a cycle, a worker that there is not. Of one that a planner was to run,
- * the turn's failure has the code and the message.
+ * A plan cannot be run: duplicate ids, a cycle, an unknown worker. If a planner was to run it, the turn's failure has
+ * this code and message.
  */
 export class InvalidPlanError extends StratagraphError {
   readonly code = "invalid_plan";
@@ -12,7 +12,7 @@ export class InvalidPlanError extends StratagraphError {
 
   constructor(
     readonly problems: readonly PlanProblem[],
-    /** Whose plan it is. */
+    /** The author of the plan. */
     readonly from: "caller" | "model",
   ) {
     const most = 20;
@@ -25,8 +25,8 @@ export class InvalidPlanError extends StratagraphError {
 }
 
 /**
- * A subtask failed for good, and `on_failure` is `fail`, or nothing was done at all. The turn's failure has the code and
- * the message.
+ * A subtask has exhausted its attempts and `on_failure` is `fail`, or no subtask succeeded. The turn's failure has this
+ * code and message.
  */
 export class SubtaskFailedError extends StratagraphError {
   readonly code = "subtask_failed";
@@ -49,9 +49,9 @@ export class InvalidScheduleOptionError extends StratagraphError {
   constructor(
     readonly option: string,
     expected: string,
-    /** What came, in a few words. */
+    /** The given value, shortened. */
     readonly given: string,
   ) {
-    super(`The option ${option} of a schedule has to be ${expected}; got ${given}.`);
+    super(`The option ${option} of a schedule must be ${expected}; got ${given}.`);
   }
 }

@@ -1,23 +1,21 @@
-import { wordRoot } from "../models/embeddings/word-root.ts";
-import { isStopWord, wordsOf } from "../models/offline/words.ts";
-import type { Subtask } from "../state/task-plan.ts";
+import { isStopWord, wordRoot, wordsOf } from "../models/words.ts";
+import type { Subtask } from "../state/plan.ts";
 
-/** What is known of a worker when one is chosen. */
+/** The parts of a worker that matching uses. */
 export interface WorkerProfile {
   readonly name: string;
   readonly description: string;
   readonly tools: readonly { readonly name: string; readonly description: string }[];
 }
 
-/** What a word of a tool counts, against one of the worker's own name and description. */
+/** Weight of a word in a tool, relative to one in the worker's own name and description. */
 const toolWeight = 0.5;
 
 type MatchedSubtask = Pick<Subtask, "description" | "expected_output">;
 
 /**
- * The worker that fits a subtask which names none: the one whose name, description and tools share most with its
- * description and expected output, rare words counting more; where none shares anything, the first. The same
- * input always gives the same worker.
+ * Returns the worker for a subtask that names none: the one whose name, description and tools share most words with its
+ * description and expected output, weighted by rarity. If no worker shares any, returns the first. Deterministic.
  *
  * @param workers at least one
  */

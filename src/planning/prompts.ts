@@ -1,21 +1,24 @@
+import { preview } from "../context/preview/preview.ts";
 import { attemptFeedback } from "../context/prompts.ts";
 import type { StructuredAnswer } from "../models/agent-model.ts";
-import { cutText, headOf } from "../state/cut-text.ts";
-import type { Subtask } from "../state/task-plan.ts";
+import type { Subtask } from "../state/plan.ts";
+import { cutText, headOf } from "../values/text.ts";
 import type { PlanProblem } from "./check-plan.ts";
 import type { WorkerProfile } from "./match-worker.ts";
 
-/** What a planner asks of its model. The form of each reply is in the request too, for models that no schema reaches. */
+/**
+ * The data of a planning request. The form of each reply is in the request too, for models without structured output.
+ */
 
 export interface PlanRequest {
   readonly workers: readonly WorkerProfile[];
-  /** Subtasks that may still be planned. */
+  /** Number of subtasks that may still be planned. */
   readonly most: number;
-  /** Empty where the model is to say what the result is judged by. */
+  /** Empty if the model must state the criteria itself. */
   readonly criteria: string;
-  /** What is missing, when the plan is to close gaps; else empty. */
+  /** The gaps that the plan must close; empty for a first plan. */
   readonly gaps: readonly string[];
-  /** What is done already. */
+  /** Completed subtasks. */
   readonly done: readonly Pick<Subtask, "id" | "description">[];
   /** Ids of all other subtasks of earlier plans. */
   readonly taken: readonly string[];
@@ -26,7 +29,7 @@ const planForm =
   '"dependencies": [string (ids of subtasks whose results it needs)], "worker": string (one of the workers; optional), ' +
   '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by, unless that is said above)}';
 
-/** Asks for a plan, said last. */
+/** Renders the request for a plan, which is the last message. */
 export function planRequest({ workers, most, criteria, gaps, done, taken }: PlanRequest): string {
   const listed = workers.map(({ name, description, tools }) => {
     const names = tools.map((tool) => tool.name).join(", ");
@@ -48,7 +51,7 @@ export function planRequest({ workers, most, criteria, gaps, done, taken }: Plan
   return parts.join("\n");
 }
 
-/** Characters of descriptions that are done, of each and together. */
+/** Maximum characters of completed subtasks' descriptions, each and in total. */
 const doneCharacters = 200;
 const allDoneCharacters = 20_000;
 
@@ -57,7 +60,7 @@ function doneLines(done: PlanRequest["done"]): readonly string[] {
   const each = Math.min(doneCharacters, Math.floor(allDoneCharacters / done.length));
   return [
     "Done already; give the id as a dependency where the result is needed:",
-    // Of very many the ids alone say what they are.
+    // With very many, only the ids are listed.
     ...done.map(({ id, description }) =>
       each < 20 ? `- ${id}` : `- ${id}: ${oneLine(description, each)}`,
     ),
@@ -71,7 +74,7 @@ function takenLine(done: PlanRequest["done"], taken: readonly string[]): readonl
   return [`Use new ids; ${these}: ${taken.join(", ")}`];
 }
 
-/** The same as a schema. */
+/** The form of a plan as a schema. */
 export function planAnswer(workers: readonly WorkerProfile[]): StructuredAnswer {
   return {
     name: "plan",
@@ -92,7 +95,7 @@ export function planAnswer(workers: readonly WorkerProfile[]): StructuredAnswer 
                 description: "Ids of the subtasks whose results it needs.",
               },
               worker: { type: "string", enum: workers.map(({ name }) => name) },
-              expected_output: { type: "string", description: "What the result has to be." },
+              expected_output: { type: "string", description: "What the result must be." },
             },
             required: ["id", "description", "dependencies"],
           },
@@ -104,17 +107,17 @@ export function planAnswer(workers: readonly WorkerProfile[]): StructuredAnswer 
   };
 }
 
-/** Asks once more, after a plan that cannot be run. */
+/** Renders the retry request after a plan that cannot be run. */
 export function planRetry(problems: readonly Pick<PlanProblem, "message">[]): string {
   return `${attemptFeedback(problems.map(({ message }) => message))}\n${planForm}`;
 }
 
-/** Asks for the result, said last. */
+/** Renders the request for the joined result, which is the last message. */
 export function synthesisRequest(of: {
   readonly criteria: string;
-  /** What was missing before the last subtasks. */
+  /** The gaps before the last subtasks. */
   readonly before: readonly string[];
-  /** Subtasks that gave nothing. */
+  /** Subtasks without a result. */
   readonly failed: readonly string[];
   /** The form of the answer; empty for text. */
   readonly form: string;
@@ -137,10 +140,10 @@ export function synthesisRequest(of: {
 const gapForm =
   'Reply with one JSON object: {"gaps": [string (what is missing or wrong, one thing each; none when the result is good enough)]}';
 
-/** Asks what a result lacks, said after it. */
+/** Renders the request to judge a result, which follows the result. */
 export function gapRequest(of: {
   readonly criteria: string;
-  /** What was missing before the last subtasks. */
+  /** The gaps before the last subtasks. */
   readonly before: readonly string[];
 }): string {
   const { criteria, before } = of;
@@ -152,12 +155,12 @@ export function gapRequest(of: {
   ].join("\n");
 }
 
-/** Asks once more, after a verdict that cannot be read. */
+/** Renders the retry request after an unreadable verdict. */
 export function gapRetry(problem: string): string {
   return `${attemptFeedback([problem])}\n${gapForm}`;
 }
 
-/** The same as a schema. */
+/** The form of a verdict as a schema. */
 export const gapAnswer: StructuredAnswer = {
   name: "judge",
   description: "Lists what the result lacks; nothing when it is good enough.",
@@ -174,11 +177,11 @@ export const gapAnswer: StructuredAnswer = {
   },
 };
 
-/** Items that a list names, and characters of each. */
+/** Maximum items of a list, and characters of each. */
 const mostListed = 100;
 const listedCharacters = 4000;
 
-/** A list under its heading; nothing without items. */
+/** Renders a list under its heading; empty without items. */
 function section(heading: string, items: readonly string[]): readonly string[] {
   if (items.length === 0) return [];
   const listed = items.slice(0, mostListed).map((item) => `- ${cutText(item, listedCharacters)}`);
@@ -189,4 +192,78 @@ function section(heading: string, items: readonly string[]): readonly string[] {
 function oneLine(text: string, most: number): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > most ? `${headOf(line, most - 1)}…` : line;
+}
+
+/**
+ * Maximum characters of the results in a worker's message. They are shared equally, and unused parts go to the others.
+ */
+const shownCharacters = 40_000;
+
+/** Heading before the results. */
+const resultsHeading = "Results of earlier subtasks:";
+
+/**
+ * Renders the message of a worker: the subtask's description, the expected output, and the results of its dependencies,
+ * large ones as previews. It contains nothing else of the plan. A multi-line result is fenced, so that none of its
+ * lines looks like another result.
+ *
+ * @param dependencies in the order in which the subtask names them
+ */
+export function workerMessage(
+  { description, expected_output = "" }: Pick<Subtask, "description" | "expected_output">,
+  dependencies: readonly {
+    readonly id: string;
+    readonly description: string;
+    readonly result: unknown;
+  }[],
+): string {
+  const parts = [
+    description,
+    ...(expected_output === "" ? [] : [`Expected output: ${expected_output}`]),
+  ];
+  if (dependencies.length === 0) return parts.join("\n\n");
+  const texts = shownResults(dependencies.map(({ result }) => result));
+  const results = dependencies.map(
+    ({ id, description: about }, i) => `### ${id}: ${onOneLine(about)}\n${fenced(texts[i] ?? "")}`,
+  );
+  return [...parts, resultsHeading, ...results].join("\n\n");
+}
+
+/** Returns small results whole; the remaining characters are shared among the large ones. */
+function shownResults(results: readonly unknown[]): readonly string[] {
+  const whole = results.map(textOf);
+  const bySize = whole.map((_, i) => i).toSorted((a, b) => lengthAt(whole, a) - lengthAt(whole, b));
+  const texts = [...whole];
+  let left = shownCharacters;
+  bySize.forEach((at, i) => {
+    const share = Math.max(1000, Math.floor(left / (bySize.length - i)));
+    if (lengthAt(whole, at) > share) {
+      texts[at] = textOf(
+        preview(results[at], { maxChars: Math.ceil(share / 4), maxItems: 20, maxTotal: share }),
+      );
+    }
+    left = Math.max(0, left - lengthAt(texts, at));
+  });
+  return texts;
+}
+
+function lengthAt(texts: readonly string[], at: number): number {
+  return texts[at]?.length ?? 0;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+}
+
+/** Returns a text unchanged if it is one line and neither a heading nor a fence. */
+function fenced(text: string): string {
+  if (!/[\n\r\u2028\u2029]|^(?:#|```)/.test(text) && text !== resultsHeading) return text;
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+function onOneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > 200 ? `${headOf(line, 199)}…` : line;
 }

@@ -1,36 +1,35 @@
-import { isRecord } from "../state/is-record.ts";
-import type { Subtask, TaskPlan } from "../state/task-plan.ts";
-import type { PlanProblem, PlanProblemKind } from "./plan-problem.ts";
-import { quoteValue } from "./quote-value.ts";
+import type { Subtask, TaskPlan } from "../state/plan.ts";
+import { isRecord } from "../values/json.ts";
+import { headOf } from "../values/text.ts";
 
-/** Characters of a description, and of every other text of a plan. */
+/** Maximum characters of each text in a plan. */
 const maxTextLength = 20_000;
 
 const idForm = /^[A-Za-z0-9_.-]{1,64}$/;
 
 export interface PlanReading {
-  /** All that could be read; what could not is "" or left out. Sound where there are no problems. */
+  /** Everything that could be read; unreadable texts are "" or left out. Valid if there are no problems. */
   readonly plan: TaskPlan;
   readonly problems: readonly PlanProblem[];
 }
 
 export interface PlanRoom {
-  /** Subtasks of all plans for the task. */
+  /** Maximum number of subtasks over all plans of the task. */
   readonly maxSubtasks: number;
-  /** Those of earlier plans. */
+  /** Number of subtasks in earlier plans. */
   readonly before: number;
 }
 
 /**
- * A plan of whatever came, copied. Models write numbers as ids, null or "" for what they leave out, and keys of their
- * own: all of that is put up with. A plan of too many subtasks is not looked into.
+ * Reads a plan from an untrusted value and copies it. Tolerates what models write: numbers as ids, null or "" for
+ * absent values, and unknown keys. A plan with too many subtasks is not read.
  */
 export function readPlan(value: unknown, room: PlanRoom): PlanReading {
   const reader = new PlanReader();
   try {
     return { plan: reader.plan(value, room), problems: reader.problems };
   } catch {
-    // A getter or a proxy: what was read before it counts for nothing.
+    // A getter or a proxy threw: everything read before is discarded.
     const message = "plan: expected plain JSON, got something that cannot be read";
     return { plan: noPlan, problems: [{ kind: "shape", ids: [], message }] };
   }
@@ -103,7 +102,7 @@ class PlanReader {
   #description(value: unknown, path: string, ids: readonly string[]): string {
     if (typeof value !== "string") this.#expected(path, "a string", value, ids);
     else if (this.#isTooLong(value, path, ids)) return "";
-    else if (value.trim() === "") this.#expected(path, "what is to be done", value, ids);
+    else if (value.trim() === "") this.#expected(path, "a description of the work", value, ids);
     else return value;
     return "";
   }
@@ -125,7 +124,7 @@ class PlanReader {
     return [...names];
   }
 
-  /** Undefined for null and for blank text too. */
+  /** Returns undefined for null and for blank text too. */
   #optionalText(value: unknown, path: string, ids: readonly string[]): string | undefined {
     if (value == null) return undefined;
     if (typeof value !== "string") this.#expected(path, "a string", value, ids);
@@ -152,4 +151,41 @@ class PlanReader {
 function nameOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" && Number.isFinite(value) ? String(value) : undefined;
+}
+
+type PlanProblemKind =
+  | "shape"
+  | "empty"
+  | "too_many"
+  | "duplicate_id"
+  | "unknown_dependency"
+  | "self_dependency"
+  | "unfinished_dependency"
+  | "cycle"
+  | "unknown_worker";
+
+/** One problem of a plan. */
+export interface PlanProblem {
+  readonly kind: PlanProblemKind;
+  /**
+   * The affected subtasks. For a dependency that is not done, both; for a cycle all its members, each before its
+   * dependency, with the first repeated at the end.
+   */
+  readonly ids: readonly string[];
+  /** For people and models: what was expected, what came, what to do. */
+  readonly message: string;
+}
+
+const maxQuoted = 80;
+
+/** Describes an unexpected value in a few words, without walking into it. */
+export function quoteValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null || typeof value === "number" || typeof value === "boolean")
+    return String(value);
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > maxQuoted ? `${headOf(value, maxQuoted)}…` : value);
+  }
+  if (typeof value === "object") return Array.isArray(value) ? "an array" : "an object";
+  return `a ${typeof value}`;
 }

@@ -1,37 +1,36 @@
-import type { TaskPlan } from "../state/task-plan.ts";
-import { type CriticalPath, criticalPath } from "./critical-path.ts";
+import type { TaskPlan } from "../state/plan.ts";
+import { criticalPath, type CriticalPath, planLevels } from "./plan-graph.ts";
 import { InvalidPlanError, InvalidScheduleOptionError } from "./errors.ts";
-import { planLevels } from "./levels.ts";
-import { planGraphProblems } from "./plan-graph-problems.ts";
-import { PriorityQueue } from "./priority-queue.ts";
-import { quoteValue } from "./quote-value.ts";
-import { readPlan } from "./read-plan.ts";
-import { Scheduler } from "./scheduler.ts";
+import { planGraphProblems } from "./check-plan.ts";
+import { PriorityQueue, Scheduler } from "./scheduler.ts";
+import { quoteValue, readPlan } from "./read-plan.ts";
 
 export interface SchedulePlanOptions {
-  /** Subtasks at once, a whole number from 1. Default 8, as at run time; `Infinity` for no limit. */
+  /**
+   * Maximum number of concurrent subtasks, a whole number from 1. Default 8, as at run time; `Infinity` for no limit.
+   */
   readonly maxParallel?: number;
-  /** How long a subtask takes, in any unit, at least 0. Default: 1 each. */
+  /** Duration of a subtask, in any unit, at least 0. Default: 1 each. */
   readonly durationOf?: (id: string) => number;
 }
 
 export interface PlanSchedule {
-  /** In the order in which they begin. */
+  /** In order of their start. */
   readonly subtasks: readonly {
     readonly id: string;
     readonly start: number;
     readonly end: number;
   }[];
-  /** When the last one ends. */
+  /** End time of the last subtask. */
   readonly makespan: number;
-  /** The longest way through the plan: no schedule is shorter. */
+  /** The longest path through the plan: a lower bound for any schedule. */
   readonly criticalPath: CriticalPath;
   /** Ids by topological level. */
   readonly levels: readonly (readonly string[])[];
 }
 
 /**
- * How a plan is run when every subtask takes as long as is said: the scheduler of the run on a clock of its own.
+ * Computes the schedule of a plan with known durations: the run-time scheduler on a simulated clock.
  *
  * @throws InvalidPlanError, InvalidScheduleOptionError
  */
@@ -52,14 +51,14 @@ export function schedulePlan(
   const begun: PlanSchedule["subtasks"][number][] = [];
   let now = 0;
   while (!scheduler.isOver) {
-    for (const id of scheduler.begin()) {
+    for (const id of scheduler.start()) {
       const one = { id, start: now, end: now + timeOf(id) };
       begun.push(one);
       running.push(one);
     }
     now = running.first?.end ?? now;
     while (running.first?.end === now) {
-      scheduler.done(running.first.id);
+      scheduler.complete(running.first.id);
       running.pop();
     }
   }

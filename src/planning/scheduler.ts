@@ -1,20 +1,24 @@
-import { remainingPaths } from "./critical-path.ts";
-import { dependencyOrder, type Linked, linkSubtasks, type PlanLinks } from "./plan-links.ts";
-import { PriorityQueue } from "./priority-queue.ts";
+import {
+  dependencyOrder,
+  type Linked,
+  linkSubtasks,
+  type PlanLinks,
+  remainingPaths,
+} from "./plan-graph.ts";
 
 export interface SchedulerOptions {
-  /** At most so many at once, at least 1; `Infinity` where all may. */
+  /** Maximum number of concurrent subtasks, at least 1; `Infinity` for no limit. */
   readonly maxParallel: number;
   /**
-   * What is known to be settled from before: not begun again. May name subtasks of earlier plans; a dependency that is
-   * neither here nor in the plan counts as done.
+   * Subtasks that were already settled; they do not start again. May contain subtasks of earlier plans. A dependency
+   * that is neither here nor in the plan counts as done.
    */
   readonly settled?: ReadonlyMap<string, "done" | "failed" | "skipped">;
-  /** Expected duration, in any unit, by which the longest remaining way is measured. Default: 1 each. */
+  /** Expected duration, in any unit, for the longest remaining path. Default: 1 each. */
   readonly durationOf?: (id: string) => number;
 }
 
-/** A subtask that cannot be begun any more, and the failed one that it depends on, directly or not. */
+/** A subtask that can no longer start, and the failed subtask that it depends on, directly or not. */
 export interface Skipped {
   readonly id: string;
   readonly because: string;
@@ -23,37 +27,37 @@ export interface Skipped {
 type Stage = "pending" | "running" | "paused" | "waiting" | "done" | "failed" | "skipped";
 
 /**
- * Which subtasks are to begin, as those before them end: the state of a dataflow, without time and without effects. A
- * subtask is ready the moment its own dependencies are done. Among ready ones, that with the longest remaining way
- * goes first (list scheduling by critical path, Graham 1969; Hu 1961), and the order of the plan decides between equals.
- * Each event costs the logarithm of the number of ready subtasks and the links that it follows.
+ * Decides which subtasks start when: the state of a dataflow, without time and without effects. A subtask is ready as
+ * soon as its own dependencies are done. Of the ready ones, that with the longest remaining path starts first (list
+ * scheduling by critical path, Graham 1969; Hu 1961); ties follow the order of the plan. Each event costs the logarithm
+ * of the number of ready subtasks, plus the links it follows.
  */
 export class Scheduler {
   /**
-   * Pending subtasks that were skipped from the beginning, as what they depend on had failed or was skipped before, in
-   * the order of the plan.
+   * Pending subtasks that were skipped at the start because a dependency had already failed or been skipped, in the
+   * order of the plan.
    */
-  readonly skippedAtOnce: readonly Skipped[];
+  readonly initiallySkipped: readonly Skipped[];
   readonly #maxParallel: number;
   readonly #subtasks: Linked;
   readonly #links: PlanLinks;
   readonly #stages: Stage[];
-  /** Dependencies that are not done yet. */
+  /** Number of dependencies that are not done yet. */
   readonly #missing: number[];
   readonly #ready: PriorityQueue<number>;
   #running = 0;
   #paused = 0;
 
-  /** @throws TypeError for subtasks in a cycle, two of one id, or `maxParallel` below 1 */
+  /** @throws TypeError for a cycle, duplicate ids, or `maxParallel` below 1 */
   constructor(subtasks: Linked, { maxParallel, settled, durationOf }: SchedulerOptions) {
     if (!(maxParallel >= 1)) throw new TypeError(`maxParallel is at least 1, got ${maxParallel}`);
     this.#maxParallel = Math.floor(maxParallel);
     this.#subtasks = subtasks;
     this.#links = linkSubtasks(subtasks);
     this.#stages = subtasks.map(({ id }) => settled?.get(id) ?? "pending");
-    this.skippedAtOnce = this.#skipForSettled(settled ?? new Map());
+    this.initiallySkipped = this.#skipForSettled(settled ?? new Map());
     this.#missing = this.#links.dependencies.map(
-      (places) => places.filter((place) => this.#stages[place] !== "done").length,
+      (indexes) => indexes.filter((index) => this.#stages[index] !== "done").length,
     );
     const paths = remainingPaths(subtasks, durationOf);
     const priorities = subtasks.map(({ id }) => paths.get(id) ?? 0);
@@ -61,28 +65,28 @@ export class Scheduler {
       const more = (priorities[a] ?? 0) - (priorities[b] ?? 0);
       return more > 0 || (more === 0 && a < b);
     });
-    for (const place of subtasks.keys()) this.#queueIfReady(place);
+    for (const index of subtasks.keys()) this.#queueIfReady(index);
   }
 
-  /** What begins now: as many ready subtasks as there is room for. They count as running from here on. */
-  begin(): readonly string[] {
+  /** Starts as many ready subtasks as the limit allows, and returns them. They count as running from here on. */
+  start(): readonly string[] {
     const begun: string[] = [];
     while (this.#running < this.#maxParallel) {
-      const place = this.#ready.pop();
-      if (place === undefined) break;
-      this.#stages[place] = "running";
+      const index = this.#ready.pop();
+      if (index === undefined) break;
+      this.#stages[index] = "running";
       this.#running += 1;
-      begun.push(this.#idAt(place));
+      begun.push(this.#idAt(index));
     }
     return begun;
   }
 
   /**
-   * A running subtask is done.
+   * Marks a running subtask as done.
    *
-   * @throws TypeError where it does not run
+   * @throws TypeError if it is not running
    */
-  done(id: string): void {
+  complete(id: string): void {
     for (const dependent of this.#dependents(this.#end(id, "done"))) {
       this.#missing[dependent] = (this.#missing[dependent] ?? 0) - 1;
       this.#queueIfReady(dependent);
@@ -90,17 +94,17 @@ export class Scheduler {
   }
 
   /**
-   * A running subtask has failed for good.
+   * Marks a running subtask as failed, after its last attempt.
    *
-   * @returns those that are skipped for it, in the order of the plan
-   * @throws TypeError where it does not run
+   * @returns the subtasks that are skipped because of it, in the order of the plan
+   * @throws TypeError if it is not running
    */
-  failed(id: string): readonly Skipped[] {
+  fail(id: string): readonly Skipped[] {
     const skipped: number[] = [];
     const reached = [this.#end(id, "failed")];
-    // Grows while it is walked.
-    for (const place of reached) {
-      for (const dependent of this.#dependents(place)) {
+    // The list grows while it is iterated.
+    for (const index of reached) {
+      for (const dependent of this.#dependents(index)) {
         if (this.#stages[dependent] !== "pending") continue;
         this.#stages[dependent] = "skipped";
         skipped.push(dependent);
@@ -109,102 +113,158 @@ export class Scheduler {
     }
     return skipped
       .toSorted((a, b) => a - b)
-      .map((place) => ({ id: this.#idAt(place), because: id }));
+      .map((index) => ({ id: this.#idAt(index), because: id }));
   }
 
   /**
-   * A running subtask waits for somebody, and leaves its place to others. It never ends in this run, and what depends on
-   * it stays pending.
+   * Suspends a running subtask that waits for a person, and frees its slot. It does not end in this run, and its
+   * dependents stay pending.
    *
-   * @throws TypeError where it does not run
+   * @throws TypeError if it is not running
    */
-  waits(id: string): void {
+  suspend(id: string): void {
     this.#end(id, "waiting");
   }
 
   /**
-   * An attempt of a running subtask has failed, and another is to follow later: it leaves its place to others until
-   * {@link again}.
+   * Pauses a running subtask between a failed attempt and the next, and frees its slot until {@link resume}.
    *
-   * @throws TypeError where it does not run
+   * @throws TypeError if it is not running
    */
-  pauses(id: string): void {
+  pause(id: string): void {
     this.#end(id, "paused");
     this.#paused += 1;
   }
 
   /**
-   * A paused subtask is ready again.
+   * Makes a paused subtask ready again.
    *
-   * @throws TypeError where it is not paused
+   * @throws TypeError if it is not paused
    */
-  again(id: string): void {
-    const place = this.#links.placeOf.get(id);
-    if (place === undefined || this.#stages[place] !== "paused") {
+  resume(id: string): void {
+    const index = this.#links.indexById.get(id);
+    if (index === undefined || this.#stages[index] !== "paused") {
       throw new TypeError(`Subtask "${id}" is not paused`);
     }
     this.#paused -= 1;
-    this.#stages[place] = "pending";
-    this.#ready.push(place);
+    this.#stages[index] = "pending";
+    this.#ready.push(index);
   }
 
-  /** Running, and not waiting for anybody. */
+  /** Number of running subtasks, without suspended and paused ones. */
   get running(): number {
     return this.#running;
   }
 
-  /** Whether nothing runs, or is paused, and nothing can begin any more. */
+  /** Whether nothing runs or is paused, and nothing can start any more. */
   get isOver(): boolean {
     return this.#running === 0 && this.#paused === 0 && this.#ready.size === 0;
   }
 
-  /** @returns its place */
+  /** @returns its index */
   #end(id: string, stage: "done" | "failed" | "waiting" | "paused"): number {
-    const place = this.#links.placeOf.get(id);
-    if (place === undefined) throw new TypeError(`There is no subtask "${id}"`);
-    const before = this.#stages[place];
+    const index = this.#links.indexById.get(id);
+    if (index === undefined) throw new TypeError(`There is no subtask "${id}"`);
+    const before = this.#stages[index];
     if (before !== "running") throw new TypeError(`Subtask "${id}" is ${before}, not running`);
-    this.#stages[place] = stage;
+    this.#stages[index] = stage;
     this.#running -= 1;
-    return place;
+    return index;
   }
 
-  /** In the order of dependencies, so that what fails one reaches all after it. */
+  /** Skips pending subtasks in topological order, so that a failure reaches all its descendants. */
   #skipForSettled(settled: ReadonlyMap<string, string>): readonly Skipped[] {
     const causes: (string | undefined)[] = [];
     const causeAt = (id: string): string | undefined => {
-      const place = this.#links.placeOf.get(id);
-      if (place !== undefined) return causes[place];
+      const index = this.#links.indexById.get(id);
+      if (index !== undefined) return causes[index];
       const before = settled.get(id);
       return before === "failed" || before === "skipped" ? id : undefined;
     };
     const skipped: number[] = [];
-    for (const place of dependencyOrder(this.#links)) {
-      const stage = this.#stages[place];
+    for (const index of dependencyOrder(this.#links)) {
+      const stage = this.#stages[index];
       if (stage === "done") continue;
-      const own = stage === "pending" ? undefined : this.#idAt(place);
-      const dependencies = this.#subtasks[place]?.dependencies ?? [];
+      const own = stage === "pending" ? undefined : this.#idAt(index);
+      const dependencies = this.#subtasks[index]?.dependencies ?? [];
       const failed = dependencies.find((id) => causeAt(id) !== undefined);
       const cause = failed === undefined ? own : causeAt(failed);
-      causes[place] = cause;
+      causes[index] = cause;
       if (stage !== "pending" || cause === undefined) continue;
-      this.#stages[place] = "skipped";
-      skipped.push(place);
+      this.#stages[index] = "skipped";
+      skipped.push(index);
     }
     return skipped
       .toSorted((a, b) => a - b)
-      .map((place) => ({ id: this.#idAt(place), because: causes[place] ?? "" }));
+      .map((index) => ({ id: this.#idAt(index), because: causes[index] ?? "" }));
   }
 
-  #queueIfReady(place: number): void {
-    if (this.#stages[place] === "pending" && this.#missing[place] === 0) this.#ready.push(place);
+  #queueIfReady(index: number): void {
+    if (this.#stages[index] === "pending" && this.#missing[index] === 0) this.#ready.push(index);
   }
 
-  #dependents(place: number): readonly number[] {
-    return this.#links.dependents[place] ?? [];
+  #dependents(index: number): readonly number[] {
+    return this.#links.dependents[index] ?? [];
   }
 
-  #idAt(place: number): string {
-    return this.#subtasks[place]?.id ?? "";
+  #idAt(index: number): string {
+    return this.#subtasks[index]?.id ?? "";
+  }
+}
+
+/** A binary heap. `push` and `pop` take logarithmic time. */
+export class PriorityQueue<T> {
+  readonly #heap: T[] = [];
+  readonly #comesFirst: (a: T, b: T) => boolean;
+
+  /** @param comesFirst whether `a` goes before `b`; equal items have no defined order */
+  constructor(comesFirst: (a: T, b: T) => boolean) {
+    this.#comesFirst = comesFirst;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** The item that `pop` will return. */
+  get first(): T | undefined {
+    return this.#heap[0];
+  }
+
+  push(item: T): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(item);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = heap[parent] as T;
+      if (!this.#comesFirst(item, above)) break;
+      heap[at] = above;
+      at = parent;
+    }
+    heap[at] = item;
+  }
+
+  pop(): T | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (heap.length > 0) this.#sink(last as T);
+    return first;
+  }
+
+  /** Replaces the root by `item` and restores the heap order. */
+  #sink(item: T): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (let child = 1; child < heap.length; child = 2 * at + 1) {
+      const right = child + 1;
+      const isRight = right < heap.length && this.#comesFirst(heap[right] as T, heap[child] as T);
+      const lower = isRight ? right : child;
+      if (!this.#comesFirst(heap[lower] as T, item)) break;
+      heap[at] = heap[lower] as T;
+      at = lower;
+    }
+    heap[at] = item;
   }
 }

@@ -1,54 +1,49 @@
+import { durableSaver } from "../durable-saver.ts";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import type { AgentGraph } from "../compile/agent-graph.ts";
-import type { AgentCheckpointer } from "../compile/compile-agent.ts";
-import { stampOf } from "../compile/definition-stamps.ts";
-import { ownerAt, refuseForeign } from "../compile/thread-owner.ts";
-import { definitionChanges, type DefinitionChange } from "../definition/definition-drift.ts";
-import { documentOfToday, isStamped } from "../definition/definition-hash.ts";
+import { type AgentGraph, stampOf } from "../compile/agent-graph.ts";
+import { ownerAt, refuseForeign } from "../compile/guards/threads.ts";
+import {
+  type DefinitionChange,
+  definitionChanges,
+  documentOfToday,
+  isStamped,
+} from "../definition/definition-hash.ts";
 import { StratagraphError } from "../errors.ts";
 
-/** Changes that a message names. */
+/** Number of changes that a message lists. */
 const maxNamed = 5;
 
-/** A turn was to go on under another definition than the one it was begun under. Nothing was written. */
+/** A turn cannot resume under another definition than the one it began with. Nothing was written. */
 export class DefinitionChangedError extends StratagraphError {
   readonly code = "definition_changed";
 
   constructor(
     readonly threadId: string,
-    /** Empty where the earlier definition is not kept. */
+    /** Empty if the earlier definition is not stored. */
     readonly changes: readonly DefinitionChange[],
   ) {
     const named = changes.slice(0, maxNamed).map(({ text }) => text);
     const more = changes.length - named.length;
     const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
-    const what = list === "" ? "; what it was is not kept" : `: ${list}`;
+    const what = list === "" ? "; the earlier definition is not stored" : `: ${list}`;
     super(`The agent's definition has changed since thread "${threadId}" stopped${what}.`, {
       advice:
-        "Go on with the definition that it was begun under, or pass acceptChanges: true to go on with this one.",
+        "Resume with the definition that it began with, or pass acceptChanges: true to resume with this one.",
     });
   }
 }
 
-/** A checkpointer that knows the definitions that checkpoints were made under. */
-interface DefinitionSource {
-  definitionOf?(hash: string): Promise<unknown>;
-}
-
-/** What a thread may go on under beside the agent and the definition that it was begun under. */
+/** Consent to resume a thread under another agent or a changed definition. */
 export interface AcceptOptions {
-  /**
-   * Whether to go on with a turn that was begun under a definition that differs from this one. A new turn always may.
-   * Default false.
-   */
+  /** Whether to resume a turn that began under a different definition. A new turn is always allowed. Default false. */
   readonly acceptChanges?: boolean;
-  /** Whether to go on with a thread that belongs to another agent, which it then no longer does. Default false. */
+  /** Whether to take over a thread that belongs to another agent. Default false. */
   readonly acceptAgent?: boolean;
 }
 
 /**
- * Refuses to go on from a checkpoint of another agent, or one that was made under another definition than the graph's.
- * Another agent that is accepted has another definition, which is accepted with it.
+ * Refuses to resume from a checkpoint of another agent or of another definition than the graph's. Accepting another
+ * agent also accepts its definition.
  *
  * @throws ForeignThreadError, DefinitionChangedError
  */
@@ -64,8 +59,8 @@ export async function refuseOthers(
 }
 
 /**
- * Refuses to go on from a checkpoint that was made under another definition than the graph's. A checkpoint that does not
- * say goes on.
+ * Refuses to resume from a checkpoint that was made under another definition than the graph's. A checkpoint without a
+ * definition hash is accepted.
  *
  * @throws DefinitionChangedError
  */
@@ -74,7 +69,7 @@ export async function refuseChanges(
   tuple: CheckpointTuple | undefined,
   of: Pick<AcceptOptions, "acceptChanges"> & {
     readonly threadId: string;
-    readonly checkpointer: DefinitionSource | AgentCheckpointer | undefined;
+    readonly checkpointer: object | undefined;
   },
 ): Promise<void> {
   const { threadId, acceptChanges = false, checkpointer } = of;
@@ -83,7 +78,7 @@ export async function refuseChanges(
   if (stamp === undefined || madeUnder === null || madeUnder === stamp.hash || acceptChanges) {
     return;
   }
-  const stored = await (checkpointer as DefinitionSource | undefined)?.definitionOf?.(madeUnder);
+  const stored = await durableSaver(checkpointer, ["definitionOf"])?.definitionOf(madeUnder);
   if (stored === undefined) throw new DefinitionChangedError(threadId, []);
   // An earlier version of the package may have known fewer keys.
   const before = documentOfToday(stored);
@@ -91,7 +86,7 @@ export async function refuseChanges(
   throw new DefinitionChangedError(threadId, definitionChanges(before, stamp.document));
 }
 
-/** What a checkpoint's metadata says about its definition. */
+/** Returns the definition hash in a checkpoint's metadata; null if it has none. */
 export function definitionHashIn(metadata: unknown): string | null {
   const hash = (metadata as { definition_hash?: unknown } | null | undefined)?.definition_hash;
   return typeof hash === "string" ? hash : null;

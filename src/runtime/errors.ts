@@ -1,9 +1,14 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import type { AgentGraph } from "../compile/agent-graph.ts";
+import { beginnings } from "../compile/guards/inputs.ts";
+import { pendingTasks } from "../compile/guards/waiting.ts";
 import { StratagraphError } from "../errors.ts";
-import type { DeadEnd } from "./dead-end.ts";
-import type { Status } from "../state/lifecycle.ts";
+import { endOfWorkflow } from "../state/branch.ts";
+import type { GraphState } from "../state/channels.ts";
+import { isTerminal, type Status } from "../state/lifecycle.ts";
 
-/** Characters of a thread id. */
-export const maxThreadIdLength = 255;
+/** Maximum length of a thread id, in characters. */
+const maxThreadIdLength = 255;
 
 /** A thread id is empty, too long, or has control characters. */
 export class InvalidThreadIdError extends StratagraphError {
@@ -16,7 +21,7 @@ export class InvalidThreadIdError extends StratagraphError {
   }
 }
 
-/** A thread was to be resumed, and there is nothing to resume. */
+/** The thread has nothing to resume. */
 export class NothingToResumeError extends StratagraphError {
   readonly code = "nothing_to_resume";
 
@@ -31,25 +36,25 @@ export class NothingToResumeError extends StratagraphError {
   }
 }
 
-/** The last checkpoint of a thread is one that it cannot go on from. Nothing was written. */
+/** The thread cannot resume from its last checkpoint. Nothing was written. */
 export class RecoveryNeededError extends StratagraphError {
   readonly code = "recovery_needed";
-  /** `missing_node`: the agent's definition no longer has a node that is next. */
+  /** `missing_node`: the agent's definition no longer has the node to run next. */
   readonly reason: DeadEnd["cause"];
 
   constructor(
     readonly threadId: string,
     { cause, reason }: DeadEnd,
   ) {
-    const how = cause === "missing_node" ? ", and accept the changes of the definition" : "";
-    super(`Thread "${threadId}" cannot go on from its last checkpoint: ${reason}.`, {
-      advice: `Recover the thread${how}: it then goes on from the last checkpoint that it can go on from.`,
+    const how = cause === "missing_node" ? ", and accept the changed definition" : "";
+    super(`Thread "${threadId}" cannot resume from its last checkpoint: ${reason}.`, {
+      advice: `Recover the thread${how}: it then resumes from the last checkpoint that allows it.`,
     });
     this.reason = cause;
   }
 }
 
-/** `threadId` or resuming was asked for, or the run has to wait for a person, and nothing keeps threads. */
+/** The run needs stored threads (`threadId`, resuming or a human request), and the runtime has no checkpointer. */
 export class NoCheckpointerError extends StratagraphError {
   readonly code = "no_checkpointer";
 
@@ -60,7 +65,7 @@ export class NoCheckpointerError extends StratagraphError {
     const what =
       reason === "thread"
         ? "Threads need a checkpointer"
-        : "The run has to wait for a person, which needs a checkpointer that keeps it until there is an answer";
+        : "The run must wait for a person, which needs a checkpointer that stores it until there is an answer";
     super(
       `${what}. Pass a runtime: executeAgent(agent, input, { runtime: await createRuntime() }).`,
       options,
@@ -68,7 +73,7 @@ export class NoCheckpointerError extends StratagraphError {
   }
 }
 
-/** An option of a run is out of its bounds. */
+/** A run option is out of range. */
 export class InvalidRunOptionError extends StratagraphError {
   readonly code = "invalid_run_option";
 
@@ -78,4 +83,47 @@ export class InvalidRunOptionError extends StratagraphError {
   ) {
     super(`The option ${option} is not valid: ${problem}.`);
   }
+}
+
+/** @throws InvalidThreadIdError */
+export function checkThreadId(threadId: string): string {
+  if (threadId.length === 0) throw new InvalidThreadIdError("is empty");
+  if (threadId.length > maxThreadIdLength) {
+    throw new InvalidThreadIdError(`has ${threadId.length.toLocaleString("en")} characters`);
+  }
+  const control = /[\p{Cc}\p{Cs}\u2028\u2029]/u.exec(threadId);
+  if (control !== null) {
+    const code = (control[0].codePointAt(0) ?? 0).toString(16).padStart(4, "0").toUpperCase();
+    throw new InvalidThreadIdError(`has the control character U+${code} at ${control.index}`);
+  }
+  return threadId;
+}
+
+/** The reason why an intact checkpoint cannot be resumed. */
+export interface DeadEnd {
+  readonly cause: "stray_input" | "missing_node";
+  /** Text for users. */
+  readonly reason: string;
+}
+
+/** Returns null if the thread can resume from the checkpoint. */
+export function deadEndAt(
+  tuple: CheckpointTuple,
+  graph: Pick<AgentGraph, "nodes">,
+): DeadEnd | null {
+  const next = pendingTasks(tuple).map(({ node }) => node);
+  if (next.length === 0) return null;
+  const { status = "CREATED", branches = [] } = tuple.checkpoint
+    .channel_values as Partial<GraphState>;
+  const isOver = status === "CREATED" || status === "COMPLETED" || isTerminal(status);
+  // Earlier versions wrote an input on top of the existing checkpoint.
+  if (!isOver && next.every((node) => beginnings.includes(node))) {
+    const reason = `an input was written there while the previous turn was ${status}, and no turn can begin from it`;
+    return { cause: "stray_input", reason };
+  }
+  const places = branches.flatMap(({ at }) => (at === endOfWorkflow ? [] : at));
+  const missing = [...next, ...places].find((node) => !Object.hasOwn(graph.nodes, node));
+  if (missing === undefined) return null;
+  const reason = `the node ${missing} is next, and the agent has no such node`;
+  return { cause: "missing_node", reason };
 }

@@ -1,39 +1,44 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { Command } from "@langchain/langgraph";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
-import type { GivenAnswers } from "../compile/check-answers.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
-import { holdThread } from "../compile/hold-thread.ts";
+import { checkAnswers, type GivenAnswers } from "../compile/guards/answers.ts";
+import { startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
+import { refuseForeign } from "../compile/guards/threads.ts";
+import { readWaiting } from "../compile/guards/waiting.ts";
 import { checkInput } from "../compile/input.ts";
-import { startingAt } from "../compile/input-guard.ts";
-import { refuseForeign } from "../compile/thread-owner.ts";
-import { startOfNewTurn } from "../compile/turn-start.ts";
+import { withThread } from "../compile/run/acquire-thread.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { deadEndAt } from "./dead-end.ts";
-import { refuseOthers, type AcceptOptions } from "./definition-changed.ts";
-import { NoCheckpointerError, RecoveryNeededError } from "./errors.ts";
-import { givenAnswers, resumeWith, type AnswerOptions } from "./run-answers.ts";
+import type { GraphState } from "../state/channels.ts";
+import { type AcceptOptions, refuseOthers } from "./definition-changed.ts";
+import {
+  checkThreadId,
+  deadEndAt,
+  InvalidRunOptionError,
+  NoCheckpointerError,
+  RecoveryNeededError,
+} from "./errors.ts";
 import type { ExecuteResult } from "./run-result.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
-import { checkThreadId } from "./thread-id.ts";
 import { startOfResumption } from "./thread-start.ts";
-
 export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 
 export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOptions {
-  /** The conversation to go on with. 1 to 255 characters. Default: a new one. */
+  /** The conversation to continue. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
 }
 
 /**
- * Runs one turn of an agent, or with `input: null` goes on with the thread's turn: one that waits for people (with
- * their answers, or without, so that a time that is over takes effect), an unfinished one, or a cancelled one. A turn
- * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
+ * Runs one turn of an agent. With `input: null` it resumes the thread's turn: a waiting one (with answers, or without
+ * them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
+ * with its cause. Errors of the caller are thrown before anything is written.
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
- * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError, NothingToAnswerError,
- * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what compiling
- * throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that breaks its contract
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
+ * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
+ * ThreadLockedError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
+ * stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
@@ -51,7 +56,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   if (input !== null) checkInput(general, input);
   const run = await prepareRun(general, services, options);
   const { graph } = run;
-  const result = await holdThread(services, threadId, async (held) => {
+  const result = await withThread(services, threadId, async (held) => {
     const thread = held.within(threadConfig(threadId));
     if (checkpointer === undefined) {
       return runTurn(run, { held, input: { input }, start: thread });
@@ -94,7 +99,7 @@ async function startOf(
     input: unknown;
     given: GivenAnswers | null;
     threadId: string;
-    /** Whether nothing is kept until the run ends. */
+    /** Whether checkpoints are written only when the run ends. */
     keepsEnds: boolean;
   },
 ): Promise<TurnStart> {
@@ -112,4 +117,50 @@ async function startOf(
     maxTurns: max_turns,
   });
   return { input: { input }, start: startingAt(start) };
+}
+
+interface AnswerOptions {
+  /** The answer to the only pending request, with `input: null`. */
+  readonly answer?: unknown;
+  /** Answers by request id, for some or all pending requests, with `input: null`. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the given answers, or null.
+ *
+ * @throws InvalidRunOptionError
+ */
+function givenAnswers({ answer, answers }: AnswerOptions, input: unknown): GivenAnswers | null {
+  if (answer === undefined && answers === undefined) return null;
+  const option = answers === undefined ? "answer" : "answers";
+  if (input !== null) {
+    throw new InvalidRunOptionError(option, "it requires the input null, which begins no new turn");
+  }
+  if (answers === undefined) return { bare: answer };
+  if (answer !== undefined) {
+    throw new InvalidRunOptionError(option, "give either answer or answers, not both");
+  }
+  if (Object.keys(answers).length === 0) {
+    throw new InvalidRunOptionError(option, "it contains no answer");
+  }
+  return { byId: answers };
+}
+
+/**
+ * Returns the graph input that resumes the thread with these answers.
+ *
+ * @throws AnswerError
+ */
+async function resumeWith(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  of: { readonly given: GivenAnswers; readonly threadId: string },
+): Promise<Command> {
+  const { snapshot, waiting } = await readWaiting(graph, thread);
+  const { status = "CREATED" } = snapshot.values as Partial<GraphState>;
+  const exists = snapshot.createdAt !== undefined;
+  const { given, threadId } = of;
+  const found = { threadId, status: exists ? status : null, waiting };
+  return new Command({ resume: checkAnswers(given, found) });
 }

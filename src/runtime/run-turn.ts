@@ -1,49 +1,44 @@
+import { llmConfigFor } from "../compile/bound-models.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import type { AgentGraph } from "../compile/agent-graph.ts";
-import { AnswerError } from "../compile/answer-errors.ts";
+import { inOwnRun } from "../compile/run/withheld-callbacks.ts";
 import {
-  compileAgentWith,
-  llmConfigFor,
-  type AgentCheckpointer,
-  type CompileServices,
-} from "../compile/compile-agent.ts";
-import {
+  type AgentGraph,
   durabilities,
+  type Durability,
   durabilityOf,
   leastDurabilityOf,
-  type Durability,
-} from "../compile/durability.ts";
-import type { HeldThread } from "../compile/hold-thread.ts";
-import { ownerChecked } from "../compile/thread-owner.ts";
+} from "../compile/agent-graph.ts";
+import { AnswerError } from "../compile/errors.ts";
+import { compileAgentWith, type CompileServices } from "../compile/compile-agent.ts";
+import type { HeldThread } from "../compile/run/acquire-thread.ts";
+import { ownerChecked } from "../compile/guards/threads.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { StratagraphError } from "../errors.ts";
 import { contextSchema, type GraphState, type RunContext } from "../state/channels.ts";
-import type { AgentEvent } from "../state/event.ts";
+import type { AgentEvent } from "../state/events.ts";
 import { canTransition } from "../state/lifecycle.ts";
 import type { TurnState } from "../state/turn.ts";
 import { InvalidRunOptionError, NoCheckpointerError } from "./errors.ts";
-import { guardedRun, type RunWatch } from "./guarded-run.ts";
-import { toResult, type ExecuteResult } from "./run-result.ts";
-import { streamTurn, type TurnRun } from "./stream-turn.ts";
+import { withWriteFailureGuard } from "./write-failure-guard.ts";
+import { type ExecuteResult, streamTurn, toResult, type TurnRun } from "./run-result.ts";
 
-/** How a turn is run, whatever it is given. */
+/** Run options of a turn, independent of its input. */
 export interface TurnOptions {
-  /** Aborting it ends the turn CANCELLED; the thread can be resumed, unless its turns keep one checkpoint each. */
+  /** Aborting it ends the turn CANCELLED. The thread can be resumed, unless it stores only one checkpoint per turn. */
   readonly signal?: AbortSignal;
   /** `provider:model` instead of the definition's. */
   readonly model?: string;
   /** 0.0 to 2.0, instead of the definition's. */
   readonly temperature?: number;
   /**
-   * When what the turn does is kept: `sync` before the next node runs, `async` while it runs, `exit` when the run ends
-   * or waits. Default: what the definition's `checkpoint_frequency` says: `exit` for `every_turn`, else `async`. A run of an
-   * `on_change` agent may ask for `sync` alone; what each may lose is in docs/checkpoints.md.
+   * When checkpoints are written: `sync` before the next node runs, `async` while it runs, `exit` when the run ends or
+   * waits. Default: from the definition's `checkpoint_frequency`, `exit` for `every_turn`, else `async`. An `on_change`
+   * agent accepts only `sync`. docs/checkpoints.md lists what each mode may lose.
    */
   readonly durability?: Durability;
-  /** Called in order with everything that happens, in agents inside of this one too; must not throw. */
+  /** Called in order with every event, including those of nested agents; must not throw. */
   readonly onEvent?: (event: AgentEvent) => void;
-  /** Called with the deltas of the text that models write. */
+  /** Called with the text deltas that models stream. */
   readonly onToken?: (text: string) => void;
 }
 
@@ -53,15 +48,15 @@ export interface PreparedRun {
   readonly context: RunContext;
   readonly options: TurnOptions;
   readonly durability: Durability;
-  readonly checkpointer: (AgentCheckpointer & RunWatch) | undefined;
+  readonly checkpointer: CompileServices["checkpointer"];
 }
 
-/** From where a turn goes on, and what the graph is given for it. */
+/** The checkpoint from which a turn starts, and the graph's input. */
 export type TurnStart = Pick<TurnRun, "input" | "start">;
 
 const graphs = new WeakMap<CompileServices, WeakMap<AgentDefinition, Promise<AgentGraph>>>();
 
-/** Compiles an agent once for each set of services. */
+/** Returns the compiled agent, cached per set of services. */
 export function graphOf(
   definition: AgentDefinition,
   services: CompileServices,
@@ -74,7 +69,7 @@ export function graphOf(
   return graph;
 }
 
-/** @throws InvalidRunOptionError, and what compiling and resolving models throws */
+/** @throws InvalidRunOptionError, and the errors of compiling and of resolving models */
 export async function prepareRun(
   definition: AgentDefinition,
   services: CompileServices,
@@ -88,8 +83,9 @@ export async function prepareRun(
 }
 
 /**
- * Runs a turn to its end, or until it waits.
- * @throws what a checkpoint could not be written for, and what ended the hold of the thread
+ * Runs a turn until it ends or waits.
+ *
+ * @throws the error of a failed checkpoint write, or the reason the thread's lock was lost
  */
 export async function runTurn(
   run: PreparedRun,
@@ -97,13 +93,14 @@ export async function runTurn(
 ): Promise<ExecuteResult> {
   const { graph, context, options, durability, checkpointer } = run;
   const { held, input } = of;
-  const { threadId, lost } = held;
+  const { threadId, lockLost } = held;
   const { onEvent, onToken } = options;
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
-  const ends = { threadId, signal: options.signal, lost };
-  const streamed = await guardedRun(checkpointer, ends, async (signal, hasFailed) => {
-    const turn = { graph, thread, input, start, context, signal, onEvent, onToken, durability };
-    return alone(() => streamTurn(turn)).catch(async (thrown: unknown) => {
+  const ends = { threadId, signal: options.signal, lockLost };
+  const streamed = await withWriteFailureGuard(checkpointer, ends, async (signal, hasFailed) => {
+    const turn = { graph, thread, input, context, signal, onEvent, onToken, durability };
+    const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
+    return streaming.catch(async (thrown: unknown) => {
       if (checkpointer === undefined) {
         if (isMissingCheckpointer(thrown))
           throw new NoCheckpointerError("human", { cause: thrown });
@@ -114,7 +111,7 @@ export async function runTurn(
   return toResult(streamed, threadId);
 }
 
-/** The config of a thread, once it is known that the agent may go on with it. */
+/** Returns the config of a thread. */
 export function threadConfig(threadId: string): RunnableConfig {
   return ownerChecked({ configurable: { thread_id: threadId } });
 }
@@ -143,25 +140,20 @@ function checkDurability(
   if (asked > durabilities.indexOf(leastDurabilityOf(spec))) {
     throw new InvalidRunOptionError(
       "durability",
-      `the agent keeps every step (checkpoint_frequency: on_change), and a run may keep no less; with manual each run says`,
+      `the agent stores every step (checkpoint_frequency: on_change), and a run may not store less; with manual each run decides`,
     );
   }
   return durability;
 }
 
-/** Outside any LangGraph run that the caller may be in: a tool that runs an agent must not lend it its own thread. */
-function alone<T>(run: () => Promise<T>): Promise<T> {
-  return AsyncLocalStorageProviderSingleton.runWithConfig(undefined, run, true);
-}
-
-/** A run that a mistake of its definition ended is over: the thread goes on from its last completed turn. */
+/** Ends a run that failed by an error in its definition; the thread resumes from its last completed turn. */
 async function markFailed(
   graph: AgentGraph,
   thread: RunnableConfig,
   thrown: unknown,
 ): Promise<void> {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "usage") return;
-  // Somebody else answered meanwhile.
+  // Another caller answered in the meantime.
   if (thrown instanceof AnswerError) return;
   const stored = (await graph.getState(thread)).values as Partial<GraphState>;
   if (stored.status === undefined || !canTransition(stored.status, "FAILED")) return;
@@ -170,7 +162,7 @@ async function markFailed(
   await graph.updateState(thread, { status: "FAILED", turn }, "finalize");
 }
 
-/** What LangGraph's `interrupt` throws where nothing could keep the run. */
+/** Returns whether an error is what LangGraph's `interrupt` throws without a checkpointer. */
 function isMissingCheckpointer(thrown: unknown): boolean {
   return (thrown as { lc_error_code?: unknown } | null)?.lc_error_code === "MISSING_CHECKPOINTER";
 }

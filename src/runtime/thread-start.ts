@@ -1,15 +1,15 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { AgentGraph } from "../compile/agent-graph.ts";
-import { withAncestors } from "../compile/ancestors.ts";
-import { goingOn } from "../compile/cancellation.ts";
-import { lastState } from "../compile/turn-start.ts";
+import { withAncestors } from "../compile/guards/waiting.ts";
+import { withResumeFlag } from "../compile/run/run-config.ts";
+import { lastState } from "../compile/guards/inputs.ts";
 import type { GraphState } from "../state/channels.ts";
 import { NothingToResumeError } from "./errors.ts";
 
 /**
- * From which checkpoint an unfinished turn goes on: the thread's last one, or for a cancelled turn the one before it
- * was cancelled. A turn that was cancelled under `checkpoint_frequency: every_turn` has none.
+ * Returns the checkpoint from which an unfinished turn resumes: the thread's last one, or for a cancelled turn the one
+ * before the cancellation. A turn cancelled under `checkpoint_frequency: every_turn` has none.
  *
  * @throws NothingToResumeError
  */
@@ -22,14 +22,14 @@ export async function startOfResumption(
   if (last === null) throw new NothingToResumeError(threadId, null);
   if (last.status === "CANCELLED") {
     const before = await lastBeforeCancelling(graph, last.snapshot);
-    if (before !== null) return goingOn(before);
+    if (before !== null) return withResumeFlag(before);
   }
-  // Not `next`: LangGraph leaves out who asks again after an answer that could not be read.
+  // Not `next`: LangGraph leaves out nodes that ask again after an unreadable answer.
   if (last.snapshot.tasks.length === 0) throw new NothingToResumeError(threadId, last.status);
   return config;
 }
 
-/** Cancelling takes a node or two: the first checkpoint on the way back that knows nothing of it. */
+/** Returns the newest ancestor checkpoint without the cancellation, which takes one or two nodes to complete. */
 async function lastBeforeCancelling(
   graph: AgentGraph,
   cancelled: StateSnapshot,

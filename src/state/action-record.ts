@@ -1,27 +1,32 @@
-import { cutMark, cutText, headOf } from "./cut-text.ts";
-import { jsonHead } from "./json-head.ts";
-import type {
-  ExecutionMode,
-  Progress,
-  Relevance,
-  StepRecord,
-  ToolOutcome,
-  ToolResult,
+import { inspect } from "node:util";
+import { StratagraphError } from "../errors.ts";
+import { jsonHead } from "../values/bounded-json.ts";
+import { canonicalJson } from "../values/json.ts";
+import { cutMark, cutText, headOf } from "../values/text.ts";
+import {
+  callSignature,
+  type ExecutionMode,
+  inOneLine,
+  type Progress,
+  type Relevance,
+  type StepRecord,
+  type ToolOutcome,
+  type ToolResult,
+  withObservations,
 } from "./step-record.ts";
-import { withObservations } from "./with-observations.ts";
 
-/** Characters of a tool result that an action record keeps. */
+/** Characters of a tool result stored in an action record. */
 const shownCharacters = 1000;
 
-/** How much of a result that is no text is rendered to say how much was cut. */
+/** How much of a non-text result is rendered to compute the size of the cut. */
 const countedCharacters = 64 * shownCharacters;
 
-export interface ActionToolCall {
+interface ActionToolCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   /**
-   * The result as text (JSON unless it was text), cut at 1,000 characters and marked then. Where the call did not
-   * succeed: its error message, and after it on a line of its own whatever result came with it.
+   * The result as text (JSON unless it is a string), truncated with a marker after 1,000 characters. For a failed call:
+   * its error message, followed on a new line by any result it returned.
    */
   readonly result: string;
   readonly outcome: ToolOutcome;
@@ -48,7 +53,10 @@ export interface ActionRecord {
   readonly hypothesis: { readonly belief: string; readonly test: string } | null;
 }
 
-/** Of one step alone: see {@link toActionRecords}. The cost does not grow with the size of the results. */
+/**
+ * Returns the record of a single step; see {@link toActionRecords}. The cost does not grow with the size of the
+ * results.
+ */
 export function toActionRecord(step: StepRecord): ActionRecord {
   return {
     iteration: step.step_index,
@@ -65,7 +73,7 @@ export function toActionRecord(step: StepRecord): ActionRecord {
   };
 }
 
-/** Of many steps in order, each with what later ones noted on its results. */
+/** Returns the records of steps in order, each with what later steps noted on its results. */
 export function toActionRecords(steps: readonly StepRecord[]): ActionRecord[] {
   return withObservations(steps).map(toActionRecord);
 }
@@ -98,4 +106,85 @@ function cutResult(before: string, result: unknown): string {
   if (json.whole) return cutText(text, shownCharacters);
   const head = headOf(text, shownCharacters);
   return head + cutMark(text.length - head.length, true);
+}
+
+export interface CompressOptions {
+  /** Successful calls below this relevance are left out. Default: `medium`. */
+  readonly relevance?: Relevance;
+}
+
+const ranks: Readonly<Record<Relevance, number>> = { low: 0, medium: 1, high: 2 };
+
+/** `compressActions` was given an unknown relevance. */
+export class InvalidRelevanceError extends StratagraphError {
+  readonly code = "invalid_relevance";
+
+  constructor(readonly given: unknown) {
+    const shown = inspect(given, { depth: 0, maxStringLength: 80 });
+    super(`The relevance of compressActions must be high, medium or low; got ${shown}.`);
+  }
+}
+
+/**
+ * Renders actions as lines that a model reads instead of the history, in the order of the calls. Successful calls below
+ * the relevance are left out first; calls with an empty or unknown relevance are included.
+ *
+ * - a successful call with an insight: the insight itself
+ * - one without: `search(query="python tutorial") → success`
+ * - a call that failed is always included, with its message: `read(path="a.txt") → failure: no such file`
+ *
+ * Calls with equal names, arguments, outcomes and texts are merged into one line at the position of the first, with
+ * their count: `… → success (×3)`. A line contains no line break. Arguments may be any values, such as circular ones.
+ *
+ * @throws InvalidRelevanceError
+ */
+export function compressActions(
+  actions: readonly ActionRecord[],
+  options: CompressOptions = {},
+): string[] {
+  const { relevance = "medium" } = options;
+  if (!Object.hasOwn(ranks, relevance)) throw new InvalidRelevanceError(relevance);
+  const least = ranks[relevance];
+  const counts = new Map<string, { readonly line: string; count: number }>();
+  for (const { tool_calls: calls } of actions) {
+    for (const call of calls) {
+      const told = tell(call, least);
+      if (told === null) continue;
+      const line = told.isWhole ? told.text : `${callSignature(call)} → ${told.text}`;
+      const key = keyOf([call.name, call.args, call.outcome, told]);
+      const known = counts.get(key);
+      if (known === undefined) counts.set(key, { line, count: 1 });
+      else known.count += 1;
+    }
+  }
+  return [...counts.values()].map(({ line, count }) =>
+    count === 1 ? line : `${line} (×${count})`,
+  );
+}
+
+/** Returns a call's line, or the text after its signature. Null if it has no line. */
+function tell(call: ActionToolCall, leastRank: number): { text: string; isWhole: boolean } | null {
+  const insight = inOneLine(call.insights);
+  const rank: number | undefined = Object.hasOwn(ranks, call.relevance)
+    ? ranks[call.relevance as Relevance]
+    : undefined;
+  const passes = rank === undefined || rank >= leastRank;
+  if (call.outcome === "success") {
+    if (!passes) return null;
+    return insight === "" ? { text: "success", isWhole: false } : { text: insight, isWhole: true };
+  }
+  const message = inOneLine(call.result);
+  const learned = insight !== "" && passes ? ` [${insight}]` : "";
+  return { text: `${call.outcome}${message && `: ${message}`}${learned}`, isWhole: false };
+}
+
+/** Returns equal strings for equal values, whatever their type. */
+function keyOf(value: unknown): string {
+  try {
+    return canonicalJson(value);
+  } catch {
+    // Circular, nested too deep, or with big integers.
+    const whole = { depth: Infinity, maxArrayLength: Infinity, maxStringLength: Infinity };
+    return inspect(value, { ...whole, sorted: true, customInspect: false });
+  }
 }

@@ -1,29 +1,28 @@
-import { hashOfCalls } from "./approval-hash.ts";
-import { bareDecisionSchema } from "./decision.ts";
-import type { HumanRequest, ProposedCall } from "./human-request.ts";
-import { isRecord } from "./is-record.ts";
+import { isRecord } from "../values/json.ts";
+import { headOf } from "../values/text.ts";
+import { hashOfCalls, type HumanRequest, type ProposedCall } from "./human-request.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What is asked, as far as the form of an answer depends on it. */
+/** The parts of a request that determine the form of its answer. */
 export type Asked =
   | {
       readonly kind: "approval" | "input" | "edit";
-      /** JSON Schema of a new value; null for any text where something is asked for, else for any value. */
+      /** JSON Schema of a new value. Null allows any text for an input request, any value otherwise. */
       readonly schema: Schema | null;
-      /** Of what is approved; left out, an answer may name any. */
+      /** Hash of what is approved; if left out, an answer may name any hash. */
       readonly hash?: string;
     }
   | { readonly kind: "tool_approval"; readonly calls: Calls };
 
 type Calls = readonly Pick<ProposedCall, "id" | "hash">[];
 
-/** JSON Schema of an answer: it accepts what `checkHumanAnswer` accepts, and stands in the request for UIs. */
+/** Returns the JSON Schema of an answer, for UIs. It accepts what `checkHumanAnswer` accepts. */
 export function answerSchema(asked: Asked): Schema {
   return asked.kind === "tool_approval" ? callAnswerSchema(asked.calls) : nodeAnswerSchema(asked);
 }
 
-/** The schema of the value that a request's answer may bring; null when it brings none. */
+/** Returns the schema of the value in an answer; null if the answer has none. */
 export function valueSchemaOf({ schema }: Pick<HumanRequest, "schema">): Schema | null {
   const key = definitionsKey(schema);
   const definitions = schema[key];
@@ -36,14 +35,14 @@ export function valueSchemaOf({ schema }: Pick<HumanRequest, "schema">): Schema 
   };
 }
 
-/** Whether the value that a request's answer may bring has a schema that does not take just anything. */
+/** Returns whether the schema of the answer's value rejects any value. */
 export function takesCertainValues({ schema }: Pick<HumanRequest, "schema">): boolean {
   const definitions = schema[definitionsKey(schema)];
   const value = isRecord(definitions) ? definitions[valueName] : undefined;
   return isRecord(value) && Object.keys(value).length > 0;
 }
 
-/** Name of the definition in which an answer's schema has that of its value. */
+/** Name of the definition that holds the value's schema within an answer's schema. */
 const valueName = "value";
 
 function nodeAnswerSchema({
@@ -80,7 +79,7 @@ function callAnswerSchema(calls: Calls): Schema {
       bareDecisionSchema,
       approve(whole),
       reject(whole),
-      ...(ids.length === 1 ? [edit(whole)] : []),
+      ...(ids.length === 1 ? [editSchema(whole)] : []),
       closed(
         {
           decisions: closed(Object.fromEntries(calls.map((one) => [one.id, callSchema(one)])), ids),
@@ -92,8 +91,8 @@ function callAnswerSchema(calls: Calls): Schema {
         minItems: ids.length,
         maxItems: ids.length,
         items: {
-          anyOf: [approve, reject, edit].map((decision) =>
-            decision({ hash: text, id: text }, ["id"]),
+          anyOf: [approve, reject, editSchema].map((decision) =>
+            decision({ hash: textSchema, id: textSchema }, ["id"]),
           ),
         },
         allOf: calls.map(({ id, hash }) => {
@@ -105,7 +104,7 @@ function callAnswerSchema(calls: Calls): Schema {
   };
 }
 
-/** One decision for all calls may name the hash of the request. */
+/** Returns the request's hash, which a single decision for all calls may name. */
 function hashOfAll(calls: Calls): string | undefined {
   const hashes = calls.flatMap(({ hash }) => hash ?? []);
   return hashes.length < calls.length ? undefined : hashOfCalls(hashes);
@@ -113,13 +112,13 @@ function hashOfAll(calls: Calls): string | undefined {
 
 function callSchema({ hash }: Calls[number]): Schema {
   const named = { hash: hashSchema(hash) };
-  return { anyOf: [bareDecisionSchema, ...[approve, reject, edit].map((one) => one(named))] };
+  return { anyOf: [bareDecisionSchema, ...[approve, reject, editSchema].map((one) => one(named))] };
 }
 
-const text: Schema = { type: "string" };
+const textSchema: Schema = { type: "string" };
 
 function hashSchema(hash: string | undefined): Schema {
-  return hash === undefined ? text : { const: hash };
+  return hash === undefined ? textSchema : { const: hash };
 }
 
 type Properties = Readonly<Record<string, Schema>>;
@@ -129,11 +128,11 @@ function approve(also: Properties, required: readonly string[] = []): Schema {
 }
 
 function reject(also: Properties, required: readonly string[] = []): Schema {
-  return decisionSchema({ const: "reject" }, { reason: text, ...also }, required);
+  return decisionSchema({ const: "reject" }, { reason: textSchema, ...also }, required);
 }
 
-/** An edit of a call. */
-function edit(also: Properties, required: readonly string[] = []): Schema {
+/** Returns the schema of an edit of a call. */
+function editSchema(also: Properties, required: readonly string[] = []): Schema {
   return decisionSchema({ const: "edit" }, { args: { type: "object" }, ...also }, [
     "args",
     ...required,
@@ -169,7 +168,7 @@ function definitionsKey({ $schema }: Schema): "$defs" | "definitions" {
   return String($schema).includes("draft-07") ? "definitions" : "$defs";
 }
 
-/** A schema as a definition named `value`, beside its own definitions under names that begin with it. */
+/** Returns a schema as a definition named `value`, with its own definitions under names that begin with `value`. */
 function definitionsOf(schema: Schema, key: "$defs" | "definitions"): Schema {
   const { $schema: _draft, $id: _id, default: _default, [key]: own, ...rest } = schema;
   const named = isRecord(own) ? Object.entries(own) : [];
@@ -180,11 +179,11 @@ function definitionsOf(schema: Schema, key: "$defs" | "definitions"): Schema {
   };
 }
 
-/** Keywords whose values are names or plain values, in which `$ref` is a word like any other. */
+/** Keywords whose values are names or plain values, in which `$ref` has no special meaning. */
 const plain = new Set(["const", "enum", "default", "examples", "example", "required"]);
 const namedSchemas = new Set(["properties", "patternProperties", "$defs", "definitions"]);
 
-/** Lets references lead to where {@link definitionsOf} puts what they are about. */
+/** Rewrites references to the new names of {@link definitionsOf}. */
 function moveReferences(schema: unknown, key: string): unknown {
   if (Array.isArray(schema)) return schema.map((one: unknown) => moveReferences(one, key));
   if (!isRecord(schema)) return schema;
@@ -205,4 +204,145 @@ function movedTo(reference: string, key: string): string {
   return reference.startsWith(own)
     ? `${own}${valueName}.${reference.slice(own.length)}`
     : reference;
+}
+
+/** A person's decision. `value` of an edit is the new value, or the new arguments of a tool call. */
+export type Decision =
+  | { readonly decision: "approve" }
+  | { readonly decision: "edit"; readonly value: unknown }
+  | { readonly decision: "reject"; readonly reason: string };
+
+export type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      /** Set if the answer names another hash than that of the pending request. */
+      readonly mismatch?: true;
+    };
+
+/** The decisions that are possible, and their syntax. */
+export interface DecisionForms {
+  /** Whether there is something to approve; then `true`, `false` and the bare words are decisions too. */
+  readonly approves: boolean;
+  /** The words for an edit; empty if nothing can be edited. */
+  readonly edits: readonly string[];
+  /** The key of an edit's new value. */
+  readonly key: "value" | "args";
+  /** The hash of the subject of the decision, which a decision may name; left out if there is none. */
+  readonly hash?: () => string | null;
+  /** Returns the checked new value, or why it is refused. */
+  check(value: unknown): Read<unknown>;
+}
+
+/** Returns whether an answer is always read as a decision, never as a value. */
+export function isDecisionRecord(answer: unknown): answer is Record<string, unknown> {
+  return isRecord(answer) && Object.hasOwn(answer, "decision");
+}
+
+/** The decision words, matched case-insensitively; the first of each is the documented one. */
+const decisionWords = {
+  approve: ["approve", "yes", "y"],
+  reject: ["reject", "no", "n"],
+} as const;
+
+/** Returns the decision that a bare word stands for, ignoring case; null for other answers. */
+export function wordDecision(answer: unknown): "approve" | "reject" | null {
+  if (typeof answer !== "string") return null;
+  const word = answer.toLowerCase();
+  if (decisionWords.approve.some((one) => one === word)) return "approve";
+  return decisionWords.reject.some((one) => one === word) ? "reject" : null;
+}
+
+/** JSON Schema of decisions that are not records. */
+const bareDecisionSchema: Readonly<Record<string, unknown>> = {
+  anyOf: [{ type: "boolean" }, { type: "string", pattern: `^(?:${anyCase(decisionWords)})$` }],
+};
+
+/** Reads `true`, `"yes"`, `{ decision: "reject", reason }` and similar decisions; null for any other answer. */
+export function readDecision(answer: unknown, forms: DecisionForms): Read<Decision> | null {
+  if (forms.approves) {
+    const word =
+      typeof answer === "boolean" ? (answer ? "approve" : "reject") : wordDecision(answer);
+    if (word !== null) return word === "approve" ? approved : rejected("");
+  }
+  return isDecisionRecord(answer) ? readRecord(answer, forms) : null;
+}
+
+function readRecord(answer: Record<string, unknown>, forms: DecisionForms): Read<Decision> {
+  const { decision } = answer;
+  const words = [...(forms.approves ? ["approve"] : []), ...forms.edits, "reject"];
+  if (typeof decision !== "string" || !words.includes(decision)) {
+    return problem(`Expected the decision ${anyOf(words)}; got ${shown(decision)}.`);
+  }
+  const isEdit = forms.edits.includes(decision);
+  const takes = isEdit ? forms.key : decision === "reject" ? "reason" : null;
+  const known = ["decision", takes, ...(forms.hash === undefined ? [] : ["hash"])];
+  const other = Object.keys(answer).find((key) => !known.includes(key));
+  if (other !== undefined) {
+    const allowed = takes === null ? "nothing else" : `"${takes}" alone`;
+    return problem(`Beside the decision "${decision}" there may be ${allowed}; got "${other}".`);
+  }
+  const hash = answer["hash"] === undefined ? null : (forms.hash?.() ?? null);
+  if (hash !== null && answer["hash"] !== hash) {
+    const text = `The answer is not for the pending request: expected the hash ${hash}, got ${shown(answer["hash"])}.`;
+    return { ...problem(text), mismatch: true };
+  }
+  if (decision === "approve") return approved;
+  if (isEdit) return readEdit(decision, answer, forms);
+  const { reason = "" } = answer;
+  if (typeof reason === "string") return rejected(reason);
+  return problem(`Expected a text as the reason; got ${shown(reason)}.`);
+}
+
+function readEdit(
+  word: string,
+  answer: Record<string, unknown>,
+  forms: DecisionForms,
+): Read<Decision> {
+  const { key } = forms;
+  if (answer[key] === undefined) {
+    return problem(`Expected { decision: "${word}", ${key} }; got no ${key}.`);
+  }
+  const checked = forms.check(answer[key]);
+  return checked.ok ? { ok: true, value: { decision: "edit", value: checked.value } } : checked;
+}
+
+/** Lists the accepted forms of an answer, for messages. `others` are added to those of a decision. */
+export function expectedForms(forms: DecisionForms, others: readonly string[] = []): string {
+  const [edit] = forms.edits;
+  return anyOf([
+    ...(forms.approves ? ['true or "approve"', 'false or "reject"'] : []),
+    ...others,
+    '{ decision: "reject", reason }',
+    ...(edit === undefined ? [] : [`{ decision: "${edit}", ${forms.key} }`]),
+  ]);
+}
+
+export function problem(text: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem: text };
+}
+
+/** Renders an answer, short enough for a message. */
+export function shown(value: unknown): string {
+  const json = JSON.stringify(value) ?? "nothing";
+  return json.length > 80 ? `${headOf(json, 80)}…` : json;
+}
+
+function anyOf(words: readonly string[]): string {
+  const last = words.at(-1) ?? "nothing";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
+const approved: Read<Decision> = { ok: true, value: { decision: "approve" } };
+
+function rejected(reason: string): Read<Decision> {
+  return { ok: true, value: { decision: "reject", reason } };
+}
+
+/** Returns a case-insensitive pattern for words; patterns of JSON Schema have no flags. */
+function anyCase(words: Readonly<Record<string, readonly string[]>>): string {
+  const letters = (word: string) =>
+    word.replaceAll(/[a-z]/g, (one) => `[${one}${one.toUpperCase()}]`);
+  return Object.values(words).flat().map(letters).join("|");
 }

@@ -1,17 +1,15 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "./canonical-json.ts";
-import { isRecord } from "./is-record.ts";
+import { canonicalJson, isRecord } from "../values/json.ts";
 import type { CurrentStep } from "./step-record.ts";
-import type { TierMerges } from "./tier-merge.ts";
-import { comparePaths, type MergeOrder, type TierPatches } from "./tier-patch.ts";
-import { StateUpdateError } from "./update-error.ts";
+import { comparePaths, type MergeOrder, type TierMerges, type TierPatches } from "./tier-patch.ts";
+import { StateUpdateError } from "./reducers.ts";
 
-/** Where a branch is when it has come to the end of the workflow and waits for the others. */
+/** The position of a branch that has reached the end of the workflow and waits for the others. */
 export const endOfWorkflow = "END";
 
 /**
- * One way that a workflow is under way on: the node it has come to, and what it brings along. A fan-out makes several
- * of one; a join makes one of several.
+ * A path of execution through a workflow: its current node and the data it carries. A fan-out splits one branch into
+ * several; a join merges several into one.
  */
 export interface Branch {
   readonly id: string;
@@ -19,62 +17,65 @@ export interface Branch {
   readonly superstep: number;
   /** The node that runs next on it, or {@link endOfWorkflow}. */
   readonly at: string;
-  /** The node it comes from; empty at the entry point. */
+  /** The previous node; empty at the entry point. */
   readonly from: string;
-  /** ISO 8601: when it came to `at`. */
+  /** ISO 8601: when it reached `at`. */
   readonly since: string;
-  /** The llm node that spoke last on it, which `last` is about in expressions. */
+  /** The last llm node of the branch; `last` in expressions refers to it. */
   readonly last: string | null;
-  /** `step_index` of the records of this attempt that were made on the way here, ascending; those of routers are left out. */
+  /** `step_index` of this attempt's records along the branch, ascending; those of routers are left out. */
   readonly steps: readonly number[];
-  /** Steps under way: their calls wait for a tool node. More than one only where branches have met. */
+  /** Steps in progress, whose calls wait for a tool node. More than one only after branches were joined. */
   readonly open: readonly CurrentStep[];
-  /** Keys of the tiers without a merge that the node it comes from has changed beside others. A bare key is of an older version. */
+  /**
+   * Tier keys without a merge that the previous node changed while other branches ran. A bare key is from an older
+   * version.
+   */
   readonly wrote: readonly (WrittenKey | string)[];
-  /** Its place in the definition's order of branches; left out without merges. */
+  /** Its position in the definition's order of branches; left out without merges. */
   readonly path?: readonly number[];
-  /** What was written to ordered keys on the way here since branches parted. */
+  /** Writes to ordered keys along the branch since the fan-out. */
   readonly gave?: readonly GivenItems[];
-  /** How often nodes that can come round again were entered in this attempt. */
+  /** How often each node on a cycle was entered in this attempt. */
   readonly visits: Readonly<Record<string, number>>;
-  /** What people rejected on the way here and have not approved since, in order. Left out where that is nothing. */
+  /** Rejections along the branch that were not followed by an approval, in order. Left out if there are none. */
   readonly rejections?: readonly Rejection[];
 }
 
-/** What a person did not approve, and why. */
+/** A person's rejection and its reason. */
 export interface Rejection {
   /** The human node that asked. */
   readonly node: string;
-  /** Empty when none was given. */
+  /** Empty if none was given. */
   readonly reason: string;
-  /** `step_index` of the last record on the branch before it; -1 where there was none. */
+  /** `step_index` of the last record on the branch before it; -1 if there was none. */
   readonly after: number;
 }
 
-/** A key such as `execution.sum`, and a hash of the value it got: equal values have equal hashes. */
+/** A key such as `execution.sum`, and a hash of the value written: equal values have equal hashes. */
 export interface WrittenKey {
   readonly key: string;
   readonly value: string;
 }
 
-/** Elements that a branch put in a list whose merge is `append`, or one for a value whose merge is `last`. */
+/** Elements that a branch added to a list with the merge `append`, or one value of a key with the merge `last`. */
 export interface GivenItems {
   readonly key: string;
   readonly path: readonly number[];
   readonly items: number;
 }
 
-/** Branches that leave a node and those that take their place; `only` replaces all that there are. */
+/** Branches that leave a node and those that replace them; `only` replaces all branches. */
 export type BranchUpdate =
   | { readonly leave: readonly string[]; readonly enter: readonly Branch[] }
   | { readonly only: readonly Branch[] };
 
-/** The order in which nodes of one superstep write makes no difference to which branches are there. */
+/** Merges branch updates. The order in which nodes of one superstep write does not matter. */
 export function reduceBranches(
   branches: readonly Branch[],
   update: BranchUpdate | readonly Branch[],
 ): readonly Branch[] {
-  // Whoever edits the state by hand writes it whole.
+  // `updateState` callers write the whole list.
   if (Array.isArray(update)) return update as readonly Branch[];
   if (!isRecord(update) || !("only" in update || "leave" in update)) {
     throw new StateUpdateError("branches", "a list of branches");
@@ -85,7 +86,7 @@ export function reduceBranches(
   return update.enter.length === 0 ? stay : [...stay, ...update.enter];
 }
 
-/** Two nodes of one superstep that have given one key of a tier different values, each without the other's. */
+/** Returns two nodes of one superstep that wrote different values to one tier key. */
 export function conflictOf(
   branches: readonly Branch[],
 ): { readonly key: string; readonly nodes: readonly [string, string] } | null {
@@ -104,7 +105,7 @@ export function conflictOf(
   return null;
 }
 
-/** The keys without a merge that patches change. */
+/** Returns the keys without a merge that patches change. */
 export function writtenKeys(patches: TierPatches, merges: TierMerges): readonly WrittenKey[] {
   return (["execution", "attempt"] as const).flatMap((tier) => {
     const { set = {}, remove = [] } = patches[tier] ?? {};
@@ -120,7 +121,7 @@ function hashOf(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("base64");
 }
 
-/** How a node changes merged keys; undefined where it runs alone, or no key is merged. */
+/** Returns how a node changes merged keys; undefined if it runs alone, or no key is merged. */
 export function mergeOrder(
   branches: readonly Branch[],
   at: { readonly node: string; readonly superstep: number; readonly merges: TierMerges },
@@ -141,11 +142,11 @@ export function mergeOrder(
   };
 }
 
-/** The branch's place among those that go on from a node, and what was given to ordered keys before it. */
+/** Returns a branch's position among those that leave a node, and the earlier writes to ordered keys. */
 export function branchOrder(
   arrived: readonly Branch[],
   to: {
-    /** Of the node that they go on from; undefined where it ran alone. */
+    /** The order of the node that they leave; undefined if it ran alone. */
     readonly order: MergeOrder | undefined;
     readonly patches: TierPatches;
     readonly target: number;
@@ -180,7 +181,7 @@ function firstPath(branches: readonly Branch[]): readonly number[] {
   return branches.map(({ path = [] }) => path).toSorted(comparePaths)[0] ?? [];
 }
 
-/** What several branches that come to one node bring along together. */
+/** Joins the data of branches that arrive at one node. */
 export function joinBranches(
   arrived: readonly [Branch, ...Branch[]],
 ): Pick<Branch, "last" | "steps" | "open" | "visits" | "since" | "rejections"> {
@@ -199,7 +200,7 @@ export function joinBranches(
       .map((one) => [`${one.after} ${one.node}`, one]),
   );
   return {
-    // Several may have spoken: the first in the order in which they arrived.
+    // Several may have a last node: the first in the order of arrival wins.
     last: arrived.find((branch) => branch.last !== null)?.last ?? null,
     steps,
     open: arrived.flatMap((branch) => branch.open),

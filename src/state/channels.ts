@@ -5,12 +5,9 @@ import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
-import type { RailRecord } from "./rail-record.ts";
-import type { Redactions } from "./redactions.ts";
-import { reduceResultSummaries, type ResultSummaries } from "./result-summary.ts";
-import type { RunningSummary } from "./running-summary.ts";
-import { reduceSubtasks, type SubtaskStates } from "./subtask-state.ts";
-import type { TaskPlan } from "./task-plan.ts";
+import type { RailRecord, Redactions } from "./rails.ts";
+import { reduceResultSummaries, type ResultSummaries, type RunningSummary } from "./summaries.ts";
+import { reduceSubtasks, type SubtaskStates, type TaskPlan } from "./plan.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
 import { reduceTier } from "./tier-patch.ts";
 import { reduceTurn, type TurnState } from "./turn.ts";
@@ -19,16 +16,16 @@ import { addUsage, noUsage, type Usage } from "./usage.ts";
 /** A JSON Schema document, for display only. */
 type DisplaySchema = Readonly<Record<string, unknown>>;
 
-/** The channels that the graph of a planner has beside those of every agent. */
+/** The additional channels of a planner's graph. */
 export interface PlanningState {
-  /** All that was planned so far, plans for gaps included; null before there is one. */
+  /** All subtasks planned so far, plans for gaps included; null before the first plan. */
   readonly plan: TaskPlan | null;
   readonly subtasks: SubtaskStates;
-  /** How many plans for gaps were made. */
+  /** Number of plans made for gaps. */
   readonly depth: number;
-  /** What was missing when the results were last judged. */
+  /** The gaps found when the results were last judged. */
   readonly gaps: readonly string[];
-  /** Whether the last judgement found no gap; null before there is one, and where the result could not be judged. */
+  /** Whether the last judgement found no gap; null before the first one, and if the result could not be judged. */
   readonly criteria_met: boolean | null;
 }
 
@@ -43,25 +40,25 @@ export interface GraphState {
   readonly current_step: CurrentStep | null | undefined;
   readonly steps: readonly StepRecord[];
   readonly nodes: Readonly<Record<string, unknown>>;
-  /** Empty unless a workflow is under way. */
+  /** Empty unless a workflow is running. */
   readonly branches: readonly Branch[];
   readonly status: Status | undefined;
   readonly usage: Usage;
-  /** What a model wrote about the beginning of the thread; null where it is told as it was. */
+  /** A model's summary of the beginning of the thread; null if models read it unsummarized. */
   readonly summary: RunningSummary | null | undefined;
-  /** What models said of tool results in place of their previews. */
+  /** Summaries of tool results, rendered instead of their previews. */
   readonly result_summaries: ResultSummaries;
   readonly output: unknown;
   readonly turn: TurnState | undefined;
-  /** What guardrails said, all turns. */
+  /** Rail records of all turns. */
   readonly rails: readonly RailRecord[];
-  /** What stands for the marks that rails put in place of what they redacted. */
+  /** The redacted values by placeholder. */
   readonly redactions: Redactions;
 }
 
 /**
- * What a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn`,
- * `result_summaries` and `redactions` are merged by key (`nodes: null` empties them), a tier is replaced, or changed by
+ * The update that a node may return: any part of the state. Lists are appended to, `usage` is added, `nodes`, `turn`,
+ * `result_summaries` and `redactions` are merged by key (`nodes: null` empties them). A tier is replaced, or changed by
  * a `TierPatch`.
  */
 export type GraphUpdate = Partial<
@@ -73,7 +70,7 @@ export type GraphUpdate = Partial<
   readonly branches?: BranchUpdate;
 };
 
-/** What is shown of the values a definition describes. */
+/** The JSON Schemas shown for the values that a definition describes. */
 export interface ChannelSchemas {
   readonly input: DisplaySchema;
   readonly output: DisplaySchema;
@@ -83,14 +80,17 @@ export interface ChannelSchemas {
 
 const count = z.number().int().nonnegative();
 
-/** Channels of an agent's graph as a zod object with LangGraph's metadata: reducers, defaults, descriptions for Studio. */
+/**
+ * The channels of an agent's graph as a zod object with LangGraph's metadata: reducers, defaults, descriptions for
+ * Studio.
+ */
 export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
   const shape = {
     input: shown(schemas.input, "The turn's validated input."),
     messages: messagesChannel(),
     turn_number: count.describe("Number of the turn in this thread, from 0."),
     execution: written(
-      shown(schemas.execution ?? { type: "object" }, "Tier 1: outlives failed attempts of a turn."),
+      shown(schemas.execution ?? { type: "object" }, "Tier 1: survives failed attempts of a turn."),
       reduceTier,
     ),
     attempt: written(
@@ -138,9 +138,9 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
         })
         .nullable()
         .describe(
-          "What a model wrote about the oldest turns of the thread, read instead of them; else null.",
+          "A model's summary of the oldest turns of the thread, which models read instead of them; else null.",
         ),
-      // Few threads have one: a default is not missed where nothing is stored of it.
+      // Few threads have one; without a default nothing is stored for the others.
       (): RunningSummary | null => null,
       (_, next: RunningSummary | null) => next,
     ),
@@ -162,7 +162,7 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       append<RailRecord>,
     ),
     redactions: reduced(
-      z.record(z.string(), z.any()).describe("What stands for the marks of redacted texts."),
+      z.record(z.string(), z.any()).describe("Redacted values by placeholder."),
       (): Redactions => ({}),
       mergeByKey,
     ),
@@ -203,9 +203,10 @@ export function planningStateSchema(schemas: ChannelSchemas): z.ZodObject {
 }
 
 /**
- * What a graph takes: `{ input }`, or `{ messages }` whose last human message becomes `input.message`. `input` becomes
- * null when it is left out, so that a node can tell a new input from the last turn's.
- * @param refuse called with what is given before anything is stored; throws to refuse it.
+ * Returns the input schema of a graph: `{ input }`, or `{ messages }` whose last human message becomes `input.message`.
+ * `input` becomes null if it is left out, so that a node can tell a new input from the last turn's.
+ *
+ * @param refuse called with the input before anything is stored; throws to refuse it.
  */
 export function inputSchema(
   schemas: ChannelSchemas,
@@ -217,7 +218,7 @@ export function inputSchema(
         if (value !== null) refuse.input(value);
       })
       .prefault(null)
-      // Clients would read it as required otherwise, though it is null where it is left out.
+      // Clients would otherwise read it as required, although it may be left out.
       .optional(),
     messages: messagesChannel((list) => refuse.messages(list)).optional(),
   });
@@ -231,7 +232,7 @@ const planningMask = {
   criteria_met: true,
 } as const;
 
-/** What a graph returns: its public channels. */
+/** Returns the output schema of a graph: its public channels. */
 export function outputSchema(state: z.ZodObject): z.ZodObject {
   return state.pick({
     ...("plan" in state.shape ? planningMask : {}),
@@ -251,7 +252,7 @@ export function outputSchema(state: z.ZodObject): z.ZodObject {
   });
 }
 
-/** Per-run overrides, shown by Studio beside the run button. */
+/** Per-run overrides, which Studio shows next to its run button. */
 export const contextSchema = z.object({
   model: z.string().optional().describe("provider:model for this run instead of the definition's."),
   temperature: z.number().min(0).max(2).optional(),
@@ -267,7 +268,7 @@ function messagesChannel(refuse: (list: readonly unknown[]) => void = () => {}) 
   return reduced(schema, () => [], reduceMessages);
 }
 
-/** A channel that is written through a reducer. What is written may have another shape than what is kept. */
+/** Returns a channel that is written through a reducer. Updates may have another shape than the stored value. */
 function reduced<S extends z.ZodType, Value>(
   schema: S,
   initial: () => Value,
@@ -280,7 +281,7 @@ function reduced<S extends z.ZodType, Value>(
   return schema;
 }
 
-/** A channel without a value until it is first written; from then on written through a reducer. */
+/** Returns a channel without a value until its first write; it is written through a reducer. */
 function written<S extends z.ZodType, Value>(
   schema: S,
   reduce: (value: Value, update: never) => Value,
@@ -291,7 +292,7 @@ function written<S extends z.ZodType, Value>(
   return schema;
 }
 
-/** Accepts any value and shows `jsonSchema` for it. */
+/** Returns a schema that accepts any value and displays `jsonSchema`. */
 function shown(jsonSchema: DisplaySchema, description: string) {
   const { $schema: _draft, $id: _id, id: _zodId, ...rest } = jsonSchema;
   return z.any().meta({ description, ...rest });
@@ -302,8 +303,8 @@ const stateSchemaMark = Symbol.for("langgraph.state.state_schema");
 /**
  * Marks a zod object as one that checks its own updates. LangGraph 1.4 otherwise derives and compiles a partial zod
  * schema for every write of every node, which doubles the time of a step (2.1 against 1.1 ms for two nodes and 15
- * channels), and copies the lists that it parses. Nodes of this package write what types guarantee, so writes pass as
- * they are. Studio still reads the zod object, which a LangGraph `StateSchema` would not allow together with a context.
+ * channels), and copies the lists that it parses. The types guarantee the writes of this package's nodes, so they pass
+ * unchecked. Studio still reads the zod object; a LangGraph `StateSchema` with a context would prevent that.
  */
 function checkedByWriter<T extends z.ZodObject>(schema: T): T {
   const keys = Object.keys(schema.shape);

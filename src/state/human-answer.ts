@@ -1,34 +1,40 @@
 import { errorMessage } from "../errors.ts";
-import { takesCertainValues, valueSchemaOf } from "./answer-schema.ts";
-import { hashRequest, proposedCalls } from "./approval-hash.ts";
-import { readCallAnswer, type CallDecisions } from "./call-answer.ts";
+import { isRecord } from "../values/json.ts";
 import {
+  type Decision,
+  type DecisionForms,
   expectedForms,
   isDecisionRecord,
   problem,
+  type Read,
   readDecision,
   shown,
+  takesCertainValues,
+  valueSchemaOf,
   wordDecision,
-  type Decision,
-  type DecisionForms,
-  type Read,
-} from "./decision.ts";
-import type { HumanRequest } from "./human-request.ts";
+} from "./answer-schema.ts";
+import {
+  hashCall,
+  hashRequest,
+  type HumanRequest,
+  type ProposedCall,
+  proposedCalls,
+} from "./human-request.ts";
 import { zodFromJsonSchema } from "./zod-from-json-schema.ts";
 
-/** A person's answer as it was understood. What was entered, or edited without more words, is a decision to edit. */
+/** A person's answer as it was interpreted. Input, and an edit without a decision word, count as a decision to edit. */
 export type HumanAnswer =
   | { readonly ok: true; readonly on: "value"; readonly decision: Decision }
-  /** `decisions` has every call that waits. */
+  /** `decisions` has an entry for every pending call. */
   | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions };
 
-/** A request as far as an answer is read by it. */
-export type AnsweredRequest = Pick<HumanRequest, "kind" | "proposed" | "schema"> &
+/** The parts of a request that determine how its answer is read. */
+type AnsweredRequest = Pick<HumanRequest, "kind" | "proposed" | "schema"> &
   Partial<Pick<HumanRequest, "prompt">>;
 
 /**
- * Reads what a person answered. `problem` says what was expected and what came instead; it can be shown to the person,
- * who is asked again. Never throws.
+ * Reads a person's answer. `problem` says what was expected and what came; it can be shown to the person, who is asked
+ * again. Never throws.
  */
 export function checkHumanAnswer(
   request: AnsweredRequest,
@@ -64,8 +70,8 @@ function readValueAnswer(request: AnsweredRequest, answer: unknown): Read<Decisi
 }
 
 /**
- * Whether a word that decides elsewhere may be the new text: a text is proposed, or the schema says what is taken.
- * "approve" and "reject" as documented always decide.
+ * Returns whether a decision word may be the new text: a text is proposed, or the schema restricts values. The
+ * documented "approve" and "reject" are always decisions.
  */
 function isNewText(
   request: Pick<HumanRequest, "kind" | "proposed" | "schema">,
@@ -87,7 +93,152 @@ function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read
     });
     return problem(`The value does not fit its schema: ${issues.join("; ")}; got ${shown(value)}.`);
   } catch (thrown) {
-    // A schema that refers to itself walks as deep as the value goes.
+    // A recursive schema walks as deep as the value.
     return problem(`The value cannot be checked: ${errorMessage(thrown)}.`);
+  }
+}
+
+/** A person's decision on every pending call, by id. */
+export type CallDecisions = ReadonlyMap<string, Decision>;
+
+type Calls = readonly (Pick<ProposedCall, "id"> & {
+  readonly name: unknown;
+  readonly args: unknown;
+})[];
+
+/**
+ * Reads one decision for all calls, or one for each: by id in `decisions`, or in a list. A decision with a hash applies
+ * to the call with that hash; a single decision for all names the hash of the request.
+ */
+export function readCallAnswer(calls: Calls, answer: unknown): Read<CallDecisions> {
+  const ids = calls.map(({ id }) => id);
+  if (Array.isArray(answer)) return readList(calls, answer);
+  if (isRecord(answer) && Object.hasOwn(answer, "decisions")) return readById(calls, answer);
+  if (ids.length > 1 && isRecord(answer) && answer["decision"] === "edit") {
+    return problem(
+      `{ decision: "edit", args } is for one call, and ${ids.length} wait: give { decisions: { [id]: … } } with every id of ${ids.join(", ")}.`,
+    );
+  }
+  const forms: DecisionForms = {
+    ...callForms,
+    ...(ids.length > 1 && { edits: [] }),
+    hash: () => hashRequest({ kind: "tool_approval", proposed: calls }),
+  };
+  const read = readDecision(answer, forms);
+  if (read === null) {
+    const others = ["{ decisions: { [id]: decision } }", "[{ id, decision }]"];
+    return problem(`Expected ${expectedForms(forms, others)}; got ${shown(answer)}.`);
+  }
+  return read.ok ? { ok: true, value: new Map(ids.map((id) => [id, read.value])) } : read;
+}
+
+/** The decision syntax for a single call. */
+const callForms: DecisionForms = {
+  approves: true,
+  edits: ["edit"],
+  key: "args",
+  check: (args) =>
+    isRecord(args)
+      ? { ok: true, value: args }
+      : problem(`Expected an object of arguments; got ${shown(args)}.`),
+};
+
+function readById(calls: Calls, answer: Record<string, unknown>): Read<CallDecisions> {
+  const { decisions, ...rest } = answer;
+  const [other] = Object.keys(rest);
+  if (other !== undefined)
+    return problem(`Expected no other key than "decisions"; got "${other}".`);
+  if (!isRecord(decisions)) {
+    return problem(`Expected decisions by the id of the call; got ${shown(decisions)}.`);
+  }
+  return readEach(calls, Object.entries(decisions));
+}
+
+function readList(calls: Calls, list: readonly unknown[]): Read<CallDecisions> {
+  const entries: [string, unknown][] = [];
+  for (const item of list) {
+    const { id, ...decision } = isRecord(item) ? item : {};
+    if (typeof id !== "string") {
+      return problem(`Expected { id, decision } in the list; got ${shown(item)}.`);
+    }
+    if (!Object.hasOwn(decision, "decision")) {
+      return problem(`Expected a decision for call "${id}"; got ${shown(item)}.`);
+    }
+    if (entries.some(([known]) => known === id)) {
+      return problem(`Expected one decision for every call; got two for "${id}".`);
+    }
+    entries.push([id, decision]);
+  }
+  return readEach(calls, entries);
+}
+
+function readEach(
+  calls: Calls,
+  entries: readonly (readonly [string, unknown])[],
+): Read<CallDecisions> {
+  const ids = calls.map(({ id }) => id);
+  const unknown = entries.find(([id]) => !ids.includes(id));
+  if (unknown !== undefined) {
+    return problem(`No call "${unknown[0]}" waits. Calls that wait: ${ids.join(", ")}.`);
+  }
+  const given = new Map(entries);
+  const missing = ids.filter((id) => !given.has(id));
+  if (missing.length > 0) {
+    return problem(`Expected a decision for every call; got none for ${missing.join(", ")}.`);
+  }
+  const decisions = new Map<string, Decision>();
+  for (const call of calls) {
+    const { id } = call;
+    const read = readDecision(given.get(id), { ...callForms, hash: () => hashCall(call) });
+    if (read === null) {
+      const forms = expectedForms(callForms);
+      return problem(`Call "${id}": expected ${forms}; got ${shown(given.get(id))}.`);
+    }
+    if (!read.ok) return { ...read, problem: `Call "${id}": ${read.problem}` };
+    decisions.set(id, read.value);
+  }
+  return { ok: true, value: decisions };
+}
+
+/**
+ * Returns an answer as a record that names the hash of the request. Unreadable answers, and those that approve nothing,
+ * stay as they are. Pass the request that the answer is for.
+ */
+export function bindAnswer(request: AnsweredRequest, answer: unknown): unknown {
+  const hash = hashRequest(request);
+  const read = hash === null ? null : checkHumanAnswer(request, answer);
+  if (read?.ok !== true) return answer;
+  if (read.on === "value") {
+    // The value is passed on unchecked: its node applies the schema.
+    const value = isDecisionRecord(answer) ? answer["value"] : answer;
+    return recordOf(read.decision, { hash, value });
+  }
+  const decisions = proposedCalls(request.proposed).map((call) => {
+    const decision = read.decisions.get(call.id) ?? { decision: "reject", reason: "" };
+    const args = decision.decision === "edit" ? decision.value : undefined;
+    return [call.id, recordOf(decision, { hash: hashCall(call), args })];
+  });
+  return { decisions: Object.fromEntries(decisions) as Record<string, unknown> };
+}
+
+/** Returns whether every decision of an answer names a hash. */
+export function isBound(answer: unknown): boolean {
+  if (Array.isArray(answer)) return answer.every(isBound);
+  if (!isRecord(answer)) return false;
+  const { decisions, hash } = answer;
+  return isRecord(decisions) ? Object.values(decisions).every(isBound) : typeof hash === "string";
+}
+
+function recordOf(
+  { decision, ...said }: Decision,
+  { hash, ...edited }: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  switch (decision) {
+    case "approve":
+      return { decision, hash };
+    case "edit":
+      return { decision, ...edited, hash };
+    case "reject":
+      return { decision, ...said, hash };
   }
 }

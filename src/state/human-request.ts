@@ -1,23 +1,23 @@
-/** What a person is asked when a run waits: the value of a LangGraph interrupt. Plain JSON. */
+import { canonicalHash, isRecord } from "../values/json.ts";
+
+/** The request to a person while a run waits: the value of a LangGraph interrupt. Plain JSON. */
 export interface HumanRequest {
-  /** `tool_approval`: `proposed` is the list of tool calls that wait. */
+  /** `tool_approval`: `proposed` is the list of pending tool calls. */
   readonly kind: "approval" | "input" | "edit" | "tool_approval";
   /** The graph node that waits. */
   readonly node: string;
   /** The agent nodes around it, outermost first. */
   readonly within: readonly string[];
   readonly prompt: string;
-  /** What is to be approved or edited; null where something is asked for. */
+  /** The value to approve or edit; null for an input request. */
   readonly proposed: unknown;
   /** JSON Schema of an answer. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** ISO 8601; null when the answer may take any time. */
+  /** ISO 8601; null if the answer has no deadline. */
   readonly expires_at: string | null;
-  /**
-   * SHA-256 of what is approved, which an answer may name. Left out where something is asked for, and by earlier versions.
-   */
+  /** SHA-256 of what is approved, which an answer may name. Left out for input requests, and by earlier versions. */
   readonly hash?: string;
-  /** What was wrong with the answer before; left out at first. */
+  /** What was wrong with the previous answer; left out in the first request. */
   readonly problem?: string;
 }
 
@@ -29,11 +29,89 @@ export interface ProposedCall {
   readonly reason: string;
   /** SHA-256 of the name and the arguments, which a decision on the call may name. Left out by earlier versions. */
   readonly hash?: string;
-  /** The names of the arguments in the order in which to show them: those that decide come first. */
+  /** Argument names in display order: the decisive ones first. */
   readonly order?: readonly string[];
 }
 
-/** A request that waits, under the id by which it is answered. */
+/** A pending request, with the id by which it is answered. */
 export interface PendingRequest extends HumanRequest {
   readonly id: string;
+}
+
+/** A LangGraph interrupt that waits for an answer. */
+export interface WaitingRequest extends PendingRequest {
+  /**
+   * Whether it comes from a node of this package, which checks its answers; else `proposed` is the interrupt's value.
+   */
+  readonly isOurs: boolean;
+}
+
+/** Returns a request as callers see it. */
+export function publicRequest({ isOurs: _isOurs, ...request }: WaitingRequest): PendingRequest {
+  return request;
+}
+
+/** Returns an interrupt as a request. */
+export function requestOf(id: string, value: unknown, node: string): WaitingRequest {
+  if (isRequest(value)) return { id, ...value, isOurs: true };
+  const prompt = typeof value === "string" ? value : `${node}?`;
+  const asked = { node, within: [], prompt, proposed: value, schema: {}, expires_at: null };
+  return { id, kind: "input", ...asked, isOurs: false };
+}
+
+const kinds: ReadonlySet<unknown> = new Set(["approval", "input", "edit", "tool_approval"]);
+
+function isRequest(value: unknown): value is HumanRequest {
+  return isRecord(value) && kinds.has(value["kind"]) && typeof value["node"] === "string";
+}
+
+/** Returns the SHA-256 of a tool call: its name and its arguments as canonical JSON. */
+export function hashCall({
+  name,
+  args,
+}: {
+  readonly name: unknown;
+  readonly args: unknown;
+}): string {
+  return canonicalHash({ name, args });
+}
+
+/**
+ * Returns the SHA-256 of what an answer to a request approves: its only call, the hashes of its calls in order, or its
+ * prompt and proposal. Null if nothing is approved. It is computed from the request, so requests of earlier versions
+ * have one too.
+ */
+export function hashRequest({
+  kind,
+  prompt = "",
+  proposed,
+}: Pick<HumanRequest, "kind" | "proposed"> & Partial<Pick<HumanRequest, "prompt">>): string | null {
+  switch (kind) {
+    case "input":
+      return null;
+    case "approval":
+    case "edit":
+      return canonicalHash({ prompt, proposed });
+    case "tool_approval":
+      return hashOfCalls(proposedCalls(proposed).map(hashCall));
+  }
+}
+
+/** Returns the combined hash of several calls; for a single call its own hash. */
+export function hashOfCalls(hashes: readonly string[]): string {
+  const [only, ...others] = hashes;
+  return only === undefined || others.length > 0 ? canonicalHash(hashes) : only;
+}
+
+/**
+ * Returns the calls that a request proposes, if any. Requests are read from storage, so their content is not trusted.
+ */
+export function proposedCalls(
+  proposed: unknown,
+): readonly (Pick<ProposedCall, "id"> & { readonly name: unknown; readonly args: unknown })[] {
+  const list: readonly unknown[] = Array.isArray(proposed) ? proposed : [];
+  return list.flatMap((call) => {
+    if (!isRecord(call) || typeof call["id"] !== "string") return [];
+    return [{ id: call["id"], name: call["name"], args: call["args"] }];
+  });
 }

@@ -1,6 +1,6 @@
 import { StratagraphError } from "../errors.ts";
 
-/** Where a turn is in its life, in the order of an ordinary turn; the last three are ways to end. */
+/** The status of a turn, in the order of an ordinary turn; the last three are its possible ends. */
 export const statuses = [
   "CREATED",
   "INITIALIZING",
@@ -29,7 +29,7 @@ const moves: Readonly<Record<Status, readonly Status[]>> = {
   CANCELLED: [],
 };
 
-/** A status was to change in a way that the lifecycle does not allow. */
+/** A status change that the lifecycle does not allow. */
 export class InvalidTransitionError extends StratagraphError {
   readonly code = "invalid_transition";
   override readonly kind = "run";
@@ -37,18 +37,18 @@ export class InvalidTransitionError extends StratagraphError {
   constructor(
     readonly from: Status,
     readonly to: Status,
-    /** Where `from` may go. */
+    /** Statuses that `from` may move to. */
     readonly allowed: readonly Status[],
   ) {
     const instead =
       allowed.length === 0
-        ? `${from} is final: replay from an earlier checkpoint to go on.`
+        ? `${from} is final: replay from an earlier checkpoint to continue.`
         : `From ${from} it can go to ${allowed.join(", ")}.`;
     super(`A turn cannot go from ${from} to ${to}. ${instead}`);
   }
 }
 
-/** Staying in a status is a move too: only EXECUTING may. */
+/** Returns whether a move is legal. Staying in a status is a move too, which only EXECUTING allows. */
 export function canTransition(from: Status, to: Status): boolean {
   return moves[from].includes(to);
 }
@@ -62,12 +62,12 @@ export function transition<To extends Status>(from: Status, to: To): To {
   return to;
 }
 
-/** Statuses that a turn passes without waiting for anything. */
+/** Statuses in which a turn waits for nothing. */
 const passing: readonly Status[] = ["PLANNING", "EXECUTING", "REFLECTING"];
 
 /**
- * The fewest legal moves from one status to another, by way of statuses that a turn only passes; the last is `to`. None
- * where it is there already and cannot move to it again, null where no moves lead there.
+ * Returns the shortest sequence of legal moves from one status to another, by way of passing statuses; the last is
+ * `to`. Empty if it is already there and cannot move to it again, null if it cannot be reached.
  */
 export function movesTo(from: Status, to: Status): readonly Status[] | null {
   if (from === to && !canTransition(from, to)) return [];
@@ -85,7 +85,7 @@ export function movesTo(from: Status, to: Status): readonly Status[] | null {
   return null;
 }
 
-/** Whether no move leads out of a status. COMPLETED is not terminal: the thread's next turn begins there. */
+/** Returns whether no move leaves a status. COMPLETED is not terminal: the thread's next turn begins there. */
 export function isTerminal(status: Status): boolean {
   return moves[status].length === 0;
 }

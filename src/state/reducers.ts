@@ -1,20 +1,22 @@
 import {
-  coerceMessageLikeToMessage,
-  RemoveMessage,
   type BaseMessage,
   type BaseMessageLike,
+  coerceMessageLikeToMessage,
+  RemoveMessage,
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { systemIds } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
 import { isTerminal, type Status } from "./lifecycle.ts";
 
-/** A new list with `items` at its end. Old elements keep their identity; nothing to add gives `list` itself. */
+/**
+ * Returns a new list with `items` appended. Old elements keep their identity; without items it returns `list` itself.
+ */
 export function append<T>(list: readonly T[], items: readonly T[]): readonly T[] {
   return items.length === 0 ? list : [...list, ...items];
 }
 
-/** Shallow merge: keys of `update` replace keys of `value`, others keep their identity; null leaves none. */
+/** Shallow merge: keys of `update` replace keys of `value`, others keep their identity; null removes all. */
 export function mergeByKey(
   value: Readonly<Record<string, unknown>>,
   update: Readonly<Record<string, unknown>> | null,
@@ -22,12 +24,14 @@ export function mergeByKey(
   return update === null ? {} : { ...value, ...update };
 }
 
-/** What was written last; a branch that goes on for the rest of a superstep does not undo how the turn has ended. */
+/**
+ * Returns the last written status; a branch that runs on for the rest of a superstep does not undo the end of the turn.
+ */
 export function reduceStatus(status: Status, update: Status): Status {
   return isTerminal(status) ? status : update;
 }
 
-/** A `RemoveMessage` names a message that is not there. */
+/** A `RemoveMessage` names an unknown message. */
 export class UnknownMessageError extends StratagraphError {
   readonly code = "unknown_message";
 
@@ -39,8 +43,8 @@ export class UnknownMessageError extends StratagraphError {
 }
 
 /**
- * Which message stands where, remembered with the list it describes and handed on to the list that grows from it, so
- * that an append costs what it adds. A list that is forked simply builds its index again.
+ * Index of message ids by list, cached per list and passed on to the list that extends it, so that an append costs only
+ * the added messages. A forked list rebuilds its index.
  */
 const positions = new WeakMap<readonly BaseMessage[], Map<string, number>>();
 
@@ -106,4 +110,18 @@ function isList(
   update: BaseMessageLike | readonly BaseMessageLike[],
 ): update is readonly BaseMessageLike[] {
   return Array.isArray(update) && !(update.length === 2 && typeof update[0] === "string");
+}
+
+/** An update contains a value that its channel does not accept. Nothing was written. */
+export class StateUpdateError extends StratagraphError {
+  readonly code = "state_update";
+
+  constructor(
+    readonly channel: string,
+    expected: string,
+  ) {
+    super(
+      `The channel ${channel} takes ${expected}. Write that with updateState, or leave it out.`,
+    );
+  }
 }

@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from "node:util";
+import { jsonHead } from "../values/bounded-json.ts";
+import { cutMark, headOf } from "../values/text.ts";
 import type { Usage } from "./usage.ts";
 
 export type ExecutionMode = "fast" | "deep";
@@ -14,18 +17,18 @@ export interface ToolPrediction {
   name: string;
   args: Record<string, unknown>;
   reason: string;
-  /** Why the call cannot be run as it came (unreadable arguments); left out when it can. */
+  /** Why the call cannot run (unreadable arguments); left out if it can. */
   problem?: string;
 }
 
 /**
- * How a call was settled whose node ran again after a crash or a cancellation. `recorded`: it had ended, and its recorded
- * result is used. `repeated`: it had started, and was made again since its tool is idempotent. `unknown`: it had
- * started, nobody knows what came of it, and it was not made again.
+ * How a call was resolved when its node ran again after a crash or a cancellation. `recorded`: it had completed, and
+ * its recorded result is used. `repeated`: it had started, and was called again because its tool is idempotent.
+ * `unknown`: it had started, its outcome is unknown, and it was not called again.
  */
 export type Recovered = "recorded" | "repeated" | "unknown";
 
-/** What one tool call gave. `result` is whole, up to the tool's `max_result_bytes`; `error` is null on success. */
+/** The result of one tool call. `result` is whole, up to the tool's `max_result_bytes`; `error` is null on success. */
 export interface ToolResult {
   id: string;
   name: string;
@@ -37,30 +40,30 @@ export interface ToolResult {
   insights: string;
   learning: string;
   relevance: Relevance | "";
-  /** Left out for a call that was made once, from beginning to end. */
+  /** Left out for a call that ran once, without interruption. */
   recovered?: Recovered;
-  /** Tries after the first; left out where there were none. */
+  /** Attempts after the first; left out if there were none. */
   retries?: number;
-  /** Answers of people that its handler asked for with `interrupt()`; left out where it asked for none. */
+  /** Answers of people that its handler requested with `interrupt()`; left out if there were none. */
   asked?: number;
-  /** What a guardrail says of the result, for whoever reads it; left out where none says anything. */
+  /** A guardrail's warning about the result, for its readers; left out if there is none. */
   warning?: string;
 }
 
-/** What a step noted on the result of an earlier call of its turn; empty where it said nothing. */
+/** A step's note on the result of an earlier call of its turn; fields are empty if the step said nothing. */
 export interface Observation {
-  /** Of the call. */
+  /** The id of the call. */
   id: string;
-  /** What matters in the result. */
+  /** The important facts in the result. */
   insights: string;
-  /** What is to be done otherwise. */
+  /** What to do differently next time. */
   learning: string;
   relevance: Relevance | "";
 }
 
-/** A choice among many tools. */
+/** A selection among many tools. */
 export interface ToolSelectionRecord {
-  /** How many there were to choose from. */
+  /** Number of candidates. */
   readonly considered: number;
   /** Best first; each part of the score is from 0 to 1. */
   readonly selected: readonly {
@@ -73,7 +76,10 @@ export interface ToolSelectionRecord {
   }[];
 }
 
-/** One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from these. */
+/**
+ * One iteration of an agent, whole. Appended once, never edited; every other view of a run is derived from step
+ * records.
+ */
 export interface StepRecord {
   /** 0-based. */
   turn_number: number;
@@ -90,29 +96,225 @@ export interface StepRecord {
   /** Deep mode; empty in fast mode, as is `reflection`. */
   planning: string;
   reflection: string;
-  /** The strategy that spans steps; carried on until changed. */
+  /** The strategy that spans steps; carried over until changed. */
   approach: string;
   next_action: NextAction;
   tool_predictions: readonly ToolPrediction[];
-  /** Same order as `tool_predictions`. */
+  /** In the order of `tool_predictions`. */
   tool_results: readonly ToolResult[];
   concurrent_execution: boolean;
-  /** Left out where nothing was noted. Read through `withObservations`, which puts them where they belong. */
+  /** Left out if there are none. Read them through `withObservations`, which attaches them to their results. */
   observations?: readonly Observation[];
-  /** How the tools were chosen that it was offered; left out where it was offered all of them. */
+  /** How the offered tools were selected; left out if all were offered. */
   tool_selection?: ToolSelectionRecord;
   /** How the step advances the goal. */
   synthesis: string;
   progress: Progress | "";
   hypothesis: { belief: string; test: string } | null;
-  /** What was wrong with the model's output, as it is told back to it; empty when nothing was. */
+  /** What was wrong with the model's output, as reported back to it; empty if nothing was. */
   problem: string;
   usage: Usage;
   /** `provider:model` that answered. */
   model: string;
-  /** Set when the fallback model answered instead of the chosen one. */
+  /** Set if the fallback model answered instead of the chosen one. */
   fallback: { from: string; reason: string } | null;
 }
 
-/** The step under way: what is known of it before its tools have ended. Null between steps. */
+/** The step in progress, before its tool calls have completed. Null between steps. */
 export type CurrentStep = Omit<StepRecord, "tool_results" | "concurrent_execution">;
+
+/**
+ * Returns the steps with later observations attached to their results; stored records never change. If two observations
+ * concern the same result, the later one wins, field by field. Steps without observations keep their identity, and so
+ * does a list without any.
+ */
+export function withObservations(steps: readonly StepRecord[]): readonly StepRecord[] {
+  const noted = new Map<string, Observation>();
+  for (const { turn_number, observations = [] } of steps) {
+    for (const one of observations) {
+      const key = keyOf(turn_number, one.id);
+      noted.set(key, laid(noted.get(key) ?? one, one));
+    }
+  }
+  if (noted.size === 0) return steps;
+  return steps.map((step) => {
+    const results = step.tool_results.map((result) => {
+      const observation = noted.get(keyOf(step.turn_number, result.id));
+      return observation === undefined ? result : withObservation(result, observation);
+    });
+    const isChanged = results.some((result, index) => result !== step.tool_results[index]);
+    return isChanged ? { ...step, tool_results: results } : step;
+  });
+}
+
+/** Returns a key for a call; call ids are unique only within their turn. */
+function keyOf(turn: number, id: string): string {
+  return `${turn}:${id}`;
+}
+
+/** Returns a result with an observation attached; empty fields of the observation change nothing. */
+export function withObservation(result: ToolResult, observation: Observation): ToolResult {
+  return laid(result, observation);
+}
+
+type Noted = Omit<Observation, "id">;
+
+function laid<Under extends Noted>(under: Under, over: Noted): Under {
+  return {
+    ...under,
+    insights: over.insights || under.insights,
+    learning: over.learning || under.learning,
+    relevance: over.relevance || under.relevance,
+  };
+}
+
+/** Characters of an argument's value in a line. */
+const shownValue = 80;
+
+/** Renders a call in one line: `search(query="python tutorial", limit=3)`. Long values are truncated with a marker. */
+export function callSignature({
+  name,
+  args,
+}: {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}): string {
+  const shown = Object.entries(args).map(([key, value]) => `${key}=${shortValue(value)}`);
+  return inOneLine(`${name}(${shown.join(", ")})`);
+}
+
+function shortValue(value: unknown): string {
+  if (typeof value === "string") {
+    const head = headOf(value, shownValue);
+    const quoted = JSON.stringify(head);
+    return head === value ? quoted : quoted + cutMark(value.length - head.length);
+  }
+  const json = jsonHead(value, 20 * shownValue);
+  const head = headOf(json.text, shownValue);
+  if (json.whole && head === json.text) return head;
+  return head + cutMark(json.text.length - head.length, !json.whole);
+}
+
+/** Joins the trimmed lines of a text with spaces. */
+export function inOneLine(text: string): string {
+  const lines = text.split(/[\r\n\u2028\u2029]/).map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
+}
+
+/** Default number of repetitions that count as stuck. */
+const limit = 3;
+
+/** Steps searched for a repeated call, per allowed repetition, the last step included. */
+const stepsPerRepetition = 4;
+
+/** How often the same call may return the same result. */
+export interface RepetitionLimits {
+  /** The limit of most tools. */
+  readonly maxRepeats: number;
+  /** The limit of tools that are polled until their result changes. */
+  readonly maxPolls: number;
+  isRepeatable(tool: string): boolean;
+}
+
+const defaultLimits: RepetitionLimits = {
+  maxRepeats: limit,
+  maxPolls: limit,
+  isRepeatable: () => false,
+};
+
+export interface Stuck {
+  /**
+   * `no_progress`: three steps in a row judged themselves stuck, and did more than wait. `repeated_call`: the last step
+   * repeated a call of earlier steps with the same result. It counts when it reaches its tool's limit within four times
+   * as many steps. `no_action`: three steps in a row had neither a call nor an answer.
+   */
+  readonly kind: "no_progress" | "repeated_call" | "no_action";
+  readonly reason: string;
+}
+
+/**
+ * Returns whether an attempt is stuck, judged by its last step: a step that does something new resets the count. Equal
+ * calls of one step count once, since none could know the others' results. The cost is bounded by the limits, not by
+ * the length of the attempt.
+ *
+ * @param steps the steps of one attempt, in order
+ * @param limits default: three for every tool
+ */
+export function detectStuck(
+  steps: readonly StepRecord[],
+  limits: RepetitionLimits = defaultLimits,
+): Stuck | null {
+  const recent = steps.slice(-limit);
+  const hasEnough = recent.length === limit;
+  if (hasEnough && recent.every((step) => step.next_action === "continue")) {
+    return {
+      kind: "no_action",
+      reason: `${limit} steps in a row had neither a tool call nor an answer`,
+    };
+  }
+  const repeated = repeatedCall(steps, limits);
+  if (repeated !== null) {
+    return {
+      kind: "repeated_call",
+      reason: `the same call of ${repeated.name} gave the same result ${limitOf(repeated, limits)} times`,
+    };
+  }
+  const isStuck = (step: StepRecord) => step.progress === "stuck" && !onlyWaits(step, limits);
+  if (hasEnough && recent.every(isStuck)) {
+    return { kind: "no_progress", reason: `${limit} steps in a row made no progress` };
+  }
+  return null;
+}
+
+export type StuckDecision =
+  | { readonly action: "none" }
+  | { readonly action: "deepen" | "end"; readonly reason: string };
+
+/**
+ * Decides what to do before the next step of an attempt: continue, make it a deep step, or end the attempt. A stuck
+ * attempt is deepened once; it ends if it is stuck after a deep step. `no_action` ends it at once.
+ *
+ * @param steps the steps of one attempt, in order
+ */
+export function raiseOrEnd(
+  steps: readonly StepRecord[],
+  limits: RepetitionLimits = defaultLimits,
+): StuckDecision {
+  const stuck = detectStuck(steps, limits);
+  if (stuck === null) return { action: "none" };
+  const wasDeep = steps.some((step) => step.mode === "deep");
+  const action = stuck.kind === "no_action" || wasDeep ? "end" : "deepen";
+  return { action, reason: stuck.reason };
+}
+
+function repeatedCall(steps: readonly StepRecord[], limits: RepetitionLimits): ToolResult | null {
+  for (const call of steps.at(-1)?.tool_results ?? []) {
+    const most = limitOf(call, limits);
+    const earlier = steps.slice(-most * stepsPerRepetition, -1);
+    let count = 1;
+    for (let index = earlier.length - 1; index >= 0 && count < most; index -= 1) {
+      if (earlier[index]?.tool_results.some((other) => isRepetition(other, call))) count += 1;
+    }
+    if (count >= most) return call;
+  }
+  return null;
+}
+
+function limitOf({ name }: Pick<ToolResult, "name">, limits: RepetitionLimits): number {
+  return limits.isRepeatable(name) ? limits.maxPolls : limits.maxRepeats;
+}
+
+/** Returns whether a step did nothing but poll. */
+function onlyWaits({ tool_results: results }: StepRecord, limits: RepetitionLimits): boolean {
+  return results.length > 0 && results.every(({ name }) => limits.isRepeatable(name));
+}
+
+function isRepetition(a: ToolResult, b: ToolResult): boolean {
+  return (
+    a.name === b.name &&
+    a.outcome === b.outcome &&
+    a.error === b.error &&
+    isDeepStrictEqual(a.args, b.args) &&
+    isDeepStrictEqual(a.result, b.result)
+  );
+}

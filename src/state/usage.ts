@@ -1,4 +1,7 @@
-/** What a step, a turn or a thread has spent. Counts are absolute numbers; `cost_usd` is US dollars, 0 for models without a known price. */
+/**
+ * The usage of a step, a turn or a thread. Counts are absolute numbers; `cost_usd` is US dollars, 0 for models without
+ * a known price.
+ */
 export interface Usage {
   tokens_in: number;
   tokens_out: number;
@@ -15,7 +18,7 @@ export const noUsage: Usage = Object.freeze({
   cost_usd: 0,
 });
 
-/** The sum of both, as a new object; a missing field of `b` counts as 0. */
+/** Returns the sum of both as a new object; a missing field of `b` counts as 0. */
 export function addUsage(a: Usage, b: Partial<Usage>): Usage {
   return {
     tokens_in: a.tokens_in + (b.tokens_in ?? 0),
@@ -26,7 +29,7 @@ export function addUsage(a: Usage, b: Partial<Usage>): Usage {
   };
 }
 
-/** What was spent between two readings of a growing sum. */
+/** Returns the usage between two readings of a growing sum. */
 export function usageSince(before: Usage, now: Usage): Usage {
   return {
     tokens_in: now.tokens_in - before.tokens_in,

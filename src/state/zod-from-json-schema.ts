@@ -1,19 +1,21 @@
 import { z } from "zod";
 import { StratagraphError } from "../errors.ts";
-import { limits } from "../expression/limits.ts";
-import { linearPattern, type LinearPattern } from "../expression/linear-pattern.ts";
-import { isRecord } from "./is-record.ts";
+import { limits } from "../expression/problem.ts";
+import { linearPattern, type LinearPattern } from "../expression/pattern.ts";
+import { isRecord } from "../values/json.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface ConvertedSchema {
   /** @throws RangeError for a value that is nested too deeply; PatternWorkError */
   readonly safeParse: (value: unknown) => z.ZodSafeParseResult<unknown>;
-  /** Patterns that are not checked since they cannot be matched in linear time, each with its place and why. */
+  /**
+   * Patterns that are not checked because they cannot be matched in linear time, each with its location and the reason.
+   */
   readonly unmatched: readonly string[];
 }
 
-/** Patterns had more text to match than one check may take. */
+/** The patterns had more text to match than one check allows. */
 class PatternWorkError extends StratagraphError {
   readonly code = "pattern_work";
   override readonly kind = "run";
@@ -24,15 +26,15 @@ class PatternWorkError extends StratagraphError {
 }
 
 /**
- * Makes a check of a JSON Schema with zod. zod would match patterns with JavaScript's `RegExp`, which backtracks: a schema
- * of a tool server could block the process for good. Here each pattern is matched in linear time, and all patterns of
- * one check have bounded work.
+ * Converts a JSON Schema into a zod check. zod would match patterns with JavaScript's `RegExp`, which backtracks: a
+ * schema of a tool server could block the process indefinitely. Here each pattern is matched in linear time, and all
+ * patterns of one check have bounded work.
  *
- * @throws Error of zod when the document uses a keyword that cannot be checked
+ * @throws Error of zod if the document uses an unsupported keyword
  */
 export function zodFromJsonSchema(schema: JsonSchema): ConvertedSchema {
   const written = jsonText(schema);
-  // What is no JSON is refused by zod, with its reason.
+  // zod refuses values that are not JSON, with a reason.
   if (written === undefined || !/"pattern(?:Properties)?"/.test(written)) {
     const made = z.fromJSONSchema(schema);
     return { safeParse: (value) => made.safeParse(value), unmatched: [] };
@@ -57,7 +59,7 @@ function jsonText(schema: JsonSchema): string | undefined {
   }
 }
 
-/** A keyword that zod does not know, so that it registers each schema that has it. */
+/** A keyword unknown to zod, so that it registers each schema that has it. */
 const mark = "x-stratagraph-patterns";
 
 const schemaKeywords: ReadonlySet<string> = new Set(
@@ -68,9 +70,9 @@ const schemaKeywords: ReadonlySet<string> = new Set(
 const schemaMapKeywords: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
 
 /**
- * The patterns of one JSON Schema. {@link mark} writes in their place regular expressions that match nothing and hold a
- * number. zod hands every schema with the mark to {@link registry} as it makes it; there the numbered expressions give
- * way to linear ones. One that zod made and that was not found would refuse every text.
+ * The patterns of one JSON Schema. {@link mark} replaces them by numbered regular expressions that match nothing. zod
+ * passes every marked schema to {@link registry} when it creates it; there the numbered expressions are replaced by
+ * linear ones. A numbered expression that was missed would refuse every text.
  */
 class Patterns {
   workLeft = 0;
@@ -104,7 +106,7 @@ class Patterns {
   #markValue(key: string, value: unknown, at: string): unknown {
     if (schemaKeywords.has(key)) return this.mark(value, at);
     if (!schemaMapKeywords.has(key)) return value;
-    // zod takes a list for a map whose names are numbers.
+    // zod takes a list for a map with numeric keys.
     if (!isRecord(value)) return this.mark(value, at);
     return Object.fromEntries(
       Object.entries(value).map(([name, one]) => [name, this.mark(one, `${at}/${name}`)]),
@@ -118,7 +120,10 @@ class Patterns {
     if (numbered !== undefined) Object.assign(schema, { pattern: numbered, [mark]: true });
   }
 
-  /** zod compares the keys of closed objects with patterns of its own making, so that names are closed in another way. */
+  /**
+   * Replaces pattern properties. zod compares the keys of closed objects with patterns of its own, so names are closed
+   * in another way.
+   */
   #markPatternProperties(schema: Record<string, unknown>, at: string): void {
     const written = schema["patternProperties"];
     delete schema["patternProperties"];
@@ -161,7 +166,7 @@ class Patterns {
           };
   }
 
-  /** The regular expression that stands for a pattern; undefined, and noted, where it cannot be matched. */
+  /** Returns the numbered expression for a pattern; undefined, and recorded, if it cannot be matched. */
   #numbered(pattern: unknown, at: string): string | undefined {
     const compiled = typeof pattern === "string" ? linearPattern(pattern) : notText;
     if (!compiled.ok) {
@@ -173,7 +178,9 @@ class Patterns {
     return numbered;
   }
 
-  /** Subschemas have the mark themselves; only what one schema became is gone through, each part once. */
+  /**
+   * Replaces the expressions in one converted schema. Subschemas carry the mark themselves; each part is visited once.
+   */
   #replaceIn(schema: z.core.$ZodType): void {
     if (this.#seen.has(schema)) return;
     this.#seen.add(schema);
@@ -194,7 +201,7 @@ class Patterns {
     if (linear !== undefined) def.pattern = this.#bounded(linear);
   }
 
-  /** As much of a `RegExp` as zod uses. */
+  /** The subset of `RegExp` that zod uses. */
   #bounded({ pattern, size, test }: LinearPattern): object {
     return {
       lastIndex: 0,
@@ -209,4 +216,4 @@ class Patterns {
   }
 }
 
-const notText = { ok: false, problem: "a pattern has to be a text" } as const;
+const notText = { ok: false, problem: "a pattern must be a string" } as const;

@@ -1,5 +1,10 @@
-import { embeddedPool, inMemoryPool } from "./embedded.ts";
-import { StorageOptionError } from "./errors.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { DatabaseUnavailableError, StorageOptionError } from "./errors.ts";
+import { DATABASE, type FolderLock, lockFolder } from "./folder-lock.ts";
+import { PGliteConnection, PGlitePool } from "./pglite-pool.ts";
+import { createPGlite } from "./pglite.ts";
 import type { DatabasePool } from "./pool.ts";
 import { openPostgresPool } from "./postgres-pool.ts";
 
@@ -66,4 +71,115 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
     preparedStatements: options.preparedStatements ?? true,
   });
   return { kind: "postgres", pool, close: () => pool.end() };
+}
+
+interface SharedConnection {
+  connection: PGliteConnection;
+  pools: number;
+  /** Set once the last pool has ended: the folder is being given back. */
+  closing?: Promise<void>;
+}
+
+/**
+ * The PGlite open on each folder in this thread. It hangs on the global object because one process may hold this module
+ * twice (a bundle beside the package, sources beside the build), and two PGlites on a folder destroy it.
+ */
+const REGISTRY = Symbol.for("stratagraph.embedded-databases");
+const registry = ((globalThis as { [REGISTRY]?: Map<string, SharedConnection> })[REGISTRY] ??=
+  new Map());
+
+/**
+ * A pool on the PGlite of a folder. Nothing happens to the folder until the first query, which locks and opens it.
+ * Pools on the same folder share one PGlite; the last to end closes it and unlocks the folder.
+ */
+function embeddedPool(folder: string, waitMs: number): DatabasePool {
+  const key = existsSync(folder) ? realpathSync(folder) : resolve(folder);
+  const shared = share(key);
+  shared.pools += 1;
+  return new PGlitePool(shared.connection, waitMs, async () => {
+    shared.pools -= 1;
+    if (shared.pools > 0) return;
+    shared.closing = shared.connection.close();
+    await shared.closing;
+    if (registry.get(key) === shared) registry.delete(key);
+  });
+}
+
+/** A pool on a PGlite that lives in memory and is gone when the pool ends. */
+function inMemoryPool(waitMs: number): DatabasePool {
+  let opened = false;
+  const connection = new PGliteConnection(
+    async () => {
+      if (opened)
+        throw new DatabaseUnavailableError("it was in memory, and was lost", null, undefined);
+      const database = await createPGlite();
+      opened = true;
+      return database;
+    },
+    async () => {},
+  );
+  return new PGlitePool(connection, waitMs, () => connection.close());
+}
+
+function share(folder: string): SharedConnection {
+  const present = registry.get(folder);
+  if (present && !present.closing) return present;
+  const before = present?.closing;
+  let lock: FolderLock | undefined;
+  const unlock = (): void => {
+    lock?.release();
+    lock = undefined;
+  };
+  const connection = new PGliteConnection(
+    async () => {
+      await before;
+      lock ??= lockFolder(folder); // Still held where this replaces a PGlite that panicked.
+      try {
+        return await createPGlite(join(folder, DATABASE));
+      } catch (error) {
+        unlock();
+        throw error;
+      }
+    },
+    async () => unlock(),
+  );
+  const shared: SharedConnection = { connection, pools: 0 };
+  registry.set(folder, shared);
+  return shared;
+}
+
+/** Bytes of all files in the folder of an embedded database. */
+export interface ReclaimedSpace {
+  readonly before: number;
+  readonly after: number;
+}
+
+/**
+ * Gives the space of removed rows in an embedded database, and that of its write-ahead log, back to the file system. It
+ * takes the database's one session for as long as it lasts, and needs as much free space as what stays in its largest
+ * table.
+ */
+export async function reclaimSpace(pool: DatabasePool, folder: string): Promise<ReclaimedSpace> {
+  const client = await pool.connect();
+  try {
+    await client.query("select 1"); // Opens it.
+    const before = await bytesIn(folder);
+    await client.query("vacuum (full, analyze)");
+    // Otherwise files of the log are renamed and kept for what is to come.
+    await client.query("set wal_recycle = off");
+    await client.query("checkpoint");
+    await client.query("reset wal_recycle");
+    return { before, after: await bytesIn(folder) };
+  } finally {
+    client.release();
+  }
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

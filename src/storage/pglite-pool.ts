@@ -1,5 +1,12 @@
-import { DatabaseClosedError } from "./errors.ts";
-import type { PGliteConnection } from "./pglite-connection.ts";
+import type { PGlite, Results } from "@electric-sql/pglite";
+import { errorMessage, StratagraphError } from "../errors.ts";
+import {
+  DatabaseBusyError,
+  DatabaseClosedError,
+  DatabaseUnavailableError,
+  endsSession,
+  toDatabaseError,
+} from "./errors.ts";
 import type { DatabaseClient, DatabasePool, QueryConfig, QueryResult } from "./pool.ts";
 
 /**
@@ -68,3 +75,258 @@ class PGliteClient implements DatabaseClient {
     void this.#last.then(() => this.connection.give()).catch(() => undefined);
   }
 }
+
+/** The members of PGlite used here. */
+export type PGliteLike = PGliteProtocol & Pick<PGlite, "exec" | "execProtocolRaw" | "close">;
+
+/** Message of the frontend protocol that asks for ReadyForQuery, whose last byte is the transaction status. */
+const SYNC = Uint8Array.of(0x53, 0, 0, 0, 4);
+const IDLE = "I".charCodeAt(0);
+/** Statements that neither open nor end a transaction: after these alone its status need not be asked for. */
+const DATA_COMMANDS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+/** Hands out one session, first come first served. */
+class Session {
+  #taken = false;
+  readonly #waiting: (() => void)[] = [];
+
+  /** @throws {DatabaseBusyError} after `waitMs` milliseconds. */
+  async take(waitMs: number): Promise<void> {
+    if (!this.#taken) {
+      this.#taken = true;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      // Keeps the process alive on purpose: a program that waits for itself must end with this error, not in silence.
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(turn), 1);
+        reject(new DatabaseBusyError(waitMs, 1));
+      }, waitMs);
+      const turn = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#waiting.push(turn);
+    });
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#taken = false;
+  }
+}
+
+/**
+ * The one session of a PGlite, opened by the first query that needs it. An opening that fails is tried again by the
+ * next query. A PGlite that panics (no space for its log, say) is left as it is, since it hangs when it is asked
+ * anything more, closing included; the next client gets a new one, which recovers as after a crash.
+ */
+export class PGliteConnection {
+  /** Keys of the locks held by users of this, whichever of its pools they came through. */
+  readonly heldLocks = new Set<string>();
+  readonly #session = new Session();
+  #database: PGliteLike | undefined;
+  #statements: PGliteStatements | undefined;
+  #closed = false;
+  #maybeInTransaction = false;
+
+  constructor(
+    private readonly open: () => Promise<PGliteLike>,
+    private readonly onClose: () => Promise<void>,
+  ) {}
+
+  /** @throws {DatabaseBusyError} when the session is not free within `waitMs` milliseconds. */
+  async take(waitMs: number): Promise<void> {
+    await this.#session.take(waitMs);
+    try {
+      await this.#openIfNeeded();
+    } catch (error) {
+      this.#session.give();
+      throw error;
+    }
+  }
+
+  /** Only between {@link take} and {@link give}. */
+  async run<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const database = this.#database;
+    if (!database)
+      throw new DatabaseUnavailableError("its session was lost before this", null, undefined);
+    const config: QueryConfig = typeof query === "string" ? { text: query } : query;
+    const { text, name } = config;
+    const parameters = (values ?? config.values ?? []).map(toParameter);
+    try {
+      const results =
+        parameters.length > 0
+          ? [await this.#statements!.run<Row>({ text, name, values: parameters })]
+          : ((await database.exec(text)) as Results<Row>[]);
+      if (results.some(({ command }) => !DATA_COMMANDS.has(command ?? "")))
+        this.#maybeInTransaction = true;
+      return toResult(results.at(-1)!); // There is at least one, even for empty text.
+    } catch (error) {
+      if (endsSession(error)) this.#database = undefined;
+      this.#maybeInTransaction = this.#database !== undefined;
+      throw toDatabaseError(error);
+    }
+  }
+
+  /** Rolls back a transaction that is still open, then lets the next one in. */
+  async give(): Promise<void> {
+    try {
+      if (!this.#maybeInTransaction) return;
+      const answer = await this.#database?.execProtocolRaw(SYNC);
+      if (answer?.at(-1) !== IDLE) await this.#database?.exec("ROLLBACK");
+      this.#maybeInTransaction = false;
+    } finally {
+      this.#session.give();
+    }
+  }
+
+  /** Waits for the session, however long it is held. */
+  async close(): Promise<void> {
+    await this.#session.take(2 ** 31 - 1);
+    this.#closed = true;
+    this.#session.give();
+    try {
+      await this.#database?.close();
+    } finally {
+      await this.onClose();
+    }
+  }
+
+  async #openIfNeeded(): Promise<void> {
+    if (this.#closed)
+      throw new DatabaseClosedError("The database is closed: open it again to query it.");
+    try {
+      if (this.#database) return;
+      const database = await this.open();
+      const { protocol } = await import("@electric-sql/pglite");
+      this.#statements = new PGliteStatements(database, protocol);
+      this.#database = database;
+    } catch (error) {
+      const named = toDatabaseError(error);
+      if (named instanceof StratagraphError) throw named;
+      const reason = `PGlite does not open: ${errorMessage(error)}`;
+      throw new DatabaseUnavailableError(reason, null, error);
+    }
+  }
+}
+
+function toResult<Row>(result: Results<Row>): QueryResult<Row> {
+  return { rows: result.rows, rowCount: result.rowCount ?? null, command: result.command ?? "" };
+}
+
+/** Objects become JSON text whatever the column, as in node-postgres; PGlite would write `[object Object]` into text. */
+function toParameter(value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  if (
+    typeof value !== "object" ||
+    Array.isArray(value) ||
+    value instanceof Date ||
+    ArrayBuffer.isView(value)
+  )
+    return value;
+  return JSON.stringify(value);
+}
+
+/** The members of PGlite used here. */
+type PGliteProtocol = Pick<PGlite, "execProtocol" | "parsers" | "serializers">;
+
+/** A statement with values, and the name under which it stays prepared. */
+export interface PGliteStatement {
+  readonly text: string;
+  readonly name: string | undefined;
+  readonly values: readonly unknown[];
+}
+
+interface Prepared {
+  readonly text: string;
+  readonly parameterTypes: readonly number[];
+  readonly columns: readonly { readonly name: string; readonly dataTypeID: number }[];
+}
+
+/**
+ * Runs statements with values on one PGlite, and keeps those with a name prepared. `PGlite.query` calls WebAssembly six
+ * times and plans anew each time; a prepared statement takes one call, any other takes two.
+ */
+class PGliteStatements {
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(
+    private readonly database: PGliteProtocol,
+    private readonly protocol: typeof import("@electric-sql/pglite").protocol,
+  ) {}
+
+  async run<Row>(statement: PGliteStatement): Promise<Results<Row>> {
+    const { serialize } = this.protocol;
+    const { name = "", text } = statement;
+    const known = this.#prepared.get(name);
+    if (known !== undefined && known.text !== text)
+      throw new RangeError(`The statement "${name}" was prepared with another text.`);
+    const { parameterTypes, columns } = known ?? (await this.#prepare(statement));
+    const { serializers } = this.database;
+    const values = statement.values.map((value, at) => {
+      if (value === null) return null;
+      return serializers[parameterTypes[at]!]?.(value) ?? `${value as string | number}`;
+    });
+    const messages = await this.#send(
+      serialize.bind({ statement: name, values }),
+      serialize.execute(),
+      serialize.sync(),
+    );
+    return this.#toResult(messages, columns);
+  }
+
+  async #prepare({ name = "", text }: PGliteStatement): Promise<Prepared> {
+    const { serialize, messages: kinds } = this.protocol;
+    const messages = await this.#send(
+      serialize.parse({ name, text }),
+      serialize.describe({ type: "S", name }),
+      serialize.sync(),
+    );
+    const prepared = {
+      text,
+      parameterTypes:
+        messages.find((message) => message instanceof kinds.ParameterDescriptionMessage)
+          ?.dataTypeIDs ?? [],
+      columns:
+        messages.find((message) => message instanceof kinds.RowDescriptionMessage)?.fields ?? [],
+    };
+    if (name !== "") this.#prepared.set(name, prepared);
+    return prepared;
+  }
+
+  #toResult<Row>(messages: readonly Message[], columns: Prepared["columns"]): Results<Row> {
+    const { messages: kinds } = this.protocol;
+    const { parsers } = this.database;
+    const rows: Row[] = [];
+    let tag: string[] = [];
+    for (const message of messages) {
+      if (message instanceof kinds.DataRowMessage) {
+        const entries = columns.map(({ name, dataTypeID }, at) => {
+          const text = message.fields[at]!;
+          const parse = parsers[dataTypeID];
+          return [name, text === null || !parse ? text : parse(text, dataTypeID)];
+        });
+        rows.push(Object.fromEntries(entries) as Row);
+      } else if (message instanceof kinds.CommandCompleteMessage) tag = message.text.split(" ");
+    }
+    // A tag such as "INSERT 0 5" ends in a count; one such as "CREATE TABLE" has none.
+    const count = Number(tag.at(-1));
+    return {
+      rows,
+      fields: [...columns],
+      command: tag[0],
+      ...(Number.isInteger(count) && { rowCount: count }),
+    };
+  }
+
+  async #send(...parts: readonly Uint8Array[]): Promise<readonly Message[]> {
+    return (await this.database.execProtocol(Buffer.concat(parts))).messages;
+  }
+}
+
+type Message = Awaited<ReturnType<PGlite["execProtocol"]>>["messages"][number];

@@ -1,4 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
+import { unpackEmptyDatabase } from "./empty-database.ts";
 import { ForeignFolderError, makePrivateFolder } from "./private-folder.ts";
 
 const BYTEA = 17;
@@ -10,7 +11,10 @@ const BYTEA = 17;
  * @throws {ForeignFolderError} when the folder belongs to another user
  */
 export async function createPGlite(folder?: string): Promise<PGlite> {
-  if (folder !== undefined) closeToOthers(folder);
+  if (folder !== undefined) {
+    unpackEmptyDatabase(folder);
+    closeToOthers(folder);
+  }
   const [{ PGlite }, { default: pg }] = await Promise.all([
     import("@electric-sql/pglite"),
     import("pg"),

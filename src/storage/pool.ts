@@ -1,3 +1,5 @@
+import { StratagraphError } from "../errors.ts";
+
 /** One statement and its values, as node-postgres takes it. */
 export interface QueryConfig {
   text: string;
@@ -50,4 +52,46 @@ export interface DatabasePool extends Queryable {
   connect(): Promise<DatabaseClient>;
   /** Waits for clients that are checked out, then closes. */
   end(): Promise<void>;
+}
+
+/** Postgres cuts longer names off without an error, so that two of them may become one. */
+const MAX_BYTES = 63;
+
+/** A name that Postgres cannot have: empty, longer than 63 bytes, or with a NUL character. */
+export class InvalidIdentifierError extends StratagraphError {
+  readonly code = "invalid_identifier";
+
+  constructor(readonly identifier: string) {
+    super(
+      `Expected a Postgres name of 1 to ${MAX_BYTES} bytes without NUL characters, got ${JSON.stringify(identifier)} ` +
+        `(${Buffer.byteLength(identifier)} bytes). Choose another.`,
+    );
+  }
+}
+
+/**
+ * A name of a schema, table or column as SQL text: in quotes, its own quotes doubled.
+ *
+ * @throws {InvalidIdentifierError} for a name that Postgres cannot have.
+ */
+export function quoteIdentifier(name: string): string {
+  if (name === "" || name.includes("\0") || Buffer.byteLength(name) > MAX_BYTES)
+    throw new InvalidIdentifierError(name);
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+const SECRET_PARAMETERS = ["password", "sslpassword", "sslkey"];
+
+/** The URL as messages and logs may show it: passwords replaced by `***`, nothing at all of a URL that does not parse. */
+export function redactUrl(url: string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return "a URL that cannot be read";
+  }
+  if (parsed.password !== "") parsed.password = "***";
+  for (const name of SECRET_PARAMETERS)
+    if (parsed.searchParams.has(name)) parsed.searchParams.set(name, "***");
+  return parsed.toString();
 }

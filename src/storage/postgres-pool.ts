@@ -1,13 +1,19 @@
 import type { Pool, PoolClient } from "pg";
-import { redactUrl } from "./connection-url.ts";
+import {
+  type DatabaseClient,
+  type DatabasePool,
+  type QueryConfig,
+  type QueryResult,
+  redactUrl,
+} from "./pool.ts";
 import {
   DatabaseBusyError,
   DatabaseClosedError,
   DatabaseConnectionError,
   DatabaseUnavailableError,
+  sqlStateOf,
+  toDatabaseError,
 } from "./errors.ts";
-import type { DatabaseClient, DatabasePool, QueryConfig, QueryResult } from "./pool.ts";
-import { sqlStateOf, toDatabaseError } from "./to-database-error.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. Its own parameters win over the options here. */

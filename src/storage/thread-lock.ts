@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { StratagraphError } from "../errors.ts";
+import { errorMessage, StratagraphError } from "../errors.ts";
 import type { Database } from "./database.ts";
-import { tryAdvisoryLock, type HeldLock } from "./lock-session.ts";
+import { DatabaseUnavailableError } from "./errors.ts";
+import type { DatabaseClient, DatabasePool } from "./pool.ts";
 
 /** Somebody else runs or recovers a thread, in this process or in another. */
 export class ThreadLockedError extends StratagraphError {
@@ -70,4 +71,128 @@ function tryLocalLock(held: Set<string>, key: string): HeldLock | undefined {
       released = true;
     },
   };
+}
+
+/** A lock that is held. */
+export interface HeldLock {
+  /** Aborts when the lock is lost because its session is, with the error as its reason: somebody else may have it then. */
+  readonly signal: AbortSignal;
+  /** Gives the lock back; twice is once, and a lock that was lost is gone already. Never rejects. */
+  release(): Promise<void>;
+}
+
+const sessions = new WeakMap<DatabasePool, LockSession>();
+
+/** Takes the advisory lock `key`, or returns undefined when anybody has it, be it a user of the same pool. */
+async function tryAdvisoryLock(pool: DatabasePool, key: string): Promise<HeldLock | undefined> {
+  let session = sessions.get(pool);
+  if (!session) {
+    const made = new LockSession(pool, () => {
+      if (sessions.get(pool) === made) sessions.delete(pool);
+    });
+    sessions.set(pool, (session = made));
+  }
+  return session.tryLock(key);
+}
+
+/**
+ * The one session on which all locks of a pool are held, from the first that is taken to the last that is given back.
+ * A session may take its own lock again, which is why the keys are written down here as well.
+ */
+class LockSession {
+  readonly #held = new Map<string, AbortController>();
+  readonly #client: Promise<DatabaseClient>;
+  #last: Promise<unknown> = Promise.resolve();
+  #ended = false;
+
+  constructor(
+    pool: DatabasePool,
+    private readonly onEnd: () => void,
+  ) {
+    this.#client = this.#open(pool);
+    this.#client.catch(() => undefined); // Each that waits for it hears of it.
+  }
+
+  async tryLock(key: string): Promise<HeldLock | undefined> {
+    if (this.#held.has(key)) return undefined;
+    const lost = new AbortController();
+    this.#held.set(key, lost);
+    let locked = false;
+    try {
+      locked = await this.#ask("pg_try_advisory_lock", key);
+    } finally {
+      if (!locked) await this.#leave(key);
+    }
+    if (!locked) return undefined;
+    let released: Promise<void> | undefined;
+    return { signal: lost.signal, release: () => (released ??= this.#unlock(key)) };
+  }
+
+  async #open(pool: DatabasePool): Promise<DatabaseClient> {
+    const client = await pool.connect();
+    client.lost?.addEventListener("abort", () => this.#lose(client, client.lost?.reason));
+    try {
+      // A lock is held for as long as an agent runs, without a statement in between.
+      await client.query("set idle_session_timeout = 0");
+      return client;
+    } catch (error) {
+      if (!this.#ended) client.release(true);
+      throw error;
+    }
+  }
+
+  /** One question after the other: node-postgres is about to stop queueing them. */
+  #ask(name: "pg_try_advisory_lock" | "pg_advisory_unlock", key: string): Promise<boolean> {
+    const answer = this.#last.then(async () => {
+      const client = await this.#client;
+      const { rows } = await client.query<{ done: boolean }>(`select ${name}($1) as done`, [key]);
+      return rows[0]!.done;
+    });
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #unlock(key: string): Promise<void> {
+    if (this.#ended) return;
+    try {
+      await this.#ask("pg_advisory_unlock", key);
+    } catch (error) {
+      // With the session all its locks go, this one too.
+      return this.#lose(await this.#client, error);
+    }
+    await this.#leave(key);
+  }
+
+  /** The last to leave gives the session back. */
+  async #leave(key: string): Promise<void> {
+    this.#held.delete(key);
+    if (this.#held.size > 0 || this.#ended) return;
+    this.#end();
+    try {
+      const client = await this.#client;
+      const clean = client.query("reset idle_session_timeout").then(
+        () => true,
+        () => false,
+      );
+      client.release(!(await clean));
+    } catch {
+      // There was no session to give back.
+    }
+  }
+
+  #lose(client: DatabaseClient, reason: unknown): void {
+    if (this.#ended) return;
+    this.#end();
+    client.release(true);
+    const error =
+      reason instanceof StratagraphError
+        ? reason
+        : new DatabaseUnavailableError(errorMessage(reason), null, reason);
+    for (const lost of this.#held.values()) lost.abort(error);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.onEnd();
+  }
 }

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { canonicalJson } from "../state/canonical-json.ts";
 import type { ToolOutcome } from "../state/step-record.ts";
 import type {
   BegunCall,
@@ -10,11 +9,9 @@ import type {
   RecordedEnd,
   ToolJournal,
 } from "../tools/journal.ts";
-import { beginHash, endHash, type RowKey } from "./journal-hash.ts";
-import { loadMigrations } from "./load-migrations.ts";
-import { migrate } from "./migrate.ts";
-import type { DatabasePool, QueryConfig } from "./pool.ts";
-import { quoteIdentifier } from "./quote-identifier.ts";
+import { canonicalJson } from "../values/json.ts";
+import { loadMigrations, migrate } from "./migrate.ts";
+import { type DatabasePool, type QueryConfig, quoteIdentifier } from "./pool.ts";
 
 export interface DatabaseToolJournalOptions {
   /** Schema of the table, made if need be. Any name: it is escaped. Default `public`. */
@@ -292,5 +289,37 @@ function storable(text: string): string {
 function inputHash({ tool, input }: CallEntry): Buffer {
   return createHash("sha256")
     .update(canonicalJson([tool, input]))
+    .digest();
+}
+
+/** The key of a row as it is stored: thread, run, step, id of the call. */
+type RowKey = readonly [threadId: string, run: string, step: number, callId: string];
+
+/** What is stored of a call's beginning. */
+export interface StoredBeginning {
+  readonly tool: string;
+  readonly input_hash: Uint8Array;
+}
+
+/** What is stored of a call's end. */
+export interface StoredEnd {
+  readonly end_type: string;
+  readonly end_body: Uint8Array;
+}
+
+/** SHA-256 over the beginning of a call, 32 bytes. */
+function beginHash(key: RowKey, { tool, input_hash }: StoredBeginning): Buffer {
+  return sha256([1, "begin", ...key, tool], input_hash);
+}
+
+/** SHA-256 over the end of a call, 32 bytes. */
+function endHash(key: RowKey, { end_type, end_body }: StoredEnd): Buffer {
+  return sha256([1, "end", ...key, end_type], end_body);
+}
+
+function sha256(head: readonly unknown[], body: Uint8Array): Buffer {
+  return createHash("sha256")
+    .update(`${JSON.stringify(head)}\n`)
+    .update(body)
     .digest();
 }

@@ -1,13 +1,10 @@
-import { isGranted } from "../definition/permission.ts";
-import type { AgentTool } from "../definition/tool.ts";
+import { type AgentTool, isGranted } from "../definition/tool/tool.ts";
+import type { Expression } from "../expression/expression.ts";
+import { ExpressionError } from "../expression/problem.ts";
+import { hashCall, type ProposedCall } from "../state/human-request.ts";
 import type { ToolPrediction } from "../state/step-record.ts";
-import {
-  checkArguments,
-  type ArgumentRule,
-  type CallFinding,
-  type RuleValues,
-} from "./argument-rules.ts";
-import { toJson } from "./json-value.ts";
+import { jsonHead, toJson } from "../values/bounded-json.ts";
+import { isRecord } from "../values/json.ts";
 import { unknownToolMessage } from "./registry.ts";
 
 /** Which calls one agent lets be made. */
@@ -162,4 +159,109 @@ function lacking(tool: string, missing: readonly string[], agent: string | null)
 
 function isPlainRecord(args: unknown): boolean {
   return typeof args === "object" && args !== null && !Array.isArray(args);
+}
+
+/** A rule on the arguments of one tool's calls. */
+export interface ArgumentRule {
+  readonly tool: string;
+  /** Reads `args`, `input`, `execution` and `attempt`. */
+  readonly condition: Pick<Expression, "source" | "references" | "evaluate">;
+  /** What the model reads where it does not hold; undefined for the rule itself. */
+  readonly message: string | undefined;
+  readonly action: "block" | "flag";
+}
+
+/** What a tool rail says of one call. */
+export interface CallFinding {
+  readonly rail: "max_calls_per_turn" | "allowed_tools" | "permissions" | "arguments";
+  readonly verdict: "pass" | "flag" | "block";
+  /** Why, as the model reads it; empty for `pass`. */
+  readonly reason: string;
+}
+
+/** What rules may read beside the arguments. */
+export interface RuleValues {
+  readonly input: unknown;
+  readonly execution: unknown;
+  readonly attempt: unknown;
+}
+
+/**
+ * What each rule for the tool says of a call, in order. A rule that cannot be evaluated does not hold.
+ * @param args as the handler gets them, as JSON: with nothing redacted, and with what the schema adds or changes
+ */
+function checkArguments(
+  tool: string,
+  args: unknown,
+  rules: readonly ArgumentRule[],
+  values: RuleValues,
+): readonly CallFinding[] {
+  return rules
+    .filter((rule) => rule.tool === tool)
+    .map((rule): CallFinding => {
+      const problem = problemOf(rule, { ...values, args });
+      if (problem === null) return { rail: "arguments", verdict: "pass", reason: "" };
+      return { rail: "arguments", verdict: rule.action, reason: reasonOf(tool, rule, problem) };
+    });
+}
+
+function problemOf({ condition }: ArgumentRule, values: Record<string, unknown>): string | null {
+  try {
+    return condition.evaluate(values) === true ? null : "";
+  } catch (thrown) {
+    if (thrown instanceof ExpressionError) return ` It could not be checked: ${thrown.problem}.`;
+    throw thrown;
+  }
+}
+
+function reasonOf(tool: string, { condition, message }: ArgumentRule, problem: string): string {
+  const rule = message ?? `The rule ${condition.source} does not hold.`;
+  return `Tool "${tool}" may not be called with these arguments. ${rule}${problem}`;
+}
+
+/** Characters of an argument's JSON past which it is long. */
+const longValue = 200;
+
+/** A call as a person is asked about it, with its hash, and the order in which to read its arguments. */
+export function proposeCall(
+  call: Pick<ProposedCall, "id" | "name" | "args" | "reason">,
+  tool: Pick<AgentTool, "input">,
+  rules: readonly ArgumentRule[] = [],
+): ProposedCall {
+  const { id, name, args, reason } = call;
+  return { id, name, args, reason, hash: hashCall(call), order: readingOrder(call, tool, rules) };
+}
+
+/**
+ * The names of a call's arguments, those that decide first: what an argument rule reads, then numbers, booleans and what
+ * the schema gives a choice of, then what it requires, then the rest. What is long comes last, unless a rule reads it.
+ */
+function readingOrder(
+  { name, args }: Pick<ProposedCall, "name" | "args">,
+  { input: { jsonSchema } }: Pick<AgentTool, "input">,
+  rules: readonly ArgumentRule[],
+): readonly string[] {
+  const ruled = new Set(
+    rules
+      .filter(({ tool }) => tool === name)
+      .flatMap(({ condition }) => condition.references)
+      .flatMap(([variable, argument]) => (variable === "args" ? (argument ?? []) : [])),
+  );
+  const { properties, required } = jsonSchema;
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  const isChoice = (key: string) => {
+    const schema =
+      isRecord(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+    return isRecord(schema) && ("enum" in schema || "const" in schema);
+  };
+  const rank = (key: string, value: unknown): number => {
+    if (ruled.has(key)) return 0;
+    if (!jsonHead(value, longValue).whole) return 4;
+    if (typeof value === "number" || typeof value === "boolean" || isChoice(key)) return 1;
+    return needed.has(key) ? 2 : 3;
+  };
+  return Object.entries(args)
+    .map(([key, value]) => ({ key, rank: rank(key, value) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ key }) => key);
 }

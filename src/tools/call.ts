@@ -1,27 +1,33 @@
+import { backoff, sleep } from "../async.ts";
 import type { Clock } from "../clock.ts";
-import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool.ts";
-import type { AgentState, Awaitable } from "../state/agent-state.ts";
-import { deepFreeze } from "../state/freeze.ts";
+import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool/tool.ts";
+import { StratagraphError } from "../errors.ts";
 import type { ToolOutcome, ToolResult } from "../state/step-record.ts";
-import { CallContext } from "./call-context.ts";
-import { checkInput } from "./check-input.ts";
-import { checkOutput } from "./check-output.ts";
+import type { AgentState, Awaitable } from "../state/tiers.ts";
+import { deepFreeze } from "../values/json.ts";
+import { checkInput, checkOutput } from "./call-value.ts";
+import { maxBackoffMs, mayRetry, settle, ToolTimeoutError } from "./retry.ts";
+import { type Sandbox, SandboxError } from "./sandbox/sandbox.ts";
+import type { Secrets } from "./secrets.ts";
 import {
+  acceptNewState,
   HandlerMutationError,
   HandlerReturnError,
   HandlerTierError,
   isFrozenObjectError,
-} from "./handler-errors.ts";
-import { interruptIn, type HandlerInterrupts } from "./handler-interrupts.ts";
-import { acceptNewState, readReducerReturn, type StateRules } from "./new-state.ts";
-import { backoffMs, mayRetry, pause } from "./retry.ts";
-import { isSandboxed, runSandboxed } from "./sandboxed-call.ts";
-import { SandboxError } from "./sandbox/errors.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { Secrets } from "./secrets/secrets.ts";
-import { settle, ToolTimeoutError } from "./settle.ts";
-import { isToolFailure, thrownText } from "./tool-failure.ts";
-import { type CallEnd, type ToolCall, toolResult } from "./tool-result.ts";
+  readReducerReturn,
+  type StateRules,
+} from "./stateful-call.ts";
+import {
+  CallContext,
+  type CallEnd,
+  type HandlerInterrupts,
+  interruptIn,
+  isToolFailure,
+  thrownText,
+  type ToolCall,
+  toolResult,
+} from "./tool-result.ts";
 
 /** What a call needs of the run around it. */
 export interface CallEnv {
@@ -149,7 +155,8 @@ async function tryAgain(
       if (made.retries >= most || env.signal.aborted || !mayRetry(tool, thrown)) throw thrown;
       if (interruptIn(thrown) !== undefined) throw thrown;
       made.retries += 1;
-      await pause(backoffMs(base, made.retries, env.random ?? Math.random), env);
+      const random = env.random ?? Math.random;
+      await sleep(backoff(made.retries, { baseMs: base, maxMs: maxBackoffMs, random }), env);
     }
   }
 }
@@ -237,4 +244,39 @@ function ended({ call, env, startedAt, retries }: Begun, end: CallEnd): ToolResu
 function outcomeOf(thrown: unknown): ToolOutcome {
   if (thrown instanceof ToolTimeoutError) return "timeout";
   return isToolFailure(thrown) ? "failure" : "error";
+}
+
+/** A tool with `execution.sandbox` was called where there is no sandbox. */
+class NoSandboxError extends StratagraphError {
+  readonly code = "no_sandbox";
+  override readonly kind = "run";
+
+  constructor(readonly tool: string) {
+    super(`Tool "${tool}" runs in a sandbox only, and there is none here. Run it with a runtime.`);
+  }
+}
+
+function isSandboxed({ definition }: StatelessTool): boolean {
+  return definition.execution.sandbox;
+}
+
+/**
+ * Runs the source of a tool's handler in the sandbox.
+ * @throws SandboxError, NoSandboxError
+ */
+function runSandboxed(
+  tool: StatelessTool,
+  input: unknown,
+  { env }: { readonly env: { readonly sandbox?: Sandbox | undefined } },
+  context: CallContext,
+): Promise<unknown> {
+  const { name, execution } = tool.definition;
+  if (env.sandbox === undefined || tool.source === undefined) throw new NoSandboxError(name);
+  return env.sandbox.run({
+    source: tool.source,
+    input,
+    name,
+    signal: context.signal,
+    timeoutMs: execution.timeout_ms,
+  });
 }

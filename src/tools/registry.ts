@@ -1,5 +1,6 @@
-import type { AgentTool } from "../definition/tool.ts";
+import type { AgentTool } from "../definition/tool/tool.ts";
 import { StratagraphError } from "../errors.ts";
+import type { ModelTool } from "../models/agent-model.ts";
 import { nearestName } from "../nearest-name.ts";
 
 /** Two tools of one registry have the same name. */
@@ -89,4 +90,38 @@ export function createToolRegistry(tools: readonly AgentTool[]): ToolRegistry {
         return tool;
       }),
   };
+}
+
+/** All that a model is told of a tool. */
+export function toModelTool(tool: AgentTool): ModelTool {
+  const { name, description, input_schema } = tool.definition;
+  return { name, description, input_schema };
+}
+
+/** A package that a tool of `@langchain/community` needs is not installed. */
+export class CommunityPackageError extends StratagraphError {
+  readonly code = "community_package";
+
+  constructor(
+    readonly tool: string,
+    readonly packageName: string,
+    options?: { cause?: unknown },
+  ) {
+    super(
+      `The community tool "${tool}" needs the package ${packageName}, which is not installed. Run: npm install ${packageName}`,
+      options,
+    );
+  }
+}
+
+/** There is no such tool in `@langchain/community`, or it cannot be made with the options it was given. */
+export class CommunityToolError extends StratagraphError {
+  readonly code = "community_tool";
+
+  constructor(
+    readonly tool: string,
+    problem: string,
+  ) {
+    super(`Community tool "${tool}": ${problem}`);
+  }
 }

@@ -1,19 +1,17 @@
-import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool.ts";
+import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool/tool.ts";
 import { createSlices } from "../event-loop.ts";
-import type { AgentState, Awaitable } from "../state/agent-state.ts";
+import type { AgentState, Awaitable } from "../state/tiers.ts";
 import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
-import { admitCall, type CallRules } from "./admit-call.ts";
-import type { CallFinding } from "./argument-rules.ts";
+import { admitCall, type CallFinding, type CallRules } from "./admit-call.ts";
 import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
-import { interruptIn, type HandlerInterrupts } from "./handler-interrupts.ts";
-import { isJournalled } from "./journal.ts";
+import { type HandlerInterrupts, interruptIn, refusedCall } from "./tool-result.ts";
 import {
-  journalledCall,
   type CallEnded,
   type CallLog,
+  isJournalled,
+  journalledCall,
   type JournalledCall,
-} from "./journalled-call.ts";
-import { refusedCall } from "./tool-result.ts";
+} from "./journal.ts";
 
 export interface RunToolCallsOptions extends CallRules {
   readonly calls: readonly ToolPrediction[];

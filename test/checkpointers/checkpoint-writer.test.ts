@@ -1,11 +1,10 @@
+import { canonicalHash } from "../../src/values/json.ts";
 import { MemorySaver, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
 import type { CheckpointReader } from "../../checkpointers/checkpoint-reader.ts";
 import { CheckpointWriter } from "../../checkpointers/checkpoint-writer.ts";
-import { definitionHash } from "../../checkpointers/definition-hash.ts";
-import { KnownCheckpoints } from "../../checkpointers/known-checkpoints.ts";
-import { LogIds } from "../../checkpointers/log-ids.ts";
-import { LogTails } from "../../checkpointers/log-tails.ts";
+import { KnownCheckpoints } from "../../checkpointers/checkpoint-cache.ts";
+import { LogIds, LogTails } from "../../checkpointers/log-positions.ts";
 import { checkpointQueries } from "../../checkpointers/queries.ts";
 import type { DatabasePool, QueryConfig } from "../../src/storage/pool.ts";
 
@@ -16,7 +15,7 @@ const kinds = new Map([
   [queries.putDefinition, "definition"],
 ]);
 const full = new Error("disk full");
-const hash = definitionHash({ name: "agent" });
+const hash = canonicalHash({ name: "agent" });
 
 /** A writer on a database that answers each kind of statement as `answer` does, and what it was sent. */
 function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
@@ -91,7 +90,7 @@ it.each([
   ["another definition than the hash is of", hash, { name: "other" }],
   [
     "a definition that a JSON column cannot hold exactly",
-    definitionHash({ name: "agent\0" }),
+    canonicalHash({ name: "agent\0" }),
     { name: "agent\0" },
   ],
 ])("stores nothing for %s", async (_what, stamped, definition) => {

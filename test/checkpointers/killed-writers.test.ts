@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { openDatabase } from "../../src/storage/database.ts";
 import { useChildren, type Child } from "../helpers/child-process.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";

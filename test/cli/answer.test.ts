@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { StoredState } from "../../src/runtime/threads/threads.ts";
-import { hashCall } from "../../src/state/approval-hash.ts";
-import { canonicalHash } from "../../src/state/canonical-json.ts";
+import { hashCall } from "../../src/state/human-request.ts";
+import { canonicalHash } from "../../src/values/json.ts";
 import { openDatabases } from "../helpers/open-databases.ts";
 import { namesIn, packageEntry, useFolders } from "./folder.ts";
 import { memoryIo } from "./memory-io.ts";
@@ -201,7 +201,7 @@ workflow_graph:
     const { code, errors } = await run(cwd, ["one.yaml", "go", "--no-save"]);
     expect(code).toBe(2);
     expect(errors).toBe(
-      "error: The run has to wait for a person, and --no-save keeps nothing that could wait. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
+      "error: The run must wait for a person, and --no-save keeps nothing that could wait. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
     );
   });
 });

@@ -73,7 +73,7 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     [
       "an answer where nothing waits",
       ["ok.yaml", "-t", "t", "-a", "y"],
-      "answer. Leave out --answer. [",
+      "Leave out --answer. [nothing_to_answer]",
     ],
     ["a temperature", ["ok.yaml", "hi", "--temperature", "3"], "Expected a number from 0 to 2."],
     ["no temperature", ["ok.yaml", "hi", "--temperature", ""], "Expected a number from 0 to 2."],
@@ -143,12 +143,12 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
   });
 });
 
-it("prints help and version on standard output", async () => {
+it("prints help and version to stdout", async () => {
   const io = memoryIo({ cwd: await folderWith({}) });
   expect(await runCli(["--help"], io)).toBe(0);
   const help = io.stdout.take();
   expect(help).toContain(
-    "Exit codes: 0 done, 1 the run failed, 2 wrong use, 3 it waits for a person.",
+    "Exit codes: 0 done, 1 the run failed, 2 wrong use, 3 waiting for a human.",
   );
   expect(await runCli(["run", "--help"], io)).toBe(0);
   expect(io.stdout.take()).toContain("--thread <id>");

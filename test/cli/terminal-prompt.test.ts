@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { openTerminalPrompt } from "../../src/cli/terminal-prompt.ts";
+import { openTerminalPrompt } from "../../src/cli/process-io.ts";
 
 function open() {
   const [input, output] = [new PassThrough(), new PassThrough()];

@@ -254,7 +254,7 @@ describe("a thread of another agent", () => {
     const refused = await cli("run", "halve.yaml", "hi", "-t", "lent");
     expect([refused.code, refused.errors]).toEqual([
       2,
-      'error: Thread "lent" belongs to agent "double", and this is agent "halve". Give another --thread, or --accept-agent to have "halve" go on with it. [foreign_thread]\n',
+      'error: Thread "lent" belongs to agent "double", and this is agent "halve". Give another --thread, or --accept-agent to have "halve" continue it. [foreign_thread]\n',
     ]);
     expect(await json("run", "halve.yaml", "hi", "-t", "lent")).toMatchObject({
       error: { code: "foreign_thread", thread_id: "lent", owner: "double", agent: "halve" },
@@ -318,6 +318,28 @@ describe("stratagraph recover", () => {
 });
 
 describe("stratagraph verify", () => {
+  it("says how far it is, and ends when it is stopped", async () => {
+    await cli("run", "double.yaml", "go", "-t", "long");
+    const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
+    await database.pool.query(
+      `insert into checkpoints (thread_id, checkpoint_id, checkpoint, metadata, body, segments)
+      select 'long', 'z' || n, 'null', '{}', '', '{}' from generate_series(1, 1500) n`,
+    );
+    await database.close();
+    const io = memoryIo({ cwd });
+    const written = io.stderr.write.bind(io.stderr);
+    io.stderr.write = (text) => {
+      written(text);
+      io.stop("SIGINT");
+    };
+    await databases.hold(cwd);
+    expect(await runCli(["verify", "long"], io)).toBe(1);
+    const [progress, ended] = io.stderr.take().split("\n");
+    expect(progress).toMatch(/^Read 1,000 of 1,50\d checkpoints$/);
+    expect(ended).toContain("Stopped before it was done.");
+    expect([io.stdout.take(), io.listening]).toEqual(["", 0]);
+  });
+
   it("says that a thread is sound, or what is damaged", async () => {
     await cli("run", "double.yaml", "go", "-t", "checked");
     const ids = (await historyOf("checked")).map(({ id }) => id);

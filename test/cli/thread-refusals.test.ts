@@ -44,6 +44,25 @@ describe("commands on threads, where there is no database", () => {
   });
 });
 
+it("says what makes the files of a Postgres server smaller, and does not connect", async () => {
+  const io = memoryIo({
+    cwd: await folderWith(files),
+    env: { DATABASE_URL: "postgres://127.0.0.1:1/none" },
+  });
+  expect(await runCli(["prune", "--reclaim"], io)).toBe(0);
+  const sql = /^ {2}(vacuum \(full, analyze\) .*;)$/m.exec(io.stdout.take())?.[1];
+  for (const table of [
+    "checkpoints",
+    "checkpoint_elements",
+    "checkpoint_threads",
+    "tool_journal",
+  ]) {
+    expect(sql).toContain(` ${table}`);
+  }
+  expect(await runCli(["prune", "--reclaim", "--json"], io)).toBe(0);
+  expect(JSON.parse(io.stdout.take())).toEqual({ reclaimed: { sql } });
+});
+
 describe("wrong use of commands on threads ends with exit code 2, and makes nothing", () => {
   it.each([
     ["an empty thread id", ["show", ""], "[invalid_thread_id]"],
@@ -51,8 +70,8 @@ describe("wrong use of commands on threads ends with exit code 2, and makes noth
     ["no checkpoint", ["show", "t", ""], '"" names no checkpoint: expected an id or its beginning'],
     ["an odd checkpoint", ["diff", "t", "a~b", "latest"], "[invalid_checkpoint]"],
     ["another thread without an id", ["diff", "t", "/latest", "latest"], "[invalid_thread_id]"],
-    ["a limit", ["threads", "--limit", "0"], "Expected a whole number from 1 to 1000."],
-    ["no limit", ["history", "t", "--limit", "x"], "Expected a whole number from 1 to 1000."],
+    ["a limit", ["threads", "--limit", "0"], "Expected an integer from 1 to 1000."],
+    ["no limit", ["history", "t", "--limit", "x"], "Expected an integer from 1 to 1000."],
     [
       "what to keep",
       ["prune", "t", "--keep", "some"],

@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { compileAgent, createRuntime, defineAgent, executeAgent } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/state/event.ts";
+import type { AgentEvent } from "../../src/state/events.ts";
 import { single } from "../helpers/nested-agents.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";

@@ -11,11 +11,10 @@ import {
   type AgentDefinition,
 } from "../../src/index.ts";
 import type { AgentGraph } from "../../src/compile/agent-graph.ts";
-import { checkAnswers } from "../../src/compile/check-answers.ts";
-import { readWaiting } from "../../src/compile/waiting-requests.ts";
-import { hashCall } from "../../src/state/approval-hash.ts";
+import { checkAnswers } from "../../src/compile/guards/answers.ts";
+import { readWaiting } from "../../src/compile/guards/waiting.ts";
+import { hashCall, type ProposedCall } from "../../src/state/human-request.ts";
 import type { GraphState } from "../../src/state/channels.ts";
-import type { ProposedCall } from "../../src/state/human-request.ts";
 import { around } from "../helpers/nested-agents.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
@@ -144,7 +143,7 @@ describe("an approval", () => {
     expect((await requestOf(graph)).call?.args).toEqual({ amount: 99_999, to: "Go" });
     const update = { input: { message: "eve" } };
     await graph.invoke(new Command({ resume: "approve", update }), thread);
-    expect((await requestOf(graph)).problem).toContain("The answer is for something else than");
+    expect((await requestOf(graph)).problem).toContain("The answer is not for the pending request");
     await asksAbout(graph, much);
   });
 
@@ -161,7 +160,7 @@ describe("an approval", () => {
     });
     await expect(answer({ decision: "edit", args: few })).rejects.toMatchObject({
       code: "approval_mismatch",
-      problem: "What waits was edited after it was asked about, and the answer names no hash.",
+      problem: "The pending request was edited after it was shown, and the answer names no hash.",
     });
     await graph.updateState(thread, { current_step: await editedStep(graph) });
     await expect(answer(true)).rejects.toMatchObject({ code: "approval_mismatch" });
@@ -235,7 +234,7 @@ describe("an approval", () => {
     await changed.invoke(new Command({ resume: { [id]: "approve" } }), thread);
     const { call, problem } = await requestOf(changed);
     expect([call?.args, paid]).toEqual([much, []]);
-    expect(problem).toContain("The answer is for something else than what waits");
+    expect(problem).toContain("The answer is not for the pending request");
   });
 
   it("is not for what a human node proposes after its definition has changed", async () => {
@@ -335,7 +334,7 @@ describe("an approval inside of a graph that is not ours", () => {
     await changed.answer("approve");
     expect(await changed.request()).toMatchObject({
       proposed: [{ args: much }],
-      problem: expect.stringContaining("The answer is for something else than what waits"),
+      problem: expect.stringContaining("The answer is not for the pending request"),
     });
     expect(paid).toEqual([]);
     await changed.answer("approve");
@@ -352,7 +351,7 @@ describe("an approval after an answer to something else", () => {
     await changed.invoke(new Command({ resume: { [id]: "yes" } }), thread);
     expect(await requestOf(changed)).toMatchObject({
       kind: "tool_approval",
-      problem: "It is not known what the answer was for.",
+      problem: "It is unknown which request the answer was for.",
     });
     await changed.invoke(new Command({ resume: "approve" }), thread);
     expect([await requestOf(changed), paid]).toMatchObject([

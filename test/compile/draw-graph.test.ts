@@ -1,7 +1,7 @@
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { drawnEdges, shortCondition } from "../../src/compile/drawn-edges.ts";
+import { drawnEdges, shortCondition } from "../../src/compile/graph-builder.ts";
 import { compileAgent, createRuntime, defineAgent, type AgentGraph } from "../../src/index.ts";
 
 const triage = defineAgent({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool } from "../../src/index.ts";
-import { canonicalHash } from "../../src/state/canonical-json.ts";
+import { canonicalHash } from "../../src/values/json.ts";
 import { repliesByPrompt } from "../helpers/prompt-replies.ts";
 import { waitingThread } from "../helpers/waiting-thread.ts";
 
@@ -217,7 +217,7 @@ describe("a human node", () => {
     expect(state.turn?.failure).toEqual({
       cause: "human_rejected",
       message:
-        'Node "ask" was rejected with the reason: too short. To go on after a rejection, give it an edge with a condition on nodes.ask.approved.',
+        'Node "ask" was rejected with the reason: too short. To continue after a rejection, give it an edge with a condition on nodes.ask.approved.',
     });
     expect(runs).toEqual(["before"]);
   });
@@ -311,7 +311,7 @@ describe("a human node whose time is over", () => {
     expect(state.turn?.failure).toEqual({
       cause: "human_timeout",
       message:
-        'Nobody answered node "ask" within its 60 s. Raise its timeout_seconds, or say with on_timeout what no answer means.',
+        'Node "ask" was not answered within its 60 s. Raise its timeout_seconds, or say with on_timeout what no answer means.',
     });
   });
 
@@ -323,7 +323,7 @@ describe("a human node whose time is over", () => {
     expect(state.nodes["ask"]).toEqual({
       approved: true,
       value: "Hi",
-      reason: "nobody answered within 60 s",
+      reason: "no answer within 60 s",
       timed_out: true,
     });
     expect(state.execution).toEqual({ mail: "Hi" });

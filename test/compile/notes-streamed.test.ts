@@ -9,7 +9,7 @@ import {
   defineTool,
   type Runtime,
 } from "../../src/index.ts";
-import { fromChatModel } from "../../src/models/from-chat-model.ts";
+import { fromChatModel } from "../../src/models/metered-model.ts";
 import { openAIServer } from "../helpers/openai-server.ts";
 
 const ref = "openai:gpt-4o-mini";

@@ -10,7 +10,7 @@ import {
   InvalidDefinitionError,
   type AgentEvent,
 } from "../../src/index.ts";
-import type { AgentSpecInput } from "../../src/definition/schema.ts";
+import type { AgentSpecInput } from "../../src/definition/schema/agent.ts";
 import type { GraphState } from "../../src/state/channels.ts";
 import { recordFaults } from "../helpers/record-faults.ts";
 import { testRuntime } from "../helpers/run-agent.ts";

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRuntime } from "../../src/app.ts";
 import { RouterChoiceError } from "../../src/compile/errors.ts";
-import { readChoice } from "../../src/compile/nodes/read-choice.ts";
-import { routerAnswer } from "../../src/context/router-prompt.ts";
+import { readChoice } from "../../src/compile/nodes/router.ts";
+import { routerAnswer } from "../../src/context/prompts.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import { boundTokens, messageTokens } from "../../src/models/message-tokens.ts";
 import { openAIServer } from "../helpers/openai-server.ts";
@@ -70,7 +70,7 @@ describe("a router by rule", () => {
     const { result } = await route({ rules, default: "rest" }, [], { message: "b" });
     expect(result.output).toEqual({
       choice: "rest",
-      reason: "No rule holds, so that the default is taken.",
+      reason: "No rule holds, so the default is taken.",
     });
   });
 
@@ -198,7 +198,7 @@ describe("a router by model", () => {
   it("takes the default, and says why, when the second reply chooses nothing either", async () => {
     const { result } = await route({ choices: desk, default: "technical" }, ["Hm.", "Hm?"]);
     const reason =
-      "The model made no choice (The answer has no JSON object or array.), so that the default is taken.";
+      "The model made no choice (The answer has no JSON object or array.), so the default is taken.";
     expect(result.output).toEqual({ choice: "technical", reason });
     expect(result.steps[0]).toMatchObject({ thought: reason, next_action: "finish" });
   });

@@ -7,8 +7,8 @@ import { createAgentRegistry } from "../../src/compile/agent-registry.ts";
 import { compileSubagents } from "../../src/compile/subagents.ts";
 import type { AgentDefinition } from "../../src/definition/agent-definition.ts";
 import { defineAgent } from "../../src/definition/define-agent.ts";
-import { defineWorker } from "../../src/definition/define-worker.ts";
-import { loadAgent } from "../../src/definition/load-agent.ts";
+import { defineWorker } from "../../src/definition/worker.ts";
+import { loadAgent } from "../../src/definition/load/load-agent.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
@@ -58,10 +58,10 @@ describe("an agent node's agent", () => {
       known: ["leaf", "other"],
       suggestion: "leaf",
       message:
-        'Node "n0" of agent "a" names agent "leav", which there is not. Did you mean "leaf"? Agents: leaf, other.',
+        'Node "n0" of agent "a" names agent "leav", which does not exist. Did you mean "leaf"? Agents: leaf, other.',
     });
     await expect(compile(runs("a", ["leaf"]))).rejects.toThrow(
-      'Node "n0" of agent "a" names agent "leaf", which there is not. There are no agents: pass some to defineAgent or createRuntime in agents.',
+      'Node "n0" of agent "a" names agent "leaf", which does not exist. There are no agents: pass them to defineAgent or createRuntime in agents.',
     );
   });
 
@@ -83,7 +83,7 @@ describe("an agent node's agent", () => {
       kind: "usage",
       chain: ["b", "c", "b"],
       message:
-        "Agents do not contain themselves: b → c → b. Leave out one of the nodes or workers in between.",
+        "Agents cannot contain themselves: b → c → b. Leave out one of the nodes or workers in between.",
     });
     const self = runs("self", ["self"]);
     await expect(compile(self, [self])).rejects.toMatchObject({ chain: ["self", "self"] });
@@ -132,7 +132,7 @@ describe("an agent node's agent", () => {
     const agent = await loadAgent(join(folder, "a.yaml"));
     await expect(compile(agent)).resolves.toBeTypeOf("object");
     await expect(compile({ ...agent, agents: new Map() })).rejects.toThrow(
-      'Node "n" of agent "a" names agent "sub/b.yaml", which there is not. A path is read with the file that names it: load that with loadAgent.',
+      'Node "n" of agent "a" names agent "sub/b.yaml", which does not exist. A path is resolved relative to the file that names it: load that file with loadAgent.',
     );
   });
 
@@ -255,10 +255,10 @@ describe("a planner node's worker", () => {
       known: ["leaf", "other", "counter"],
       suggestion: "leaf",
       message:
-        'Planner node "work" of agent "a" names worker "leav", which there is not. Did you mean "leaf"? Agents and code workers: leaf, other, counter.',
+        'Planner node "work" of agent "a" names worker "leav", which does not exist. Did you mean "leaf"? Agents and code workers: leaf, other, counter.',
     });
     await expect(subagentsOf(leads("a", ["leaf"]))).rejects.toThrow(
-      'Planner node "work" of agent "a" names worker "leaf", which there is not. There are no agents and no code workers: pass some to defineAgent in agents or workers, or to createRuntime in agents.',
+      'Planner node "work" of agent "a" names worker "leaf", which does not exist. There are no agents and no code workers: pass them to defineAgent in agents or workers, or to createRuntime in agents.',
     );
   });
 
@@ -277,7 +277,7 @@ describe("a planner node's worker", () => {
       spec: { ...spec, workflow_graph: { entry_point: "n", nodes, edges } },
     };
     await expect(subagentsOf(agent)).rejects.toThrow(
-      'Node "n" of agent "a" names agent "counter", which there is not. There are no agents: pass some to defineAgent or createRuntime in agents.',
+      'Node "n" of agent "a" names agent "counter", which does not exist. There are no agents: pass them to defineAgent or createRuntime in agents.',
     );
   });
 

@@ -1,7 +1,7 @@
 import { interrupt, MemorySaver, type BaseCheckpointSaver } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { defineAgent, defineTool, executeAgent, type AgentDefinition } from "../../src/index.ts";
 import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";
 import type { ToolJournal } from "../../src/tools/journal.ts";

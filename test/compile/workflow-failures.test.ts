@@ -90,12 +90,12 @@ describe("a workflow run that goes wrong", () => {
     const { output, steps } = await executeAgent(agent, { message: "go" }, { runtime });
     expect(output).toEqual({ message: "told" });
     expect(steps[0]?.tool_results).toMatchObject([
-      { name: "echo", outcome: "error", error: "Not run: the workflow went on to tell." },
+      { name: "echo", outcome: "error", error: "Not run: the workflow moved on to tell." },
     ]);
     const read = model.requests[1]?.messages ?? [];
     expect(read.map(({ type, text }) => `${type}: ${text}`)).toEqual([
       "human: go",
-      'human: What the tools gave:\n- echo({"text":"x"}): error: Not run: the workflow went on to tell.',
+      'human: What the tools gave:\n- echo({"text":"x"}): error: Not run: the workflow moved on to tell.',
       "human: Tell",
     ]);
   });

@@ -171,7 +171,7 @@ describe("a workflow", () => {
       {
         cause: "no_route",
         message:
-          'No edge leads on from node "only": nodes.only.result is "echo x". None of its conditions holds: \'nodes.only.result == "y"\'. Add an edge without a condition as the default.',
+          'No edge of node "only" can be taken: nodes.only.result is "echo x". None of its conditions holds: \'nodes.only.result == "y"\'. Add an edge without a condition as the default.',
       },
     ]);
   });

@@ -1,7 +1,10 @@
 import { AIMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { buildReasoningContext } from "../../src/context/build-reasoning-context.ts";
-import { ContextOverflowError, InvalidContextOptionError } from "../../src/context/errors.ts";
+import {
+  ContextOverflowError,
+  InvalidContextOptionError,
+} from "../../src/context/reasoning-context.ts";
 import type { ToolResult } from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 

@@ -6,12 +6,14 @@ import {
   type BuildReasoningContextOptions,
 } from "../../src/context/build-reasoning-context.ts";
 import { cleanText } from "../../src/context/clean-text.ts";
-import type { ReasoningContext } from "../../src/context/context-metadata.ts";
-import { ContextOverflowError } from "../../src/context/errors.ts";
+import {
+  ContextOverflowError,
+  type ReasoningContext,
+} from "../../src/context/reasoning-context.ts";
 import type { StepForm } from "../../src/context/step-messages.ts";
 import { messageTokens } from "../../src/models/message-tokens.ts";
 import { tokenCounter } from "../../src/models/tokens.ts";
-import { inOneLine } from "../../src/state/call-signature.ts";
+import { inOneLine } from "../../src/state/step-record.ts";
 import { grown, histories, openFailures, type History } from "./compose/arbitrary-history.ts";
 
 const model = "openai:gpt-4o";

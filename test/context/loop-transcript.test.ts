@@ -7,7 +7,7 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../src/context/compose/compose-context.ts";
-import { loopTranscript, type LoopHistory } from "../../src/context/loop-transcript.ts";
+import { loopTranscript, type LoopHistory } from "../../src/context/transcript.ts";
 import type { StepForm } from "../../src/context/step-messages.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langc
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../src/context/compose/compose-context.ts";
 import type { StepForm } from "../../src/context/step-messages.ts";
-import { workflowTranscript, type WorkflowHistory } from "../../src/context/workflow-transcript.ts";
+import { workflowTranscript, type WorkflowHistory } from "../../src/context/transcript.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 

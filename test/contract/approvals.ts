@@ -1,7 +1,7 @@
 import { Command, interrupt } from "@langchain/langgraph";
 import { z } from "zod";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import {
   compileAgent,
   defineAgent,

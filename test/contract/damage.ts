@@ -1,9 +1,9 @@
+import { canonicalHash } from "../../src/values/json.ts";
 import { HumanMessage } from "@langchain/core/messages";
 import { DeltaValue, END, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { uuid6, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { definitionHash } from "../../checkpointers/definition-hash.ts";
 import {
   CorruptCheckpointError,
   CorruptDefinitionError,
@@ -73,7 +73,7 @@ export function damageContract(database: TestDatabase): void {
     configurable: { thread_id: thread, checkpoint_ns: "", ...(id && { checkpoint_id: id }) },
   });
   const definition = { name: "agent", model: "some", "10": 1, "9": [{ b: 1, a: 2 }] };
-  const hash = definitionHash(definition);
+  const hash = canonicalHash(definition);
   /** By thread and id. */
   const written = new Map<string, CheckpointTuple>();
   const query = <Row>(text: string, values: unknown[] = []) =>

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { migrate, NewerDatabaseError, type Migration } from "../../src/storage/migrate.ts";
-import type { Queryable } from "../../src/storage/pool.ts";
-import { quoteIdentifier } from "../../src/storage/quote-identifier.ts";
+import { type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 
 const makeNotes: Migration = {

@@ -1,3 +1,4 @@
+import { canonicalJson } from "../../src/values/json.ts";
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { PromptTemplate } from "@langchain/core/prompts";
@@ -8,8 +9,7 @@ import fc from "fast-check";
 import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { canonicalJson } from "../../checkpointers/canonical-json.ts";
-import { toJsonb } from "../../checkpointers/jsonb.ts";
+import { toJsonb } from "../../checkpointers/checkpoint-body.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { createRuntime, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";

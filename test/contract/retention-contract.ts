@@ -1,8 +1,7 @@
 import { v6 } from "uuid";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/index.ts";
-import { deleteThread } from "../../checkpointers/retention/delete-thread.ts";
-import { prune } from "../../checkpointers/retention/prune.ts";
+import { deleteThread, prune } from "../../checkpointers/threads/prune.ts";
 import { CheckpointRows } from "../helpers/checkpoint-rows.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 

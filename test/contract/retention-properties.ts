@@ -1,10 +1,10 @@
 // oxlint-disable vitest/no-standalone-expect -- steps of a history check what they do, run by the one test below
+import type { ThreadListOptions } from "../../src/durable-saver.ts";
 import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import type { ThreadPageOptions } from "../../checkpointers/summaries.ts";
-import { removable, type HistoryEntry } from "../../checkpointers/retention/removable.ts";
+import { removable, type HistoryEntry } from "../../checkpointers/threads/removable.ts";
 import { CheckpointRows } from "../helpers/checkpoint-rows.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
@@ -120,7 +120,7 @@ class Threads {
   }
 
   /** The list of threads says what their checkpoints say. */
-  async expectListed(options: ThreadPageOptions = {}): Promise<void> {
+  async expectListed(options: ThreadListOptions = {}): Promise<void> {
     const listed = await listAllThreads(this.reader, options);
     expect(listed).toEqual(await scanThreads(this.rows.pool));
   }

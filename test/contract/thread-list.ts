@@ -1,10 +1,10 @@
+import type { ThreadListOptions } from "../../src/durable-saver.ts";
 import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { beforeAll, describe, expect, test } from "vitest";
 import { InvalidPageError } from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import { listThreads, type ThreadPageOptions } from "../../checkpointers/summaries.ts";
-import { loadMigrations } from "../../src/storage/load-migrations.ts";
-import { migrate } from "../../src/storage/migrate.ts";
+import { listThreads } from "../../checkpointers/threads/summaries.ts";
+import { loadMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
@@ -124,7 +124,7 @@ export function threadList(database: TestDatabase): void {
     });
 
     /** The plan of the statement that lists threads. */
-    async function explained(options: ThreadPageOptions): Promise<string> {
+    async function explained(options: ThreadListOptions): Promise<string> {
       const { pool } = database.shared;
       const plan: string[] = [];
       const watched: Queryable["query"] = async (text, values) => {

@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { defineAgent, defineTool, executeAgent, type Runtime } from "../../src/index.ts";
 import type { GraphState } from "../../src/state/channels.ts";
 import type { Database } from "../../src/storage/database.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { compileAgent, defineAgent, executeAgent } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";

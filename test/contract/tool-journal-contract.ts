@@ -2,8 +2,7 @@ import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-check
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { DatabasePool } from "../../src/storage/pool.ts";
-import { loadMigrations } from "../../src/storage/load-migrations.ts";
-import { migrate } from "../../src/storage/migrate.ts";
+import { loadMigrations, migrate } from "../../src/storage/migrate.ts";
 import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";
 import type { CallEntry, RecordedEnd } from "../../src/tools/journal.ts";
 import type { TestDatabase } from "../helpers/databases.ts";

@@ -1,3 +1,4 @@
+import { canonicalHash } from "../../src/values/json.ts";
 import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import {
@@ -13,10 +14,13 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
-import { definitionHash } from "../../checkpointers/definition-hash.ts";
-import { CorruptDefinitionError, NoCheckpointError } from "../../checkpointers/errors.ts";
+import {
+  CorruptDefinitionError,
+  InvalidExportError,
+  NoCheckpointError,
+  ThreadExistsError,
+} from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import { InvalidExportError, ThreadExistsError } from "../../checkpointers/transfer/errors.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { threadTuples } from "../helpers/thread-tuples.ts";
 import { sealed, transferOf } from "../helpers/thread-transfer.ts";
@@ -231,7 +235,7 @@ export function transferContract(database: TestDatabase): void {
 
     describe("of a definition that checkpoints were made under", () => {
       const keeper = { name: "keeper", 10: 1, 9: [{ b: 1e21, a: -0.5 }] };
-      const hash = definitionHash(keeper);
+      const hash = canonicalHash(keeper);
       let id: string;
       let lines: string[];
       const plant = (definition: object) =>

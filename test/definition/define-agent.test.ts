@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
 import { defineAgent } from "../../src/definition/define-agent.ts";
-import { defineTool, InvalidToolError } from "../../src/definition/define-tool.ts";
-import { InvalidDefinitionError } from "../../src/definition/problems.ts";
+import { defineTool, InvalidToolError } from "../../src/definition/tool/define-tool.ts";
+import { InvalidDefinitionError } from "../../src/definition/check/problems.ts";
 
 const weather = defineTool({
   name: "weather",

@@ -5,7 +5,7 @@ import {
   InvalidRailError,
   type RailOptions,
 } from "../../src/definition/define-rail.ts";
-import { InvalidDefinitionError } from "../../src/definition/problems.ts";
+import { InvalidDefinitionError } from "../../src/definition/check/problems.ts";
 import { passed, type RailContext, type RailSubject } from "../../src/definition/rail.ts";
 
 const context = {} as RailContext;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { definitionChanges } from "../../src/definition/definition-drift.ts";
-import { stampDefinition } from "../../src/definition/definition-hash.ts";
+import { definitionChanges, stampDefinition } from "../../src/definition/definition-hash.ts";
 import {
   defineAgent,
   defineTool,

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import {
+  type DefinitionDocument,
   documentOfToday,
   isStamped,
   stampDefinition,
-  type DefinitionDocument,
+  withoutDefaults,
 } from "../../src/definition/definition-hash.ts";
-import { hashedSpec } from "../../src/definition/hashed-spec.ts";
-import { withoutDefaults } from "../../src/definition/schema-shape.ts";
+import { hashedSpec } from "../../src/definition/build-definition.ts";
 import {
   defineAgent,
   defineTool,

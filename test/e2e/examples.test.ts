@@ -219,7 +219,7 @@ describe("the approval flow", () => {
     ]);
     clock.advance(86_400_000);
     const late = await executeAgent(agent, null, { runtime, threadId });
-    expect(late.output).toEqual({ message: "Not bought: nobody answered within 86400 s" });
+    expect(late.output).toEqual({ message: "Not bought: no answer within 86400 s" });
     await runtime.close();
   });
 });

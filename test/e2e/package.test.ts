@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,6 +7,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 const run = promisify(execFile);
 let consumer: string;
+
+/** Without what an `npm exec` around the tests says, which the command of a test would take for its own. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^npm_config_(?:package|yes|call)$/.test(name)),
+);
 
 /** The package as npm would publish it, installed in a project of its own. */
 beforeAll(async () => {
@@ -44,6 +49,48 @@ it("runs an agent from plain JavaScript", async () => {
   });
 });
 
+it("brings few packages", async () => {
+  const lock = await readFile(join(consumer, "node_modules/.package-lock.json"), "utf8");
+  const { packages } = JSON.parse(lock) as { packages: object };
+  expect(Object.keys(packages).length).toBeLessThanOrEqual(120);
+});
+
+it("names the package that a definition needs, and how to install it", async () => {
+  await writeFile(
+    join(consumer, "masked.yaml"),
+    "name: masked\nguardrail_config: { input_rails: [{ type: pii }] }\n",
+  );
+  const command = "npm install libphonenumber-js@^1.13.16";
+  const checked = run("npx", ["--no-install", "stratagraph", "check", "masked.yaml"], {
+    cwd: consumer,
+    env,
+  });
+  await expect(checked).rejects.toMatchObject({ stdout: expect.stringContaining(command) });
+  const examined = run("npx", ["--no-install", "stratagraph", "doctor", "masked.yaml"], {
+    cwd: consumer,
+    env,
+  });
+  await expect(examined).rejects.toMatchObject({ stdout: expect.stringContaining(command) });
+});
+
+it("is loaded by CommonJS, and from a database that came with it", async () => {
+  const folder = join(consumer, "commonjs");
+  await mkdir(folder);
+  await writeFile(join(folder, "package.json"), `{ "type": "commonjs" }`);
+  await writeFile(
+    join(folder, "run.js"),
+    `import("stratagraph").then(async ({ createRuntime, defineAgent, executeAgent }) => {
+       const runtime = await createRuntime({ folder: "threads" });
+       const agent = defineAgent({ name: "calc", tools: ["calculator"] });
+       const { status } = await executeAgent(agent, { message: "What is 2 + 3?" }, { runtime, threadId: "t" });
+       await runtime.close();
+       console.log(status);
+     });`,
+  );
+  const { stdout } = await run("node", ["run.js"], { cwd: folder, env });
+  expect(stdout.trim()).toBe("COMPLETED");
+});
+
 it("types its public names for a strict TypeScript project", async () => {
   await writeFile(
     join(consumer, "consumer.ts"),
@@ -70,6 +117,7 @@ it("types its public names for a strict TypeScript project", async () => {
 it("installs its command", async () => {
   const { stdout } = await run("npx", ["--no-install", "stratagraph", "--version"], {
     cwd: consumer,
+    env,
   });
   const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
   expect(stdout.trim()).toBe(version);
@@ -89,7 +137,7 @@ it("says what drawing a picture needs beside it", async () => {
       "--browser",
       process.execPath,
     ],
-    { cwd: consumer },
+    { cwd: consumer, env },
   );
   await expect(drawing).rejects.toMatchObject({
     code: 2,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compileExperiment } from "../../src/app.ts";
 import { createInMemoryExperimentMemory } from "../../src/experiment/memory/in-memory.ts";
-import { holdThread } from "../../src/compile/hold-thread.ts";
+import { withThread } from "../../src/compile/run/acquire-thread.ts";
 import { experimentRuntime } from "../helpers/experiment-run.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
@@ -24,7 +24,7 @@ describe("an experiment that is refused", () => {
     const { run, runtime, log } = await experimentRuntime([...cycle("a"), ...cycle("b")]);
     await run(twoRuns);
     const before = log("drift.a");
-    await holdThread(runtime, "experiment:drift.b", async () => {
+    await withThread(runtime, "experiment:drift.b", async () => {
       await expect(run(twoRuns, { fresh: true })).rejects.toMatchObject({ code: "thread_busy" });
     });
     expect(log("drift.a")).toEqual(before);

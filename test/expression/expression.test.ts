@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ExpressionError } from "../../src/expression/errors.ts";
+import { ExpressionError } from "../../src/expression/problem.ts";
 import { compileExpression, type Expression } from "../../src/expression/expression.ts";
 import { evaluate, scope } from "./helpers.ts";
 

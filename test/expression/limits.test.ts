@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ExpressionError } from "../../src/expression/errors.ts";
+import { ExpressionError } from "../../src/expression/problem.ts";
 import { compileTemplate } from "../../src/expression/template.ts";
 import { evaluate, problemsOf, scope } from "./helpers.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { quoteExpression } from "../../src/expression/quote-expression.ts";
+import { quoteExpression } from "../../src/expression/problem.ts";
 
 it.each<[string, number, string]>([
   ['nodes.clasify.choice == "x"', 6, `'nodes.clasify.choice == "x"' at character 7`],

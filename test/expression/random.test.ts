@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { ExpressionError } from "../../src/expression/errors.ts";
+import { ExpressionError, type ExpressionProblem } from "../../src/expression/problem.ts";
 import { compileExpression, type Expression, type Scope } from "../../src/expression/expression.ts";
-import type { ExpressionProblem } from "../../src/expression/problem.ts";
 import { compileTemplate } from "../../src/expression/template.ts";
 
 const scope: Scope = { a: { kind: "any" }, b: { kind: "any" }, n: { kind: "double" } };

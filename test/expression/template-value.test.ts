@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { compileTemplateValue, type TemplateValue } from "../../src/expression/template-value.ts";
+import { compileTemplateValue, type TemplateValue } from "../../src/expression/template.ts";
 import { scope } from "./helpers.ts";
 
 const values = { input: { text: "hi", list: [1, 2] }, status: "ok" };

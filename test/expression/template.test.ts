@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ExpressionError } from "../../src/expression/errors.ts";
+import { ExpressionError } from "../../src/expression/problem.ts";
 import { compileTemplate, type Template } from "../../src/expression/template.ts";
 import { scope } from "./helpers.ts";
 

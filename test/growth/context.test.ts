@@ -1,32 +1,27 @@
 import { cleanText } from "../../src/context/clean-text.ts";
-import { compactNotation } from "../../src/context/notation/compact-notation.ts";
-import { cutMiddle } from "../../src/context/preview/cut-middle.ts";
+import { compactNotation } from "../../src/context/notation.ts";
+import { cutMiddle, readTable, readText } from "../../src/context/preview/preview-string.ts";
 import { readHtml } from "../../src/context/preview/html-text.ts";
-import { previewText } from "../../src/context/preview/preview-text.ts";
-import { preview } from "../../src/context/preview/preview.ts";
-import { readText } from "../../src/context/preview/read-text.ts";
-import { salientValues } from "../../src/context/preview/salient-values.ts";
-import { salientWords } from "../../src/context/preview/salient-words.ts";
-import { readTable } from "../../src/context/preview/table-text.ts";
-import { parseDefinition } from "../../src/definition/parse-definition.ts";
-import { jsonSyntaxProblem } from "../../src/definition/json-text.ts";
+import { preview, previewText } from "../../src/context/preview/preview.ts";
+import { salientValues, salientWords } from "../../src/context/preview/salient-values.ts";
+import { parseDefinition } from "../../src/definition/load/parse-definition.ts";
+import { jsonSyntaxProblem } from "../../src/definition/load/read-document.ts";
 import {
   hasBrokenReference,
   replaceSecrets,
   secretsIn,
-} from "../../src/definition/secret-reference.ts";
-import { scriptJson } from "../../src/experiment/report/report-data.ts";
-import { comparedTexts } from "../../src/expression/compared-texts.ts";
+} from "../../src/definition/schema/servers.ts";
+import { scriptJson } from "../../src/experiment/report/report-html.ts";
+import { comparedTexts } from "../../src/expression/references.ts";
 import { compileExpression } from "../../src/expression/expression.ts";
-import { linearPattern } from "../../src/expression/linear-pattern.ts";
+import { linearPattern } from "../../src/expression/pattern.ts";
 import { compileTemplate } from "../../src/expression/template.ts";
 import { nearestName } from "../../src/nearest-name.ts";
-import { inOneLine } from "../../src/state/call-signature.ts";
-import { canonicalJson } from "../../src/state/canonical-json.ts";
-import { jsonHead } from "../../src/state/json-head.ts";
-import { diffValues } from "../../src/state/value-diff.ts";
-import { valueWords } from "../../src/state/value-words.ts";
-import { parseBounded } from "../../checkpointers/transfer/imported-value.ts";
+import { inOneLine } from "../../src/state/step-record.ts";
+import { canonicalJson } from "../../src/values/json.ts";
+import { jsonHead } from "../../src/values/bounded-json.ts";
+import { diffValues, valueWords } from "../../src/values/diff.ts";
+import { parseBounded } from "../../checkpointers/threads/transfer/format.ts";
 import { itReadsInLinearTime } from "../helpers/growth.ts";
 
 const scope = { input: { kind: "string" } } as const;

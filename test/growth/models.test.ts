@@ -1,15 +1,13 @@
-import { readNamedArguments, readQuoted } from "../../src/models/call-arguments.ts";
+import { readNamedArguments, readQuoted, toToolInput } from "../../src/models/text-form/actions.ts";
 import { createWordEmbeddings } from "../../src/models/embeddings/word-embeddings.ts";
-import { classifyFailure } from "../../src/models/failure.ts";
+import { classifyFailure, saysItTakesNoTools } from "../../src/models/failure.ts";
 import { parseJsonAnswer } from "../../src/models/json-answer.ts";
-import { saysItTakesNoTools } from "../../src/models/no-tools.ts";
-import { readNotation } from "../../src/models/offline/read-notation.ts";
-import { replyChunks } from "../../src/models/providers/ollama-chunks.ts";
+import { readNotation } from "../../src/models/offline/notation.ts";
+import { replyChunks } from "../../src/models/providers/ollama-connection.ts";
 import { redactor, withoutValues } from "../../src/models/redact.ts";
-import { parseTextForm } from "../../src/models/text-form.ts";
+import { parseTextForm } from "../../src/models/text-form/text-form.ts";
 import { tokenCounter } from "../../src/models/tokens.ts";
-import { toToolInput } from "../../src/models/tool-input.ts";
-import { readSummary } from "../../src/context/short-term/read-summary.ts";
+import { readSummary } from "../../src/context/summarise/running-summary.ts";
 import { collect } from "../helpers/collect.ts";
 import { itReadsInLinearTime } from "../helpers/growth.ts";
 

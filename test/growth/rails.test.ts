@@ -5,13 +5,12 @@ import {
   piiEntities,
   topicConfigSchema,
   toxicityConfigSchema,
-} from "../../src/definition/guardrail-schema.ts";
-import { formatRail } from "../../src/guardrails/format/format-rail.ts";
-import { markdownBoundsProblem } from "../../src/guardrails/format/markdown-bounds.ts";
+} from "../../src/definition/schema/guardrails.ts";
+import { formatRail, markdownBoundsProblem } from "../../src/guardrails/format.ts";
 import { hallucinationRail } from "../../src/guardrails/hallucination/hallucination-rail.ts";
 import { injectionRail } from "../../src/guardrails/injection/injection-rail.ts";
-import { findPersonalData } from "../../src/guardrails/pii/find-personal-data.ts";
-import type { Rail, RailContext } from "../../src/guardrails/rail.ts";
+import { findPersonalData } from "../../src/guardrails/pii/pii-rail.ts";
+import type { Rail, RailContext } from "../../src/definition/rail.ts";
 import { RedactionBook } from "../../src/guardrails/redaction-book.ts";
 import { hideKnown, restore, standingIn } from "../../src/guardrails/redaction.ts";
 import { topicRail } from "../../src/guardrails/topic/topic-rail.ts";

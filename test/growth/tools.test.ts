@@ -1,24 +1,28 @@
-import { asEntity, escapeText, withoutStandIns } from "../../src/cli/draw/escape-text.ts";
-import { plainJson } from "../../src/cli/view/plain-json.ts";
-import { plainLine, plainText, visibleText } from "../../src/cli/view/plain-text.ts";
-import { shortLines } from "../../src/cli/view/short-lines.ts";
-import { cutToWidth, textWidth, wrapText } from "../../src/cli/view/text-width.ts";
-import { splitLines } from "../../src/storage/split-lines.ts";
-import { fileGlob } from "../../src/tools/builtins/file-glob.ts";
-import { kindOfAddress } from "../../src/tools/builtins/http/address-rule.ts";
-import { bodyValue } from "../../src/tools/builtins/http/body-value.ts";
+import { asEntity, escapeText, withoutStandIns } from "../../src/cli/draw/mermaid-text.ts";
+import { plainJson } from "../../src/cli/view/values.ts";
+import {
+  cutToWidth,
+  plainLine,
+  plainText,
+  shortLines,
+  textWidth,
+  visibleText,
+  wrapText,
+} from "../../src/cli/view/terminal.ts";
+import { splitLines } from "../../src/values/text.ts";
+import { fileGlob } from "../../src/tools/builtins/root-folder.ts";
+import { kindOfAddress } from "../../src/tools/builtins/http/addresses.ts";
+import { bodyValue } from "../../src/tools/builtins/http/http-get.ts";
 import { searchJson } from "../../src/tools/builtins/json-query/search-json.ts";
 import { linesOf } from "../../src/tools/builtins/read-text.ts";
 import { searchDocumentsTool } from "../../src/tools/builtins/search-documents.ts";
-import { limitResult } from "../../src/tools/cut-result.ts";
-import { toJson } from "../../src/tools/json-value.ts";
-import { LastLines } from "../../src/tools/mcp/last-lines.ts";
-import { LineSplitter } from "../../src/tools/mcp/line-splitter.ts";
+import { limitResult } from "../../src/tools/call-value.ts";
+import { cutToJsonBytes, jsonStringBytes, toJson } from "../../src/values/bounded-json.ts";
+import { LastLines, LineSplitter } from "../../src/tools/mcp/stdio-transport.ts";
 import { asSentence, plainMessage } from "../../src/tools/mcp/link.ts";
-import { toolName } from "../../src/tools/mcp/tool-name.ts";
-import { taskParts } from "../../src/tools/selection/task-parts.ts";
-import { cutToJsonBytes, jsonStringBytes } from "../../src/tools/text-size.ts";
-import { thrownText } from "../../src/tools/tool-failure.ts";
+import { toolName } from "../../src/tools/mcp/server-tools.ts";
+import { taskParts } from "../../src/tools/selection/select-tools.ts";
+import { thrownText } from "../../src/tools/tool-result.ts";
 import { callBuiltin } from "../helpers/builtin-call.ts";
 import { collect } from "../helpers/collect.ts";
 import { itReadsInLinearTime } from "../helpers/growth.ts";

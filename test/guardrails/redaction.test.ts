@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RailSpan } from "../../src/guardrails/rail.ts";
+import type { RailSpan } from "../../src/definition/rail.ts";
 import { RedactionBook } from "../../src/guardrails/redaction-book.ts";
 import { hideKnown, restore } from "../../src/guardrails/redaction.ts";
-import type { Redactions } from "../../src/state/redactions.ts";
+import type { Redactions } from "../../src/state/rails.ts";
 
 function redact(text: string, spans: readonly RailSpan[], known: Redactions) {
   const book = new RedactionBook(known);

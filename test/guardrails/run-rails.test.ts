@@ -4,7 +4,7 @@ import {
   type Rail,
   type RailContext,
   type RailSubject,
-} from "../../src/guardrails/rail.ts";
+} from "../../src/definition/rail.ts";
 import { RedactionBook } from "../../src/guardrails/redaction-book.ts";
 import { restore } from "../../src/guardrails/redaction.ts";
 import { runRails } from "../../src/guardrails/run-rails.ts";

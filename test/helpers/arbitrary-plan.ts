@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Subtask } from "../../src/state/task-plan.ts";
+import type { Subtask } from "../../src/state/plan.ts";
 
 export interface TimedPlan {
   readonly subtasks: readonly Subtask[];

@@ -1,4 +1,4 @@
-import type { AgentTool, StatelessTool } from "../../src/definition/tool.ts";
+import type { AgentTool, StatelessTool } from "../../src/definition/tool/tool.ts";
 import { callStateless } from "../../src/tools/call.ts";
 import { ManualClock } from "./manual-clock.ts";
 

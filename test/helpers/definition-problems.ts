@@ -1,5 +1,5 @@
-import { checkDefinition } from "../../src/definition/check-definition.ts";
-import { describeProblem } from "../../src/definition/problems.ts";
+import { checkDefinition } from "../../src/definition/check/check-definition.ts";
+import { describeProblem } from "../../src/definition/check/problems.ts";
 
 /** The problems of a definition with these parts beside its name. */
 export function definitionProblems(parts: Record<string, unknown>): readonly string[] {

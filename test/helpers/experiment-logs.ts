@@ -1,6 +1,8 @@
-import { cycleMetrics } from "../../src/experiment/log/cycle-metrics.ts";
-import type { LoggedUsage } from "../../src/experiment/log/logged-usage.ts";
-import type { LogEntry } from "../../src/experiment/log/log-entry.ts";
+import {
+  cycleMetrics,
+  type LogEntry,
+  type LoggedUsage,
+} from "../../src/experiment/log/log-entry.ts";
 
 /** A call of a tool; its output is `{ ok: true }` where none is said. */
 export interface MadeCall {

@@ -1,9 +1,8 @@
-import { definitionHash } from "../../checkpointers/definition-hash.ts";
+import { canonicalHash } from "../../src/values/json.ts";
+import { checkpointHash, hashTree, writesHash } from "../../checkpointers/integrity.ts";
 import { elementHash } from "../../checkpointers/elements/store-value.ts";
-import { hashTree } from "../../checkpointers/hash-tree.ts";
-import { checkpointHash, writesHash } from "../../checkpointers/integrity.ts";
-import { fromReadable, type ReadableBytes } from "../../checkpointers/transfer/readable-bytes.ts";
-import { toWriteSets } from "../../checkpointers/write-set.ts";
+import { fromReadable, type ReadableBytes } from "../../checkpointers/threads/transfer/format.ts";
+import { toWriteSets } from "../../checkpointers/pending-writes.ts";
 import { sealed } from "./thread-transfer.ts";
 
 /** Lines of an export are hostile here: anything may stand anywhere. */
@@ -25,7 +24,7 @@ export function forged(lines: readonly string[]): string[] {
         const { log, idx, type, value } = line.element;
         elements.set(`${log} ${idx}`, elementHash({ type, blob: fromReadable(value) }));
       } else if (line.definition) {
-        line.definition.hash = definitionHash(line.definition.definition);
+        line.definition.hash = canonicalHash(line.definition.definition);
       } else if (line.checkpoint) {
         forgeCheckpoint(line.checkpoint);
       }

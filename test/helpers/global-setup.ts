@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { redactUrl } from "../../src/storage/connection-url.ts";
+import { redactUrl } from "../../src/storage/pool.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
 import { testSeed } from "./random.ts";
 import { useTempRoot } from "./temp-root.ts";

@@ -1,16 +1,19 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { freezeElement } from "../../checkpointers/elements/freeze.ts";
-import { segmentsOf, type Image } from "../../checkpointers/elements/image.ts";
+import {
+  type Image,
+  segmentsOf,
+  type StoredValue,
+  toStoredValue,
+} from "../../checkpointers/elements/stored-value.ts";
 import { loadValue, type LoadPort } from "../../checkpointers/elements/load-value.ts";
-import type { LogTail } from "../../checkpointers/elements/log.ts";
+import type { EncodedUnit, LogTail } from "../../checkpointers/elements/sequence.ts";
 import { keepData, type DataSerializer } from "../../checkpointers/elements/revive.ts";
-import type { EncodedUnit } from "../../checkpointers/elements/sequence.ts";
 import {
   elementHash,
   type Dumped,
   type StorePort,
 } from "../../checkpointers/elements/store-value.ts";
-import { toStoredValue, type StoredValue } from "../../checkpointers/elements/stored-value.ts";
 
 /** Logs of elements in memory. */
 export class MemoryElements implements StorePort {

@@ -1,11 +1,11 @@
-import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/json-schema.ts";
+import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/schema/json-schema.ts";
 import type {
   StatefulTool,
   StatelessTool,
   ToolDefinition,
   ToolPersistence,
   ToolRetry,
-} from "../../src/definition/tool.ts";
+} from "../../src/definition/tool/tool.ts";
 
 interface ToolOptions {
   name?: string;

@@ -1,7 +1,7 @@
 import { MemorySaver, type BaseCheckpointSaver } from "@langchain/langgraph";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../src/app.ts";
 import type { Clock } from "../../src/clock.ts";
-import type { AgentEvent } from "../../src/state/event.ts";
+import type { AgentEvent } from "../../src/state/events.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { ScriptedModel, type ScriptedReply } from "./scripted-model.ts";
 

@@ -2,7 +2,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { definePlanner, defineWorker, executeAgent } from "../../src/index.ts";
 import type { CodeWorker } from "../../src/definition/worker.ts";
 import type { ExecuteOptions } from "../../src/runtime/execute-agent.ts";
-import type { SubtaskStates } from "../../src/state/subtask-state.ts";
+import type { SubtaskStates } from "../../src/state/plan.ts";
 import { insideOf } from "./nested-agents.ts";
 import { repliesByPrompt } from "./prompt-replies.ts";
 import { testRuntime, type TestRun } from "./run-agent.ts";

@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../../src/state/event.ts";
+import type { AgentEvent } from "../../src/state/events.ts";
 import { canTransition, type Status } from "../../src/state/lifecycle.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { SubtaskState } from "../../src/state/subtask-state.ts";
-import type { Subtask, TaskPlan } from "../../src/state/task-plan.ts";
+import type { Subtask, SubtaskState, TaskPlan } from "../../src/state/plan.ts";
 import { noUsage } from "../../src/state/usage.ts";
 
 /** A plan of subtasks by id, with what each depends on; `a: "b c"`. All are for the worker `w`. */

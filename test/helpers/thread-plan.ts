@@ -1,6 +1,6 @@
-import { planLevels } from "../../src/planning/levels.ts";
-import { planTimes } from "../../src/runtime/threads/plan-times.ts";
-import { allSubtasks } from "../../src/runtime/threads/stored-planning.ts";
+import { planLevels } from "../../src/planning/plan-graph.ts";
+import { planTimes } from "../../src/runtime/threads/plans.ts";
+import { allSubtasks } from "../../src/runtime/threads/stored.ts";
 import type { ThreadPlan } from "../../src/runtime/threads/threads.ts";
 
 /** A plan of the planner node `team`, as threads tell of it. */

@@ -1,6 +1,6 @@
-import { idTime } from "../../checkpointers/id-time.ts";
+import type { ThreadListOptions, ThreadSummary } from "../../src/durable-saver.ts";
+import { idTime } from "../../checkpointers/config.ts";
 import type { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import type { ThreadPageOptions, ThreadSummary } from "../../checkpointers/summaries.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
 
 /** The list of threads, read from all of their checkpoints. */
@@ -33,7 +33,7 @@ export async function scanThreads(
 /** All pages of the list, in order. */
 export async function listAllThreads(
   saver: Pick<PostgresCheckpointer, "listThreads">,
-  options: ThreadPageOptions = {},
+  options: ThreadListOptions = {},
 ): Promise<ThreadSummary[]> {
   const items: ThreadSummary[] = [];
   let cursor: string | null = null;

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { LogIds } from "../../checkpointers/log-ids.ts";
+import { LogIds } from "../../checkpointers/log-positions.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import { exportThread } from "../../checkpointers/transfer/export-thread.ts";
-import { importThread, type ImportOptions } from "../../checkpointers/transfer/import-thread.ts";
+import { exportThread } from "../../checkpointers/threads/transfer/export-thread.ts";
+import {
+  importThread,
+  type ImportOptions,
+} from "../../checkpointers/threads/transfer/import-thread.ts";
 import type { DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { collect } from "./collect.ts";
 import { ManualClock } from "./manual-clock.ts";

@@ -1,6 +1,6 @@
 import { Command, type BaseCheckpointSaver } from "@langchain/langgraph";
 import { compileAgent, type AgentDefinition } from "../../src/index.ts";
-import { cancellable } from "../../src/compile/cancellation.ts";
+import { cancellable } from "../../src/compile/run/run-config.ts";
 import type { GraphState } from "../../src/state/channels.ts";
 import type { HumanRequest, PendingRequest } from "../../src/state/human-request.ts";
 import { testRuntime } from "./run-agent.ts";

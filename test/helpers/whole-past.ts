@@ -1,4 +1,4 @@
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import type { Database } from "../../src/storage/database.ts";
 
 /** Every checkpoint of a thread as a new checkpointer reads it, agents inside included, by namespace and id. */

@@ -1,6 +1,6 @@
 import { defineRail } from "../../src/definition/define-rail.ts";
 import type { Rail, RailSubject } from "../../src/definition/rail.ts";
-import type { RailVerdict } from "../../src/state/rail-record.ts";
+import type { RailVerdict } from "../../src/state/rails.ts";
 
 /** A custom rail that finds a word wherever it stands. */
 export function wordRail(

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { describe, expect, it } from "vitest";
-import type { LlmConfig } from "../../src/definition/schema.ts";
+import type { LlmConfig } from "../../src/definition/schema/agent.ts";
 import { createModels, type CreateModelsOptions } from "../../src/models/create-models.ts";
 import {
   MissingApiKeyError,

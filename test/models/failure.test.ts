@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { classifyFailure } from "../../src/models/failure.ts";
 import { redactor } from "../../src/models/redact.ts";
-import { retryDelay } from "../../src/models/retry.ts";
+import { retryDelay } from "../../src/models/metered-model.ts";
 
 function error(message: string, facts: object = {}): Error {
   return Object.assign(new Error(message), facts);

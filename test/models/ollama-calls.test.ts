@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
 import { OllamaConnection } from "../../src/models/providers/ollama-connection.ts";
 import { ollama } from "../../src/models/providers/ollama.ts";
-import { readStructured } from "../../src/models/structured-answer.ts";
+import { readStructured } from "../../src/models/json-answer.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { ollamaServer, Silence } from "../helpers/ollama-server.ts";
 import { look, lookOnWire, messages, modelOn } from "./ollama-model.ts";

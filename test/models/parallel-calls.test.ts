@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parallelCallsOf } from "../../src/models/parallel-calls.ts";
+import { parallelCallsOf } from "../../src/models/create-models.ts";
 
 it.each([
   ["openai:gpt-4o-mini", true],

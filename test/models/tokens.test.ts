@@ -1,4 +1,7 @@
 import fc from "fast-check";
+import { Tiktoken } from "js-tiktoken/lite";
+import cl100k from "js-tiktoken/ranks/cl100k_base";
+import o200k from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, it } from "vitest";
 import { countTokens, tokenCounter } from "../../src/models/tokens.ts";
 
@@ -70,6 +73,37 @@ describe("countTokens", () => {
     const counted = tokenCounter(gpt4o)("a".repeat(50_000_000));
     expect(counted).toBeGreaterThan(6_000_000);
     expect(counted).toBeLessThan(7_000_000);
+  });
+
+  it.each([
+    ["o200k_base", o200k, gpt4o],
+    ["cl100k_base", cl100k, "openai:gpt-4"],
+  ])("counts as the encoder of js-tiktoken by %s", (_, ranks, ref) => {
+    const encoder = new Tiktoken(ranks);
+    const count = tokenCounter(ref);
+    const word = fc.constantFrom(
+      "don't",
+      "I'LL",
+      " the",
+      "  ",
+      "\r\n",
+      "1234",
+      "//\n",
+      "\ufeff",
+      "日本",
+      "👩‍👩‍👧",
+      "<|endoftext|>",
+    );
+    const text = fc.array(fc.oneof(word, fc.string({ unit: "binary", maxLength: 8 })), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(text, (parts) => {
+        const whole = parts.join("");
+        expect(count(whole)).toBe(encoder.encode(whole, [], []).length);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it("never throws, and counts no more than bytes", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkPlan, type PlanLimits } from "../../src/planning/check-plan.ts";
-import type { SubtaskState, SubtaskStates } from "../../src/state/subtask-state.ts";
+import type { SubtaskState, SubtaskStates } from "../../src/state/plan.ts";
 import { noUsage } from "../../src/state/usage.ts";
 import { chainOf, subtasksOf, timedPlans } from "../helpers/arbitrary-plan.ts";
 
@@ -137,7 +137,7 @@ describe("the shape", () => {
     [one({ description: 5 }), "subtasks[0].description: expected a string, got 5"],
     [
       one({ description: " \n" }),
-      'subtasks[0].description: expected what is to be done, got " \\n"',
+      'subtasks[0].description: expected a description of the work, got " \\n"',
     ],
     [
       one({ description: "x".repeat(20_001) }),
@@ -289,20 +289,20 @@ describe("dependencies", () => {
         kind: "unknown_dependency",
         ids: ["parse"],
         message:
-          'Subtask "parse" depends on "fetsh", which there is not. Did you mean "fetch"? There are: fetch, parse, write.',
+          'Subtask "parse" depends on "fetsh", which does not exist. Did you mean "fetch"? There are: fetch, parse, write.',
       },
       {
         kind: "unknown_dependency",
         ids: ["write"],
         message:
-          'Subtask "write" depends on "everything", which there is not. There are: fetch, parse, write.',
+          'Subtask "write" depends on "everything", which does not exist. There are: fetch, parse, write.',
       },
     ]);
   });
 
   it("never are suggested to be the subtask itself", () => {
     expect(messagesOf(planOf("parse: prase"))).toEqual([
-      'Subtask "parse" depends on "prase", which there is not. There are: parse.',
+      'Subtask "parse" depends on "prase", which does not exist. There are: parse.',
     ]);
   });
 
@@ -310,7 +310,7 @@ describe("dependencies", () => {
     const plan = { subtasks: [...chainOf(30), ...subtasksOf("z: nothing-of-these")] };
     const twenty = Array.from({ length: 20 }, (_, at) => `s${at}`).join(", ");
     expect(messagesOf(plan)).toEqual([
-      `Subtask "z" depends on "nothing-of-these", which there is not. There are: ${twenty} and 11 more.`,
+      `Subtask "z" depends on "nothing-of-these", which does not exist. There are: ${twenty} and 11 more.`,
     ]);
   });
 
@@ -328,12 +328,12 @@ describe("dependencies", () => {
         kind: "unfinished_dependency",
         ids: ["c", "b"],
         message:
-          'Subtask "c" depends on "b" of an earlier plan, which is failed; only what is done can be depended on',
+          'Subtask "c" depends on "b" of an earlier plan, which is failed; a subtask can only depend on completed ones',
       },
       {
         kind: "unknown_dependency",
         ids: ["d"],
-        message: 'Subtask "d" depends on "x", which there is not. There are: c, d, a.',
+        message: 'Subtask "d" depends on "x", which does not exist. There are: c, d, a.',
       },
     ]);
   });
@@ -351,7 +351,7 @@ describe("cycles", () => {
       {
         kind: "cycle",
         ids: ["a", "b", "a"],
-        message: "These subtasks depend on each other in a circle, each on the next: a → b → a",
+        message: "These subtasks form a dependency cycle, each depending on the next: a → b → a",
       },
     ]);
   });
@@ -419,7 +419,7 @@ describe("workers", () => {
         kind: "unknown_worker",
         ids: ["a"],
         message:
-          'Subtask "a" names the worker "writr", which there is not. Did you mean "writer"? There are: coder, writer.',
+          'Subtask "a" names the worker "writr", which does not exist. Did you mean "writer"? There are: coder, writer.',
       },
     ]);
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { criticalPath, remainingPaths } from "../../src/planning/critical-path.ts";
+import { criticalPath, remainingPaths } from "../../src/planning/plan-graph.ts";
 import { chainOf, longestWays, subtasksOf, timedPlans } from "../helpers/arbitrary-plan.ts";
 
 describe("criticalPath", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { planLevels } from "../../src/planning/levels.ts";
+import { planLevels } from "../../src/planning/plan-graph.ts";
 import { chainOf, longestWays, subtasksOf, timedPlans } from "../helpers/arbitrary-plan.ts";
 
 it("has what depends on nothing first, each level in the order of the plan", () => {

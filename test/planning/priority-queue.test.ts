@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { PriorityQueue } from "../../src/planning/priority-queue.ts";
+import { PriorityQueue } from "../../src/planning/scheduler.ts";
 
 it("gives what comes first, whenever it was put in", () => {
   // A number is put in, null takes one out.

@@ -78,7 +78,7 @@ describe("refuses", () => {
 
   it("saying what came", () => {
     expect(() => schedulePlan(planOf("a:"), { durationOf: () => -1 })).toThrow(
-      'The option durationOf of a schedule has to be a finite number from 0 for subtask "a"; got -1.',
+      'The option durationOf of a schedule must be a finite number from 0 for subtask "a"; got -1.',
     );
   });
 });

@@ -9,26 +9,26 @@ const scheduler = (written: string, options: Partial<SchedulerOptions> = {}) =>
 describe("begin", () => {
   it("gives a subtask the moment its own dependencies are done", () => {
     const run = scheduler("a:; b:; c: a; d: b c");
-    expect(run.begin()).toEqual(["a", "b"]);
-    expect(run.begin()).toEqual([]);
-    run.done("a");
-    expect(run.begin()).toEqual(["c"]);
-    run.done("c");
-    expect(run.begin()).toEqual([]);
-    run.done("b");
-    expect(run.begin()).toEqual(["d"]);
+    expect(run.start()).toEqual(["a", "b"]);
+    expect(run.start()).toEqual([]);
+    run.complete("a");
+    expect(run.start()).toEqual(["c"]);
+    run.complete("c");
+    expect(run.start()).toEqual([]);
+    run.complete("b");
+    expect(run.start()).toEqual(["d"]);
     expect([run.running, run.isOver]).toEqual([1, false]);
-    run.done("d");
+    run.complete("d");
     expect([run.running, run.isOver]).toEqual([0, true]);
   });
 
   it("gives the longest remaining way first, then the order of the plan", () => {
     const run = scheduler("x:; y:; long:; next: long; last: next; z:", { maxParallel: 2 });
-    expect(run.begin()).toEqual(["long", "x"]);
-    run.done("x");
-    expect(run.begin()).toEqual(["y"]);
-    run.done("long");
-    expect(run.begin()).toEqual(["next"]);
+    expect(run.start()).toEqual(["long", "x"]);
+    run.complete("x");
+    expect(run.start()).toEqual(["y"]);
+    run.complete("long");
+    expect(run.start()).toEqual(["next"]);
   });
 
   it("measures the way by durations where they are known", () => {
@@ -37,56 +37,56 @@ describe("begin", () => {
       maxParallel: 1,
       durationOf: (id) => durations[id] ?? 0,
     });
-    expect(run.begin()).toEqual(["b"]);
+    expect(run.start()).toEqual(["b"]);
   });
 
   it("takes dependencies that nobody knows for done", () => {
-    expect(scheduler("a: before before").begin()).toEqual(["a"]);
+    expect(scheduler("a: before before").start()).toEqual(["a"]);
   });
 });
 
 describe("failed", () => {
   it("skips all that depends on it, and lets the others go on", () => {
     const run = scheduler("d: c e; c: b; b: a; a:; e:; f: e");
-    run.begin();
-    expect(run.failed("a")).toEqual([
+    run.start();
+    expect(run.fail("a")).toEqual([
       { id: "d", because: "a" },
       { id: "c", because: "a" },
       { id: "b", because: "a" },
     ]);
-    run.done("e");
-    expect(run.begin()).toEqual(["f"]);
-    run.done("f");
+    run.complete("e");
+    expect(run.start()).toEqual(["f"]);
+    run.complete("f");
     expect(run.isOver).toBe(true);
   });
 
   it("skips once what depends on two that fail", () => {
     const run = scheduler("a:; b:; c: a b");
-    run.begin();
-    expect(run.failed("b")).toEqual([{ id: "c", because: "b" }]);
-    expect(run.failed("a")).toEqual([]);
+    run.start();
+    expect(run.fail("b")).toEqual([{ id: "c", because: "b" }]);
+    expect(run.fail("a")).toEqual([]);
   });
 });
 
 describe("waits", () => {
   it("leaves its place to others, and holds back what depends on it", () => {
     const run = scheduler("a:; b:; c: a", { maxParallel: 1 });
-    expect(run.begin()).toEqual(["a"]);
-    run.waits("a");
+    expect(run.start()).toEqual(["a"]);
+    run.suspend("a");
     expect([run.running, run.isOver]).toEqual([0, false]);
-    expect(run.begin()).toEqual(["b"]);
-    run.done("b");
-    expect(run.begin()).toEqual([]);
+    expect(run.start()).toEqual(["b"]);
+    run.complete("b");
+    expect(run.start()).toEqual([]);
     expect(run.isOver).toBe(true);
-    expect(() => run.done("a")).toThrow('Subtask "a" is waiting, not running');
+    expect(() => run.complete("a")).toThrow('Subtask "a" is waiting, not running');
   });
 });
 
 describe("what is settled from before", () => {
   it("is not begun again, and counts as done where it is", () => {
     const run = scheduler("a:; b: a; c: b; d: a", { settled: new Map([["a", "done"]]) });
-    expect(run.skippedAtOnce).toEqual([]);
-    expect(run.begin()).toEqual(["b", "d"]);
+    expect(run.initiallySkipped).toEqual([]);
+    expect(run.start()).toEqual(["b", "d"]);
   });
 
   it("skips at once what depends on something failed, through what was skipped before", () => {
@@ -96,11 +96,11 @@ describe("what is settled from before", () => {
       ["d", "done"],
     ]);
     const run = scheduler("e: d b; c: b; b: a; a:; d: a; f: d", { settled });
-    expect(run.skippedAtOnce).toEqual([
+    expect(run.initiallySkipped).toEqual([
       { id: "e", because: "a" },
       { id: "c", because: "a" },
     ]);
-    expect(run.begin()).toEqual(["f"]);
+    expect(run.start()).toEqual(["f"]);
   });
 
   it("may be of an earlier plan", () => {
@@ -110,12 +110,12 @@ describe("what is settled from before", () => {
       ["oldest", "done"],
     ] as const);
     const run = scheduler("a: oldest; b: oldest older; c: b; d: old", { settled });
-    expect(run.skippedAtOnce).toEqual([
+    expect(run.initiallySkipped).toEqual([
       { id: "b", because: "older" },
       { id: "c", because: "older" },
       { id: "d", because: "old" },
     ]);
-    expect(run.begin()).toEqual(["a"]);
+    expect(run.start()).toEqual(["a"]);
   });
 
   it("may be everything", () => {
@@ -125,19 +125,19 @@ describe("what is settled from before", () => {
         ["b", "done"],
       ]),
     });
-    expect(run.begin()).toEqual([]);
+    expect(run.start()).toEqual([]);
     expect(run.isOver).toBe(true);
   });
 });
 
 it("refuses to settle what does not run", () => {
   const run = scheduler("a:; b: a");
-  expect(() => run.done("a")).toThrow(TypeError);
-  run.begin();
-  expect(() => run.failed("b")).toThrow('Subtask "b" is pending, not running');
-  expect(() => run.waits("x")).toThrow('There is no subtask "x"');
-  run.done("a");
-  expect(() => run.done("a")).toThrow('Subtask "a" is done, not running');
+  expect(() => run.complete("a")).toThrow(TypeError);
+  run.start();
+  expect(() => run.fail("b")).toThrow('Subtask "b" is pending, not running');
+  expect(() => run.suspend("x")).toThrow('There is no subtask "x"');
+  run.complete("a");
+  expect(() => run.complete("a")).toThrow('Subtask "a" is done, not running');
   expect(run.running).toBe(0);
 });
 
@@ -156,17 +156,18 @@ function play(
   seen: (begun: readonly string[], running: readonly string[]) => void = () => {},
 ) {
   const running: string[] = [];
-  const ended = new Map<string, string>(run.skippedAtOnce.map(({ id }) => [id, "skipped"]));
+  const ended = new Map<string, string>(run.initiallySkipped.map(({ id }) => [id, "skipped"]));
   for (let turn = 0; ; turn += 1) {
-    const begun = run.begin();
+    const begun = run.start();
     running.push(...begun);
     seen(begun, running);
     if (running.length === 0) return ended;
     const [id = ""] = running.splice((picks[turn % picks.length] ?? 0) % running.length, 1);
     const end = endOf(id);
     ended.set(id, end);
-    if (end === "failed") for (const one of run.failed(id)) ended.set(one.id, "skipped");
-    else run[end](id);
+    if (end === "failed") for (const one of run.fail(id)) ended.set(one.id, "skipped");
+    else if (end === "done") run.complete(id);
+    else run.suspend(id);
   }
 }
 
@@ -257,9 +258,9 @@ describe("whatever ends in whatever order", () => {
 
 it("skips along a chain that no stack would hold", () => {
   const run = new Scheduler(chainOf(5_000), { maxParallel: 1 });
-  run.begin();
-  expect(run.failed("s0")).toHaveLength(4_999);
+  run.start();
+  expect(run.fail("s0")).toHaveLength(4_999);
   const settled = new Map([["s0", "failed"]] as const);
   const again = new Scheduler(chainOf(5_000).toReversed(), { maxParallel: 1, settled });
-  expect(again.skippedAtOnce).toHaveLength(4_999);
+  expect(again.initiallySkipped).toHaveLength(4_999);
 });

@@ -10,7 +10,7 @@ import {
   type ModelSource,
 } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
-import type { TaskPlan } from "../../src/state/task-plan.ts";
+import type { TaskPlan } from "../../src/state/plan.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { appendLine, range } from "./crashing-agent.ts";
 

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { describe, expect, it } from "vitest";
-import type { AgentSpec } from "../../src/definition/schema.ts";
+import type { AgentSpec } from "../../src/definition/schema/agent.ts";
 import { defineAgent, executeAgent } from "../../src/index.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { StampingSaver } from "../helpers/stamping-saver.ts";
@@ -65,7 +65,7 @@ describe("a turn that is resumed under another definition", () => {
         },
       ],
       message:
-        'The agent\'s definition has changed since thread "t" stopped: workflow_graph.nodes[ask].config.prompt: "Who?" → "Whose?". Go on with the definition that it was begun under, or pass acceptChanges: true to go on with this one.',
+        'The agent\'s definition has changed since thread "t" stopped: workflow_graph.nodes[ask].config.prompt: "Who?" → "Whose?". Resume with the definition that it began with, or pass acceptChanges: true to resume with this one.',
     });
     await expect(executeAgent(asks("Whose?"), null, options)).rejects.toMatchObject({
       code: "definition_changed",
@@ -121,6 +121,6 @@ describe("a turn that is resumed under another definition", () => {
     forgetful.documents.clear();
     await expect(
       executeAgent(asks("Whose?"), null, { ...other.options, answer: "Ada" }),
-    ).rejects.toThrow("what it was is not kept");
+    ).rejects.toThrow("the earlier definition is not stored");
   });
 });

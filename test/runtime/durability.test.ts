@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineAgent, executeAgent } from "../../src/index.ts";
-import type { Durability } from "../../src/compile/durability.ts";
+import type { Durability } from "../../src/compile/agent-graph.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { StampingSaver } from "../helpers/stamping-saver.ts";
 

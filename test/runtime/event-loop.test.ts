@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openCheckpointer } from "../../checkpointers/open.ts";
+import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { systemClock } from "../../src/clock.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
@@ -152,29 +152,6 @@ it("counts the time between nodes as time of the turn", async () => {
   const { status, failure } = await executeAgent(limited, { message: "go" }, { runtime });
   expect({ status, cause: failure?.cause }).toEqual({ status: "FAILED", cause: "turn_timeout" });
   expect(made).toBeLessThanOrEqual(10);
-});
-
-it("does not count the time before a turn is resumed", async () => {
-  const { runtime, clock } = await testRuntime(["What?", "done"]);
-  const asks = defineAgent({
-    name: "asks",
-    workflow_graph: {
-      entry_point: "ask",
-      nodes: [
-        { name: "ask", type: "human", config: { kind: "input", prompt: "What?" } },
-        { name: "say", type: "llm", config: { prompt: "Say it." } },
-      ],
-      edges: [
-        { from: "ask", to: "say" },
-        { from: "say", to: "END" },
-      ],
-    },
-  });
-  const of = { runtime, threadId: "t" };
-  await executeAgent(asks, { message: "go" }, of);
-  clock.advance(3_600_000);
-  const { status } = await executeAgent(asks, null, { ...of, answer: "it" });
-  expect(status).toBe("COMPLETED");
 });
 
 it("ends a turn at its time limit, though nothing in it waits", async () => {

@@ -197,7 +197,7 @@ describe("executeAgent", () => {
     const { runtime } = await testRuntime([]);
     const wrong = defineAgent({ name: "wrong", initialExecutionState: () => null as never });
     await expect(executeAgent(wrong, { message: "go" }, { runtime })).rejects.toThrow(
-      "initialExecutionState has to return a plain object, not null.",
+      "initialExecutionState must return a plain object, not null.",
     );
   });
 });

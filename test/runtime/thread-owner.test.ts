@@ -54,7 +54,7 @@ describe("another agent's thread", () => {
         ...refusal,
         agent: "shop",
         message:
-          'Thread "t" belongs to agent "desk", and this is agent "shop". Use another thread, or pass acceptAgent: true to have "shop" go on with it.',
+          'Thread "t" belongs to agent "desk", and this is agent "shop". Use another thread, or pass acceptAgent: true to have "shop" continue it.',
       });
       const { threads } = runtime;
       const shop: AgentDefinition = asks("shop");

@@ -7,8 +7,8 @@ import {
   defineTool,
   executeAgent,
 } from "../../src/index.ts";
-import { canonicalHash } from "../../src/state/canonical-json.ts";
-import type { AgentEvent } from "../../src/state/event.ts";
+import { canonicalHash } from "../../src/values/json.ts";
+import type { AgentEvent } from "../../src/state/events.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 
 let runs: string[] = [];
@@ -182,7 +182,7 @@ describe("a run that waits for people", () => {
     });
     await expect(go({ answers: { [unknown]: true } })).rejects.toMatchObject({
       code: "unknown_interrupt",
-      message: `No request ${unknown} waits. Waiting: ${left?.id} (left: "Left?"), ${right?.id} (right: "Right?").`,
+      message: `Request ${unknown} is not pending. Pending: ${left?.id} (left: "Left?"), ${right?.id} (right: "Right?").`,
     });
     const partly = { [left?.id ?? ""]: true, [right?.id ?? ""]: 7 };
     await expect(go({ answers: partly })).rejects.toMatchObject({
@@ -196,13 +196,9 @@ describe("a run that waits for people", () => {
   });
 
   it.each([
-    [
-      "answer",
-      { answer: 1, input: hello },
-      "it goes with the input null, which begins no new turn",
-    ],
+    ["answer", { answer: 1, input: hello }, "it requires the input null, which begins no new turn"],
     ["answers", { answer: 1, answers: { a: 1 } }, "give either answer or answers, not both"],
-    ["answers", { answers: {} }, "it has no answer in it"],
+    ["answers", { answers: {} }, "it contains no answer"],
   ])("refuses the option %s where it makes no sense", async (option, given, problem) => {
     const { start, runtime } = await session(parallel);
     await start();
@@ -220,7 +216,7 @@ describe("a run that waits for people", () => {
     await expect(go({ answer: "a" })).rejects.toMatchObject({
       code: "nothing_to_answer",
       status: null,
-      message: 'Thread "t" does not exist: nothing there waits for an answer. Run it without one.',
+      message: 'Thread "t" does not exist: it has no pending request. Run it without one.',
     });
     await start();
     await go({ answer: "a" });
@@ -272,9 +268,7 @@ describe("a run that waits for people", () => {
     await expect(executeAgent(asking({}), hello, { runtime })).rejects.toMatchObject({
       code: "no_checkpointer",
       reason: "human",
-      message: expect.stringMatching(
-        /^The run has to wait for a person, which needs a checkpointer/,
-      ),
+      message: expect.stringMatching(/^The run must wait for a person, which needs a checkpointer/),
     });
     await expect(executeAgent(outer, hello, { runtime })).rejects.toMatchObject({
       reason: "human",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { appendFold } from "../../src/state/append-fold.ts";
+import { appendFold } from "../../src/state/turn.ts";
 
 interface Item {
   readonly n: number;

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toActionRecord } from "../../src/state/action-record.ts";
 import {
   compressActions,
-  InvalidRelevanceError,
   type CompressOptions,
-} from "../../src/state/compress-actions.ts";
+  InvalidRelevanceError,
+  toActionRecord,
+} from "../../src/state/action-record.ts";
 import type { Relevance, ToolOutcome, ToolResult } from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 

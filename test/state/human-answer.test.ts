@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/json-schema.ts";
-import { jsonSchemaProblems } from "../../src/definition/json-schema-problems.ts";
+import { checkFromJsonSchema, type JsonSchema } from "../../src/definition/schema/json-schema.ts";
+import { jsonSchemaProblems } from "../../src/definition/check/json-schema-problems.ts";
 import { answerSchema, type Asked } from "../../src/state/answer-schema.ts";
-import { hashCall, hashRequest } from "../../src/state/approval-hash.ts";
-import { bindAnswer, isBound } from "../../src/state/bind-answer.ts";
-import { checkHumanAnswer } from "../../src/state/human-answer.ts";
-import type { ProposedCall } from "../../src/state/human-request.ts";
+import { hashCall, hashRequest, type ProposedCall } from "../../src/state/human-request.ts";
+import { bindAnswer, checkHumanAnswer, isBound } from "../../src/state/human-answer.ts";
 
 const person = {
   type: "object",
@@ -275,7 +273,7 @@ describe("the hash that an answer names", () => {
       expect(checkHumanAnswer(request, answer)).toMatchObject({ ok: false, mismatch: true });
     }
     expect(checkHumanAnswer(calls, wrong[4][1])).toMatchObject({
-      problem: `Call "a": The answer is for something else than what waits: expected the hash ${a.hash}, got "${b.hash}".`,
+      problem: `Call "a": The answer is not for the pending request: expected the hash ${a.hash}, got "${b.hash}".`,
     });
     expect(checkHumanAnswer({ ...value, kind: "input" }, approve(""))).not.toHaveProperty(
       "mismatch",

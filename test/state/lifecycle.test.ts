@@ -63,7 +63,7 @@ describe("the lifecycle", () => {
   it("says how to go on from a final status", () => {
     expect(caught(() => transition("FAILED", "EXECUTING"))).toMatchObject({
       message:
-        "A turn cannot go from FAILED to EXECUTING. FAILED is final: replay from an earlier checkpoint to go on.",
+        "A turn cannot go from FAILED to EXECUTING. FAILED is final: replay from an earlier checkpoint to continue.",
     });
   });
 

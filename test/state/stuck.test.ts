@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { StepRecord, ToolResult } from "../../src/state/step-record.ts";
-import { detectStuck, raiseOrEnd } from "../../src/state/stuck.ts";
+import {
+  detectStuck,
+  raiseOrEnd,
+  type StepRecord,
+  type ToolResult,
+} from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const calls = (...over: Partial<ToolResult>[]): StepRecord =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { applyChange } from "../../src/state/tier-merge.ts";
+import { applyChange } from "../../src/state/tier-patch.ts";
 
 const append = (items: readonly unknown[], later: number) =>
   ({ merge: "append", items, later }) as never;

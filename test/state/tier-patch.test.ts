@@ -2,7 +2,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { keepData } from "../../checkpointers/elements/revive.ts";
-import { checkJson } from "../../src/state/tier-json.ts";
+import { checkJson } from "../../src/state/tiers.ts";
 import { reduceTier, tierPatch } from "../../src/state/tier-patch.ts";
 
 const { serde } = new MemorySaver();

@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Observation, StepRecord } from "../../src/state/step-record.ts";
-import { withObservations } from "../../src/state/with-observations.ts";
+import {
+  type Observation,
+  type StepRecord,
+  withObservations,
+} from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 const called = (id: string, over: Partial<StepRecord> = {}): StepRecord =>

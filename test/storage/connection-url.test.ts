@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redactUrl } from "../../src/storage/connection-url.ts";
+import { redactUrl } from "../../src/storage/pool.ts";
 
 test.each([
   [

@@ -4,12 +4,12 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  type FolderLock,
   FolderLockedError,
   lockFolder,
-  type FolderLock,
   type LockHolder,
+  processStart,
 } from "../../src/storage/folder-lock.ts";
-import { processStart } from "../../src/storage/process-identity.ts";
 import { useChildren } from "../helpers/child-process.ts";
 
 let folder: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRunning, processStart } from "../../src/storage/process-identity.ts";
+import { isRunning, processStart } from "../../src/storage/folder-lock.ts";
 import { useChildren } from "../helpers/child-process.ts";
 
 const start = useChildren();

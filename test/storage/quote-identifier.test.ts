@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { InvalidIdentifierError, quoteIdentifier } from "../../src/storage/quote-identifier.ts";
+import { InvalidIdentifierError, quoteIdentifier } from "../../src/storage/pool.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
 const database = useDatabase("pglite");

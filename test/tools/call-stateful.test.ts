@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { checkFromZod } from "../../src/definition/json-schema.ts";
-import type { AgentState } from "../../src/state/agent-state.ts";
+import { checkFromZod } from "../../src/definition/schema/json-schema.ts";
+import type { AgentState } from "../../src/state/tiers.ts";
 import { callStateful } from "../../src/tools/call.ts";
 import {
   HandlerMutationError,
   HandlerReturnError,
   HandlerTierError,
-} from "../../src/tools/handler-errors.ts";
-import { createSecrets } from "../../src/tools/secrets/secrets.ts";
-import { ToolFailure } from "../../src/tools/tool-failure.ts";
+} from "../../src/tools/stateful-call.ts";
+import { createSecrets } from "../../src/tools/secrets.ts";
+import { ToolFailure } from "../../src/tools/tool-result.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statefulTool } from "../helpers/probe-tools.ts";
 

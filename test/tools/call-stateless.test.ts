@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { callStateless } from "../../src/tools/call.ts";
-import { ToolFailure } from "../../src/tools/tool-failure.ts";
+import { ToolFailure } from "../../src/tools/tool-result.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statelessTool } from "../helpers/probe-tools.ts";
 

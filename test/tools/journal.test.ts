@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { calculator } from "../../src/tools/builtins/calculator/calculator.ts";
+import { calculator } from "../../src/tools/builtins/calculator.ts";
 import {
   applyTiers,
   isJournalled,

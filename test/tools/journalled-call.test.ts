@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AgentTool } from "../../src/definition/tool.ts";
+import type { AgentTool } from "../../src/definition/tool/tool.ts";
 import { runToolCalls, type RunToolCallsOptions } from "../../src/tools/run-tool-calls.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { MemoryJournal } from "../helpers/memory-journal.ts";

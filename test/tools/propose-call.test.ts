@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { checkFromJsonSchema } from "../../src/definition/json-schema.ts";
-import { argumentRuleScope } from "../../src/definition/expression-scope.ts";
+import { checkFromJsonSchema } from "../../src/definition/schema/json-schema.ts";
+import { argumentRuleScope } from "../../src/definition/check/expressions.ts";
 import { compileExpression } from "../../src/expression/expression.ts";
-import { hashCall } from "../../src/state/approval-hash.ts";
-import type { ArgumentRule } from "../../src/tools/argument-rules.ts";
-import { proposeCall } from "../../src/tools/propose-call.ts";
+import { hashCall } from "../../src/state/human-request.ts";
+import { type ArgumentRule, proposeCall } from "../../src/tools/admit-call.ts";
 
 const input = checkFromJsonSchema({
   type: "object",

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { toModelTool } from "../../src/tools/model-tool.ts";
-import { createToolRegistry, ToolClashError, UnknownToolError } from "../../src/tools/registry.ts";
+import {
+  createToolRegistry,
+  toModelTool,
+  ToolClashError,
+  UnknownToolError,
+} from "../../src/tools/registry.ts";
 import { statelessTool } from "../helpers/probe-tools.ts";
 
 const named = (name: string) => statelessTool(() => name, { name });

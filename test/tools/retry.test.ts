@@ -1,10 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { StatelessTool } from "../../src/definition/tool.ts";
+import type { StatelessTool } from "../../src/definition/tool/tool.ts";
 import { callStateful, callStateless } from "../../src/tools/call.ts";
-import { HandlerMutationError } from "../../src/tools/handler-errors.ts";
-import { backoffMs } from "../../src/tools/retry.ts";
-import { ToolFailure } from "../../src/tools/tool-failure.ts";
+import { HandlerMutationError } from "../../src/tools/stateful-call.ts";
+import { ToolFailure } from "../../src/tools/tool-result.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statefulTool, statelessTool } from "../helpers/probe-tools.ts";
 
@@ -108,24 +106,6 @@ describe("a call that fails", () => {
     stop.abort(new Error("cancelled"));
     await expect(pending).rejects.toThrow("cancelled");
     expect(tries).toHaveLength(1);
-  });
-});
-
-describe("backoffMs", () => {
-  it("is half of the doubled time for sure, never more than all of it, and a minute at most", () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 100_000 }),
-        fc.integer({ min: 1, max: 30 }),
-        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (base, retry, random) => {
-          const whole = Math.min(base * 2 ** (retry - 1), 60_000);
-          const wait = backoffMs(base, retry, () => random);
-          expect(wait).toBeGreaterThanOrEqual(whole / 2);
-          expect(wait).toBeLessThanOrEqual(whole);
-        },
-      ),
-    );
   });
 });
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AgentTool } from "../../src/definition/tool.ts";
+import type { AgentTool } from "../../src/definition/tool/tool.ts";
 import type { ToolResult } from "../../src/state/step-record.ts";
-import { HandlerMutationError } from "../../src/tools/handler-errors.ts";
+import { HandlerMutationError } from "../../src/tools/stateful-call.ts";
 import { type RunToolCallsOptions, runToolCalls } from "../../src/tools/run-tool-calls.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statefulTool, statelessTool } from "../helpers/probe-tools.ts";

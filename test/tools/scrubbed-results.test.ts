@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callStateful, callStateless } from "../../src/tools/call.ts";
-import { HandlerMutationError } from "../../src/tools/handler-errors.ts";
-import { createSecrets } from "../../src/tools/secrets/secrets.ts";
+import { HandlerMutationError } from "../../src/tools/stateful-call.ts";
+import { createSecrets } from "../../src/tools/secrets.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statefulTool, statelessTool } from "../helpers/probe-tools.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CallFinding } from "../../src/tools/argument-rules.ts";
+import type { CallFinding } from "../../src/tools/admit-call.ts";
 import { runToolCalls } from "../../src/tools/run-tool-calls.ts";
-import { ExpressionError } from "../../src/expression/errors.ts";
+import { ExpressionError } from "../../src/expression/problem.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { callOf, statelessTool } from "../helpers/probe-tools.ts";
 

@@ -1,15 +1,13 @@
+import { type CliIo, UsageError } from "../io.ts";
 import { systemClock } from "../../clock.ts";
-import type { AgentTool } from "../../definition/tool.ts";
+import type { AgentTool } from "../../definition/tool/tool.ts";
 import { answerSchema } from "../../state/answer-schema.ts";
-import { readCallAnswer } from "../../state/call-answer.ts";
-import { isRecord } from "../../state/is-record.ts";
+import { readCallAnswer } from "../../state/human-answer.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
-import type { ArgumentRule } from "../../tools/argument-rules.ts";
-import { proposeCall } from "../../tools/propose-call.ts";
-import type { CliIo } from "../io.ts";
-import { printLines } from "../print.ts";
-import { UsageError } from "../usage-error.ts";
-import { viewOf } from "../view/view-of.ts";
+import { type ArgumentRule, proposeCall } from "../../tools/admit-call.ts";
+import { isRecord } from "../../values/json.ts";
+import { printLines } from "../output.ts";
+import { viewOf } from "../view/values.ts";
 import { askPerson } from "./ask-person.ts";
 
 /**
@@ -73,5 +71,33 @@ export async function approveCall(
     return { ...call, problem: `A person rejected this call${why}` };
   } finally {
     prompt.close();
+  }
+}
+
+/**
+ * Asks on the terminal whether to do what cannot be undone; `--yes` says so beforehand.
+ * @returns whether to go on
+ * @throws UsageError where nobody can be asked
+ */
+export async function confirmed(
+  question: string,
+  given: { readonly yes?: boolean; readonly json?: boolean },
+  io: Pick<CliIo, "openPrompt" | "onStop">,
+): Promise<boolean> {
+  if (given.yes === true) return true;
+  if (given.json === true || io.openPrompt === null) {
+    throw new UsageError(`${question} That cannot be undone: say so with --yes.`, "not_confirmed");
+  }
+  const leave = new AbortController();
+  const release = io.onStop(() => leave.abort());
+  const prompt = io.openPrompt();
+  try {
+    const line = await prompt.line(`${question} That cannot be undone. y/N › `, {
+      signal: leave.signal,
+    });
+    return ["y", "yes"].includes(line?.trim().toLowerCase() ?? "");
+  } finally {
+    prompt.close();
+    release();
   }
 }

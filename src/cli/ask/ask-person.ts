@@ -1,9 +1,9 @@
 import type { Clock } from "../../clock.ts";
-import { bindAnswer } from "../../state/bind-answer.ts";
-import { wordDecision } from "../../state/decision.ts";
+import { bindAnswer } from "../../state/human-answer.ts";
+import { wordDecision } from "../../state/answer-schema.ts";
 import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import type { LinePrompt } from "../io.ts";
-import { pagesOf, type Page, type Passage } from "../view/pages.ts";
+import { type Page, pagesOf, type Passage, plainText, type Style } from "../view/terminal.ts";
 import {
   callPassages,
   callsOf,
@@ -11,10 +11,8 @@ import {
   moreCharacters,
   requestPassages,
   requestTitle,
-} from "../view/request-lines.ts";
-import { plainText } from "../view/plain-text.ts";
-import type { Style } from "../view/style.ts";
-import { parsed, readAnswer, readEdit, type TypedAnswer } from "./read-answer.ts";
+} from "../view/run/request-lines.ts";
+import { parsed, readAnswer, readEdit, type TypedAnswer } from "./given-answers.ts";
 
 /** `left`: the person went away. `expired`: the time to answer is over. */
 export type Asked = { readonly answer: unknown } | "left" | "expired";

@@ -2,9 +2,9 @@ import type { CompileServices } from "../../compile/compile-agent.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { StratagraphError } from "../../errors.ts";
 import { MissingApiKeyError, MissingProviderError } from "../../models/errors.ts";
-import { CommunityPackageError } from "../../tools/community/errors.ts";
-import { MissingSecretError } from "../../tools/secrets/errors.ts";
-import type { FoundTools } from "../find-tools.ts";
+import { CommunityPackageError } from "../../tools/registry.ts";
+import { MissingSecretError } from "../../tools/missing-secret-error.ts";
+import type { FoundTools } from "../tools/find.ts";
 
 /** What one check says of one thing. */
 export interface Finding {

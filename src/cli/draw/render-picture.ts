@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { errorMessage } from "../../errors.ts";
-import { withoutStandIns } from "./escape-text.ts";
-import { DrawingFailedError, MissingDrawingPackageError } from "./errors.ts";
+import { withoutStandIns } from "./mermaid-text.ts";
+import { DrawingFailedError, MissingDrawingPackageError } from "./find-browser.ts";
 
 export interface PictureOptions {
   readonly format: "svg" | "png";

@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
-import type { CliIo } from "../io.ts";
+import { type CliIo, UsageError } from "../io.ts";
+import { extname, resolve } from "node:path";
+import { writeWhole } from "../input.ts";
 import { exitCodes } from "../report-error.ts";
-import { writeWhole } from "../write-whole.ts";
-import { asStandIn, type Escape } from "./escape-text.ts";
 import { findBrowser } from "./find-browser.ts";
+import { asStandIn, type Escape } from "./mermaid-text.ts";
 
 /**
  * Draws Mermaid text, made with the escape that pictures need.
@@ -37,4 +37,44 @@ export async function writeDrawing(
   await writeWhole(resolve(io.cwd, out), content);
   io.stderr.write(`Wrote ${out}\n`);
   return exitCodes.done;
+}
+
+export const graphFormats = ["mermaid", "svg", "png", "json"] as const;
+
+export type GraphFormat = (typeof graphFormats)[number];
+
+/** Of plans: what an agent's graph has, and text for people. */
+export const planFormats = [...graphFormats, "text"] as const;
+
+export type PlanFormat = (typeof planFormats)[number];
+
+const formatOfExtension: Readonly<Record<string, GraphFormat>> = {
+  ".mmd": "mermaid",
+  ".mermaid": "mermaid",
+  ".svg": "svg",
+  ".png": "png",
+  ".json": "json",
+};
+
+/**
+ * The format that a file's name asks for; Mermaid text where there is no file.
+ * @throws UsageError
+ */
+export function formatOfFile(file: string | undefined): GraphFormat {
+  if (file === undefined) return "mermaid";
+  const format = formatOfExtension[extname(file).toLowerCase()];
+  if (format !== undefined) return format;
+  throw new UsageError(
+    `${file} says no format: end it in ${Object.keys(formatOfExtension).join(", ")}, or give --format.`,
+    "unknown_file_type",
+  );
+}
+
+/**
+ * The same for plans: text where there is no file.
+ * @throws UsageError
+ */
+export function planFormatOfFile(file: string | undefined): PlanFormat {
+  if (file === undefined || extname(file).toLowerCase() === ".txt") return "text";
+  return formatOfFile(file);
 }

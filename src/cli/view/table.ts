@@ -1,5 +1,4 @@
-import type { Style } from "./style.ts";
-import { cutToWidth, textWidth } from "./text-width.ts";
+import { cutToWidth, type Style, textWidth } from "./terminal.ts";
 
 export interface Column {
   readonly title: string;

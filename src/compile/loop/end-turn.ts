@@ -1,13 +1,17 @@
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { createHash } from "node:crypto";
+import { END } from "@langchain/langgraph";
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { isTerminal, transition } from "../../state/lifecycle.ts";
+import { turnUsage } from "../../state/turn.ts";
 import { CorruptJournalError } from "../../tools/journal.ts";
-import { closeStep, cutOffResults, toolMessage } from "./close-step.ts";
-import type { NodeResult, NodeRun } from "./node-body.ts";
+import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
+import { completeStep, interruptedResults, cancelPendingCalls, toolMessage } from "./step.ts";
 
 /**
- * Ends the turn CANCELLED. What the node had under way stays under way, for the thread to be resumed from before it; what
- * ended calls wrote to the tiers is there to be read until then.
+ * Ends the turn CANCELLED. The interrupted step stays in progress, so that the thread can resume from the checkpoint
+ * before. Tier writes of completed calls remain readable until then.
  */
 export function cancelTurn(state: GraphState): NodeResult {
   if (isOver(state)) return nothing;
@@ -18,21 +22,22 @@ export function cancelTurn(state: GraphState): NodeResult {
 }
 
 /**
- * Ends the turn FAILED for an error that belongs to the run, with the record of the step under way.
- * @throws the error itself when it does not belong to the run, and when the turn can be recovered
+ * Ends the turn FAILED for an error of the run, with the record of the step in progress.
+ *
+ * @throws the error itself if it is not one of the run, or if the turn can be recovered
  */
-export function failTurn(state: GraphState, run: NodeRun, thrown: unknown): NodeResult {
+export function failTurn(state: GraphState, run: NodeContext, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
   if (thrown instanceof CorruptJournalError) throw thrown;
   if (isOver(state)) return nothing;
   const here = state.branches.filter(({ at }) => at === run.node).map(({ id }) => id);
   return failedTurn(state, thrown, {
-    ...cutOffStep(state, run, thrown),
+    ...interruptStep(state, run, thrown),
     ...(here.length > 0 && { branches: { leave: here, enter: [] } }),
   });
 }
 
-/** The turn FAILED, with what is still to be written. */
+/** Returns the update of a FAILED turn, with the pending writes. */
 export function failedTurn(
   state: GraphState,
   { code, message, transient }: StratagraphError,
@@ -45,30 +50,102 @@ export function failedTurn(
   };
 }
 
-/** Whether another branch has ended the turn already. */
+/** Returns whether another branch has already ended the turn. */
 function isOver({ status = "CREATED" }: GraphState): boolean {
   return isTerminal(status);
 }
 
 const nothing: NodeResult = { update: {}, goto: [] };
 
-function cutOffStep(state: GraphState, run: NodeRun, thrown: StratagraphError): GraphUpdate {
+function interruptStep(state: GraphState, run: NodeContext, thrown: StratagraphError): GraphUpdate {
   const here = state.branches.filter(({ at }) => at === run.node);
-  const begun = new Set(run.begun.map(({ step_index }) => step_index));
+  const begun = new Set(run.startedSteps.map(({ step_index }) => step_index));
   const left = here.flatMap(({ open }) => open).filter(({ step_index }) => !begun.has(step_index));
-  const underWay = [...left, ...run.begun];
+  const underWay = [...left, ...run.startedSteps];
   const open = underWay.length > 0 ? underWay : (state.current_step ?? []);
   const steps = [open].flat().map((current) => {
-    const results = cutOffResults(current, run.ended, thrown);
-    return closeStep(current, { results, concurrent: false });
+    const results = interruptedResults(current, run.endedResults, thrown);
+    return completeStep(current, { results, concurrent: false });
   });
   if (steps.length === 0) return {};
   for (const step of steps) run.emit({ type: "step", step });
   const results = steps.flatMap((step) => step.tool_results);
   return {
     steps,
-    messages: results.map((result) => toolMessage(result, run.parts.ids())),
+    messages: results.map((result) => toolMessage(result, run.loop.ids())),
     current_step: null,
     usage: { tool_calls: results.length },
   };
+}
+
+/**
+ * Ends a turn: adds the answer, or the reason why there is none, to the conversation. A cancelled turn adds nothing.
+ */
+export const finalize: NodeBody = (state, run) => {
+  const { turn } = state;
+  const status = state.status ?? "CREATED";
+  if (status === "CANCELLED") {
+    run.emit({ type: "status", status });
+    run.emit({ type: "done", status, output: null, failure: null, usage: turnUsage(state) });
+    return { update: {}, goto: END };
+  }
+  const dropped = cancelPendingCalls(state, run);
+  const failure = turn?.failure ?? null;
+  const incomplete = turn?.draft?.incomplete ?? false;
+  const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
+  const message = new AIMessage({
+    id:
+      (failure === null && turn?.draft?.problem === null && turn.draft.message_id) ||
+      run.loop.ids(),
+    content: text,
+    ...(incomplete && { additional_kwargs: { incomplete: true } }),
+    ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),
+  });
+  run.emit({ type: "status", status });
+  // The caller gets the values themselves; the conversation keeps their placeholders.
+  if (failure === null) {
+    run.emit({ type: "message", text: run.rails.unredact(text, { scope: "own" }), incomplete });
+  }
+  run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
+  const messages = [...(dropped.messages ?? []), message];
+  const isGuarded = run.loop.rails.input.length > 0;
+  return {
+    update: {
+      ...dropped,
+      messages,
+      ...(state.branches.length > 0 && { branches: { only: [] } }),
+    },
+    ...(isGuarded && {
+      turn: { conversation: conversationDigest([...state.messages, ...messages]) },
+    }),
+    goto: END,
+  };
+};
+
+/**
+ * Returns a digest that shows whether a conversation still begins with the same messages: its length, and a SHA-256
+ * hash of its ids, texts and calls.
+ */
+function conversationDigest(messages: readonly BaseMessage[]): string {
+  const hash = createHash("sha256");
+  for (const message of messages) {
+    const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+    const told = calls.map(({ id, name, args }) => [id, name, args]);
+    hash.update(JSON.stringify([message.id, message.type, message.content, told]));
+  }
+  return `${messages.length}:${hash.digest("hex")}`;
+}
+
+/**
+ * Returns the unchecked messages: those after the conversation at the end of the last turn, or all if that was changed
+ * since.
+ */
+export function newMessages(
+  messages: readonly BaseMessage[],
+  digest: string | undefined,
+): readonly BaseMessage[] {
+  const count = Number.parseInt(digest ?? "0");
+  if (count === 0 || count > messages.length) return messages;
+  const isSame = conversationDigest(messages.slice(0, count)) === digest;
+  return isSame ? messages.slice(count) : messages;
 }

@@ -1,20 +1,23 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { abortable } from "../../async.ts";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { StratagraphError } from "../../errors.ts";
+import type { RailResult } from "../../guardrails/run-rails.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
+import type { TurnFailure } from "../../state/turn.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
-import { newMessages } from "./conversation-digest.ts";
-import { guardInput } from "./guard-input.ts";
-import { inheritedRedactions } from "./inherited-redactions.ts";
-import type { NodeBody, NodeRun } from "./node-body.ts";
+import { newMessages } from "./end-turn.ts";
+import { cancelSignal, inheritedRedactions } from "../run/run-config.ts";
+import type { NodeBody, NodeContext } from "./node.ts";
 
 /**
- * Begins a turn: checks the input, has the input rails look at it, and sets up the execution state. Throwing here leaves
- * the last turn as it was.
+ * Begins a turn: checks the input, applies the input rails and sets up the execution state. If it throws, the last turn
+ * stays as it was.
  */
 export const initialize: NodeBody = async (state, run) => {
-  const { parts } = run;
-  const { spec } = parts.definition;
+  const { loop } = run;
+  const { spec } = loop.definition;
   const initializing = transition(state.status ?? "CREATED", "INITIALIZING");
   const turnNumber = (state.turn_number ?? -1) + 1;
   if (turnNumber >= spec.execution_config.max_turns) {
@@ -33,8 +36,8 @@ export const initialize: NodeBody = async (state, run) => {
     output: null,
   };
   const turn = {
-    run: parts.ids(),
-    started_at: parts.clock.now().toISOString(),
+    run: loop.ids(),
+    started_at: loop.clock.now().toISOString(),
     usage_before: state.usage,
     approach: "",
     draft: null,
@@ -55,32 +58,32 @@ export const initialize: NodeBody = async (state, run) => {
         ...messages,
         ...(given.isSaid
           ? []
-          : [new HumanMessage({ content: parts.requestOf(input), id: parts.ids() })]),
+          : [new HumanMessage({ content: loop.requestOf(input), id: loop.ids() })]),
       ],
-      ...(keepsExecution ? {} : { execution: parts.initialExecution(input, run.rails) }),
+      ...(keepsExecution ? {} : { execution: loop.initialExecution(input, run.rails) }),
       status: transition(initializing, "PLANNING"),
     },
     turn,
-    goto: parts.attempts.node,
+    goto: loop.attempts.node,
   };
 };
 
-/** The checked input, and whether it is a message of the conversation already. */
+/** Returns the checked input, and whether it is already a message of the conversation. */
 function readInput(
   state: GraphState,
-  { parts, config, rails }: NodeRun,
+  { loop, config, rails }: NodeContext,
 ): { readonly input: unknown; readonly isSaid: boolean } {
-  const { definition } = parts;
+  const { definition } = loop;
   const last = state.messages.at(-1);
   const asked = last !== undefined && HumanMessage.isInstance(last) ? last : undefined;
   if (state.input !== null && state.input !== undefined) {
-    // What was redacted around this agent is checked as what it stands for.
+    // Placeholders of the outer agents are checked by their values.
     const isInside = Object.keys(inheritedRedactions(config)).length > 0;
     const input: unknown = isInside
-      ? rails.hide(checkInput(definition, rails.reveal(state.input)))
+      ? rails.redact(checkInput(definition, rails.unredact(state.input)))
       : checkInput(definition, state.input);
-    // A client may send the same words both ways; they are said once.
-    return { input, isSaid: asked?.text === parts.requestOf(input) };
+    // A client may send the same text both ways; it is added once.
+    return { input, isSaid: asked?.text === loop.requestOf(input) };
   }
   if (asked === undefined) {
     throw new InvalidInputError(definition.spec.name, [
@@ -88,4 +91,124 @@ function readInput(
     ]);
   }
   return { input: checkInput(definition, { message: asked.text }), isSaid: true };
+}
+
+/** The input of a turn after its rails, or why the turn ends before it begins. */
+export type GuardedInput =
+  | {
+      readonly end: null;
+      readonly input: unknown;
+      /** The changed messages of the conversation, under their ids. */
+      readonly messages: readonly BaseMessage[];
+    }
+  | { readonly end: "FAILED"; readonly failure: TurnFailure }
+  | { readonly end: "CANCELLED"; readonly failure: null };
+
+export interface GivenInput {
+  readonly input: unknown;
+  /** The new messages of the conversation in this turn, including the request if it came as one. */
+  readonly said: readonly BaseMessage[];
+  readonly turnNumber: number;
+}
+
+/**
+ * Applies the input rails to a turn's input and to the messages that came with it, within the turn's timeout.
+ *
+ * @throws errors that end the whole run
+ */
+async function guardInput(given: GivenInput, run: NodeContext): Promise<GuardedInput> {
+  if (run.loop.rails.input.length === 0) return { end: null, input: given.input, messages: [] };
+  try {
+    return await abortable(checkAll(given, run), run.signal);
+  } catch (thrown) {
+    if (!run.signal.aborted) throw thrown;
+    const reason: unknown = run.signal.reason;
+    if (cancelSignal(run.config)?.aborted === true) return { end: "CANCELLED", failure: null };
+    if (!(reason instanceof StratagraphError) || reason.kind !== "run") throw thrown;
+    const { code, message, transient } = reason;
+    return { end: "FAILED", failure: { cause: code, message, ...(transient && { transient }) } };
+  }
+}
+
+async function checkAll(
+  { input, said, turnNumber }: GivenInput,
+  { loop, rails }: NodeContext,
+): Promise<GuardedInput> {
+  const place = { turnNumber, attemptNumber: 0, stepIndex: null, callId: null };
+  const about = { on: "input", tool: null, request: loop.requestOf(input), evidence: [] } as const;
+  const checked = await rails.check({ ...about, value: input }, place);
+  if (checked.blocked !== null) return blockedBy(checked.blocked);
+  const messages: BaseMessage[] = [];
+  for (const message of said) {
+    // The request itself was already checked.
+    if (message.content === about.request) {
+      if (checked.value !== input) messages.push(changed(message, loop.requestOf(checked.value)));
+      continue;
+    }
+    const told = toldIn(message);
+    const end = await rails.check({ ...about, value: told }, place);
+    if (end.blocked !== null) return blockedBy(end.blocked);
+    if (end.value !== told) messages.push(withTold(message, end.value as Told));
+  }
+  return { end: null, input: checked.value, messages };
+}
+
+/** Describes a blocked input without revealing what was looked for or found. */
+function blockedBy({ rail }: RailResult): GuardedInput {
+  const message = "This request was not accepted: it does not pass this agent's input checks.";
+  return { end: "FAILED", failure: { cause: `guardrail:${rail}`, message } };
+}
+
+type Content = BaseMessage["content"];
+
+/** The checked parts of a message: its texts, and the arguments of its calls. Images and files are not checked. */
+interface Told {
+  readonly texts: readonly string[];
+  readonly args: readonly Record<string, unknown>[];
+}
+
+function toldIn(message: BaseMessage): Told {
+  const { content } = message;
+  const texts =
+    typeof content === "string"
+      ? [content]
+      : content.map((block) => (typeof block["text"] === "string" ? block["text"] : ""));
+  return { texts, args: callsOf(message).map(({ args }) => args) };
+}
+
+function withTold(message: BaseMessage, { texts, args }: Told): BaseMessage {
+  const { content } = message;
+  const told =
+    typeof content === "string"
+      ? (texts[0] ?? "")
+      : content.map((block, at) =>
+          typeof block["text"] === "string" ? { ...block, text: texts[at] ?? "" } : block,
+        );
+  const calls = callsOf(message).map((call, at) => ({ ...call, args: args[at] ?? {} }));
+  return changed(message, told, calls);
+}
+
+function callsOf(message: BaseMessage): NonNullable<AIMessage["tool_calls"]> {
+  return AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+}
+
+/**
+ * Returns the message with other content, under its id. Provider-specific data of calls is left out because it has the
+ * old arguments.
+ */
+function changed(
+  message: BaseMessage,
+  content: Content,
+  calls: AIMessage["tool_calls"] = [],
+): BaseMessage {
+  const { additional_kwargs: extras } = message;
+  const { tool_calls: _calls, function_call: _call, ...additional_kwargs } = extras;
+  const fields = {
+    ...(message.lc_kwargs as object),
+    id: message.id,
+    content,
+    additional_kwargs,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return new (message.constructor as new (fields: object) => BaseMessage)(fields);
 }

@@ -1,3 +1,6 @@
+import { deadline } from "../../async.ts";
+import { createResultSummaryStore } from "./context.ts";
+import { movesTo, type Status } from "../../state/lifecycle.ts";
 import {
   Command,
   interrupt,
@@ -6,86 +9,89 @@ import {
 } from "@langchain/langgraph";
 import { yieldToEventLoop } from "../../event-loop.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
+import type { AgentEventBody } from "../../state/events.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
-import { cancelSignal } from "../cancellation.ts";
-import { callCount } from "../turn-calls.ts";
-import { turnTime } from "../turn-time.ts";
 import { TurnTimeoutError } from "../errors.ts";
-import { cancelTurn, failTurn } from "./end-turn.ts";
+import {
+  isOutputGated,
+  cancelSignal,
+  gateOutput,
+  inheritedRedactions,
+  unstreamed,
+  withInheritedRedactions,
+  stripOutput,
+} from "../run/run-config.ts";
+import { callCount, turnTime } from "../run/turn-calls.ts";
 import {
   agentBounds,
-  boundedParts,
-  inheritedBounds,
   type AgentBounds,
-} from "./inherited-bounds.ts";
-import { keptSummaries } from "./kept-summaries.ts";
-import type { LoopParts } from "./parts.ts";
-import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
-import { areAnswersHeld, holdAnswers, unstreamed, withoutAnswers } from "./held-answers.ts";
-import { inheritedRedactions, withInherited } from "./inherited-redactions.ts";
-import { openDesk } from "./open-desk.ts";
-import { statusMoves } from "./status-moves.ts";
-import { turnSignal } from "./turn-signal.ts";
+  boundedConfig,
+  inheritedBounds,
+  type LoopConfig,
+} from "./loop-config.ts";
+import { createNodeRails } from "./node-rails.ts";
+import { cancelTurn, failTurn } from "./end-turn.ts";
+import type { NodeBody, NodeContext, NodeResult } from "./node.ts";
 
 export interface LoopNodeOptions {
-  /** Whether the turn's time and its cancellation end the node. Default true. */
+  /** Whether the turn's timeout and cancellation abort the node. Default true. */
   readonly isBounded?: boolean;
-  /** Whether the body ends by itself soon after its signal aborts, and is waited for then. Default false. */
+  /** Whether the body ends on its own soon after its signal aborts, and is awaited then. Default false. */
   readonly endsItself?: boolean;
 }
 
 /**
- * Makes a graph node from its body: bounds it by the turn's time, adds up active time and what models cost, and turns
- * what may go wrong in a run (timeout, no model answers) into a FAILED turn and a cancellation into a CANCELLED one.
- * Anything else that is thrown, interrupts included, ends the run as it is.
+ * Makes a graph node from its body. It enforces the turn's timeout and adds up active time and model usage. Expected
+ * errors of a run (timeout, failing models) become a FAILED turn, and a cancellation a CANCELLED one. Other errors,
+ * interrupts included, end the run unchanged.
  */
 export function loopNode(
   name: string,
-  parts: LoopParts,
+  loop: LoopConfig,
   body: NodeBody,
   { isBounded = true, endsItself = false }: LoopNodeOptions = {},
 ) {
-  const { name: agent, execution_config } = parts.definition.spec;
+  const { name: agent, execution_config } = loop.definition.spec;
   const timeoutSeconds = execution_config.timeout_seconds;
   const beginsTurn = name === "initialize";
   return async (stored: GraphState, config: LangGraphRunnableConfig) => {
-    // Models and tools that do no I/O leave the event loop no other turn.
+    // Models and tools without I/O would otherwise block the event loop.
     await yieldToEventLoop();
-    const state = withInherited(stored, config);
+    const state = withInheritedRedactions(stored, config);
     const time = turnTime(config);
     const storedMs = beginsTurn ? null : (state.turn?.elapsed_ms ?? 0);
-    const elapsedBefore = time.elapsed(parts.clock.monotonic(), storedMs);
+    const elapsedBefore = time.elapsed(loop.clock.monotonic(), storedMs);
     const cancel = cancelSignal(config);
-    const bounds = turnSignal({
-      clock: parts.clock,
+    const limit = deadline({
+      clock: loop.clock,
       outer: [config.signal, cancel],
       remainingMs: timeoutSeconds * 1000 - elapsedBefore,
       timeUp: () => new TurnTimeoutError(timeoutSeconds),
     });
-    const { signal } = bounds;
+    const { signal } = limit;
     const now = superstep(config);
     const within = agentsAround(config);
-    const isInside = areAnswersHeld(config);
-    // What is told as it comes cannot be taken back.
-    const isHeld = isInside || parts.rails.output.length > 0;
+    const isInside = isOutputGated(config);
+    // Streamed output cannot be taken back.
+    const isHeld = isInside || loop.rails.output.length > 0;
     const outer = inheritedBounds(config);
-    const own = boundedParts(parts, outer?.parts ?? null);
+    const own = boundedConfig(loop, outer?.loop ?? null);
     const around = outer?.bounds ?? noBounds;
-    const [rules] = parts.bounds;
+    const [rules] = loop.bounds;
     const calls = callCount(state, { config, maxCalls: rules?.maxCalls, beginsTurn });
     let isOver = false;
     let spent = noUsage;
     let kept: () => NodeResult["update"] = () => ({});
-    const summaries = keptSummaries(state.result_summaries);
-    const ask: NodeRun["ask"] = async (model, request, unseen) => {
+    const summaries = createResultSummaryStore(state.result_summaries);
+    const callModel: NodeContext["callModel"] = async (model, request, unseen) => {
       const isUnseen = unseen !== undefined || isHeld;
       const tags = isUnseen && { tags: [...(config.tags ?? []), "nostream"] };
       const reply = await model.call(request, { ...config, ...tags, signal });
       spent = addUsage(spent, reply.usage);
       return reply;
     };
-    const tell: NodeRun["emit"] = (event, of) => {
-      const told = isHeld ? withoutAnswers(event, isInside) : event;
+    const tell: NodeContext["emit"] = (event, of) => {
+      const told = isHeld ? stripOutput(event, isInside) : event;
       if (told === null) return;
       config.writer?.({
         ...told,
@@ -95,7 +101,7 @@ export function loopNode(
         attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
       });
     };
-    const emit: NodeRun["emit"] = (event, of) => {
+    const emit: NodeContext["emit"] = (event, of) => {
       const { writer } = config;
       if (isOver || writer === undefined) return;
       if (event.type !== "status") return tell(event, of);
@@ -106,37 +112,45 @@ export function loopNode(
     const inherited = inheritedRedactions(config);
     const { redactions } = stored;
     const suffix = suffixBeside(state, name);
-    const rails = openDesk({ parts: own, signal, redactions, inherited, suffix, ask, emit });
-    const run: NodeRun = {
+    const rails = createNodeRails({
+      loop: own,
+      signal,
+      redactions,
+      inherited,
+      suffix,
+      callModel,
+      emit,
+    });
+    const run: NodeContext = {
       node: name,
       within,
       superstep: now,
-      parts: own,
+      loop: own,
       around,
       calls,
-      inside: (origin) => {
-        if (rules === undefined) return { parts: own, bounds: around };
+      boundsInside: (origin) => {
+        if (rules === undefined) return { loop: own, bounds: around };
         const values = () => {
           const { input, execution, attempt } = state;
-          return rails.reveal({ input, execution, attempt });
+          return rails.unredact({ input, execution, attempt });
         };
-        return { parts: own, bounds: [...around, agentBounds(rules, { values, calls, origin })] };
+        return { loop: own, bounds: [...around, agentBounds(rules, { values, calls, origin })] };
       },
-      config: isHeld ? holdAnswers(config) : config,
+      config: isHeld ? gateOutput(config) : config,
       context: config.context as RunContext | undefined,
       signal,
-      ended: [],
-      begun: [],
+      endedResults: [],
+      startedSteps: [],
       summaries,
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
       rails,
-      ask,
-      spend(usage) {
+      callModel,
+      addUsage(usage) {
         spent = addUsage(spent, usage);
       },
-      spent: () => spent,
-      keep(update) {
+      usage: () => spent,
+      onInterrupted(update) {
         kept = typeof update === "function" ? update : () => update;
       },
       emit,
@@ -144,11 +158,11 @@ export function loopNode(
     };
     let result: NodeResult;
     try {
-      // What ends by itself may have been under way before, and ends what it left.
+      // A self-terminating body may be resuming earlier work; let it finish that first.
       if (isBounded && !endsItself) signal.throwIfAborted();
       const given = body(state, run);
       const isRaced = isBounded && !endsItself && given instanceof Promise;
-      result = isRaced ? await bounds.race(given) : await given;
+      result = isRaced ? await limit.race(given) : await given;
       if (isBounded && endsItself) signal.throwIfAborted();
     } catch (thrown) {
       if (isGraphInterrupt(thrown)) await calls.flush();
@@ -159,7 +173,7 @@ export function loopNode(
       result = { ...cut, update: { ...kept(), ...cut.update } };
     } finally {
       isOver = true;
-      bounds.release();
+      limit.release();
     }
     const made = summaries.added();
     const { messages } = result.update;
@@ -167,32 +181,34 @@ export function loopNode(
       ...result.update,
       ...(isInside && messages && { messages: unstreamed(messages) }),
       ...(made !== null && { result_summaries: made }),
-      ...rails.made(),
+      ...rails.update(),
       usage: addUsage(spent, result.update.usage ?? {}),
       turn: {
         ...result.turn,
         ...(beginsTurn && { first_superstep: now }),
         agent,
-        elapsed_ms: time.elapsed(parts.clock.monotonic(), elapsedBefore),
+        elapsed_ms: time.elapsed(loop.clock.monotonic(), elapsedBefore),
       },
     };
     return new Command({ update, goto: result.goto as string | string[] });
   };
 }
 
-/** Marks of branches beside each other are told apart, since neither knows of the other's. */
+/** Returns a suffix that keeps placeholders of concurrent branches distinct, since neither knows those of the other. */
 function suffixBeside({ branches }: GraphState, node: string): string {
   const isAlone = branches.every(({ at }) => at === node);
   return isAlone ? "" : `_B${branches.findIndex(({ at }) => at === node) + 1}`;
 }
 
-/** Number of the superstep in its thread. */
+/** Returns the number of the superstep in its thread. */
 function superstep(config: LangGraphRunnableConfig): number {
   const step: unknown = config.metadata?.["langgraph_step"];
   return typeof step === "number" ? step : 0;
 }
 
-/** From the namespace of the checkpoint: `node:task|node:task`, of which the last is the node itself. */
+/**
+ * Reads the outer agents from the checkpoint namespace: `node:task|node:task`, of which the last is the node itself.
+ */
 function agentsAround(config: LangGraphRunnableConfig): readonly string[] {
   const namespace: unknown = config.configurable?.["checkpoint_ns"];
   if (typeof namespace !== "string" || !namespace.includes("|")) return noAgents;
@@ -205,3 +221,42 @@ function agentsAround(config: LangGraphRunnableConfig): readonly string[] {
 const noBounds: readonly AgentBounds[] = Object.freeze([]);
 
 const noAgents: readonly string[] = Object.freeze([]);
+
+type StatusEvent = Extract<AgentEventBody, { type: "status" }>;
+
+/** The last reported status of a run, by its outer agents. A run and its nested agents share one writer. */
+const told = new WeakMap<object, Map<string, Status>>();
+
+/**
+ * Returns the status events for a new status: every lifecycle move from the last reported status, so that nodes need
+ * not know what ran before or concurrently. Empty if the status is current or cannot be reached, as after another
+ * branch has ended the turn. A resumed run first reports its current status, which is no move.
+ */
+function statusMoves(
+  writer: object,
+  within: readonly string[],
+  of: {
+    readonly status: Status;
+    /** The status in the node's input state. */
+    readonly stored: Status;
+    /** Whether the node begins a turn. */
+    readonly beginsTurn: boolean;
+  },
+): readonly StatusEvent[] {
+  const { status, stored, beginsTurn } = of;
+  const statuses = told.get(writer) ?? new Map<string, Status>();
+  told.set(writer, statuses);
+  const agent = within.join("/");
+  const before = statuses.get(agent);
+  const events = (moves: readonly Status[]): readonly StatusEvent[] => {
+    statuses.set(agent, moves.at(-1) ?? before ?? stored);
+    return moves.map((one) => ({ type: "status", status: one }));
+  };
+  if (beginsTurn) {
+    const isNext = (before ?? stored) === "COMPLETED";
+    return events(isNext ? [status] : ["CREATED", status]);
+  }
+  if (before !== undefined) return events(movesTo(before, status) ?? []);
+  const resumed: StatusEvent = { type: "status", status: stored, resumed: true };
+  return [resumed, ...events(movesTo(stored, status) ?? [])];
+}

@@ -1,22 +1,24 @@
-import type { AIMessage } from "@langchain/core/messages";
+import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
+import type { Callbacks } from "@langchain/core/callbacks/manager";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { IdSource } from "../../clock.ts";
-import { noteTool } from "../../context/note-tool.ts";
-import { noNote, readStepNote, type StepNote } from "../../context/step-note.ts";
 import type { ToolForm } from "../../context/step-messages.ts";
-import type { AgentTool } from "../../definition/tool.ts";
-import { parseTextForm, toToolInput } from "../../models/text-form.ts";
+import { noNote, noteTool, readStepNote, type StepNote } from "../../context/step-note.ts";
+import type { AgentTool } from "../../definition/tool/tool.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
+import { parseTextForm, toToolInput } from "../../models/text-form/text-form.ts";
 import type { NextAction, StepRecord, ToolPrediction } from "../../state/step-record.ts";
-import { isRecord } from "../../state/is-record.ts";
+import { isRecord } from "../../values/json.ts";
 
-/** A model's reply, read: what it thought, what it wants called, or its answer. */
+/** A parsed model reply: its thought, its calls or its answer. */
 export interface ReadReply {
   readonly thought: string;
   readonly nextAction: NextAction;
   readonly predictions: readonly ToolPrediction[];
   readonly answer: string | null;
-  /** What was wrong with the reply, told back to the model. */
+  /** What was wrong with the reply, reported back to the model. */
   readonly problem: string;
-  /** What it noted beside. */
+  /** The note made along with the reply. */
   readonly note: StepNote;
 }
 
@@ -25,15 +27,15 @@ export interface ReadReplyOptions {
   readonly form: ToolForm;
   readonly tools: ReadonlyMap<string, AgentTool>;
   readonly ids: IdSource;
-  /** Whether a call id was used before in this turn; such a call gets a new one. */
+  /** Returns whether a call id was already used in this turn; such a call gets a new one. */
   isUsed(id: string): boolean;
-  /** Whether the note tool was offered. Calls of it are neither calls of a tool nor faults. */
+  /** Whether the note tool was offered. Its calls are neither tool calls nor errors. */
   readonly takesNotes: boolean;
   /** The steps whose results may be noted on, in order. */
   readonly behind: readonly StepRecord[];
 }
 
-/** Never throws: a reply that cannot be read is a step that goes on, with its problem as feedback. */
+/** Parses a reply. Never throws: an unreadable reply is a step that continues, with its problem as feedback. */
 export function readReply(options: ReadReplyOptions): ReadReply {
   return options.form === "native" ? readNative(options) : readText(options);
 }
@@ -76,7 +78,7 @@ function readText(options: ReadReplyOptions): ReadReply {
     const name = toolName(written, options.tools);
     const args = toToolInput(input, options.tools.get(name)?.definition.input_schema ?? {});
     if (isRecord(args)) return { id, name, args, reason: turn.thought };
-    const problem = `The action input has to be a JSON object, not ${clip(JSON.stringify(args) ?? "nothing")}`;
+    const problem = `The action input must be a JSON object, not ${clip(JSON.stringify(args) ?? "nothing")}`;
     return { id, name, args: {}, reason: turn.thought, problem };
   });
   return decide({
@@ -88,7 +90,7 @@ function readText(options: ReadReplyOptions): ReadReply {
   });
 }
 
-/** Models that call tools in text are loose with letter case. */
+/** Finds a tool by name. Models that call tools in text are inexact about letter case. */
 function toolName(written: string, tools: ReadonlyMap<string, AgentTool>): string {
   if (tools.has(written)) return written;
   const lower = written.toLowerCase();
@@ -113,4 +115,160 @@ function uniqueIds(options: ReadReplyOptions): (given: string | undefined) => st
 
 function clip(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** LangGraph's handler that streams messages to chat clients. */
+const messageStreamer = "StreamMessagesHandler";
+
+/**
+ * Returns the model with its note calls hidden from LangGraph's `messages` stream: chat clients would wait for their
+ * results. Other callbacks, such as tracers, get the unchanged reply.
+ */
+export function withUnshownNotes(model: AgentModel): AgentModel {
+  return {
+    ...model,
+    call: (request, config) => {
+      const { callbacks } = config;
+      return model.call(request, {
+        ...config,
+        ...(callbacks !== undefined && { callbacks: withoutNotes(callbacks) }),
+      });
+    },
+  };
+}
+
+type Handler = Extract<Callbacks, readonly unknown[]>[number];
+
+function withoutNotes(callbacks: Callbacks): Callbacks {
+  const made = new Map<Handler, Handler>();
+  const replaced = <T extends Handler>(handler: T): T => {
+    if (!("name" in handler) || handler.name !== messageStreamer) return handler;
+    const known = made.get(handler) ?? filtered(handler);
+    made.set(handler, known);
+    return known as T;
+  };
+  if (Array.isArray(callbacks)) return callbacks.map(replaced);
+  const manager = callbacks.copy();
+  manager.handlers = manager.handlers.map(replaced);
+  manager.inheritableHandlers = manager.inheritableHandlers.map(replaced);
+  return manager;
+}
+
+/** Returns the handler with note calls removed from the replies it receives. */
+function filtered(handler: BaseCallbackHandler): BaseCallbackHandler {
+  const filters = new Map<string, (message: BaseMessage) => BaseMessage>();
+  const shown = <T>(generation: T, runId: string): T => {
+    const { message } = (generation ?? {}) as { message?: BaseMessage };
+    if (message === undefined) return generation;
+    const filter = filters.get(runId) ?? callFilter(noteTool.name);
+    filters.set(runId, filter);
+    const made = filter(message);
+    if (made === message) return generation;
+    return Object.assign(Object.create(Object.getPrototypeOf(generation) as object) as object, {
+      ...generation,
+      message: made,
+    });
+  };
+  const own: Pick<BaseCallbackHandler, "handleLLMNewToken" | "handleLLMEnd"> = {
+    handleLLMNewToken(token, index, runId, parent, tags, fields) {
+      const chunk = shown(fields?.chunk, runId);
+      const given = chunk === undefined ? fields : { ...fields, chunk };
+      return handler.handleLLMNewToken?.(token, index, runId, parent, tags, given);
+    },
+    handleLLMEnd(output, runId, ...others) {
+      const generations = output.generations.map((list) => list.map((one) => shown(one, runId)));
+      filters.delete(runId);
+      return handler.handleLLMEnd?.({ ...output, generations }, runId, ...others);
+    },
+  };
+  return new Proxy(handler, {
+    get(target, key) {
+      if (key in own) return own[key as keyof typeof own];
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+    },
+  });
+}
+
+/** A call, or a part of one: only its first part has a name. */
+interface CallPart {
+  readonly name?: unknown;
+  readonly index?: unknown;
+}
+
+/** Content types in which providers send calls. */
+const callContent = new Set([
+  "tool_use",
+  "input_json_delta",
+  "tool_call",
+  "tool_call_chunk",
+  "function_call",
+  "functionCall",
+]);
+
+/**
+ * Returns a filter that removes the calls of a tool from the chunks of one streamed reply, in order, or from a whole
+ * reply. Returns the message itself if it has none. Nothing is changed in place.
+ */
+export function callFilter(tool: string): (message: BaseMessage) => BaseMessage {
+  const hidden = new Set<unknown>();
+  const isHidden = ({ name, index }: CallPart): boolean => {
+    if (typeof name !== "string" || name === "") return index !== undefined && hidden.has(index);
+    if (name === tool) hidden.add(index);
+    else hidden.delete(index);
+    return name === tool;
+  };
+  return (message) => {
+    if (message.type !== "ai") return message;
+    let isLess = false;
+    const isShown = (part: CallPart): boolean => {
+      const isLeftOut = isHidden(part);
+      isLess ||= isLeftOut;
+      return !isLeftOut;
+    };
+    const given = message as AIMessage & Partial<Pick<AIMessageChunk, "tool_call_chunks">>;
+    const { id, name, response_metadata, usage_metadata } = given;
+    const parts = given.tool_call_chunks?.filter(isShown);
+    const fields = {
+      ...(id !== undefined && { id }),
+      ...(name !== undefined && { name }),
+      content: shownContent(given.content, isShown),
+      additional_kwargs: shownExtras(given.additional_kwargs, isShown),
+      response_metadata,
+      ...(usage_metadata !== undefined && { usage_metadata }),
+    };
+    if (AIMessageChunk.isInstance(message)) {
+      const made = { ...fields, tool_call_chunks: parts ?? [] };
+      return isLess ? new AIMessageChunk(made) : message;
+    }
+    const tool_calls = (given.tool_calls ?? []).filter(isShown);
+    const invalid_tool_calls = (given.invalid_tool_calls ?? []).filter(isShown);
+    return isLess ? new AIMessage({ ...fields, tool_calls, invalid_tool_calls }) : message;
+  };
+}
+
+function shownContent(
+  content: AIMessage["content"],
+  isShown: (part: CallPart) => boolean,
+): AIMessage["content"] {
+  if (typeof content === "string") return content;
+  return content.filter((block) => {
+    if (!callContent.has(block.type)) return true;
+    const { functionCall } = block as { functionCall?: unknown };
+    return isShown(isRecord(functionCall) ? { name: functionCall["name"] } : (block as CallPart));
+  });
+}
+
+/** OpenAI's original calls. */
+function shownExtras(
+  extras: AIMessage["additional_kwargs"],
+  isShown: (part: CallPart) => boolean,
+): AIMessage["additional_kwargs"] {
+  const { tool_calls: calls, ...others } = extras;
+  if (calls === undefined) return extras;
+  const shown = calls.filter((call) => {
+    const { index } = call as CallPart;
+    return isShown({ name: call.function.name, index });
+  });
+  return shown.length === 0 ? others : { ...others, tool_calls: shown };
 }

@@ -1,30 +1,36 @@
+import { noteTool } from "../../context/step-note.ts";
+import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
-import type { StepRecord } from "../../state/step-record.ts";
-import { raiseOrEnd } from "../../state/stuck.ts";
-import { turnSteps } from "../../state/turn.ts";
-import { chooseTools } from "./choose-tools.ts";
-import { contextOf } from "./context-of.ts";
-import { readExactly } from "./context-reading.ts";
-import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
-import { repetitionLimits } from "./call-rules.ts";
-import { offeredTools } from "./offered-tools.ts";
 import {
-  answered,
-  answerFromWhatIsKnown,
+  type ExecutionMode,
+  raiseOrEnd,
+  type StepRecord,
+  type ToolSelectionRecord,
+} from "../../state/step-record.ts";
+import { turnSteps } from "../../state/turn.ts";
+import type { ToolUse } from "../../tools/selection/select-tools.ts";
+import { contextOf } from "./context.ts";
+import { repetitionLimits } from "./reasoning-step.ts";
+import type { BoundModel } from "./context.ts";
+import { narrowBoundModel } from "./loop-config.ts";
+import {
+  answerDraft,
+  synthesizeFinalAnswer,
+  asFinalAnswer,
   callingMessage,
-  makeStep,
-  noAnswer,
+  runReasoningStep,
+  failedDraft,
+  type StepResponse,
+  type StepRequest,
   withoutTools,
-  type StepMade,
-} from "./reasoning.ts";
-import { isWorthReflection, reflectOn } from "./reflection.ts";
-import type { StepToMake } from "./step-to-make.ts";
-import { asLastAnswer } from "./write-answer.ts";
+} from "./reasoning-step.ts";
+import { type NodeBody, type NodeResult, type NodeContext, probeFixedContext } from "./node.ts";
+import { isWorthReflection, reflectOn } from "./reflect.ts";
 
-/** One reasoning step: reads the context, calls the model, decides what is next. */
+/** One reasoning step: composes the context, calls the model and decides what is next. */
 export const reason: NodeBody = async (state, run) => {
-  const { spec } = run.parts.definition;
+  const { spec } = run.loop.definition;
   const turnNumber = state.turn_number ?? 0;
   const attemptNumber = state.attempt_number ?? 0;
   const turn = turnSteps(state.steps, { turnNumber, attemptNumber });
@@ -33,15 +39,15 @@ export const reason: NodeBody = async (state, run) => {
   const isLast =
     turn.attempt.length >= spec.execution_config.max_iterations ||
     run.superstepsLeft < superstepsOfAStep;
-  // The last answer is no step that could be made another way.
+  // The final answer has only one form.
   const raised = stuck.action === "deepen" && !isLast ? stuck.reason : "";
   if (raised !== "") run.emit({ type: "stuck", action: "deepen", reason: raised });
-  const { thinker } = run.parts;
+  const { boundModel } = run.loop;
   const { mode } = spec.execution_config;
-  const model = await thinker.model(run.context);
+  const model = await boundModel.model(run.context);
   const stepIndex = turn.steps.length;
-  const choice = await chooseTools(thinker, state, run);
-  const step: StepToMake = {
+  const choice = await chooseTools(boundModel, state, run);
+  const step: StepRequest = {
     run,
     model,
     mode: raised === "" ? mode : "deep",
@@ -52,15 +58,15 @@ export const reason: NodeBody = async (state, run) => {
     stuck: raised,
     before: turn.attempt.at(-1),
     behind: turn.steps,
-    offered: offeredTools(choice.tools, { model, mode, taken: run.parts.tools }),
+    offered: offeredTools(choice.tools, { model, mode, taken: run.loop.tools }),
     selection: choice.record,
-    answerSchema: run.parts.definition.output,
+    answerSchema: run.loop.definition.output,
     isUsed: (id) => turn.callIds.has(id),
     read: (note, goal, tools = []) =>
-      readExactly(run, stepIndex, contextOf(state, run, { model, goal, note, tools })),
+      probeFixedContext(run, stepIndex, contextOf(state, run, { model, goal, note, tools })),
   };
-  if (!isLast) return next(state, run, await makeStep(step), step);
-  const { record, draft } = await answerFromWhatIsKnown(asLastAnswer(step), spec.output_schema);
+  if (!isLast) return next(state, run, await runReasoningStep(step), step);
+  const { record, draft } = await synthesizeFinalAnswer(asFinalAnswer(step), spec.output_schema);
   return {
     update: {
       steps: [record],
@@ -71,14 +77,14 @@ export const reason: NodeBody = async (state, run) => {
   };
 };
 
-/** A step with tools and their approval, the final answer, its judgement and the end of the turn. */
+/** Supersteps of a step with tools and approval, the final answer, its judgement and the end of the turn. */
 const superstepsOfAStep = 7;
 
 async function next(
   state: GraphState,
-  run: NodeRun,
-  made: StepMade,
-  { model }: Pick<StepToMake, "model">,
+  run: NodeContext,
+  made: StepResponse,
+  { model }: Pick<StepRequest, "model">,
 ): Promise<NodeResult> {
   const { current, reply, read } = made;
   const status = state.status ?? "CREATED";
@@ -86,7 +92,7 @@ async function next(
     for (const call of read.predictions) {
       run.emit({ type: "tool_call", step_index: current.step_index, call });
     }
-    const waits = read.predictions.some(({ name }) => run.parts.needsApproval(name));
+    const waits = read.predictions.some(({ name }) => run.loop.needsApproval(name));
     return {
       update: {
         messages: [callingMessage(made, run)],
@@ -112,18 +118,117 @@ async function next(
     },
     turn: {
       approach: record.approach,
-      ...(read.answer !== null && { draft: answered(read.answer, reply, false) }),
+      ...(read.answer !== null && { draft: answerDraft(read.answer, reply, false) }),
     },
     goto: finished ? "reflect" : "reason",
   };
 }
 
-function endAttempt(state: GraphState, run: NodeRun, problem: string): NodeResult {
+function endAttempt(state: GraphState, run: NodeContext, problem: string): NodeResult {
   run.emit({ type: "stuck", action: "end", reason: problem });
   run.emit({ type: "status", status: "REFLECTING" });
   return {
     update: { status: transition(state.status ?? "CREATED", "REFLECTING") },
-    turn: { draft: noAnswer(problem) },
+    turn: { draft: failedDraft(problem) },
     goto: "reflect",
   };
+}
+
+/** The tools offered in a step. */
+export interface ToolChoice {
+  /** The same array for the same tools. */
+  readonly tools: readonly ModelTool[];
+  /** How they were selected; null if all are offered. */
+  readonly record: ToolSelectionRecord | null;
+}
+
+/** Selections by the model's tools and the selected names. */
+const choices = new WeakMap<readonly ModelTool[], Map<string, readonly ModelTool[]>>();
+
+/**
+ * Selects the tools offered in a step: all of them, or if there are too many, those that best match the request and the
+ * last thought, plus those that the turn has already called. They keep the definition's order.
+ */
+export async function chooseTools(
+  boundModel: BoundModel,
+  state: GraphState,
+  run: NodeContext,
+): Promise<ToolChoice> {
+  const { modelTools, candidates } = narrowBoundModel(boundModel, run.loop);
+  const { spec } = run.loop.definition;
+  const { above, top_k: topK, min_score: minScore, weights } = spec.tool_selection;
+  if (modelTools.length <= above) return { tools: modelTools, record: null };
+  const { selectTools } = await import("../../tools/selection/select-tools.ts");
+  const turnNumber = state.turn_number ?? 0;
+  const { steps } = turnSteps(state.steps, {
+    turnNumber,
+    attemptNumber: state.attempt_number ?? 0,
+  });
+  const task = [run.loop.requestOf(state.input), steps.at(-1)?.thought ?? ""].join("\n").trim();
+  const { selected, considered } = await selectTools({
+    task,
+    tools: candidates,
+    permissions: spec.permissions,
+    history: usesIn(state),
+    topK,
+    minScore,
+    weights,
+    embeddings: run.loop.embeddings,
+    // A fixed time, so that every dry run of the step gives the same selection.
+    now: new Date(state.turn?.started_at ?? run.loop.clock.now()),
+  });
+  const called = new Set(steps.flatMap((step) => step.tool_results.map(({ name }) => name)));
+  const names = new Set([...selected.map(({ name }) => name), ...called]);
+  return { tools: chosen(modelTools, names), record: { considered, selected } };
+}
+
+function chosen(
+  modelTools: readonly ModelTool[],
+  names: ReadonlySet<string>,
+): readonly ModelTool[] {
+  const tools = modelTools.filter(({ name }) => names.has(name));
+  const known = choices.get(modelTools) ?? new Map<string, readonly ModelTool[]>();
+  choices.set(modelTools, known);
+  const key = tools.map(({ name }) => name).join();
+  const same = known.get(key);
+  if (same !== undefined) return same;
+  known.set(key, Object.freeze(tools));
+  return tools;
+}
+
+/** Returns every completed call of the thread. */
+function usesIn({ steps }: GraphState): readonly ToolUse[] {
+  return steps.flatMap(({ timestamp, tool_results }) =>
+    tool_results.map(({ name, outcome }) => ({ tool: name, outcome, at: timestamp })),
+  );
+}
+
+/**
+ * Tool lists with the note tool, by the agent's own list: models cache the binding by identity, and providers cache the
+ * prompt.
+ */
+const withNoteTool = new WeakMap<readonly ModelTool[], readonly ModelTool[]>();
+
+/**
+ * Returns the tools offered in a step, with the note tool if the model may make several calls at once. In deep mode,
+ * reflections replace notes. Returns the same array for the same tools.
+ */
+export function offeredTools(
+  tools: readonly ModelTool[],
+  to: {
+    readonly model: Pick<AgentModel, "toolCalling" | "parallelCalls">;
+    /** The definition's mode: the list is the same for a raised step. */
+    readonly mode: ExecutionMode;
+    /** The agent's tools, by name. */
+    readonly taken: { has(name: string): boolean };
+  },
+): readonly ModelTool[] {
+  const { model, mode, taken } = to;
+  const canNote = model.toolCalling && model.parallelCalls && tools.length > 0;
+  if (!canNote || mode === "deep" || taken.has(noteTool.name)) return tools;
+  const known = withNoteTool.get(tools);
+  if (known !== undefined) return known;
+  const offered = Object.freeze([...tools, noteTool]);
+  withNoteTool.set(tools, offered);
+  return offered;
 }

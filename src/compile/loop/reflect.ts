@@ -1,20 +1,31 @@
-import { checkAnswer } from "../../context/answer-form.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import { checkAnswer, toAnswerText } from "../../context/answer-form.ts";
+import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
+import { plainResultText } from "../../context/step-messages.ts";
+import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
-import type { AgentState } from "../../state/agent-state.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
+import { ModelCallError } from "../../models/errors.ts";
+import { parseJsonAnswer } from "../../models/json-answer.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { deepFreeze } from "../../state/freeze.ts";
-import { transition, type Status } from "../../state/lifecycle.ts";
-import type { Draft, FailedAttempt } from "../../state/turn.ts";
+import { type Status, transition } from "../../state/lifecycle.ts";
+import { type StepRecord, withObservation } from "../../state/step-record.ts";
+import type { AgentState } from "../../state/tiers.ts";
+import { type Draft, type FailedAttempt, stepsOfTurn } from "../../state/turn.ts";
+import { addUsage } from "../../state/usage.ts";
+import { deepFreeze, isRecord } from "../../values/json.ts";
+import { keptText } from "../../values/text.ts";
 import { ValidateReturnError } from "../errors.ts";
-import { guardOutput } from "./guard-output.ts";
-import type { NodeBody, NodeResult, NodeRun } from "./node-body.ts";
-import type { LoopParts } from "./parts.ts";
-import { judge } from "./reflection.ts";
-import { revealingOwn } from "./revealing.ts";
+import { contextOf } from "./context.ts";
+import type { LoopConfig } from "./loop-config.ts";
+import { unredactedOutputCheck } from "./node-rails.ts";
+import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
 
-/** Judges an attempt's draft: schema, `validate`, and in deep mode the model. Refused, the next attempt begins. */
+/**
+ * Judges an attempt's draft: schema, `validate`, and in deep mode the model. If it is refused, the next attempt begins.
+ */
 export const reflect: NodeBody = async (state, run) => {
-  const draft = run.parts.attempts.draft(state);
+  const draft = run.loop.attempts.draft(state);
   if (draft === null) return { update: {}, goto: [] };
   run.emit({ type: "status", status: "REFLECTING" });
   const checked = await checkDraft(draft, state, run);
@@ -26,7 +37,7 @@ export const reflect: NodeBody = async (state, run) => {
   if (guarded.errors.length > 0) {
     return refuse(state, run, guarded.isWithheld ? null : answer, guarded.errors);
   }
-  const { mode } = run.parts.definition.spec.execution_config;
+  const { mode } = run.loop.definition.spec.execution_config;
   const reasons = mode === "fast" || draft.incomplete ? [] : await judge(answer, state, run);
   if (reasons.length > 0) return refuse(state, run, answer, reasons);
   return accept(state, { draft: { ...draft, answer }, output });
@@ -40,22 +51,22 @@ function accept(state: GraphState, made: { draft: Draft; output: unknown }): Nod
   };
 }
 
-/** Branches that end beside each other leave it to this node to say that the turn is REFLECTING. */
+/** Returns the status REFLECTING if concurrent branches have left it to this node to report it. */
 function reflecting({ status = "CREATED" }: GraphState): Status {
   return status === "EXECUTING" ? transition(status, "REFLECTING") : status;
 }
 
 function refuse(
   state: GraphState,
-  run: NodeRun,
+  run: NodeContext,
   answer: string | null,
   reasons: readonly string[],
 ): NodeResult {
-  // Schemas and validators judge values and may repeat them, and the next attempt is told why this one was refused.
-  const errors = run.rails.hide(reasons);
+  // Schemas and validators may repeat values, and the next attempt reads why this one was refused.
+  const errors = run.rails.redact(reasons);
   const status = reflecting(state);
   const attemptNumber = state.attempt_number ?? 0;
-  const maxAttempts = run.parts.definition.spec.execution_config.max_attempts;
+  const maxAttempts = run.loop.definition.spec.execution_config.max_attempts;
   const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer };
   const failedAttempts = [...(state.turn?.failed_attempts ?? []), attempt];
   run.emit({ type: "attempt_failed", attempt });
@@ -66,7 +77,7 @@ function refuse(
         status: transition(status, "PLANNING"),
       },
       turn: { failed_attempts: failedAttempts, draft: null },
-      goto: run.parts.attempts.node,
+      goto: run.loop.attempts.node,
     };
   }
   return {
@@ -79,7 +90,7 @@ function refuse(
   };
 }
 
-/** The shortest attempt: plan, reason, reflect, finalize, and this superstep. */
+/** Supersteps of the shortest attempt: plan, reason, reflect, finalize, and the current one. */
 const superstepsOfAnAttempt = 5;
 
 function exhausted(attempts: readonly FailedAttempt[]): string {
@@ -93,10 +104,10 @@ function exhausted(attempts: readonly FailedAttempt[]): string {
 async function checkDraft(
   draft: Draft,
   state: GraphState,
-  { parts: { definition }, rails }: NodeRun,
+  { loop: { definition }, rails }: NodeContext,
 ): Promise<{ readonly output: unknown; readonly errors: readonly string[] }> {
   if (draft.problem !== null) return { output: null, errors: [draft.problem] };
-  const checked = checkAnswer(draft.answer, revealingOwn(definition.output, rails));
+  const checked = checkAnswer(draft.answer, unredactedOutputCheck(definition.output, rails));
   if (!checked.ok) return { output: null, errors: checked.issues };
   const errors = await validationErrors(definition.behaviour, checked.value, {
     execution: state.execution,
@@ -106,11 +117,13 @@ async function checkDraft(
 }
 
 /**
- * A validator that throws refuses the output with its message; what only a bug throws ends the run.
+ * Returns the errors of the validator. If it throws, its message refuses the output; errors that only a bug causes end
+ * the run.
+ *
  * @throws ValidateReturnError, and the TypeError or ReferenceError of a bug
  */
 async function validationErrors(
-  behaviour: LoopParts["definition"]["behaviour"],
+  behaviour: LoopConfig["definition"]["behaviour"],
   output: unknown,
   state: AgentState<unknown, unknown>,
 ): Promise<readonly string[]> {
@@ -127,4 +140,146 @@ async function validationErrors(
   throw new ValidateReturnError(
     typeof said === "boolean" ? String(said) : `a value of type ${typeof said}`,
   );
+}
+
+/** An output after its rails. */
+export interface GuardedOutput {
+  /** The output for the caller. */
+  readonly output: unknown;
+  /** The answer for the conversation and later models, with its placeholders. */
+  readonly answer: string;
+  /** Why it is refused; empty if it is accepted. */
+  readonly errors: readonly string[];
+  /** Whether the refused answer is hidden, also from the next attempt. */
+  readonly isWithheld: boolean;
+}
+
+/** Rails whose refused answers the next attempt sees, to correct them. */
+const told = new Set(["format", "hallucination"]);
+
+/**
+ * Applies the output rails to a turn's output: a blocking rail refuses it, redactions are applied.
+ *
+ * @param made the answer as the model wrote it, and the output parsed from it, both unredacted
+ */
+async function guardOutput(
+  made: { readonly answer: string; readonly output: unknown },
+  state: GraphState,
+  run: NodeContext,
+): Promise<GuardedOutput> {
+  const { answer, output } = made;
+  const { loop, rails } = run;
+  if (loop.rails.output.length === 0) return { output, answer, errors: [], isWithheld: false };
+  const request = loop.requestOf(state.input);
+  const hidden = rails.redact(output);
+  const { value, blocked } = await rails.check(
+    { on: "output", value: hidden, tool: null, request, evidence: evidenceOf(state, request) },
+    {
+      turnNumber: state.turn_number ?? 0,
+      attemptNumber: state.attempt_number ?? 0,
+      stepIndex: null,
+      callId: null,
+    },
+  );
+  if (blocked !== null) {
+    const { rail, reasons } = blocked;
+    const why = reasons.length === 0 ? ["it does not pass"] : reasons;
+    const errors = why.map((reason) => `guardrail ${rail}: ${reason}`);
+    return { output: null, answer, errors, isWithheld: !told.has(rail) };
+  }
+  if (value === hidden) return { output, answer, errors: [], isWithheld: false };
+  const { output_schema: schema } = loop.definition.spec;
+  const own = run.rails.unredact(value, { scope: "own" });
+  return { output: own, answer: toAnswerText(value, schema), errors: [], isWithheld: false };
+}
+
+/** Returns the evidence for an answer: the request, the turn's tool results, and the outputs of agents and people. */
+function evidenceOf(state: GraphState, request: string): readonly string[] {
+  const results = stepsOfTurn(state.steps, state.turn_number ?? 0)
+    .flatMap((step) => step.tool_results)
+    .map(plainResultText);
+  const nodes = Object.values(state.nodes)
+    .filter((output) => !isSaid(output))
+    .map((output) => JSON.stringify(output) ?? "");
+  return [request, ...results, ...nodes];
+}
+
+/** Returns whether an output is a model's own text, which is no evidence. */
+function isSaid(output: unknown): boolean {
+  return isRecord(output) && "text" in output && "tool_calls" in output;
+}
+
+/** A model and the messages it reads. */
+export interface Reading {
+  readonly model: AgentModel;
+  readonly messages: readonly BaseMessage[];
+}
+
+/** Returns whether a step without tools gets a reflection: one that has text and continues. */
+export function isWorthReflection({ mode, next_action, thought }: StepRecord): boolean {
+  return mode === "deep" && next_action === "continue" && thought.trim() !== "";
+}
+
+/**
+ * Deep mode: the model reflects on a step, and the record stores it. Fields that the reflection leaves empty keep the
+ * step's own notes. A reply that is not the requested JSON counts as the reflection itself. Without a reply the step
+ * has none, because its tools have already run.
+ *
+ * @param read the context of the model that made the step, with the step and a request after it
+ */
+export async function reflectOn(
+  step: StepRecord,
+  run: NodeContext,
+  read: (step: StepRecord, request: string) => Promise<Reading> | Reading,
+): Promise<StepRecord> {
+  const { model, messages } = await read(step, reflectionRequest);
+  const reply = await run.callModel(model, { messages }, "unseen").catch((thrown: unknown) => {
+    if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
+    throw thrown;
+  });
+  if (reply === null) return step;
+  const said = readObject(reply.message.text) ?? {};
+  const { synthesis, progress, hypothesis } = readJudgement(said);
+  const noted = new Map(readObservations(said["results"], [step]).map((one) => [one.id, one]));
+  return {
+    ...step,
+    tool_results: step.tool_results.map((result) => {
+      const observation = noted.get(result.id);
+      return observation === undefined ? result : withObservation(result, observation);
+    }),
+    reflection: "reflection" in said ? textOf(said, "reflection") : keptText(reply.message.text),
+    synthesis: synthesis || step.synthesis,
+    progress: progress || step.progress,
+    hypothesis: hypothesis ?? step.hypothesis,
+    approach: textOf(said, "approach") || step.approach,
+    usage: addUsage(step.usage, reply.usage),
+  };
+}
+
+/** Maximum number of objections passed to the next attempt. */
+const mostReasons = 20;
+
+/** Deep mode: returns the model's objections to its own answer. None accepts it, as does an unreadable verdict. */
+async function judge(
+  answer: string,
+  state: GraphState,
+  run: NodeContext,
+): Promise<readonly string[]> {
+  const model = await run.loop.boundModel.model(run.context);
+  const pending = { answer, request: judgementRequest };
+  const { messages } = await contextOf(state, run, { model, goal: "synthesis", pending });
+  const reply = await run.callModel(model, { messages }, "unseen");
+  const verdict = readObject(reply.message.text);
+  if (verdict?.["accepted"] !== false) return [];
+  const { reasons } = verdict;
+  const named = (Array.isArray(reasons) ? reasons : [])
+    .filter((one) => typeof one === "string")
+    .slice(0, mostReasons)
+    .map(keptText);
+  return named.length > 0 ? named : ["the answer does not fulfil the request"];
+}
+
+function readObject(text: string): Record<string, unknown> | undefined {
+  const parsed = parseJsonAnswer(text);
+  return parsed.ok && isRecord(parsed.value) ? parsed.value : undefined;
 }

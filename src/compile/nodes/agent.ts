@@ -1,14 +1,20 @@
 import { isSpoken } from "../../context/spoken-turns.ts";
 import { StratagraphError } from "../../errors.ts";
-import type { TemplateValue } from "../../expression/template-value.ts";
+import type { TemplateValue } from "../../expression/template.ts";
 import type { TurnFailure } from "../../state/turn.ts";
-import { noAnswer } from "../loop/reasoning.ts";
-import type { AgentNode } from "../plan/plan-node.ts";
-import { inspectOutput, withheldFailure } from "./inspect-output.ts";
-import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { failedDraft } from "../loop/reasoning-step.ts";
+import type { AgentNode } from "../workflow-plan.ts";
+import {
+  type AttemptEnd,
+  applyOutputRails,
+  type NodeAt,
+  type NodeDone,
+  type NodeWork,
+  withheldFailure,
+} from "./node-work.ts";
 import { runSubagent, type Subagent } from "./run-subagent.ts";
 
-export interface AgentNodeParts {
+export interface AgentNodeDeps {
   readonly plan: AgentNode;
   readonly input: TemplateValue | null;
   readonly agent: Subagent;
@@ -22,23 +28,23 @@ interface AgentOutput extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * Runs one turn of another agent as a subgraph with its own two tiers, messages and steps. It is given its input, and
- * the conversation where that is shared; its output and what it has spent come back. What it asks people goes up as an
- * interrupt of the graph around it, and is answered there by its id. Its events come in LangGraph's `custom` stream of
- * the outermost graph whether or not that streams with `subgraphs`, which only puts the namespace beside them.
+ * Runs one turn of another agent as a subgraph with its own two tiers, messages and steps. It receives its input, and
+ * the conversation if that is shared; its output and usage are returned. Its human requests become interrupts of the
+ * outer graph and are answered there by id. Its events are written to the `custom` stream of the outermost graph,
+ * whether or not that streams with `subgraphs`, which only adds the namespace.
  *
  * @throws AgentBlockedError
  */
-export function agentNode({ plan, input, agent }: AgentNodeParts): NodeWork {
+export function agentNode({ plan, input, agent }: AgentNodeDeps): NodeWork {
   return async (at) => {
     const given = input === null ? at.state.input : input.render(at.values);
     const messages = plan.conversation === "shared" ? at.state.messages.filter(isSpoken) : [];
     const turn = await runSubagent(agent, { input: given, messages }, at.run);
-    // All that its thread has spent, since it has had this one turn.
-    at.run.spend(turn.usage);
+    // The usage of its whole thread, which has only this turn.
+    at.run.addUsage(turn.usage);
     const { name } = agent.definition.spec;
     const { status, output, failure: failed } = turn;
-    const { value, withheldBy } = await inspectOutput({ output, failure: failed }, name, at);
+    const { value, withheldBy } = await applyOutputRails({ output, failure: failed }, name, at);
     if (withheldBy !== null) {
       const failure = withheldFailure(`agent "${name}"`, withheldBy);
       return judge(plan, name, { status: "FAILED", output: null, failure }, at);
@@ -51,7 +57,7 @@ export function agentNode({ plan, input, agent }: AgentNodeParts): NodeWork {
   };
 }
 
-/** The guardrails of an agent inside take no such input. Its code is the cause of the failure. */
+/** The guardrails of a nested agent block its input. Its code is the cause of the failure. */
 class AgentBlockedError extends StratagraphError {
   readonly code: string;
   override readonly kind = "run";
@@ -74,7 +80,7 @@ function asksAboutFailure(at: NodeAt): boolean {
   return at.asks("status") || at.asks("failure");
 }
 
-/** A failure that no edge asks about ends the attempt. */
+/** Ends the attempt for a failure that no edge handles. */
 function judge(
   plan: AgentNode,
   agent: string,
@@ -85,7 +91,7 @@ function judge(
   if (failure === null) return { output, value: output.output };
   if (asksAboutFailure(at)) return { output };
   return {
-    end: noAnswer(
+    end: failedDraft(
       `agent "${agent}" of node "${plan.name}" failed (${failure.cause}): ${failure.message}`,
     ),
   };

@@ -1,26 +1,25 @@
 import { endOfWorkflow, type Branch } from "../../state/branch.ts";
-import type { PlanNode, WorkflowPlan } from "../plan/plan-node.ts";
+import type { PlanNode, WorkflowPlan } from "../workflow-plan.ts";
 
 /**
- * How branches go through a planned workflow. A node that branches may meet at waits until no other branch can still
- * come to it; a branch that has come there is kept in the state meanwhile, and the node is triggered by whichever
- * branch was the last it waited for. All of it follows from which branches were there when a superstep began, which
- * every node of the superstep sees alike.
+ * The movement of branches through a planned workflow. A join waits until no other branch can still reach it. Branches
+ * that have arrived stay in the state meanwhile, and the last awaited branch triggers the node. Everything depends only
+ * on the branches at the start of a superstep, which all its nodes see alike.
  */
 export interface Flow {
-  /** Whether the branches at a node have to wait for others. */
+  /** Returns whether the branches at a node must wait for others. */
   mustWait(name: string, branches: readonly Branch[]): boolean;
-  /** The nodes to trigger when a node is done and its branch goes on to `targets`. */
+  /** Returns the nodes to trigger when a node is done and its branch moves on to `targets`. */
   triggered(
     name: string,
     targets: readonly string[],
     branches: readonly Branch[],
   ): readonly string[];
-  /** The nodes that branches stand at and that need not wait, {@link endOfWorkflow} too; each once. */
+  /** Returns the nodes with branches that need not wait, {@link endOfWorkflow} included; each once. */
   running(branches: readonly Branch[]): readonly string[];
-  /** The nodes that run in this superstep before others, as far as that makes a difference to what they count. */
+  /** Returns the nodes that run before others in this superstep, if that affects their counts. */
   runBefore(name: string, branches: readonly Branch[]): readonly string[];
-  /** The place of a node among those that run in this superstep, those that make step records first. */
+  /** Returns the index of a node among those of this superstep; nodes that make step records come first. */
   recordPlace(name: string, branches: readonly Branch[]): number;
 }
 
@@ -42,7 +41,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
     running,
     triggered(name, targets, branches) {
       const others = branches.filter(({ at }) => at !== name);
-      /** A branch that will still be before `target` when this superstep is over, whatever it does in it. */
+      /** A branch that will still be before `target` after this superstep, whatever its node does. */
       const staysBefore = (at: string, target: string) =>
         isBefore(at, target) &&
         (mustWait(at, branches) ||
@@ -67,7 +66,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
     },
     recordPlace(name, branches) {
       const sorted = running(branches).toSorted();
-      // Those that make one only where they may not run again come last.
+      // Nodes that make a record only when they may not run again come last.
       const others = sorted.filter((at) => !recorders.has(at));
       return [...sorted.filter((at) => recorders.has(at)), ...others].indexOf(name);
     },
@@ -76,7 +75,7 @@ export function createFlow(plan: WorkflowPlan): Flow {
 
 function possibleTargets(node: PlanNode): readonly string[] {
   const targets = node.edges.flatMap(({ to }) => to);
-  // An llm node may run again before it goes on.
+  // An llm node may run again before its branch moves on.
   return [...new Set(node.type === "llm" ? [...targets, node.name] : targets)];
 }
 

@@ -1,39 +1,35 @@
-import type { Template } from "../../expression/template.ts";
-import type { TemplateValue } from "../../expression/template-value.ts";
-import { valueAt } from "../../definition/value-at.ts";
-import { answerSchema } from "../../state/answer-schema.ts";
-import { hashRequest } from "../../state/approval-hash.ts";
-import type { Decision } from "../../state/decision.ts";
+import type { Template, TemplateValue } from "../../expression/template.ts";
+import { valueAt } from "../../definition/check/problems.ts";
+import { answerSchema, type Decision } from "../../state/answer-schema.ts";
+import { hashRequest } from "../../state/human-request.ts";
 import { checkHumanAnswer } from "../../state/human-answer.ts";
 import { HumanRejectedError, HumanTimeoutError } from "../errors.ts";
-import { askPerson } from "../loop/ask-person.ts";
-import { inspectDecision } from "../loop/inspect-answer.ts";
-import type { HumanNode } from "../plan/plan-node.ts";
-import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
-import { promptText } from "./prompt-text.ts";
+import { requestHumanInput, applyDecisionRails } from "../loop/human.ts";
+import type { HumanNode } from "../workflow-plan.ts";
+import { type NodeAt, type NodeDone, type NodeWork, promptText } from "./node-work.ts";
 
-export interface HumanNodeParts {
+export interface HumanNodeDeps {
   readonly plan: HumanNode;
   readonly prompt: Template | null;
   readonly proposed: TemplateValue | null;
 }
 
 /**
- * Stops the run until a person answers, or until there is no more time to answer. Nobody is woken when the time is over:
- * whoever runs the thread again then finds that it is.
+ * Stops the run until a person answers or the timeout expires. No timer wakes the thread: the next run finds that the
+ * time has expired.
  */
-export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork {
+export function humanNode({ plan, prompt, proposed }: HumanNodeDeps): NodeWork {
   const { kind } = plan;
   return async (at) => {
     const { rails } = at.run;
     const expires = expiryOf(plan, at);
     const value = proposed === null ? defaultProposal(plan, at) : proposed.render(at.values);
-    if (expires !== null && at.run.parts.clock.now() >= expires) return timedOut(plan, value, at);
-    // People see what was redacted; what they answer is read by models again.
+    if (expires !== null && at.run.loop.clock.now() >= expires) return timedOut(plan, value, at);
+    // People see unredacted values; models read their answer redacted.
     const shown = {
       kind,
-      prompt: rails.reveal(promptText(prompt, at.values)),
-      proposed: rails.reveal(value),
+      prompt: rails.unredact(promptText(prompt, at.values)),
+      proposed: rails.unredact(value),
     };
     const hash = hashRequest(shown);
     const hashed = hash !== null && { hash };
@@ -43,22 +39,22 @@ export function humanNode({ plan, prompt, proposed }: HumanNodeParts): NodeWork 
       expires_at: expires?.toISOString() ?? null,
       ...hashed,
     };
-    const decision = await askPerson(at.run, request, (answer) => {
-      const read = checkHumanAnswer(request, rails.reveal(answer));
+    const decision = await requestHumanInput(at.run, request, (answer) => {
+      const read = checkHumanAnswer(request, rails.unredact(answer));
       if (!read.ok) return read;
-      if (read.on === "value") return { ok: true, value: rails.hide(read.decision) };
+      if (read.on === "value") return { ok: true, value: rails.redact(read.decision) };
       throw new TypeError(`human node "${plan.name}" asked about no calls`);
     });
-    return decided(plan, await inspectDecision(decision, at), value, at);
+    return decided(plan, await applyDecisionRails(decision, at), value, at);
   };
 }
 
-/** What was said last where something is to be approved or edited. */
+/** Returns the branch's last text for an approval or edit without `proposed`. */
 function defaultProposal({ kind }: HumanNode, { values }: NodeAt): unknown {
   return kind === "input" ? null : (valueAt(values, ["last", "text"]) ?? "");
 }
 
-/** The latest time that a `Date` can have. */
+/** The maximum time value of a `Date`. */
 const endOfTime = 8.64e15;
 
 function expiryOf({ timeoutSeconds }: HumanNode, { branch }: NodeAt): Date | null {
@@ -70,7 +66,7 @@ function expiryOf({ timeoutSeconds }: HumanNode, { branch }: NodeAt): Date | nul
 function timedOut(plan: HumanNode, proposed: unknown, at: NodeAt): NodeDone {
   const seconds = plan.timeoutSeconds ?? 0;
   if (plan.onTimeout === "fail") throw new HumanTimeoutError(plan.name, seconds);
-  const reason = `nobody answered within ${seconds} s`;
+  const reason = `no answer within ${seconds} s`;
   return plan.onTimeout === "approve"
     ? approved(plan, at, { value: proposed, reason, timed_out: true })
     : rejected(plan, at, { reason, timed_out: true });
@@ -106,7 +102,7 @@ function approved(
   };
 }
 
-/** A rejection that no edge takes care of ends the turn. */
+/** Ends the turn for a rejection that no edge handles. */
 function rejected(plan: HumanNode, at: NodeAt, why: Circumstances): NodeDone {
   const isCaredFor =
     at.asks("approved") || at.asks("reason") || (why.timed_out && at.asks("timed_out"));

@@ -1,17 +1,16 @@
 import type { GraphUpdate } from "../../state/channels.ts";
-import { deepFreeze } from "../../state/freeze.ts";
-import { isRecord } from "../../state/is-record.ts";
-import { checkJson } from "../../state/tier-json.ts";
-import { mergeValue, TierMergeError } from "../../state/tier-merge.ts";
-import type { dropCalls } from "../loop/drop-calls.ts";
-import type { NodeRun } from "../loop/node-body.ts";
-import { revealing } from "../loop/revealing.ts";
-import type { PlanNode } from "../plan/plan-node.ts";
+import { deepFreeze, isRecord } from "../../values/json.ts";
+import { checkJson } from "../../state/tiers.ts";
+import { mergeValue, TierMergeError } from "../../state/tier-patch.ts";
+import type { cancelCalls } from "../loop/step.ts";
+import type { NodeContext } from "../loop/node.ts";
+import { unredactedCheck } from "../loop/node-rails.ts";
+import type { PlanNode } from "../workflow-plan.ts";
 import type { NodeAt, NodeDone } from "./node-work.ts";
 
 /**
- * The update with the node's value where it `writes`, merged with what is there where the definition names a merge; or
- * why it cannot be merged.
+ * Returns the update with the node's value at its `writes` key, merged with the current value if the definition names a
+ * merge; or why it cannot be merged.
  */
 export function written(
   plan: PlanNode,
@@ -24,7 +23,7 @@ export function written(
   const before = tier in update ? update[tier] : state[tier];
   const there = isRecord(before) ? before : {};
   const place = `${tier}.${key}`;
-  const merge = run.parts.definition.spec.state_config.merge[place] ?? "last";
+  const merge = run.loop.definition.spec.state_config.merge[place] ?? "last";
   const merged = mergeValue(merge, there[key], value);
   if (!merged.ok) {
     const failure = new TierMergeError(
@@ -41,15 +40,15 @@ export function written(
   };
 }
 
-/** Why the node's value cannot be written: it is not JSON, or the tier's schema refuses it. */
+/** Returns why the node's value cannot be written: it is not JSON, or the tier's schema refuses it. */
 export function refusedWrite(
   plan: PlanNode,
   update: NonNullable<NodeDone["update"]>,
-  run: NodeRun,
+  run: NodeContext,
 ): string | null {
   if (plan.writes === null) return null;
   const { tier, key } = plan.writes;
-  const { executionSchema, attemptSchema } = run.parts.definition.behaviour;
+  const { executionSchema, attemptSchema } = run.loop.definition.behaviour;
   const schema = tier === "execution" ? executionSchema : attemptSchema;
   const after = update[tier];
   const json = checkJson(isRecord(after) ? (after[key] ?? null) : null, `${tier}.${key}`);
@@ -58,15 +57,15 @@ export function refusedWrite(
   }
   json.freeze();
   if (schema === undefined || !(tier in update)) return null;
-  const checked = revealing(schema, run.rails).check(update[tier]);
+  const checked = unredactedCheck(schema, run.rails).check(update[tier]);
   if (checked.ok) return null;
   return `node "${plan.name}" writes ${tier}.${key}, which the schema of ${tier} refuses: ${checked.issues.join("; ")}`;
 }
 
-/** The update without its whole tiers, and with the record of calls that nobody runs. */
-export function withDropped(
+/** Returns the update without whole tiers, and with records of calls that will not run. */
+export function withCancelledCalls(
   update: NonNullable<NodeDone["update"]>,
-  dropped: ReturnType<typeof dropCalls>,
+  dropped: ReturnType<typeof cancelCalls>,
 ): GraphUpdate {
   const { execution: _execution, attempt: _attempt, ...rest } = update;
   if (dropped.steps.length === 0) return rest;

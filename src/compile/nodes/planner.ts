@@ -1,18 +1,21 @@
-import { inputText } from "../../context/input-text.ts";
+import { inputText } from "../../context/answer-form.ts";
 import { restore } from "../../guardrails/redaction.ts";
-import type { Template } from "../../expression/template.ts";
-import type { TemplateValue } from "../../expression/template-value.ts";
+import type { Template, TemplateValue } from "../../expression/template.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
-import { isRecord } from "../../state/is-record.ts";
+import { isRecord } from "../../values/json.ts";
 import type { TurnFailure } from "../../state/turn.ts";
-import type { PlannerNode } from "../plan/plan-node.ts";
-import { PlannerFailedError } from "../planner/errors.ts";
-import { inspectOutput, withheldFailure } from "./inspect-output.ts";
-import type { NodeDone, NodeWork } from "./node-work.ts";
-import { promptText } from "./prompt-text.ts";
+import type { PlannerNode } from "../workflow-plan.ts";
+import { PlannerFailedError } from "../planner/planner-config.ts";
+import {
+  applyOutputRails,
+  type NodeDone,
+  type NodeWork,
+  promptText,
+  withheldFailure,
+} from "./node-work.ts";
 import { runSubagent, type Subagent } from "./run-subagent.ts";
 
-export interface PlannerNodeParts {
+export interface PlannerNodeDeps {
   readonly plan: PlannerNode;
   readonly task: Template | null;
   readonly given: TemplateValue | null;
@@ -22,30 +25,30 @@ export interface PlannerNodeParts {
 }
 
 /**
- * Has a task planned and done by workers, as one turn of the planner's graph. Its output tells the plan and what became of
- * each subtask. A failure that no edge asks about ends the turn: the planner has made its own attempts, and another one
- * around it would do all subtasks again.
+ * Plans a task and runs it with workers, as one turn of the planner's graph. Its output contains the plan and the
+ * outcome of each subtask. A failure that no edge handles ends the turn: the planner has made its own attempts, and
+ * another attempt would repeat all subtasks.
  *
  * @throws PlannerFailedError
  */
-export function plannerNode(parts: PlannerNodeParts): NodeWork {
-  const { plan, task, criteria, planner } = parts;
+export function plannerNode(deps: PlannerNodeDeps): NodeWork {
+  const { plan, task, criteria, planner } = deps;
   return async (at) => {
     const message = task === null ? taskOf(at.state.input) : promptText(task, at.values);
     const input = {
       message,
-      plan: parts.given?.render(at.values) ?? null,
+      plan: deps.given?.render(at.values) ?? null,
       success_criteria: promptText(criteria, at.values),
     };
     const turn = await runSubagent(planner, { input, messages: [] }, at.run);
-    at.run.spend(turn.usage);
+    at.run.addUsage(turn.usage);
     const planned = turn.state as Partial<GraphState & PlanningState>;
     const { depth = 0, gaps = [], subtasks = {}, criteria_met = null } = planned;
     const { output, failure } = turn;
     const given = { output, failure, gaps, plan: planned.plan ?? null, subtasks };
-    // With the values of its own marks, which the agent around it does not know.
+    // Unredacted: the outer agent does not know the planner's placeholders.
     const made = restore(given, planned.redactions ?? {}) as typeof given;
-    const { value, withheldBy } = await inspectOutput(made, plan.name, at);
+    const { value, withheldBy } = await applyOutputRails(made, plan.name, at);
     const { status, ...told } =
       withheldBy === null
         ? { status: turn.status, ...value }
@@ -57,12 +60,12 @@ export function plannerNode(parts: PlannerNodeParts): NodeWork {
   };
 }
 
-/** A planner's output without anything that its workers gave or that was made of it. */
+/** Returns a planner's output without any results of its workers. */
 function withheld(failure: TurnFailure) {
   return { status: "FAILED", output: null, failure, gaps: [], plan: null, subtasks: {} };
 }
 
-/** The turn's input as a task. A plan that came with it is none of it. */
+/** Returns the turn's input as a task, without a plan that came with it. */
 function taskOf(input: unknown): string {
   if (!isRecord(input)) return inputText(input);
   const { plan: _plan, ...rest } = input;

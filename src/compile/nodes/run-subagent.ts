@@ -7,38 +7,35 @@ import type { GraphState } from "../../state/channels.ts";
 import type { TurnFailure } from "../../state/turn.ts";
 import { noUsage, type Usage } from "../../state/usage.ts";
 import type { AgentGraph } from "../agent-graph.ts";
-import { cancellable } from "../cancellation.ts";
+import { cancellable, propagateRedactions } from "../run/run-config.ts";
 import { InvalidInputError } from "../errors.ts";
 import { checkInput } from "../input.ts";
-import { handDownBounds } from "../loop/inherited-bounds.ts";
-import { handDownRedactions } from "../loop/inherited-redactions.ts";
-import type { NodeRun } from "../loop/node-body.ts";
-import type { RailDesk } from "../loop/rail-desk.ts";
+import { propagateBounds } from "../loop/loop-config.ts";
+import type { NodeContext, NodeRails } from "../loop/node.ts";
 
-/** An agent that is a node of another. */
+/** An agent in a node of another agent. */
 export interface Subagent {
   readonly definition: AgentDefinition;
-  /** Without a checkpointer of its own: it is kept with the thread of the graph around it, in its node's namespace. */
+  /** It has no checkpointer of its own: its checkpoints are in the outer thread, in its node's namespace. */
   readonly graph: AgentGraph;
 }
 
-/** What one turn of an agent within another came to. */
+/** The result of one turn of a nested agent. */
 export interface SubagentTurn {
   readonly status: string;
   /** Null unless it is COMPLETED. */
   readonly output: unknown;
   readonly failure: TurnFailure | null;
   readonly usage: Usage;
-  /** All that its graph returns; empty where the input was refused. */
+  /** The output channels of its graph; empty if the input was refused. */
   readonly state: Partial<GraphState>;
 }
 
 /**
- * Runs one turn of an agent in the namespace that `config` names. When the run goes on after an interrupt or a crash,
- * LangGraph goes on with the turn where it was, and `given` is not read. When `signal` aborts, the turn ends CANCELLED, with
- * everything written.
+ * Runs one turn of an agent in the namespace of `config`. After an interrupt or a crash LangGraph resumes the turn, and
+ * `given` is not read. If `signal` aborts, the turn ends CANCELLED, with everything written.
  *
- * @throws GraphInterrupt with all that it asks people, and what ends a run
+ * @throws GraphInterrupt with all its human requests, and errors that end a run
  */
 export async function runSubagent(
   { definition, graph }: Subagent,
@@ -46,24 +43,24 @@ export async function runSubagent(
   at: {
     readonly config: RunnableConfig;
     readonly signal: AbortSignal;
-    readonly rails: Pick<RailDesk, "redactions" | "reveal">;
-    readonly inside: NodeRun["inside"];
+    readonly rails: Pick<NodeRails, "redactions" | "unredact">;
+    readonly boundsInside: NodeContext["boundsInside"];
   },
 ): Promise<SubagentTurn> {
-  const refused = refusedInput(definition, at.rails.reveal(given.input));
+  const refused = refusedInput(definition, at.rails.unredact(given.input));
   if (refused !== null) return failed("FAILED", refused, {});
   allowListeners(at.config);
   const { recursionLimit } = graph.config ?? {};
-  const within = handDownBounds(at.config, at.inside("node"));
+  const within = propagateBounds(at.config, at.boundsInside("node"));
   const config = {
-    ...handDownRedactions(within, at.rails.redactions()),
+    ...propagateRedactions(within, at.rails.redactions()),
     ...(recursionLimit !== undefined && { recursionLimit }),
   };
   const input = {
     input: given.input,
     ...(given.messages.length > 0 && { messages: [...given.messages] }),
   };
-  // LangGraph merges what it is given over the config of the node that it runs in.
+  // LangGraph merges this config over that of the surrounding node.
   const state = (await AsyncLocalStorageProviderSingleton.runWithConfig(config, () =>
     graph.invoke(input, cancellable(config, at.signal)),
   )) as unknown as Partial<GraphState>;
@@ -75,7 +72,9 @@ export async function runSubagent(
   return failed(status, turn?.failure ?? cancelled, state);
 }
 
-/** Every graph that runs listens on the signals of the run around it, however many run side by side. */
+/**
+ * Raises the listener limit: every nested graph listens on the signals of the outer run, however many run concurrently.
+ */
 function allowListeners({ signal, configurable }: RunnableConfig): void {
   const around = (configurable?.["__pregel_abort_signals"] ?? {}) as object;
   for (const one of [signal, ...Object.values(around)]) {
@@ -83,7 +82,7 @@ function allowListeners({ signal, configurable }: RunnableConfig): void {
   }
 }
 
-/** @param input with nothing redacted in it, as its schema describes it */
+/** @param input unredacted, as its schema describes it */
 function refusedInput(definition: AgentDefinition, input: unknown): TurnFailure | null {
   try {
     checkInput(definition, input);

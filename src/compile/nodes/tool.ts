@@ -1,5 +1,5 @@
-import type { TemplateValue } from "../../expression/template-value.ts";
-import { isRecord } from "../../state/is-record.ts";
+import type { TemplateValue } from "../../expression/template.ts";
+import { isRecord } from "../../values/json.ts";
 import type {
   CurrentStep,
   StepRecord,
@@ -8,46 +8,50 @@ import type {
 } from "../../state/step-record.ts";
 import type { RunToolCallsResult } from "../../tools/run-tool-calls.ts";
 import { UnknownOutcomeError } from "../errors.ts";
-import { approveCalls, editedMessages } from "../loop/approval.ts";
-import { callsSoFar } from "../loop/call-rules.ts";
-import { closeStep, toolMessage } from "../loop/close-step.ts";
-import { makeCalls } from "../loop/make-calls.ts";
-import { noAnswer } from "../loop/reasoning.ts";
-import { reflectOn } from "../loop/reflection.ts";
-import type { ToolNode } from "../plan/plan-node.ts";
-import { blankStepAt } from "./blank-step-at.ts";
-import type { Asker } from "./asker.ts";
-import { lookBack } from "./look-back.ts";
-import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
+import { editedMessages } from "../loop/step.ts";
+import { approveCalls, callsSoFar } from "../loop/human.ts";
+import { completeStep, toolMessage } from "../loop/step.ts";
+import { makeCalls } from "../loop/tools.ts";
+import { failedDraft } from "../loop/reasoning-step.ts";
+import { reflectOn } from "../loop/reflect.ts";
+import type { ToolNode } from "../workflow-plan.ts";
+import {
+  type PromptedModel,
+  emptyStepAt,
+  type NodeAt,
+  type NodeDone,
+  type NodeWork,
+} from "./node-work.ts";
+import { reflectionContext } from "./compose-node-context.ts";
 
-export interface ToolNodeParts {
+export interface ToolNodeDeps {
   readonly plan: ToolNode;
   readonly args: TemplateValue | null;
-  /** What an llm node, by its name, asks with. */
-  readonly askedBy: (node: string) => Asker;
+  /** Returns the model and prompt of an llm node, by name. */
+  readonly askedBy: (node: string) => PromptedModel;
 }
 
-/** Runs one tool that the definition names, or the calls that the last llm node of the branch asked for. */
-export function toolNode({ plan, args, askedBy }: ToolNodeParts): NodeWork {
+/** Runs one tool that the definition names, or the calls of the branch's last llm node. */
+export function toolNode({ plan, args, askedBy }: ToolNodeDeps): NodeWork {
   return plan.tool === null ? runAsked(plan, askedBy) : runNamed(plan, plan.tool, args);
 }
 
-function runAsked(plan: ToolNode, askedBy: ToolNodeParts["askedBy"]): NodeWork {
+function runAsked(plan: ToolNode, askedBy: ToolNodeDeps["askedBy"]): NodeWork {
   return async (at) => {
     const { state, run, branch } = at;
     const asked = branch.open.flatMap((step) => step.tool_predictions);
     const before = callsBefore(at);
     const { calls } = await approveCalls({ calls: asked, before, state, run });
     const underWay = withCalls(branch.open, calls);
-    run.begun.push(...underWay);
+    run.startedSteps.push(...underWay);
     const ran = await runCalls(plan, at, calls);
     const ended = new Map(ran.results.map((result) => [result.id, result]));
     const steps: StepRecord[] = [];
     const read = (openStep: StepRecord, note: string) =>
-      lookBack(askedBy(openStep.node), at, { openStep, note });
+      reflectionContext(askedBy(openStep.node), at, { openStep, note });
     for (const open of underWay) {
       const results = open.tool_predictions.flatMap(({ id }) => ended.get(id) ?? []);
-      const closed = closeStep(open, { results, concurrent: ran.concurrent });
+      const closed = completeStep(open, { results, concurrent: ran.concurrent });
       steps.push(closed.mode === "deep" ? await reflectOn(closed, run, read) : closed);
     }
     for (const step of steps) run.emit({ type: "step", step });
@@ -70,8 +74,8 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
     const { state, run } = at;
     const rendered = args?.render(at.values) ?? {};
     const asked: ToolPrediction = {
-      // The branch's own, so that it is the same when the node runs again with an answer.
-      id: state.branches.find(({ at: place }) => place === run.node)?.id ?? run.parts.ids(),
+      // The branch's own id, so that it is the same when the node runs again with an answer.
+      id: state.branches.find(({ at: place }) => place === run.node)?.id ?? run.loop.ids(),
       name: tool,
       args: isRecord(rendered) ? rendered : {},
       reason: "",
@@ -79,28 +83,28 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
     const before = callsBefore(at);
     const { calls } = await approveCalls({ calls: [asked], before, state, run });
     const [call = asked] = calls;
-    // No model thought of it: the definition makes the call.
+    // The definition makes this call, not a model.
     const current: CurrentStep = {
-      ...blankStepAt(at),
+      ...emptyStepAt(at),
       next_action: "use_tools",
       tool_predictions: [call],
     };
-    run.begun.push(current);
+    run.startedSteps.push(current);
     run.emit({ type: "tool_call", step_index: current.step_index, call });
     const ran = await runCalls(plan, at, [call], current.step_index);
-    const record = closeStep(current, { results: ran.results, concurrent: false });
+    const record = completeStep(current, { results: ran.results, concurrent: false });
     run.emit({ type: "step", step: record });
     const [result] = ran.results;
     const { outcome = "error", error = null, result: value = null } = result ?? {};
     const update = updateOf(ran, [record], at);
     const isAskedFor = at.asks("outcome") || at.asks("error");
-    // Another attempt would make the call again.
+    // Another attempt would repeat the call.
     if (result?.recovered === "unknown" && !isAskedFor) {
       throw new UnknownOutcomeError(plan.name, tool, error ?? "");
     }
     if (outcome !== "success" && !isAskedFor) {
       return {
-        end: noAnswer(`tool "${tool}" of node "${plan.name}" failed: ${error ?? ""}`),
+        end: failedDraft(`tool "${tool}" of node "${plan.name}" failed: ${error ?? ""}`),
         update,
       };
     }
@@ -113,7 +117,7 @@ function runNamed(plan: ToolNode, tool: string, args: TemplateValue | null): Nod
   };
 }
 
-/** Steps under way with their calls as they may be made. */
+/** Returns the open steps with their calls as approved. */
 function withCalls(
   steps: readonly CurrentStep[],
   calls: readonly ToolPrediction[],
@@ -125,7 +129,7 @@ function withCalls(
   });
 }
 
-/** Calls of the turn that come before those of this node, also of nodes beside it. */
+/** Returns how many calls of the turn precede those of this node, concurrent nodes included. */
 function callsBefore({ state, callsBeside }: NodeAt): number {
   return callsSoFar(state) + callsBeside;
 }
@@ -157,10 +161,10 @@ function updateOf(
 ): NonNullable<NodeDone["update"]> {
   return {
     steps,
-    // A call that no model asked for is not part of the conversation.
+    // A call that no model made is not part of the conversation.
     messages: steps
       .filter(({ model }) => model !== "")
-      .flatMap((step) => step.tool_results.map((result) => toolMessage(result, run.parts.ids()))),
+      .flatMap((step) => step.tool_results.map((result) => toolMessage(result, run.loop.ids()))),
     execution: ran.state.execution,
     attempt: ran.state.attempt,
     usage: { tool_calls: ran.results.length },

@@ -8,7 +8,7 @@ import {
   type Branch,
 } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { deepFreeze } from "../../state/freeze.ts";
+import { deepFreeze } from "../../values/json.ts";
 import { isTerminal, transition, type Status } from "../../state/lifecycle.ts";
 import { tierPatches } from "../../state/tier-patch.ts";
 import { turnSteps } from "../../state/turn.ts";
@@ -16,22 +16,29 @@ import { addUsage } from "../../state/usage.ts";
 import { StratagraphError } from "../../errors.ts";
 import { NoRouteError } from "../errors.ts";
 import { failedTurn } from "../loop/end-turn.ts";
-import { dropCalls } from "../loop/drop-calls.ts";
-import type { MoveOn, NodeBody, NodeResult, NodeRun } from "../loop/node-body.ts";
-import type { LoopParts } from "../loop/parts.ts";
-import { noAnswer } from "../loop/reasoning.ts";
-import type { PlanNode } from "../plan/plan-node.ts";
+import { cancelCalls } from "../loop/step.ts";
+import type { AdvanceState, NodeBody, NodeResult, NodeContext } from "../loop/node.ts";
+import type { LoopConfig } from "../loop/loop-config.ts";
+import { failedDraft } from "../loop/reasoning-step.ts";
+import type { PlanNode } from "../workflow-plan.ts";
 import type { Flow } from "./flow.ts";
-import { refusedWrite, withDropped, written } from "./node-update.ts";
-import type { AttemptEnd, NodeAt, NodeDone, NodeWork } from "./node-work.ts";
-import { refuseConflicts } from "./refuse-conflicts.ts";
-import { valuesOf, valuesRead, type ExpressionValues } from "./values.ts";
+import { refusedWrite, withCancelledCalls, written } from "./node-update.ts";
+import {
+  type AttemptEnd,
+  type ExpressionValues,
+  type NodeAt,
+  type NodeDone,
+  type NodeWork,
+  refuseConflicts,
+  valuesOf,
+  valuesRead,
+} from "./node-work.ts";
 
-/** A node of a workflow, ready to become one of LangGraph's. */
+/** A node of a workflow, before it becomes a LangGraph node. */
 export interface WorkflowNode {
   readonly plan: PlanNode;
   readonly work: NodeWork;
-  /** What is done instead when the node has run as often as it may. */
+  /** The work to do instead when the node has reached its limit. */
   readonly atLimit: NodeWork;
   readonly edges: readonly CompiledEdge[];
 }
@@ -41,23 +48,23 @@ export interface CompiledEdge {
   readonly condition: Expression | null;
 }
 
-/** What nodes of one workflow share. */
+/** The data that all nodes of one workflow share. */
 export interface WorkflowShape {
   readonly flow: Flow;
   readonly maxVisits: number;
   readonly nodes: ReadonlyMap<string, PlanNode>;
-  /** Where each node stands in the definition, from 0. */
+  /** Index of each node in the definition. */
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** The end of an attempt without further nodes, its judgement and the end of the turn. */
+/** Supersteps from the end of an attempt to the end of the turn, its judgement included. */
 const superstepsToEnd = 5;
 
 const idle: NodeResult = { update: {}, goto: [] };
 
 /**
- * The body of a workflow node: waits for branches that can still come, does the node's work, writes where the node
- * says, and sends its branch on.
+ * Returns the body of a workflow node: it waits for branches that can still arrive, does the node's work, writes its
+ * value and moves its branch on.
  */
 export function workflowNode(node: WorkflowNode, shape: WorkflowShape): NodeBody {
   const { plan } = node;
@@ -94,19 +101,19 @@ interface Leaving {
   readonly visits: Branch["visits"];
 }
 
-/** A branch beside this one has ended the attempt or the turn. */
+/** Returns whether a concurrent branch has ended the attempt or the turn. */
 function isAttemptOver({ status = "CREATED", turn }: GraphState): boolean {
   return isTerminal(status) || (turn?.draft ?? null) !== null;
 }
 
-/** One after the last record of the turn and the steps under way. */
+/** Returns the index after the last record of the turn and the open steps. */
 function nextStepIndex({ steps, branches, turn_number = 0, attempt_number = 0 }: GraphState) {
   const turn = turnSteps(steps, { turnNumber: turn_number, attemptNumber: attempt_number });
   const underWay = branches.flatMap(({ open }) => open.map(({ step_index }) => step_index));
   return Math.max(turn.lastIndex, ...underWay) + 1;
 }
 
-/** Tool calls that nodes are about to make. */
+/** Returns the number of tool calls that nodes are about to make. */
 function callsOf(
   names: readonly string[],
   branches: readonly Branch[],
@@ -131,14 +138,14 @@ function fieldsAskedFor({ plan, edges }: WorkflowNode): ReadonlySet<string> {
   return new Set(fields);
 }
 
-/** Nothing else of this attempt runs: the branches beside see the draft and stop. */
+/** Ends the attempt: concurrent branches see the draft and stop. */
 function endAttempt({ end, update = {} }: AttemptEnd, { at, arrived }: Leaving): NodeResult {
   const { state, run, isParallel } = at;
-  const dropped = dropCalls(at.branch.open, run, "the attempt ended before");
+  const dropped = cancelCalls(at.branch.open, run, "the attempt ended before");
   run.emit({ type: "node", output: null, next: [endOfWorkflow] });
   return {
     update: {
-      ...withDropped(update, dropped),
+      ...withCancelledCalls(update, dropped),
       ...changedTiers(at, update),
       ...(!isParallel && { status: moved(state.status, "REFLECTING") }),
       branches: { leave: arrived.map(({ id }) => id), enter: [] },
@@ -160,7 +167,7 @@ function goOn(
   const { update, failure } = written(plan, done, at);
   const refused = refusedWrite(plan, update, run);
   if (refused !== null) {
-    const end = { end: noAnswer(refused), ...(done.update && { update: done.update }) };
+    const end = { end: failedDraft(refused), ...(done.update && { update: done.update }) };
     return endAttempt(end, { at: { ...at, branch: carried }, arrived, visits });
   }
   const after: GraphState = {
@@ -169,7 +176,7 @@ function goOn(
     attempt: update.attempt ?? state.attempt,
     nodes: { ...state.nodes, [plan.name]: done.output },
     steps: update.steps === undefined ? state.steps : [...state.steps, ...update.steps],
-    usage: addUsage(addUsage(state.usage, run.spent()), update.usage ?? {}),
+    usage: addUsage(addUsage(state.usage, run.usage()), update.usage ?? {}),
   };
   const changed = changedTiers(at, update);
   const leave = arrived.map(({ id }) => id);
@@ -177,15 +184,15 @@ function goOn(
   const ways =
     failure !== null ? { failure } : waysOn(node, done, valuesOf(after, carried, "EXECUTING"));
   if ("failure" in ways) {
-    const closed = dropCalls(carried.open, run, "the turn failed before");
-    const left = { ...withDropped(update, closed), ...changed, nodes };
+    const closed = cancelCalls(carried.open, run, "the turn failed before");
+    const left = { ...withCancelledCalls(update, closed), ...changed, nodes };
     return failedTurn(state, ways.failure, { ...left, branches: { leave, enter: [] } });
   }
   const targets = ways.to;
   const taker = takerOfCalls(targets, shape);
   const leftOver = taker === null ? carried.open : [];
-  const dropped = dropCalls(leftOver, run, `the workflow went on to ${targets.join(", ")}`);
-  const { merge: merges } = run.parts.definition.spec.state_config;
+  const dropped = cancelCalls(leftOver, run, `the workflow moved on to ${targets.join(", ")}`);
+  const { merge: merges } = run.loop.definition.spec.state_config;
   const enter = branchesTo(targets, {
     node: plan.name,
     state,
@@ -199,10 +206,10 @@ function goOn(
   run.emit({ type: "node", output: done.output, next: targets });
   return {
     update: {
-      ...withDropped(update, dropped),
+      ...withCancelledCalls(update, dropped),
       ...changed,
       nodes,
-      ...(!isParallel && { status: statusAfter(state, enter, shape, run.parts) }),
+      ...(!isParallel && { status: statusAfter(state, enter, shape, run.loop) }),
       branches: { leave, enter },
     },
     ...(done.turn !== undefined && { turn: done.turn }),
@@ -212,13 +219,13 @@ function goOn(
   };
 }
 
-/** How the node changes merged keys beside the other branches. */
+/** Returns the order in which the node's changes of merged keys apply among the branches. */
 function orderOf({ state, run }: Pick<NodeAt, "state" | "run">) {
-  const { merge: merges } = run.parts.definition.spec.state_config;
+  const { merge: merges } = run.loop.definition.spec.state_config;
   return mergeOrder(state.branches, { node: run.node, superstep: run.superstep, merges });
 }
 
-/** What changed of the tiers, so that branches beside can change other keys. */
+/** Returns the changed keys of the tiers, so that concurrent branches can change other keys. */
 function changedTiers(at: Pick<NodeAt, "state" | "run">, update: NonNullable<NodeDone["update"]>) {
   return tierPatches(at.state, { ...at.state, ...update }, orderOf(at));
 }
@@ -227,20 +234,17 @@ function waysOn(node: WorkflowNode, done: NodeDone, values: ExpressionValues) {
   return done.again ? { to: [node.plan.name] } : route(node, values);
 }
 
-/**
- * Sends the branches at a node on by its edges, when somebody else has done its work. Calls that it would have made are
- * not made any more.
- */
+/** Moves the branches at a node along its edges when an edit has replaced its work. Its pending calls are cancelled. */
 export function moveBranchOn(
   node: Pick<WorkflowNode, "plan" | "edges">,
   shape: WorkflowShape,
-): MoveOn {
+): AdvanceState {
   const { name, type } = node.plan;
-  return (state, { superstep, parts }) => {
+  return (state, { superstep, loop }) => {
     const [first, ...others] = state.branches.filter(({ at }) => at === name);
     if (first === undefined || isAttemptOver(state)) return null;
     if (shape.flow.mustWait(name, state.branches)) return null;
-    // The node has just run and is to run again: the update is as likely to be for what it did.
+    // The node has just run and will run again: the update may as well be for its last run.
     if (first.from === name) return null;
     const arrived = [first, ...others] as const;
     const joined = joinBranches(arrived);
@@ -249,7 +253,7 @@ export function moveBranchOn(
     const enter = branchesTo(to, {
       node: name,
       state,
-      run: { superstep, parts },
+      run: { superstep, loop },
       arrived,
       branch: { ...branch, open: type === "tool" ? [] : branch.open },
       patches: {},
@@ -259,18 +263,18 @@ export function moveBranchOn(
     const isParallel = state.branches.length > arrived.length;
     return {
       branches: { leave: arrived.map(({ id }) => id), enter },
-      ...(!isParallel && { status: statusAfter(state, enter, shape, parts) }),
+      ...(!isParallel && { status: statusAfter(state, enter, shape, loop) }),
     };
   };
 }
 
-/** The branches that leave a node, one for each target. */
+/** Returns the branches that leave a node, one for each target. */
 function branchesTo(
   targets: readonly string[],
   of: {
     readonly node: string;
     readonly state: GraphState;
-    readonly run: Pick<NodeRun, "superstep" | "parts">;
+    readonly run: Pick<NodeContext, "superstep" | "loop">;
     readonly arrived: readonly Branch[];
     readonly branch: Pick<Branch, "last" | "steps" | "open" | "visits" | "rejections">;
     readonly patches: Parameters<typeof branchOrder>[1]["patches"];
@@ -279,12 +283,12 @@ function branchesTo(
   },
 ): readonly Branch[] {
   const { node, state, run, arrived, branch, patches, wrote, shape } = of;
-  const { superstep, parts } = run;
+  const { superstep, loop } = run;
   const taker = takerOfCalls(targets, shape);
-  const { merge: merges } = parts.definition.spec.state_config;
+  const { merge: merges } = loop.definition.spec.state_config;
   const order = mergeOrder(state.branches, { node, superstep, merges });
   const isMerged = Object.keys(merges).length > 0;
-  const since = parts.clock.now().toISOString();
+  const since = loop.clock.now().toISOString();
   const { rejections = [] } = branch;
   return targets.map((target, index): Branch => {
     const place = { order, patches, target: index, targets: targets.length };
@@ -306,14 +310,14 @@ function branchesTo(
 }
 
 /**
- * Unique in the thread, since a node runs once in a superstep; and what every provider takes as the id of a call, which
- * it becomes where a named tool runs next.
+ * Returns an id that is unique in the thread, because a node runs once per superstep. All providers accept it as the id
+ * of a call, which it becomes if a named tool runs next.
  */
 function branchId(superstep: number, from: string, to: string, { places }: WorkflowShape): string {
   return `branch-${superstep}-${places.get(from) ?? 0}-${places.get(to) ?? "end"}`;
 }
 
-/** Where the branch goes; or why nowhere, which must not cost the work that the node has done. */
+/** Returns the targets of the branch; or why there are none, which must not lose the node's work. */
 function route(
   node: WorkflowNode,
   values: ExpressionValues,
@@ -343,7 +347,7 @@ function takenEdge(
   );
 }
 
-/** Which of the next nodes takes over the steps under way: one that runs calls, else one that another may follow. */
+/** Returns the next node that takes over the open steps: one that runs calls, else one that such a node may follow. */
 function takerOfCalls(targets: readonly string[], { nodes }: WorkflowShape): string | null {
   const next = targets.flatMap((target) => nodes.get(target) ?? []);
   const runner = next.find((node) => node.type === "tool" && node.tool === null);
@@ -355,38 +359,38 @@ function visited(visits: Branch["visits"], target: PlanNode | undefined): Branch
   return { ...visits, [target.name]: (visits[target.name] ?? 0) + 1 };
 }
 
-/** Where the turn is when this branch, the only one, goes on. Several branches are EXECUTING together. */
+/** Returns the status when this branch moves on alone. Several branches are EXECUTING together. */
 function statusAfter(
   state: GraphState,
   enter: readonly Branch[],
   { nodes }: WorkflowShape,
-  parts: Pick<LoopParts, "needsApproval">,
+  loop: Pick<LoopConfig, "needsApproval">,
 ): Status {
   const [branch, ...others] = enter;
   if (branch === undefined || others.length > 0) return moved(state.status, "EXECUTING");
   if (branch.at === endOfWorkflow) return moved(state.status, "REFLECTING");
-  return statusAt(state.status, { node: nodes.get(branch.at), branch, parts });
+  return statusAt(state.status, { node: nodes.get(branch.at), branch, loop });
 }
 
-/** Where the turn is when its only branch has come to a node. */
+/** Returns the status when the only branch has reached a node. */
 export function statusAt(
   status: Status | undefined,
   at: {
     readonly node: PlanNode | undefined;
     readonly branch: Pick<Branch, "open">;
-    readonly parts: Pick<LoopParts, "needsApproval">;
+    readonly loop: Pick<LoopConfig, "needsApproval">;
   },
 ): Status {
-  const { node, branch, parts } = at;
+  const { node, branch, loop } = at;
   if (node?.type === "human") return moved(status, "AWAITING_HUMAN");
   if (node?.type !== "tool") return moved(status, "EXECUTING");
   const asked = branch.open.flatMap((step) => step.tool_predictions.map(({ name }) => name));
   const calls = node.tool === null ? asked : [node.tool];
-  const waits = calls.some((call) => parts.needsApproval(call));
+  const waits = calls.some((call) => loop.needsApproval(call));
   return moved(status, waits ? "AWAITING_HUMAN" : "AWAITING_TOOL");
 }
 
-/** By way of EXECUTING, where the lifecycle has no direct move. */
+/** Moves the status, via EXECUTING if the lifecycle has no direct move. */
 function moved(from: Status = "CREATED", to: Status): Status {
   return transition(from === "EXECUTING" ? from : transition(from, "EXECUTING"), to);
 }

@@ -1,27 +1,28 @@
+import { stepFormOf, toolFormOf } from "../../context/step-messages.ts";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { Goal, ReasoningContext } from "../../context/context-metadata.ts";
-import { loopTranscript } from "../../context/loop-transcript.ts";
-import { observedSteps } from "../../context/observed-steps.ts";
+import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
+import { loopTranscript } from "../../context/transcript.ts";
+import { observedSteps } from "../../context/step-note.ts";
 import type { AgentModel, ModelReply, StructuredAnswer } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { cutText } from "../../state/cut-text.ts";
-import { keptText } from "../../state/kept-text.ts";
+import { cutText, keptText } from "../../values/text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
-import { blankStep } from "../loop/blank-step.ts";
-import { composeFor } from "../loop/context-of.ts";
-import { contextSettingsOf } from "../loop/context-settings-of.ts";
-import type { NodeRun } from "../loop/node-body.ts";
-import { stepFormOf, toolFormOf, type Thinker } from "../loop/parts.ts";
-import { withoutTools } from "../loop/reasoning.ts";
-import { placeOf } from "./subtask-record.ts";
+import { emptyStep } from "../loop/step.ts";
+import { composeFor, contextSettingsOf } from "../loop/context.ts";
+import type { NodeContext } from "../loop/node.ts";
+import type { BoundModel } from "../loop/context.ts";
+import { withoutTools } from "../loop/reasoning-step.ts";
+import { placeOf } from "./subtask-log.ts";
 
-/** What a model call of a planner reads: the task, what the subtasks gave, and `note` or `pending` last. */
+/**
+ * Composes the context of a planner's model call: the task, the results of the subtasks, and `note` or `pending` last.
+ */
 export async function plannerContext(
   state: GraphState,
-  run: NodeRun,
+  run: NodeContext,
   call: {
-    readonly thinker: Thinker;
+    readonly boundModel: BoundModel;
     readonly model: AgentModel;
     readonly goal: Goal;
     readonly answer?: StructuredAnswer;
@@ -29,18 +30,18 @@ export async function plannerContext(
     readonly pending?: { readonly answer: string; readonly request: string };
   },
 ): Promise<ReasoningContext> {
-  const { model, thinker, goal, answer, note, pending } = call;
+  const { model, boundModel, goal, answer, note, pending } = call;
   return composeFor(run, model, {
     profile: model.profile,
     goal,
-    settings: contextSettingsOf(run.parts.definition.spec),
+    settings: contextSettingsOf(run.loop.definition.spec),
     form: stepFormOf(model, []),
-    opening: thinker.opening(toolFormOf(model)),
+    opening: boundModel.promptPrefix(toolFormOf(model)),
     tools: [],
     ...(model.toolCalling && answer !== undefined && { answer }),
     transcript: loopTranscript({
       conversation: state.messages,
-      // What was planned and judged is told by what is asked; the results are what matters.
+      // The request already describes plans and judgements; only results are needed.
       steps: state.steps.filter(({ tool_predictions: calls }) => calls.length > 0),
       turnNumber: state.turn_number ?? 0,
       failedAttempts: state.turn?.failed_attempts ?? [],
@@ -52,10 +53,12 @@ export async function plannerContext(
   });
 }
 
-/** Characters of a refused reply that the model is shown again. */
+/** Characters of a refused reply shown to the model again. */
 const shownCharacters = 8000;
 
-/** What was asked, once more after a reply that was refused. It is not composed again: it had room for that reply. */
+/**
+ * Returns the request with the refused reply and a retry message. It is not composed again: it had room for that reply.
+ */
 export function askedAgain(
   messages: readonly BaseMessage[],
   { message }: ModelReply,
@@ -70,10 +73,10 @@ function saidIn({ text, tool_calls: calls = [], invalid_tool_calls: broken = [] 
   return call === undefined ? (broken[0]?.args ?? text) : JSON.stringify(call.args);
 }
 
-/** The record of calls that planned, joined or judged. */
+/** Returns the record of calls that planned, joined or judged. */
 export function askedRecord(
   state: GraphState,
-  run: NodeRun,
+  run: NodeContext,
   asked: {
     readonly timestamp: string;
     readonly replies: readonly ModelReply[];
@@ -84,7 +87,7 @@ export function askedRecord(
   const { timestamp, replies, thought, problem = "" } = asked;
   const last = replies.at(-1);
   return withoutTools({
-    ...blankStep(placeOf(state, run, timestamp)),
+    ...emptyStep(placeOf(state, run, timestamp)),
     thought: keptText(thought),
     problem,
     usage: replies.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),

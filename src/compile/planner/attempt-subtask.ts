@@ -1,34 +1,35 @@
+import { deadline } from "../../async.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isGraphInterrupt, type Interrupt } from "@langchain/langgraph";
+import { type Interrupt, isGraphInterrupt } from "@langchain/langgraph";
+import { v5 as uuidv5 } from "uuid";
 import { answersInText } from "../../context/answer-form.ts";
-import { classifyFailure } from "../../models/failure.ts";
-import { yieldToEventLoop } from "../../event-loop.ts";
-import { errorMessage, StratagraphError } from "../../errors.ts";
-import { workerMessage } from "../../planning/worker-message.ts";
-import type { GraphState } from "../../state/channels.ts";
-import { cutText } from "../../state/cut-text.ts";
-import { deepFreeze } from "../../state/freeze.ts";
-import { isRecord } from "../../state/is-record.ts";
 import type { CodeWorker } from "../../definition/worker.ts";
-import type { SubtaskError } from "../../state/subtask-state.ts";
-import type { Subtask } from "../../state/task-plan.ts";
+import { errorMessage, StratagraphError } from "../../errors.ts";
+import { yieldToEventLoop } from "../../event-loop.ts";
+import { classifyFailure } from "../../models/failure.ts";
+import { workerMessage } from "../../planning/prompts.ts";
+import type { GraphState } from "../../state/channels.ts";
+import type { Subtask, SubtaskError } from "../../state/plan.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
-import { toJson } from "../../tools/json-value.ts";
-import { inspectGiven } from "../loop/inspect-given.ts";
-import type { NodeRun } from "../loop/node-body.ts";
-import type { RailDesk } from "../loop/rail-desk.ts";
-import { turnSignal } from "../loop/turn-signal.ts";
-import { withheldFailure } from "../nodes/inspect-output.ts";
+import { toJson } from "../../values/bounded-json.ts";
+import { deepFreeze, isRecord } from "../../values/json.ts";
+import { cutText } from "../../values/text.ts";
+import type { NodeContext, NodeRails } from "../loop/node.ts";
+import { applyResultRails } from "../loop/tools.ts";
+import { withheldFailure } from "../nodes/node-work.ts";
 import { runSubagent, type Subagent, type SubagentTurn } from "../nodes/run-subagent.ts";
-import { attemptNamespace } from "./attempt-namespace.ts";
-import { ResultTooLargeError, SubtaskTimeoutError } from "./errors.ts";
-import type { PlannerLimits, Worker } from "./planner-parts.ts";
+import {
+  type PlannerLimits,
+  ResultTooLargeError,
+  SubtaskTimeoutError,
+  type Worker,
+} from "./planner-config.ts";
 
-/** What an attempt needs to know of its subtask. */
+/** The inputs of a subtask's attempt. */
 export interface SubtaskWork {
   readonly subtask: Subtask;
   readonly worker: Worker;
-  /** Those that it depends on, in the order in which it names them. */
+  /** Its dependencies, in the order in which it names them. */
   readonly dependencies: readonly {
     readonly id: string;
     readonly description: string;
@@ -38,21 +39,21 @@ export interface SubtaskWork {
   readonly attempt: number;
 }
 
-/** What one attempt of a subtask came to. */
+/** The outcome of one attempt of a subtask. */
 export type AttemptOutcome =
   | {
       readonly kind: "done";
       readonly result: unknown;
-      /** What a guardrail says of the result; null where none says anything. */
+      /** A guardrail's warning about the result; null if there is none. */
       readonly warning: string | null;
       readonly usage: Usage;
     }
   | {
       readonly kind: "failed";
       readonly error: SubtaskError;
-      /** Whether another attempt may do better. */
+      /** Whether another attempt may succeed. */
       readonly transient: boolean;
-      /** What was asked for before that: 0 where nothing was. */
+      /** Requested delay before the next attempt; 0 if there was none. */
       readonly retryAfterMs: number;
       readonly usage: Usage;
     }
@@ -60,26 +61,26 @@ export type AttemptOutcome =
 
 type EndedOutcome = Exclude<AttemptOutcome, { kind: "waits" }>;
 
-type Hiding = Pick<RailDesk, "hide">;
+type Hiding = Pick<NodeRails, "redact">;
 
-/** Characters of an error's message that are kept. */
+/** Maximum length of a stored error message. */
 const messageCharacters = 4000;
 
-/** What an attempt runs in. */
+/** The environment of an attempt. */
 interface AttemptRun {
   readonly state: GraphState;
-  readonly run: NodeRun;
-  /** Of the node, with what its workers share. */
+  readonly run: NodeContext;
+  /** The node's config, with the data its workers share. */
   readonly config: RunnableConfig;
-  /** Aborts with the run, and with the attempt's time. */
+  /** Aborts with the run, and when the attempt times out. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes one attempt within its time. An agent ends its turn by itself when its time is over, with what it has done kept
- * in its namespace; code that does not end is left to itself.
+ * Runs one attempt within its timeout. An agent ends its turn itself at the timeout, and its work stays in its
+ * namespace. Code that does not end is abandoned.
  *
- * @throws what ends the whole run: the signal's reason when that aborts, and what an agent's graph throws
+ * @throws errors that end the whole run: the signal's reason if that aborts, and errors of an agent's graph
  */
 export async function attemptSubtask(
   work: SubtaskWork,
@@ -89,23 +90,23 @@ export async function attemptSubtask(
   const { subtask, worker } = work;
   const { timeoutSeconds } = limits;
   const { rails } = at.run;
-  const bounds = turnSignal({
-    clock: at.run.parts.clock,
+  const limit = deadline({
+    clock: at.run.loop.clock,
     outer: [at.signal],
     remainingMs: timeoutSeconds * 1000,
     timeUp: () => new SubtaskTimeoutError(subtask.id, timeoutSeconds),
   });
-  const { signal } = bounds;
+  const { signal } = limit;
   let spent = noUsage;
   try {
     const outcome =
       worker.kind === "agent"
         ? await runAgent(work, worker.agent, { ...at, signal })
-        : await bounds.race(runCode(work, worker.code, { signal, rails }));
+        : await limit.race(runCode(work, worker.code, { signal, rails }));
     if (outcome.kind === "waits") return outcome;
     spent = outcome.usage;
     signal.throwIfAborted();
-    return await bounds.race(
+    return await limit.race(
       inspected(limited(outcome, limits.maxResultBytes, rails), worker, {
         ...at,
         callId: subtask.id,
@@ -114,9 +115,9 @@ export async function attemptSubtask(
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
     if (!at.signal.aborted) return failed(signal.reason, spent, rails);
-    at.run.spend(spent);
+    at.run.addUsage(spent);
   } finally {
-    bounds.release();
+    limit.release();
   }
   throw at.signal.reason;
 }
@@ -140,10 +141,11 @@ async function runAgent(
       const turn = await runSubagent(
         agent,
         { input, messages: [] },
-        { config: place, signal, rails, inside: (origin) => run.inside(origin) },
+        { config: place, signal, rails, boundsInside: (origin) => run.boundsInside(origin) },
       );
       spent = addUsage(spent, turn.usage);
-      // The process was gone before more than the end of the agent's turn was written: nobody knows of the attempt.
+      // The process ended before more than the end of the agent's turn was written; the attempt itself was not
+      // recorded.
       const isCutOff = turn.status === "CANCELLED" && !signal.aborted;
       if (!isCutOff) return outcomeOf(turn, spent, agent, rails);
     }
@@ -157,21 +159,24 @@ function outcomeOf(
   { failure, output }: SubagentTurn,
   usage: Usage,
   agent: Subagent,
-  rails: RailDesk,
+  rails: NodeRails,
 ): AttemptOutcome {
   if (failure === null) return done(plainOutput(output, agent), usage);
   const { cause: code, transient = false } = failure;
-  const error = { code, message: cutText(rails.hide(failure.message), messageCharacters) };
+  const error = { code, message: cutText(rails.redact(failure.message), messageCharacters) };
   return { kind: "failed", error, transient, retryAfterMs: 0, usage };
 }
 
-/** The text itself of an agent that answers in text. */
+/** Returns the plain text of an agent that answers in text. */
 function plainOutput(output: unknown, { definition }: Subagent): unknown {
   if (!answersInText(definition.spec.output_schema) || !isRecord(output)) return output;
   return output["message"];
 }
 
-/** In the namespace of the attempt, with a scratchpad of its own, in which LangGraph counts the subgraphs of a task. */
+/**
+ * Returns the config for the namespace of the attempt, with a scratchpad of its own, in which LangGraph counts the
+ * subgraphs of a task.
+ */
 function namespaced(
   config: RunnableConfig,
   of: Parameters<typeof attemptNamespace>[1],
@@ -192,16 +197,16 @@ function namespaced(
 async function runCode(
   { subtask, dependencies: given, attempt }: SubtaskWork,
   code: CodeWorker,
-  { signal, rails }: { readonly signal: AbortSignal; readonly rails: RailDesk },
+  { signal, rails }: { readonly signal: AbortSignal; readonly rails: NodeRails },
 ): Promise<AttemptOutcome> {
   const { id, description, expected_output = "" } = subtask;
   const dependencies = given.map((one) => one.id);
   const results = resultsOf(given);
-  // Code gets what was redacted; models read neither that in its result nor in what it throws.
-  const told = rails.reveal({ description, expected_output, results });
+  // Code receives unredacted values; its results and errors are redacted before models read them.
+  const told = rails.unredact({ description, expected_output, results });
   const task = { id, ...told, dependencies, attempt, signal };
   try {
-    // What is thrown at once is reported as a rejection is, and code that does no I/O leaves the event loop no other turn.
+    // A synchronous throw becomes a rejection, and code without I/O does not block the event loop.
     await yieldToEventLoop();
     signal.throwIfAborted();
     const result = await code.run(task);
@@ -223,7 +228,7 @@ function failed(thrown: unknown, usage: Usage, rails: Hiding): EndedOutcome {
   try {
     return failedWith(thrown, usage, rails);
   } catch {
-    return failedWith(new Error("it threw something that cannot be read"), usage, rails);
+    return failedWith(new Error("it threw a value that cannot be read"), usage, rails);
   }
 }
 
@@ -233,11 +238,11 @@ function failedWith(thrown: unknown, usage: Usage, rails: Hiding): EndedOutcome 
   const transient = failure?.transient ?? (isOurs && thrown.transient);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
   const code = isOurs ? thrown.code : "worker_error";
-  const message = cutText(rails.hide(errorMessage(thrown)), messageCharacters);
+  const message = cutText(rails.redact(errorMessage(thrown)), messageCharacters);
   return { kind: "failed", error: { code, message }, transient, retryAfterMs, usage };
 }
 
-/** A result as plain JSON; one that is too large fails the subtask, and would do so again. */
+/** Returns a result as plain JSON. One that is too large fails the subtask, and would do so again. */
 function limited(outcome: EndedOutcome, maxBytes: number, rails: Hiding): EndedOutcome {
   if (outcome.kind === "failed") return outcome;
   const { usage } = outcome;
@@ -250,7 +255,10 @@ function limited(outcome: EndedOutcome, maxBytes: number, rails: Hiding): EndedO
   }
 }
 
-/** The planner's own models read what its workers gave and threw, as those of an agent read what its tools give. */
+/**
+ * Applies the rails on tool results: the planner's models read the workers' results and errors as an agent's models
+ * read those of tools.
+ */
 async function inspected(
   outcome: EndedOutcome,
   { profile: { name: by } }: Worker,
@@ -258,7 +266,7 @@ async function inspected(
 ): Promise<EndedOutcome> {
   const given = outcome.kind === "done" ? outcome.result : outcome.error.message;
   const { callId } = at;
-  const looked = await inspectGiven<unknown>(given, { by, stepIndex: null, callId }, at);
+  const looked = await applyResultRails<unknown>(given, { by, stepIndex: null, callId }, at);
   const { value, withheldBy, warning } = looked;
   if (withheldBy !== null) {
     const { cause: code, message } = withheldFailure(`worker "${by}"`, withheldBy);
@@ -269,6 +277,30 @@ async function inspected(
   if (outcome.kind === "failed") {
     return { ...outcome, error: { ...outcome.error, message: String(value) } };
   }
-  // Frozen, as several may be given it.
+  // Frozen, because several subtasks may receive it.
   return { ...outcome, result: deepFreeze(value), warning };
+}
+
+/**
+ * Returns the checkpoint namespace of a subtask's attempt. It is like that of a LangGraph task within the namespace of
+ * its node, so that it is found again on resume, and a further attempt starts empty.
+ *
+ * @param within the node's namespace, which ends in its task: `planner:task
+ *
+ * execute:task`
+ */
+export function attemptNamespace(
+  within: string,
+  of: {
+    readonly id: string;
+    /** From 1. */
+    readonly attempt: number;
+    /** How often it was interrupted and restarted. */
+    readonly cut?: number;
+  },
+): string {
+  const { id, attempt, cut = 0 } = of;
+  const task = within.slice(within.lastIndexOf(":") + 1);
+  const name = JSON.stringify(cut === 0 ? [id, attempt] : [id, attempt, cut]);
+  return `${within}|${id}:${uuidv5(name, task)}`;
 }

@@ -1,45 +1,56 @@
-import { ContextOverflowError } from "../../context/errors.ts";
-import { readStructured } from "../../models/structured-answer.ts";
+import { answersInText } from "../../context/answer-form.ts";
+import { answerInstructions } from "../../context/prompts.ts";
+import { ContextOverflowError } from "../../context/reasoning-context.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
-import { gapAnswer, gapRequest, gapRetry } from "../../planning/prompts.ts";
+import { readStructured } from "../../models/json-answer.ts";
+import { gapAnswer, gapRequest, gapRetry, synthesisRequest } from "../../planning/prompts.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { cutText } from "../../state/cut-text.ts";
-import { readFor } from "../loop/context-reading.ts";
-import type { NodeBody, NodeRun } from "../loop/node-body.ts";
+import { cutText } from "../../values/text.ts";
+import { answerIn, failedDraft } from "../loop/reasoning-step.ts";
+import { type NodeBody, type NodeContext, probeContext } from "../loop/node.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
-import { attemptTier, betterOf, draftOf } from "./candidate.ts";
-import { criteriaOf, failuresOf, missingBefore, planningOf, replanFor } from "./planning-of.ts";
-import type { PlannerParts } from "./planner-parts.ts";
+import type { PlannerConfig } from "./planner-config.ts";
+import {
+  attemptTier,
+  betterOf,
+  successCriteria,
+  depthLimit,
+  draftFromBest,
+  failuresOf,
+  missingBefore,
+  readPlanningState,
+  replanFor,
+} from "./planning.ts";
 
-/** Gaps that a further plan is told, and characters of each. */
+/** Maximum number of gaps passed to a further plan, and characters of each. */
 const mostGaps = 20;
 const gapCharacters = 1000;
 
-/** The second one after a first that cannot be read. */
+/** A second request follows an unreadable first reply. */
 const mostReplies = 2;
 
 /**
- * Lists what the joined result lacks. Gaps lead to a plan for just them while there is depth left; then the result with
- * the fewest gaps is the answer. What failed in the last plan is a gap in any case. Without a verdict that can be read
- * there are no others, and whether the criteria are met is not known.
+ * Lists the gaps of the joined result. While depth is left, gaps lead to a plan for them; then the result with the
+ * fewest gaps is the answer. Failed subtasks of the last plan are always gaps. Without a readable verdict there are no
+ * others, and it is unknown whether the criteria are met.
  */
-export function judge(parts: PlannerParts): NodeBody {
+export function judge(planner: PlannerConfig): NodeBody {
   return async (state, run) => {
-    const planning = planningOf(state);
+    const planning = readPlanningState(state);
     const tier = attemptTier(state.attempt);
     const { candidate } = tier;
     if (candidate === null) throw new TypeError("judge runs after synthesise");
     run.emit({ type: "status", status: "REFLECTING" });
-    const timestamp = run.parts.clock.now().toISOString();
+    const timestamp = run.loop.clock.now().toISOString();
     const failures = failuresOf(planning, planning.depth);
     const {
       gaps: found,
       problem,
       replies,
-    } = await askForVerdict(state, run, parts, {
+    } = await askForVerdict(state, run, planner, {
       answer: candidate.answer,
       request: gapRequest({
-        criteria: criteriaOf(state),
+        criteria: successCriteria(state),
         before: missingBefore(planning, failures),
       }),
     });
@@ -52,10 +63,10 @@ export function judge(parts: PlannerParts): NodeBody {
     const best = betterOf(tier.best, { ...candidate, gaps, judged });
     const attempt = { candidate: null, best };
     const update = { steps: [record], attempt };
-    const mayReplan = parts.limits.onFailure === "replan" || failures.length === 0;
-    const replan = gaps.length > 0 && mayReplan ? replanFor(run, parts, planning, gaps) : null;
+    const mayReplan = planner.limits.onFailure === "replan" || failures.length === 0;
+    const replan = gaps.length > 0 && mayReplan ? replanFor(run, planner, planning, gaps) : null;
     if (replan !== null) return { update: { ...update, ...replan }, goto: "decompose" };
-    const end = draftOf(attempt);
+    const end = draftFromBest(attempt);
     if (best.gaps.length > 0) run.emit({ type: "gap", gaps: best.gaps, replans: false });
     return {
       update: { ...update, ...end?.update },
@@ -66,30 +77,30 @@ export function judge(parts: PlannerParts): NodeBody {
 }
 
 interface Verdict {
-  /** Null where there is none that can be read. */
+  /** Null without a readable verdict. */
   readonly gaps: readonly string[] | null;
-  /** Empty where nothing was wrong. */
+  /** Empty if there was none. */
   readonly problem: string;
   readonly replies: readonly ModelReply[];
 }
 
-/** A verdict that cannot be read is asked for once more. */
+/** Asks for a verdict, and once more if it is unreadable. */
 async function askForVerdict(
   state: GraphState,
-  run: NodeRun,
-  { thinker }: PlannerParts,
+  run: NodeContext,
+  { boundModel }: PlannerConfig,
   pending: { readonly answer: string; readonly request: string },
 ): Promise<Verdict> {
-  const model = await thinker.model(run.context);
+  const model = await boundModel.model(run.context);
   const about = { goal: "synthesis", step: state.steps.length } as const;
   const replies: ModelReply[] = [];
   const problems: string[] = [];
   try {
-    let { messages } = await readFor(run, about, (goal) =>
-      plannerContext(state, run, { thinker, model, goal, answer: gapAnswer, pending }),
+    let { messages } = await probeContext(run, about, (goal) =>
+      plannerContext(state, run, { boundModel, model, goal, answer: gapAnswer, pending }),
     );
     while (replies.length < mostReplies) {
-      const reply = await run.ask(model, { messages, answer: gapAnswer }, "unseen");
+      const reply = await run.callModel(model, { messages, answer: gapAnswer }, "unseen");
       replies.push(reply);
       const read = gapsIn(reply);
       if (read.ok) return { gaps: read.gaps, problem: problems.join("\n"), replies };
@@ -97,7 +108,7 @@ async function askForVerdict(
       messages = askedAgain(messages, reply, gapRetry(read.problem));
     }
   } catch (thrown) {
-    // A result that is too long to be judged is still one.
+    // A result that is too long to judge is still a result.
     if (!(thrown instanceof ContextOverflowError)) throw thrown;
     problems.push(thrown.message);
   }
@@ -111,4 +122,44 @@ function gapsIn({ message }: ModelReply) {
   const said = gaps.map((gap) => gap.trim()).filter((gap) => gap !== "");
   const cut = said.slice(0, mostGaps).map((gap) => cutText(gap, gapCharacters));
   return { ok: true, gaps: cut } as const;
+}
+
+/** Joins the results of the subtasks into the result of the task. */
+export function synthesise(planner: PlannerConfig): NodeBody {
+  return async (state, run) => {
+    const { boundModel, definition, clock } = run.loop;
+    const planning = readPlanningState(state);
+    run.emit({ type: "status", status: "EXECUTING" });
+    const timestamp = clock.now().toISOString();
+    const model = await boundModel.model(run.context);
+    const failures = failuresOf(planning, planning.depth);
+    const schema = definition.spec.output_schema;
+    const form = answersInText(schema) ? "" : answerInstructions(schema);
+    const note = synthesisRequest({
+      criteria: successCriteria(state),
+      before: missingBefore(planning, failures),
+      failed: failures.map(({ gap }) => gap),
+      form,
+    });
+    const about = { goal: "synthesis", step: state.steps.length } as const;
+    const { messages } = await probeContext(run, about, (goal) =>
+      plannerContext(state, run, { boundModel, model, goal, note }),
+    );
+    // A result that may be joined again is not streamed.
+    const isLast = planning.depth >= depthLimit(run, planner.limits);
+    const reply = await run.callModel(model, { messages }, isLast ? undefined : "unseen");
+    const answer = answerIn(reply, model);
+    const record = askedRecord(state, run, { timestamp, replies: [reply], thought: answer });
+    run.emit({ type: "step", step: record });
+    if (answer.trim() === "") {
+      const draft = failedDraft("joining the results of the subtasks gave no text");
+      return { update: { steps: [record] }, turn: { draft }, goto: "reflect" };
+    }
+    run.emit({ type: "synthesis", text: answer });
+    const candidate = { answer, message_id: reply.message.id ?? null };
+    return {
+      update: { steps: [record], attempt: { ...attemptTier(state.attempt), candidate } },
+      goto: "judge",
+    };
+  };
 }

@@ -2,36 +2,37 @@ import { planAnswer } from "../../planning/prompts.ts";
 import { transition } from "../../state/lifecycle.ts";
 import type { AgentGraph } from "../agent-graph.ts";
 import type { GraphNode } from "../graph-builder.ts";
-import type { AttemptShape } from "../loop/parts.ts";
-import { noAnswer } from "../loop/reasoning.ts";
-import type { PlannerNode } from "../plan/plan-node.ts";
+import type { AttemptShape } from "../loop/loop-config.ts";
+import { failedDraft } from "../loop/reasoning-step.ts";
+import type { PlannerNode } from "../workflow-plan.ts";
 import { turnNodes } from "../standard-loop.ts";
-import { isSettled } from "../../state/subtask-state.ts";
-import { attemptTier } from "./candidate.ts";
+import { isSettled } from "../../state/plan.ts";
+import { attemptTier, isPlanned, readPlanningState } from "./planning.ts";
 import { decompose } from "./decompose.ts";
 import { execute } from "./execute.ts";
-import { judge } from "./judge.ts";
-import { isPlanned, planningOf } from "./planning-of.ts";
-import type { PlannerParts, Worker } from "./planner-parts.ts";
-import { synthesise } from "./synthesise.ts";
+import { judge, synthesise } from "./judge.ts";
+import type { PlannerConfig, Worker } from "./planner-config.ts";
 
 const begin = "begin";
 
-/** `START → initialize → begin → decompose → execute → synthesise → judge → reflect → finalize → END`, round again for gaps. */
-export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
+/**
+ * `START → initialize → begin → decompose → execute → synthesise → judge → reflect → finalize → END`, with a loop back
+ * to `decompose` for gaps.
+ */
+export function plannerLoop(planner: PlannerConfig): readonly GraphNode[] {
   const { before, after } = turnNodes({ begin, first: "decompose" });
-  const agents = [...parts.workers].flatMap(([name, worker]): [string, AgentGraph][] =>
+  const agents = [...planner.workers].flatMap(([name, worker]): [string, AgentGraph][] =>
     worker.kind === "agent" ? [[name, worker.agent.graph]] : [],
   );
-  const gaps = parts.limits.maxDepth > 0 ? [{ to: "decompose", when: "gaps" }] : [];
-  const replans = parts.limits.onFailure === "replan" ? gaps : [];
+  const gaps = planner.limits.maxDepth > 0 ? [{ to: "decompose", when: "gaps" }] : [];
+  const replans = planner.limits.onFailure === "replan" ? gaps : [];
   return [
     ...before,
     {
       name: "decompose",
       type: "llm",
       description: "Breaks the task down into subtasks",
-      body: decompose(parts),
+      body: decompose(planner),
       edges: [
         { to: "execute" },
         ...(gaps.length > 0
@@ -47,7 +48,7 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "execute",
       type: "planner",
       description: "Runs the subtasks on the workers",
-      body: execute(parts),
+      body: execute(planner),
       edges: [{ to: "synthesise" }, ...replans],
       workers: new Map(agents),
       endsItself: true,
@@ -56,14 +57,14 @@ export function plannerLoop(parts: PlannerParts): readonly GraphNode[] {
       name: "synthesise",
       type: "llm",
       description: "Joins the results",
-      body: synthesise(parts),
+      body: synthesise(planner),
       edges: [{ to: "judge" }, { to: "reflect", when: "nothing came" }],
     },
     {
       name: "judge",
       type: "llm",
       description: "Lists what the result lacks",
-      body: judge(parts),
+      body: judge(planner),
       edges: [{ to: "reflect" }, ...gaps],
     },
     ...after,
@@ -75,16 +76,16 @@ export const plannerAttempts: AttemptShape = {
   plans: true,
   begin: (status) => ({ update: { status: transition(status, "EXECUTING") }, goto: "decompose" }),
   next(state) {
-    const planning = planningOf(state);
+    const planning = readPlanningState(state);
     if (attemptTier(state.attempt).candidate !== null) return ["judge"];
     if (!isPlanned(planning)) return ["decompose"];
     const due = Object.values(planning.subtasks).filter(({ depth }) => depth === planning.depth);
     return [due.every(isSettled) ? "synthesise" : "execute"];
   },
-  draft: (state) => state.turn?.draft ?? noAnswer("the plan gave no result"),
+  draft: (state) => state.turn?.draft ?? failedDraft("the plan has no result"),
 };
 
-/** Supersteps that a planner's turn may take, with room to spare. */
+/** Returns the recursion limit of a planner's turn, with room to spare. */
 export function plannerLimit(
   { maxDepth }: Pick<PlannerNode, "maxDepth">,
   limits: { readonly max_attempts: number },
@@ -93,17 +94,17 @@ export function plannerLimit(
 }
 
 /** @param workers at least one */
-export function plannerParts(
+export function plannerConfig(
   node: PlannerNode,
   workers: readonly Worker[],
-  thinker: PlannerParts["thinker"],
-): PlannerParts {
+  boundModel: PlannerConfig["boundModel"],
+): PlannerConfig {
   const profiles = workers.map(({ profile }) => profile);
   return {
     limits: node,
     workers: new Map(workers.map((worker) => [worker.profile.name, worker])),
     profiles,
     answer: planAnswer(profiles),
-    thinker,
+    boundModel,
   };
 }

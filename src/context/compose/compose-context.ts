@@ -1,20 +1,29 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { atOnce, inSlices } from "../../event-loop.ts";
 import { messagesTokens } from "../../models/message-tokens.ts";
-import type { ReasoningContext } from "../context-metadata.ts";
-import { ContextOverflowError } from "../errors.ts";
-import { cleanMessage } from "./clean-message.ts";
+import type { ModelProfile } from "../../models/model-profile.ts";
+import type { RunningSummary } from "../../state/summaries.ts";
+import { cleanMessage, cleanText } from "../clean-text.ts";
+import {
+  ContextOverflowError,
+  type ContextSettings,
+  InvalidContextOptionError,
+  type ReasoningContext,
+  type Utilization,
+} from "../reasoning-context.ts";
+import type { Entry, Transcript } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { contextBudget } from "./context-budget.ts";
-import { contextMetadata } from "./figures.ts";
-import { Fitting, level, type Level, type Room } from "./fit.ts";
-import { boundStep, boundSteps } from "./last-step.ts";
-import { openErrors } from "./open-errors.ts";
-import { renderEntries, shortenedConversation } from "./render.ts";
+import { Fitting, level, type Level, openErrors, type Room } from "./fit.ts";
+import { contextMetadata } from "./metadata.ts";
 import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
-import { splitCovered } from "./summary-message.ts";
-import { ToldEntries } from "./told-entries.ts";
+import {
+  boundStep,
+  boundSteps,
+  renderEntries,
+  shortenedConversation,
+  ToldEntries,
+} from "./told-entries.ts";
 
 /** Characters of texts and items of lists that previews keep; less where there is no room for that. */
 const settledPreview = { maxChars: 300, maxItems: 3 } as const;
@@ -210,4 +219,69 @@ function overflow(
     needed,
     sections: { system, tools, memory, conversation, steps },
   });
+}
+
+const shares: Readonly<Record<Utilization, number>> = { low: 0.33, medium: 0.66, full: 1 };
+
+/** A longer reply than this part of the window has to be asked for by `max_tokens`, or by a budget. */
+const largestReserve = 0.25;
+
+/**
+ * Tokens that messages and tools may have: the given budget, as far as the window has room for it beside the reply, else
+ * the utilization's share of the window less what is kept for the reply.
+ *
+ * @throws InvalidContextOptionError
+ */
+function contextBudget(
+  { window, maxOutput }: ModelProfile,
+  { budget, utilization = "medium", previewChars, shortTerm }: ContextSettings,
+): { readonly budget: number; readonly reserved: number } {
+  checkPositive("budget", budget);
+  checkPositive("previewChars", previewChars);
+  checkPositive("shortTerm.maxTokens", shortTerm?.maxTokens);
+  const share = Object.hasOwn(shares, utilization) ? shares[utilization] : undefined;
+  if (share === undefined) {
+    throw new InvalidContextOptionError("utilization", utilization, '"low", "medium" or "full"');
+  }
+  const reserved = Math.min(maxOutput, Math.floor(window * largestReserve));
+  if (budget !== undefined)
+    return { budget: Math.min(Math.floor(budget), window - reserved), reserved };
+  return { budget: Math.max(1, Math.floor(window * share) - reserved), reserved };
+}
+
+function checkPositive(option: string, given: number | undefined): void {
+  if (given === undefined || given >= 1) return;
+  throw new InvalidContextOptionError(option, given, "a number of at least 1");
+}
+
+export interface SplitTranscript {
+  /** What the summary stands for. */
+  readonly covered: readonly Entry[];
+  readonly entries: readonly Entry[];
+  readonly message: HumanMessage | null;
+}
+
+const messages = new WeakMap<RunningSummary, HumanMessage>();
+
+/** Parts a transcript into the turns that a summary covers and the others. The turn under way is never covered. */
+function splitCovered(
+  { entries, turn }: Transcript,
+  summary: RunningSummary | null,
+): SplitTranscript {
+  if (summary === null || summary.covers.turns === 0) {
+    return { covered: [], entries, message: null };
+  }
+  const until = Math.min(summary.covers.turns, turn);
+  const isCovered = (entry: Entry): boolean => entry.turn < until;
+  const covered = entries.filter(isCovered);
+  const message = messages.get(summary) ?? new HumanMessage(summaryText(summary));
+  messages.set(summary, message);
+  return { covered, entries: entries.filter((entry) => !isCovered(entry)), message };
+}
+
+function summaryText({ text, covers, model }: RunningSummary): string {
+  const turns = covers.turns === 1 ? "turn 1" : `turns 1 to ${covers.turns}`;
+  const what = `${turns}, ${covers.messages} messages and ${covers.steps} steps`;
+  const head = `${shortenedConversation} Summary of ${what}, written by ${model}:`;
+  return `${head}\n${cleanText(text)}`;
 }

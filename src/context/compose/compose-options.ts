@@ -1,10 +1,9 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelTool, StructuredAnswer } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { RunningSummary } from "../../state/running-summary.ts";
+import type { RunningSummary } from "../../state/summaries.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import type { Goal, ResultSummaryMade } from "../context-metadata.ts";
-import type { ContextSettings } from "../context-settings.ts";
+import type { ContextSettings, Goal, ResultSummaryMade } from "../reasoning-context.ts";
 import type { StepForm } from "../step-messages.ts";
 import type { Transcript } from "../transcript.ts";
 

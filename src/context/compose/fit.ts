@@ -1,4 +1,5 @@
-import type { ShortTermPolicy } from "../context-settings.ts";
+import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";
+import type { Entry } from "../transcript.ts";
 
 /**
  * How an entry is told, each further on shorter: `whole`; `settled`, as it is told once something follows it; `preview`;
@@ -162,11 +163,12 @@ export class Fitting implements Fit {
     if (this.#room.onlyAsks === true) return;
     const low = Math.floor(shortTerm.maxTokens * lowShare);
     const isStep = (place: number): boolean => this.#entries[place]?.kind === "step";
-    if (shortTerm.strategy === "hybrid") {
+    const rules = shortTermStrategies[shortTerm.strategy];
+    if (rules.shortensSteps) {
       this.#lower(level.preview, low, { to: at, when: isStep });
       this.#lower(level.line, low, { to: at, when: isStep });
     }
-    if (shortTerm.strategy === "fifo") return this.#lowerTurns(level.dropped, low, at);
+    if (rules.dropsTurns) return this.#lowerTurns(level.dropped, low, at);
     this.#lowerTurns(level.digest, low, at);
     this.#lowerTurns(level.brief, low, at);
     const mayGo = (place: number): boolean => place !== this.#lastStep && this.#mayDrop(place, at);
@@ -228,4 +230,31 @@ export class Fitting implements Fit {
       this.tokens += (this.#entries[at] as Sized).size(this.levels[at] as Level, from);
     }
   }
+}
+
+/** No error at all. */
+const noError = -1;
+
+/**
+ * For each entry until when an error of it is open: the place of the step from which on every tool that failed in it has
+ * succeeded, or of the next turn, which begins when this one has come to its end in spite of it; Infinity while neither
+ * is so, `noError` for entries without errors. Linear.
+ */
+export function openErrors(entries: readonly Entry[]): readonly number[] {
+  const until = entries.map(() => noError);
+  /** Where a tool succeeds next, seen from behind. */
+  const succeeds = new Map<string, number>();
+  let nextTurn = Infinity;
+  for (let at = entries.length - 1; at >= 0; at -= 1) {
+    const entry = entries[at] as Entry;
+    const following = entries[at + 1];
+    if (following !== undefined && following.turn !== entry.turn) nextTurn = at + 1;
+    const results = entry.kind === "step" ? entry.step.tool_results : [];
+    for (const { name, outcome } of results) {
+      if (outcome === "success") continue;
+      until[at] = Math.max(until[at] as number, Math.min(nextTurn, succeeds.get(name) ?? Infinity));
+    }
+    for (const { name, outcome } of results) if (outcome === "success") succeeds.set(name, at);
+  }
+  return until;
 }

@@ -3,7 +3,7 @@ import { boundTokens, messagesTokens, toolsTokens } from "../../models/message-t
 import type { TokenCounter } from "../../models/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
-import { TextCache } from "./text-cache.ts";
+import { TextCache } from "./step-variant.ts";
 import type { ToldEntries } from "./told-entries.ts";
 
 /** Tokens of the message around a run of lines, and of its heading. */

@@ -1,19 +1,25 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { cutText } from "../../state/cut-text.ts";
-import { isRecord } from "../../state/is-record.ts";
-import { jsonHead } from "../../state/json-head.ts";
-import type { StepRecord, ToolResult } from "../../state/step-record.ts";
-import { cleanText } from "../clean-text.ts";
-import { cleanValue } from "../clean-value.ts";
-import type { StepFidelity } from "../context-metadata.ts";
-import { preview } from "../preview/preview.ts";
-import { previewText } from "../preview/preview-text.ts";
-import { outcomeText, resultText } from "../result-text.ts";
 import {
+  callSignature,
+  inOneLine,
+  type StepRecord,
+  type ToolResult,
+} from "../../state/step-record.ts";
+import { jsonHead } from "../../values/bounded-json.ts";
+import { isRecord } from "../../values/json.ts";
+import { cutText } from "../../values/text.ts";
+import { cleanText, cleanValue } from "../clean-text.ts";
+import { preview, previewText } from "../preview/preview.ts";
+import { salientValues, salientWords } from "../preview/salient-values.ts";
+import type { StepFidelity } from "../reasoning-context.ts";
+import {
+  errorCharacters,
+  outcomeText,
   pairedCalls,
+  resultText,
+  type StepForm,
   stepMessages,
   toldCall,
-  type StepForm,
   type ToldCall,
 } from "../step-messages.ts";
 
@@ -51,12 +57,12 @@ const longestOddText = 4000;
 export const nothingShortened: Shortening = { above: Infinity, maxChars: 0, maxItems: 0 };
 
 /** A record never changes, so that its messages are made once, and counted once, however often they are read. */
-const known = new WeakMap<StepRecord, Map<string, ToldStep>>();
+const knownSteps = new WeakMap<StepRecord, Map<string, ToldStep>>();
 
 export function tellStep(step: StepRecord, telling: StepTelling): ToldStep {
   const key = keyOf(step, telling);
-  let variants = known.get(step);
-  if (variants === undefined) known.set(step, (variants = new Map()));
+  let variants = knownSteps.get(step);
+  if (variants === undefined) knownSteps.set(step, (variants = new Map()));
   const told = variants.get(key);
   if (told !== undefined) return told;
   const made = makeStep(step, telling);
@@ -161,4 +167,124 @@ function isLonger(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length > characters;
   if (typeof value !== "object" || value === null) return false;
   return !jsonHead(value, characters + 1).whole;
+}
+
+/** Values of one result that its line names. */
+const valuesNamed = 40;
+
+/** Characters of an insight or of a short result that a line keeps. */
+const shownCharacters = 200;
+
+/** A call as one line, in parts: a value that stands in an earlier line need not be said again. */
+export interface CallLine {
+  /** `- search(query="python tutorial") → success` */
+  readonly text: string;
+  readonly values: readonly string[];
+  /** Values that stand in the text. */
+  readonly words: ReadonlySet<string>;
+  /** Whether it says no more than that the call succeeded. */
+  readonly isPlain: boolean;
+}
+
+const knownLines = new WeakMap<StepRecord, readonly CallLine[]>();
+
+/**
+ * The calls of a step in the form of `compressActions`, with the values of their results that another call may need:
+ * ids, dates, URLs, keys. Failures keep their message.
+ */
+export function callLines(step: StepRecord): readonly CallLine[] {
+  const lines = knownLines.get(step);
+  if (lines !== undefined) return lines;
+  const calls = pairedCalls(step);
+  const made = calls.length > 0 ? calls.map(callLine) : problemLines(step);
+  knownLines.set(step, made);
+  return made;
+}
+
+/** What was wrong with a reply without calls. */
+function problemLines({ problem }: StepRecord): readonly CallLine[] {
+  if (problem === "") return [];
+  const text = `- no call: ${cutText(inOneLine(cleanText(problem)), shownCharacters)}`;
+  return [{ text, values: [], words: new Set(), isPlain: true }];
+}
+
+function callLine(result: ToolResult): CallLine {
+  const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
+  if (result.outcome !== "success") {
+    const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
+    const learned = inOneLine(cleanText(cutText(result.learning, shownCharacters)));
+    const said = message === "" ? call : `${call}: ${message}`;
+    const text = learned === "" ? said : `${said} [${learned}]`;
+    return { text, values: [], words: salientWords(text), isPlain: false };
+  }
+  const insight = inOneLine(cleanText(result.insights));
+  // What was noted to be of little use is told as long as there is room for everything.
+  const isUseless = result.relevance === "low";
+  const said = insight === "" ? resultOnLine(result.result) : cutText(insight, shownCharacters);
+  const text = said === "" || isUseless ? call : `${call}: ${said}`;
+  const values = isUseless ? [] : salientValues(result.result, valuesNamed).map(cleanText);
+  return {
+    text,
+    values: values.filter((value) => !text.includes(value)),
+    words: salientWords(text),
+    isPlain: said === "" || isUseless,
+  };
+}
+
+/** Results that are as short as what could be said of them. */
+function resultOnLine(result: unknown): string {
+  if (typeof result === "number" || typeof result === "boolean") return String(result);
+  if (typeof result !== "string" || result.length > 80) return "";
+  return inOneLine(cleanText(result));
+}
+
+/** Whether a call failed, or gave something that another call may need. */
+export function saysSomething(line: CallLine, isNew: (value: string) => boolean): boolean {
+  return !line.isPlain || line.values.some(isNew);
+}
+
+/** A line with those of its values that are new. */
+export function lineText(
+  line: CallLine,
+  isNew: (value: string) => boolean,
+  most = valuesNamed,
+): string {
+  const values = line.values.filter(isNew);
+  if (values.length === 0) return line.text;
+  const more = values.length > most ? `, … ${values.length - most} more` : "";
+  return `${line.text}; ${values.slice(0, most).join(", ")}${more}`;
+}
+
+/** Lines that are the same become one, where the first of them stood, with their count. */
+export function foldLines(lines: readonly string[]): readonly string[] {
+  if (lines.length < 2) return lines;
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (×${count})`));
+}
+
+/** Values made from texts, for as long as the texts are few and short; then all are forgotten together. */
+export class TextCache<T> {
+  readonly #values = new Map<string, T>();
+  readonly #most: { readonly texts: number; readonly characters: number };
+  #characters = 0;
+
+  constructor(most: { readonly texts: number; readonly characters: number }) {
+    this.#most = most;
+  }
+
+  get(text: string, make: () => T): T {
+    const known = this.#values.get(text);
+    if (known !== undefined) return known;
+    const made = make();
+    const { texts, characters } = this.#most;
+    if (text.length > characters) return made;
+    if (this.#values.size >= texts || this.#characters + text.length > characters) {
+      this.#values.clear();
+      this.#characters = 0;
+    }
+    this.#values.set(text, made);
+    this.#characters += text.length;
+    return made;
+  }
 }

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { modelRefPattern } from "../../definition/model-ref-schema.ts";
-import { agentSpecSchema, llmConfigSchema } from "../../definition/schema.ts";
-import { experimentToolNames } from "../tools/tool-names.ts";
-import { defaultPrompts } from "./default-prompts.ts";
+import { agentSpecSchema, llmConfigSchema } from "../../definition/schema/agent.ts";
+import type { JsonSchema } from "../../definition/schema/json-schema.ts";
+import { modelRefPattern } from "../../definition/schema/model-ref.ts";
+import type { Scope } from "../../expression/expression.ts";
+import { experimentToolNames } from "./run-spec.ts";
 
 /** Runs of one experiment. */
 export const maxRuns = 1000;
@@ -74,6 +75,21 @@ export const matrixSchema = z.strictObject({
     .optional(),
 });
 
+/** What an agent is told that the config tells nothing. */
+const defaultPrompts = Object.freeze({
+  system: [
+    "You are an agent that works on its own, in cycles. Nobody answers you while you work: what you do, and why, is up to you.",
+    "",
+    "Every cycle is a conversation of its own, and it is forgotten when the cycle ends. Your memory is not: what you write to it with your tools is there in all later cycles, and nothing else of what you said or did is, but for the reflection that you are asked for at the end of each cycle. Read what you need from your memory when a cycle begins, and write down what you want to know later.",
+    "",
+    "Call tools as often as you need to. A cycle ends with a reply that calls none.",
+  ].join("\n"),
+  cycle:
+    "This is cycle ${cycle_number} of ${cycle_count}. Go on with what you have begun, or begin something new. When you have done enough for this cycle, end it with a reply that calls no tool.",
+  reflection:
+    "This cycle is over. Reflect on it in a few sentences: what you did and why, what came of it, and what you want to do next. You will be told this in later cycles. Answer in plain words, without calling a tool.",
+});
+
 /** The whole of an experiment's config. Strict: an unknown key is refused everywhere. */
 export const experimentSchema = z.strictObject({
   run_id: z
@@ -125,3 +141,26 @@ export const experimentSchema = z.strictObject({
 export type ExperimentConfig = z.output<typeof experimentSchema>;
 /** A config as it is written. */
 export type ExperimentInput = z.input<typeof experimentSchema>;
+
+/** What `cycle_prompt` may read. */
+export const promptScope = {
+  cycle_number: { kind: "int" },
+  cycle_count: { kind: "int" },
+  run_id: { kind: "string" },
+} as const satisfies Scope;
+
+/** JSON Schema of an experiment's config as it is written, for editors. */
+export function experimentJsonSchema(): JsonSchema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Stratagraph experiment",
+    ...(z.toJSONSchema(experimentSchema, { io: "input" }) as JsonSchema),
+    anyOf: [
+      { required: ["model_name"] },
+      {
+        required: ["matrix"],
+        properties: { matrix: { type: "object", required: ["model_name"] } },
+      },
+    ],
+  };
+}

@@ -1,17 +1,16 @@
 import {
-  showFound,
   type DefinitionPath,
   type DefinitionProblem,
-} from "../../definition/problems.ts";
-import { modelRefPattern } from "../../definition/model-ref-schema.ts";
-import { valueAt } from "../../definition/value-at.ts";
+  showFound,
+  valueAt,
+} from "../../definition/check/problems.ts";
+import { modelRefPattern } from "../../definition/schema/model-ref.ts";
 import type { CreateModelsOptions } from "../../models/create-models.ts";
 import { UnknownModelError } from "../../models/errors.ts";
-import { parseModelRef } from "../../models/model-ref.ts";
-import type { ModelProvider } from "../../models/provider.ts";
+import { type ModelProvider, parseModelRef } from "../../models/provider.ts";
 import { builtinProviders } from "../../models/providers/index.ts";
 import { optionNames, type OptionName } from "./experiment-schema.ts";
-import type { MatrixPoint } from "./expand-matrix.ts";
+import type { MatrixPoint } from "./matrix.ts";
 
 /** Models beside those of the built-in providers, as a runtime has them. */
 export type ExperimentModels = Pick<CreateModelsOptions, "providers" | "instances">;

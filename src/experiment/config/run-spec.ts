@@ -1,5 +1,6 @@
-import type { AgentSpec } from "../../definition/schema.ts";
+import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { OllamaClientConfig } from "../../models/provider.ts";
+import { canonicalHash } from "../../values/json.ts";
 
 /** What a model is told beside its messages; an option that its provider does not take is refused by name. */
 export interface ExperimentModelOptions {
@@ -46,3 +47,32 @@ export interface RunSpec {
   readonly max_iterations: number;
   readonly variant: RunVariant;
 }
+
+/**
+ * SHA-256 (hex) of what makes a run what it is. Not of it: how many cycles it has, how a server is reached, and what its
+ * place in a matrix is called.
+ */
+export function configHash(run: RunSpec): string {
+  const { ollama_client_config: _client, cycle_count: _count, variant: _variant, ...rest } = run;
+  return canonicalHash(rest);
+}
+
+/** The tools that work on the memory. */
+export const memoryToolNames: readonly string[] = Object.freeze([
+  "memory_write",
+  "memory_read",
+  "memory_list",
+  "memory_delete",
+]);
+
+/** The tool that sends messages to the operator. */
+export const operatorToolName = "message_operator";
+
+/**
+ * The tools that experiments bring with them, in the order in which models are told of them. Agents have all of them
+ * unless a config lists others.
+ */
+export const experimentToolNames: readonly string[] = Object.freeze([
+  ...memoryToolNames,
+  operatorToolName,
+]);

@@ -1,15 +1,15 @@
-import { plainResultText } from "../../context/result-text.ts";
 import { cleanText } from "../../context/clean-text.ts";
-import type { AgentTool } from "../../definition/tool.ts";
+import { plainResultText } from "../../context/step-messages.ts";
+import type { AgentTool } from "../../definition/tool/tool.ts";
 import type { ToolPrediction, ToolResult } from "../../state/step-record.ts";
 import { noUsage } from "../../state/usage.ts";
 import { runToolCalls } from "../../tools/run-tool-calls.ts";
+import { experimentToolNames } from "../config/run-spec.ts";
+import { MemoryChangedError } from "../errors.ts";
 import type { LogMessage } from "../log/log-entry.ts";
-import { watchedMemory } from "../memory/watched-memory.ts";
-import { experimentTools } from "../tools/experiment-tools.ts";
-import { experimentToolNames } from "../tools/tool-names.ts";
+import { watchedMemory } from "../memory/run-memory.ts";
+import { experimentTools } from "../tools.ts";
 import type { CycleRun } from "./cycle-run.ts";
-import { takeBack } from "./take-back.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
 /**
@@ -91,4 +91,15 @@ async function makeCall(
   const [result] = results;
   if (result === undefined) throw new TypeError("A call has no result.");
   return result;
+}
+
+/**
+ * Takes back what was changed in the memory after the state that a node goes on from.
+ * @throws MemoryChangedError where the memory is another one
+ */
+export async function takeBack({ changes }: CycleState, { parts }: CycleRun): Promise<void> {
+  const { memory } = parts;
+  await memory.rewind(changes);
+  const left = await memory.lastChange();
+  if (left !== changes) throw new MemoryChangedError(parts.run.run_id, changes, left);
 }

@@ -1,10 +1,9 @@
 import type { RunSpec } from "../config/run-spec.ts";
-import { sameValue } from "../../state/value-diff.ts";
+import { sameValue } from "../../values/diff.ts";
 import { addUsage, type Usage } from "../../state/usage.ts";
 import type { LogRecord } from "../log/log-file.ts";
-import { withEntry } from "../log/cycle-metrics.ts";
-import type { CycleEvent, NodeConfig } from "./cycle-event.ts";
-import type { CycleState } from "./cycle-state.ts";
+import { withEntry } from "../log/log-entry.ts";
+import type { CycleEvent, CycleState, NodeConfig } from "./cycle-state.ts";
 import { runParts, type ExperimentServices, type RunParts } from "./run-parts.ts";
 
 /** What a node tells of its cycle; `spent` is what this node has spent. */

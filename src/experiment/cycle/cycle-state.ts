@@ -1,11 +1,12 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import { z } from "zod";
 import type { ToolForm } from "../../context/step-messages.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import { isRecord } from "../../values/json.ts";
 import type { RunSpec } from "../config/run-spec.ts";
-import { noMetrics } from "../log/cycle-metrics.ts";
-import type { CycleMetrics, LogMessage } from "../log/log-entry.ts";
+import { type CycleMetrics, type LogMessage, noMetrics } from "../log/log-entry.ts";
 import { emptyLog, type LogPosition } from "../log/log-file.ts";
 
 /** The value of every channel of an experiment's graph, as nodes read it. */
@@ -112,3 +113,29 @@ function channel<S extends z.ZodType>(
   }));
   return schema;
 }
+
+/** What the nodes of an experiment's graph write to LangGraph's `custom` stream. */
+export type CycleEvent = { readonly type: "experiment"; readonly run_id: string } & (
+  | {
+      readonly event: "doing";
+      readonly cycle_number: number;
+      /** `thinking`, `reflecting`, or the name of a tool; with the number of the try where a model was out of reach. */
+      readonly doing: string;
+    }
+  /** What the run has spent so far. */
+  | { readonly event: "spent"; readonly usage: Usage }
+  /** A cycle's last line is in the log. */
+  | { readonly event: "cycle_end"; readonly cycle_number: number; readonly reflection: string }
+  | { readonly event: "message"; readonly cycle_number: number; readonly text: string }
+);
+
+export function isCycleEvent(chunk: unknown): chunk is CycleEvent {
+  return isRecord(chunk) && chunk["type"] === "experiment" && typeof chunk["event"] === "string";
+}
+
+/** LangGraph's config of a node. */
+export type NodeConfig = RunnableConfig & {
+  readonly writer?: (chunk: unknown) => void;
+  /** `nodeAttempt` counts from 1. */
+  readonly executionInfo?: { readonly nodeAttempt: number };
+};

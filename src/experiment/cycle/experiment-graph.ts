@@ -1,29 +1,30 @@
 import {
+  type CompiledStateGraph,
   END,
+  isCommand,
+  type RetryPolicy,
   START,
   StateGraph,
-  isCommand,
-  type CompiledStateGraph,
-  type RetryPolicy,
 } from "@langchain/langgraph";
 import { z } from "zod";
-import { overrideGraph } from "../../compile/override-graph.ts";
+import { overrideGraph } from "../../compile/agent-graph.ts";
+import { cleanText } from "../../context/clean-text.ts";
 import { ModelCallError } from "../../models/errors.ts";
-import { isRecord } from "../../state/is-record.ts";
-import { noConfigError } from "../config/config-of.ts";
-import { experimentJsonSchema } from "../config/experiment-json-schema.ts";
+import { isRecord } from "../../values/json.ts";
+import { noConfigError, runOf } from "../config/config-changes.ts";
+import { experimentJsonSchema } from "../config/experiment-schema.ts";
+import { ExperimentInputError, MemoryExistsError } from "../errors.ts";
+import { loggedUsage, type LogMessage } from "../log/log-entry.ts";
 import { act, afterAct } from "./act.ts";
-import { begin } from "./begin.ts";
-import type { NodeConfig } from "./cycle-event.ts";
-import { CycleRuns, type CycleRun } from "./cycle-run.ts";
+import { askForWords } from "./ask-model.ts";
+import { type CycleRun, CycleRuns } from "./cycle-run.ts";
 import {
   cycleOutputSchema,
-  cycleStateSchema,
   type CycleState,
+  cycleStateSchema,
   type CycleUpdate,
+  type NodeConfig,
 } from "./cycle-state.ts";
-import { endCycle } from "./end-cycle.ts";
-import { reflect } from "./reflect.ts";
 import type { ExperimentServices } from "./run-parts.ts";
 import { startCycle } from "./start-cycle.ts";
 import { afterThink, think } from "./think.ts";
@@ -150,4 +151,62 @@ function isPassing(thrown: unknown): boolean {
 function configSchema() {
   const { $schema: _draft, ...shown } = experimentJsonSchema();
   return z.any().meta({ description: "The config of one run, as in a file.", ...shown });
+}
+
+/**
+ * Begins a run: checks the config, finds the model and the tools, and sees that nobody's log or memory is in the way.
+ * @throws what is wrong with the config; ExperimentInputError on a thread that has a run, LogExistsError,
+ * MemoryExistsError
+ */
+async function begin(state: CycleState, runs: CycleRuns): Promise<CycleUpdate> {
+  if (state.run !== null) {
+    throw new ExperimentInputError(
+      `this thread has the run "${state.run.run_id}" already; begin another on a new thread`,
+    );
+  }
+  const run = runOf(state.config);
+  const { log, memory } = await runs.partsOf(run);
+  await log.expectNone();
+  if ((await memory.lastChange()) > 0) throw new MemoryExistsError(run.run_id);
+  return { run, run_id: run.run_id, model_name: run.model_name, status: "EXECUTING" };
+}
+
+/** Ends a cycle with what it has come to. */
+async function endCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
+  const { run } = cycle.parts;
+  const { metrics } = state;
+  const reflection = state.reflection_history.at(-1) ?? "";
+  await cycle.write({
+    event_type: "CYCLE_END",
+    payload: { final_reflection: reflection, metrics },
+  });
+  cycle.tell({ reflection });
+  const isOver = state.cycle_number >= run.cycle_count;
+  return { log: cycle.written().log, status: isOver ? "COMPLETED" : "EXECUTING" };
+}
+
+/** Asks for the cycle's reflection, and keeps it. */
+async function reflect(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
+  const { run } = cycle.parts;
+  cycle.tell({ doing: "reflecting" });
+  const request: LogMessage = { role: "user", content: run.reflection_prompt };
+  const history = [...state.message_history, request];
+  const { reply, sent } = await askForWords(history, cycle);
+  cycle.tell({ spent: reply.usage });
+  const response: LogMessage = { role: "assistant", content: cleanText(reply.message.text) };
+  await cycle.write({
+    event_type: "LLM_INVOCATION",
+    payload: {
+      prompt_messages: [...sent],
+      response_message: response,
+      model_options: run.model_options as Record<string, unknown>,
+      usage: loggedUsage(reply.usage),
+    },
+  });
+  return {
+    message_history: [...history, response],
+    reflection_history: [...state.reflection_history, response.content.trim()],
+    usage: reply.usage,
+    ...cycle.written(),
+  };
 }

@@ -1,24 +1,21 @@
 import { join } from "node:path";
-import { agentTools } from "../../compile/agent-tools.ts";
+import { agentTools } from "../../compile/agent-setup.ts";
 import type { CompileServices } from "../../compile/compile-agent.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
-import { checkDefinition } from "../../definition/check-definition.ts";
-import { InvalidDefinitionError } from "../../definition/problems.ts";
-import type { AgentTool } from "../../definition/tool.ts";
+import { checkDefinition } from "../../definition/check/check-definition.ts";
+import { InvalidDefinitionError } from "../../definition/check/problems.ts";
+import type { AgentTool } from "../../definition/tool/tool.ts";
 import { compileTemplate, type Template } from "../../expression/template.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { OllamaClientConfig } from "../../models/provider.ts";
-import { renderTextFormInstructions } from "../../models/text-form.ts";
-import { UnknownToolError } from "../../tools/registry.ts";
-import { toModelTool } from "../../tools/model-tool.ts";
-import { configHash } from "../config/config-hash.ts";
-import { promptScope } from "../config/prompt-scope.ts";
-import type { RunSpec } from "../config/run-spec.ts";
+import { renderTextFormInstructions } from "../../models/text-form/text-form.ts";
+import { toModelTool, UnknownToolError } from "../../tools/registry.ts";
+import { configHash, experimentToolNames, type RunSpec } from "../config/run-spec.ts";
+import { promptScope } from "../config/experiment-schema.ts";
 import { ExperimentToolError } from "../errors.ts";
 import { LogFile } from "../log/log-file.ts";
 import type { ExperimentMemory, RunMemory } from "../memory/run-memory.ts";
-import { experimentTools } from "../tools/experiment-tools.ts";
-import { experimentToolNames } from "../tools/tool-names.ts";
+import { experimentTools } from "../tools.ts";
 
 /** What experiments need from the outside. */
 export interface ExperimentServices extends CompileServices {

@@ -1,7 +1,6 @@
 import { readReply } from "../../compile/loop/read-reply.ts";
 import { cleanText } from "../../context/clean-text.ts";
-import type { LogMessage } from "../log/log-entry.ts";
-import { loggedUsage } from "../log/logged-usage.ts";
+import { loggedUsage, type LogMessage } from "../log/log-entry.ts";
 import { askForMove } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";

@@ -1,10 +1,9 @@
 import { createReadStream } from "node:fs";
-import { describeProblem } from "../../definition/problems.ts";
-import { schemaProblems } from "../../definition/schema-problems.ts";
-import { errorMessage } from "../../errors.ts";
-import { logEntrySchema, type LogEntry } from "./log-entry.ts";
-import { splitLines, type FileLine } from "../../storage/split-lines.ts";
-import { UnreadableLogError } from "./unreadable-log-error.ts";
+import { describeProblem } from "../../definition/check/problems.ts";
+import { schemaProblems } from "../../definition/check/schema-problems.ts";
+import { errorMessage, StratagraphError } from "../../errors.ts";
+import { type FileLine, splitLines } from "../../values/text.ts";
+import { type LogEntry, logEntrySchema } from "./log-entry.ts";
 
 /** What one line of a log holds. Lines are numbered from 1. */
 export type LogLine =
@@ -52,3 +51,17 @@ function logLine({ number: line, bytes, ended }: FileLine): LogLine {
 
 // A byte order mark is not taken away: no log begins with one.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A log is there and cannot be read, or is there no more. */
+export class UnreadableLogError extends StratagraphError {
+  readonly code = "experiment_log_unreadable";
+  override readonly kind = "run";
+
+  constructor(
+    readonly file: string,
+    options: { readonly cause: unknown },
+  ) {
+    const { code, message } = options.cause as NodeJS.ErrnoException;
+    super(`The log ${file} cannot be read (${code ?? message}).`, options);
+  }
+}

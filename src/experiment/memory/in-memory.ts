@@ -1,5 +1,4 @@
-import { MemoryChangeTakenError } from "./change-taken-error.ts";
-import type { ExperimentMemory, RunMemory } from "./run-memory.ts";
+import { type ExperimentMemory, MemoryChangeTakenError, type RunMemory } from "./run-memory.ts";
 
 /** A memory that lasts as long as this object, for runtimes without a database. */
 export function createInMemoryExperimentMemory(): ExperimentMemory {

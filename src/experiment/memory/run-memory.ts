@@ -1,3 +1,5 @@
+import { StratagraphError } from "../../errors.ts";
+
 /** Port: texts that agents keep from cycle to cycle, by run and key. */
 export interface ExperimentMemory {
   /** The memory of one run; no other run sees it. Costs nothing. */
@@ -35,4 +37,59 @@ export interface RunMemory {
   rewind(change: number): Promise<void>;
   /** Forgets everything, the numbers of changes too. */
   clear(): Promise<void>;
+}
+
+/**
+ * A change of a run's memory came with a number that is not above the last one's: the run went on without taking back
+ * the changes after its checkpoint, or two processes run it. Nothing was changed.
+ */
+export class MemoryChangeTakenError extends StratagraphError {
+  readonly code = "memory_change_taken";
+  override readonly kind = "run";
+
+  constructor(
+    readonly runId: string,
+    readonly change: number,
+    /** Number of the last change that the memory has; 0 for none. */
+    readonly last: number,
+  ) {
+    super(
+      `Expected a change of the memory of run ${JSON.stringify(runId)} numbered above ${last}, the last one there, got ${change}. ` +
+        `See that no other process runs it, and take back the changes after its checkpoint before it goes on.`,
+    );
+  }
+}
+
+/**
+ * A memory whose failures are kept: a tool that meets one tells its model, but a database that is out of reach is no
+ * matter of the agent's.
+ */
+export function watchedMemory(memory: RunMemory): {
+  readonly memory: RunMemory;
+  /** @throws what a call has thrown */
+  throwIfFailed(): void;
+} {
+  let failure: { readonly thrown: unknown } | undefined;
+  const watched = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (thrown) {
+      failure ??= { thrown };
+      throw thrown;
+    }
+  };
+  return {
+    memory: {
+      list: () => watched(() => memory.list()),
+      read: (key) => watched(() => memory.read(key)),
+      write: (key, value, change) => watched(() => memory.write(key, value, change)),
+      delete: (key, change) => watched(() => memory.delete(key, change)),
+      lastChange: () => watched(() => memory.lastChange()),
+      rewind: (change) => watched(() => memory.rewind(change)),
+      clear: () => watched(() => memory.clear()),
+    },
+    throwIfFailed() {
+      if (failure !== undefined) throw failure.thrown;
+    },
+  };
 }

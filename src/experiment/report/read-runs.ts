@@ -1,5 +1,4 @@
-import { runIdOf } from "../log/check-log.ts";
-import { LogChecker, type LogCheck } from "../log/log-checker.ts";
+import { type LogCheck, LogChecker, runIdOf } from "../log/log-checker.ts";
 import { readLog } from "../log/read-log.ts";
 import { RunSummarizer, type RunSummary } from "./run-summary.ts";
 

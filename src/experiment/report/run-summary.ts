@@ -1,6 +1,14 @@
-import { codePoints, isFailedOutput, textParameter } from "../log/cycle-metrics.ts";
-import type { CycleMetrics, LogEntry } from "../log/log-entry.ts";
-import type { LoggedUsage } from "../log/logged-usage.ts";
+import { basename, resolve } from "node:path";
+import { headOf } from "../../values/text.ts";
+import {
+  codePoints,
+  type CycleMetrics,
+  isFailedOutput,
+  type LogEntry,
+  type LoggedUsage,
+  noMetrics,
+  textParameter,
+} from "../log/log-entry.ts";
 
 /** One cycle that has ended, without its prompts and answers. */
 export interface CycleSummary extends CycleMetrics {
@@ -165,4 +173,38 @@ export function runUsage({ cycles }: Pick<RunSummary, "cycles">): LoggedUsage | 
     },
     { tokens_in: 0, tokens_out: 0, cost_usd: 0 },
   );
+}
+
+/** The metrics in the order in which reports show them. */
+export const metricNames = Object.keys(noMetrics) as readonly (keyof CycleMetrics)[];
+
+/** Mean of each metric over the cycles of a run; null where none has ended. */
+export function meanMetrics({ cycles }: Pick<RunSummary, "cycles">): CycleMetrics | null {
+  if (cycles.length === 0) return null;
+  const mean = (name: keyof CycleMetrics) =>
+    cycles.reduce((sum, cycle) => sum + cycle[name], 0) / cycles.length;
+  return {
+    memory_ops_total: mean("memory_ops_total"),
+    messages_to_operator: mean("messages_to_operator"),
+    response_chars: mean("response_chars"),
+    memory_write_chars: mean("memory_write_chars"),
+  };
+}
+
+const mostCharacters = 80;
+
+/** What a report is of: the experiment, which is what the ids of its runs begin with, or the folder of several. */
+export function reportTitle({
+  folder,
+  runs,
+}: {
+  readonly folder: string;
+  readonly runs: readonly Pick<RunSummary, "run_id">[];
+}): string {
+  const [first = [], ...others] = runs.map(({ run_id }) => run_id.split("."));
+  const differs = first.findIndex((part, at) => others.some((id) => id[at] !== part));
+  const shared = (differs < 0 ? first : first.slice(0, differs)).join(".");
+  const name = shared === "" ? basename(resolve(folder)) || folder : shared;
+  const shown = name.length > mostCharacters ? `${headOf(name, mostCharacters)}…` : name;
+  return `Experiment report: ${shown}`;
 }

@@ -1,9 +1,6 @@
-import { bucketsOf, hashOf, wordsOf } from "./buckets.ts";
-import { encodedPayloads } from "./encoded-payloads.ts";
 import { normalText } from "./normalise-text.ts";
-import { type RequestForm, requestForm } from "./request-form.ts";
 import { signals } from "./signals.ts";
-import { eachSentence, type Window } from "./windows.ts";
+import { bucketsOf, eachSentence, hashOf, textPattern, type Window, wordsOf } from "./words.ts";
 
 /** What is read of a sentence once, and used in all windows that it is part of. */
 export interface Sentence extends Window {
@@ -118,4 +115,80 @@ function languagesOf(words: readonly string[]): readonly number[] {
     if (language !== undefined) counts[language] = (counts[language] ?? 0) + 1;
   }
   return counts;
+}
+
+/** A text that was written as base64, hexadecimal digits or percent escapes, and where. */
+export interface EncodedPayload extends Window {
+  readonly decoded: string;
+}
+
+const longest = 2000;
+const payloadPatterns: readonly (readonly [RegExp, (run: string) => Buffer])[] = [
+  [/(?<![0-9a-f])(?:[0-9a-f]{2}){10,}(?![0-9a-f])/gi, (run) => Buffer.from(run, "hex")],
+  [/(?:\\x[0-9a-f]{2}){6,}/gi, (run) => Buffer.from(run.replaceAll("\\x", ""), "hex")],
+  [/(?:%[0-9a-f]{2}|[a-z]){12,}/gi, (run) => Buffer.from(decodedPercent(run))],
+  [/(?<![\w+/])[A-Za-z0-9+/_-]{20,}={0,2}(?![\w+/])/g, (run) => Buffer.from(run, "base64")],
+];
+
+/**
+ * Finds what reads as words once it is decoded; ids, hashes and pictures do not. Only the first 2,000 characters of a run
+ * are decoded. Gives null where others may have their turn. Linear in the text.
+ */
+function* encodedPayloads(text: string): Generator<EncodedPayload | null> {
+  for (const [pattern, decode] of payloadPatterns) {
+    for (const { 0: run, index } of text.matchAll(pattern)) {
+      const decoded = decode(run.slice(0, longest)).toString("utf8");
+      if (readsAsWords(decoded) && decoded !== run) {
+        yield { start: index, end: index + run.length, decoded };
+      }
+    }
+    yield null;
+  }
+}
+
+function decodedPercent(run: string): string {
+  if (!run.includes("%")) return "";
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    return "";
+  }
+}
+
+function readsAsWords(decoded: string): boolean {
+  const letters = decoded.match(/[a-zäöüßéèáíóúñ ]/gi)?.length ?? 0;
+  return decoded.length >= 8 && letters / decoded.length > 0.85 && / /.test(decoded);
+}
+
+/** What an assistant is asked to do with words; people are asked other things in their mail. */
+const forAssistants = textPattern(
+  "^(?:please |kindly |now |then |also |finally |and |bitte )*(?:write|summari[sz]e|translate|generate|create|draft|compose|analy[sz]e|explain|list|describe|compare|determine|calculate|compute|classify|identify|convert|encode|decode|rewrite|rephrase|paraphrase|outline|suggest|recommend|tell me|give me|show me|help me|find|search|provide|recite|sing|design|plan|predict|evaluate|estimate|discuss|define|reply|respond|answer|modify|add|include|insert|integrate|incorporate|augment|enhance|append|use|output|print|say|repeat|solve|name|pretend|imagine|schreib\\p{L}*|übersetz\\p{L}*|erklär\\p{L}*|nenne|fasse|gib|zeige|erstelle|sag)(?!\\p{L})",
+);
+const openQuestion = textPattern(
+  "^(?:so |and |also |now )*(?:what(?:'s| is| are| were| was| do| does| did)|how (?:do|does|did|can|could|should|have|has|to|many|much|is|are)|why|who(?:'s| is| are| was)|when (?:is|was|did|do|does)|where|which|is|are|was|were|does|did|(?:could|can)(?! you\\b)|should|wie|was|warum|wer|wann|wo|welche\\p{L}*)(?!\\p{L})[^\\n]*\\?[\"'}\\])\\s]*$",
+);
+const politeRequest = textPattern(
+  "^(?:can|could|would|will|kannst|können|könntest) (?:you|du|sie) (?:please |also |bitte )?(?!let|contact|call|confirm|bring|come|meet|lend|update|put|share|attach|ask|pick|take|fix|move|join|pay|wait|drop|get|have|be |reply|send|sign|return|forward|get back|advise|check|look|review|approve)",
+);
+const toPeople = textPattern(
+  "\\b(?:i|we|i'm|we're|my|our|us|your (?:order|account|card|invoice|payment|booking|ticket|application|appointment|reservation|delivery|team|subscription)|this (?:e-?mail|invoice|order)|attached|regards|contact us|call us)\\b",
+);
+
+/** Whether a sentence has the form of a request for an answer in words, as people put it to an assistant. */
+interface RequestForm {
+  readonly order: boolean;
+  readonly question: boolean;
+  readonly polite: boolean;
+  /** It speaks of matters between people: ordinary in their mail. */
+  readonly betweenPeople: boolean;
+}
+
+function requestForm(plain: string, ascii: boolean): RequestForm {
+  const sentence = plain.replace(ascii ? /^[^a-z]+/ : /^[^\p{L}]+/u, "");
+  return {
+    order: forAssistants.test(sentence, ascii),
+    question: openQuestion.test(sentence, ascii),
+    polite: politeRequest.test(sentence, ascii),
+    betweenPeople: toPeople.test(sentence, ascii),
+  };
 }

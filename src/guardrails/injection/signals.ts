@@ -1,4 +1,4 @@
-import { textPattern, type TextPattern } from "./text-pattern.ts";
+import { textPattern, type TextPattern } from "./words.ts";
 
 /** Verbs that ask to drop something, in the languages of the public data and some more. */
 const drop =

@@ -1,8 +1,6 @@
 import { createRequire } from "node:module";
+import type { RailSpan } from "../../definition/rail.ts";
 import { once } from "../../expression/cel.ts";
-import type { RailSpan } from "../rail.ts";
-import { severityOf } from "./severity.ts";
-import { threats } from "./threats.ts";
 
 const load = createRequire(import.meta.url);
 
@@ -85,3 +83,97 @@ function countWords(text: string): number {
   for (const _ of text.matchAll(/[\p{L}\p{N}]+/gu)) words += 1;
   return Math.max(1, words);
 }
+
+/**
+ * How bad the library's words are, by the group's severity from 0 to 1. The library has one list for all of them: insults
+ * as well as what doctors write.
+ */
+const groups: readonly (readonly [severity: number, words: readonly string[]])[] = [
+  // Slurs against groups of people, and threats.
+  [
+    0.95,
+    [
+      "abo",
+      "abeed",
+      "africoon",
+      "arabush",
+      "boonga",
+      "chingchong",
+      "chink",
+      "fag",
+      "kike",
+      "nigger",
+      "tranny",
+      "retard",
+      "spastic",
+      "threat",
+    ],
+  ],
+  // Words of anatomy, medicine, law and news, and those that are also names or mean something harmless.
+  [
+    0.15,
+    [
+      "anal",
+      "anus",
+      "bestiality",
+      "boob",
+      "cock",
+      "cum",
+      "dick",
+      "dyke",
+      "ejaculate",
+      "fellatio",
+      "hentai",
+      "hooker",
+      "incest",
+      "masturbate",
+      "negro",
+      "orgasm",
+      "orgy",
+      "penis",
+      "porn",
+      "prick",
+      "rape",
+      "scat",
+      "semen",
+      "sex",
+      "tit",
+      "turd",
+      "vagina",
+    ],
+  ],
+  // Coarse, and aimed at nobody by itself.
+  [0.4, ["arse", "ass", "bollocks", "piss", "wank", "jerk off"]],
+];
+
+/** Of all others: curses and insults. */
+const usual = 0.6;
+
+const severities = new Map(
+  groups.flatMap(([severity, words]) => words.map((word) => [word, severity] as const)),
+);
+
+/** @param word as the library names it; undefined for a word without a name */
+function severityOf(word: string | undefined): number {
+  return word === undefined ? usual : (severities.get(word) ?? usual);
+}
+
+/**
+ * Threats to a reader's life and calls to end it, which the library's list does not have, in its pattern language: `|` is
+ * a word's edge, and a doubled letter other than b, e, g, l, o and s is written once. Only what can hardly be meant otherwise: "this will kill you" is said of poisons and of bugs.
+ */
+const threats: readonly string[] = [
+  "|kill yourself",
+  "|kill urself",
+  "|kys|",
+  "|i will kill you|",
+  "|i'll kill you|",
+  "|i am going to kill you|",
+  "|i'm going to kill you|",
+  "|gona kill you|",
+  "|i will hurt you|",
+  "|i'll hurt you|",
+  "|you deserve to die|",
+  "|hope you die|",
+  "|go hang yourself",
+];

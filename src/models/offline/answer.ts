@@ -1,7 +1,9 @@
+import { isRecord } from "../../values/json.ts";
+import { isStopWord, overlap, stemsOf, wordsOf } from "../words.ts";
 import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
-import { numberOf, type Outcome } from "./outcome.ts";
-import { isRecord } from "../../state/is-record.ts";
-import { isStopWord, overlap, stemsOf, wordsOf } from "./words.ts";
+import { taskOf } from "./history.ts";
+import { numberOf, type Outcome } from "./notation.ts";
+import { isOfSeveral } from "./subtasks.ts";
 
 const longestAnswer = 800;
 const mostLines = 5;
@@ -113,7 +115,7 @@ function longTextIn(value: unknown): string | null {
 }
 
 /** A result in short, whatever is asked. */
-export function shortResult({ text, value }: Outcome): string {
+function shortResult({ text, value }: Outcome): string {
   return value === undefined ? clip(text.trim()) : compact(value, new Set());
 }
 
@@ -195,4 +197,43 @@ export function lastNumber(outcomes: readonly Outcome[]): number | null {
     if (number !== null) return Number(number);
   }
   return null;
+}
+
+/**
+ * The results of subtasks in their order, each with what it is the result of. Where the last of them has joined those
+ * before it, what it says comes first, and only what it does not say follows.
+ *
+ * @param missing what there is no result of
+ */
+export function joinResults(outcomes: readonly Outcome[], missing: readonly string[] = []): string {
+  const gone = missing.map((task) => `Missing: ${task}`);
+  const last = outcomes.at(-1);
+  if (last === undefined || last.failed || !isOfSeveral(taskOf(last) ?? "")) {
+    return [...outcomes.map(outcomeLine), ...gone].join("\n");
+  }
+  const joined = told(last);
+  const rest = outcomes.slice(0, -1).filter((one) => !joined.includes(told(one)));
+  return [joined, ...rest.map(outcomeLine), ...gone].join("\n");
+}
+
+/** Results of subtasks in the order in which a task names them, whichever was there first; after them what it does not name. */
+export function inOrderOf(task: string, outcomes: readonly Outcome[]): readonly Outcome[] {
+  const placeOf = (one: Outcome) => {
+    const at = task.indexOf(taskOf(one) ?? one.name);
+    return at < 0 ? task.length : at;
+  };
+  return outcomes.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+function outcomeLine(one: Outcome): string {
+  const label = (taskOf(one) ?? one.name).trim().replace(/[\s.:!?]+$/, "");
+  if (one.failed) return `${label}: not done (${told(one)})`;
+  const text = told(one);
+  return `${label}:${text.includes("\n") ? "\n" : " "}${text}`;
+}
+
+/** A result as text. */
+export function told(one: Outcome): string {
+  if (!one.failed) return shortResult(one);
+  return shortResult({ ...one, text: one.text.replace(/^(?:failure|error|timeout): (?=.)/, "") });
 }

@@ -1,18 +1,20 @@
-import { numbersIn, quotedIn } from "./facts.ts";
-import type { OfflineTool } from "./offline-tool.ts";
-import { valueUnder } from "./outcome.ts";
-import { isRecord } from "../../state/is-record.ts";
+import { isRecord } from "../../values/json.ts";
+import { stem, stemsOf, wordsOf } from "../words.ts";
+import type { Conversation, OfflineTool, Search, Source } from "./conversation.ts";
 import {
   enumOf,
+  numbersIn,
+  pathsIn,
   propertiesOf,
+  quotedIn,
   requiredOf,
+  type Schema,
   stringKind,
   typeOf,
-  type Schema,
-} from "./property-kind.ts";
-import type { Search, Source } from "./source.ts";
+  urlsIn,
+} from "./facts.ts";
+import { type Outcome, valueUnder } from "./notation.ts";
 import { findString } from "./string-argument.ts";
-import { stem, stemsOf, wordsOf } from "./words.ts";
 
 /**
  * Arguments that a text holds for a tool, by its schema: required ones, and optional ones that are named in the text.
@@ -44,8 +46,8 @@ function fillObject(schema: Schema, search: Search): Record<string, unknown> | n
 
 function fillValue(name: string, schema: Schema, required: boolean, search: Search): unknown {
   const choices = enumOf(schema);
-  if (choices !== null) return chosen(choices, required, search);
-  const before = earlier(name, search, required);
+  if (choices !== null) return chosenValue(choices, required, search);
+  const before = earlierValue(name, search, required);
   switch (typeOf(schema)) {
     case "number":
     case "integer":
@@ -69,7 +71,7 @@ function fillValue(name: string, schema: Schema, required: boolean, search: Sear
   }
 }
 
-function chosen(choices: readonly unknown[], required: boolean, search: Search): unknown {
+function chosenValue(choices: readonly unknown[], required: boolean, search: Search): unknown {
   if (choices.length === 1) return required ? choices[0] : undefined;
   const words = ` ${wordsOf(search.text).join(" ")} `;
   const said = choices.find((choice) => words.includes(` ${wordsOf(String(choice)).join(" ")} `));
@@ -80,7 +82,7 @@ function chosen(choices: readonly unknown[], required: boolean, search: Search):
 }
 
 /** A value of the argument's name in an earlier result. */
-function earlier(name: string, { outcomes }: Search, required: boolean): unknown {
+function earlierValue(name: string, { outcomes }: Search, required: boolean): unknown {
   if (!required) return undefined;
   for (const { value } of outcomes.toReversed()) {
     const found = valueUnder(name, value);
@@ -152,4 +154,204 @@ function findArray(name: string, schema: Schema, required: boolean, search: Sear
     next = more !== null && !found.includes(more) ? more : null;
   }
   return found.length > 0 || required ? found : undefined;
+}
+
+const every =
+  /\b(?:(?:each|all|both|every)(?: one)?(?: of)?(?: (?:the|these|those))?(?: \w+)?? (?:files?|documents?|pages?|paths?|ones?)|(?:each|all|both) of (?:them|these|those)|(?:these|those) (?:files|documents|pages|paths)|them all|them|each|both)\b/i;
+
+const looking = /^(?:read|open|show|parse|count|search|fetch|get|check|look)\b/i;
+
+/** A part that is to be done with each file or page of the results it was given: one part for each of them. */
+export function forEach(part: string, given: readonly Outcome[]): readonly string[] {
+  if (given.length === 0 || pathsIn(part).length + urlsIn(part).length > 0) return [part];
+  if (!looking.test(part) || !every.test(part)) return [part];
+  const named = [...new Set(given.flatMap((one) => placesIn(one.value ?? one.text)))];
+  return named.length === 0 ? [part] : named.map((place) => part.replace(every, place));
+}
+
+function placesIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [...urlsIn(value), ...pathsIn(value)];
+  if (Array.isArray(value)) return value.flatMap(placesIn);
+  return isRecord(value) ? Object.values(value).flatMap(placesIn) : [];
+}
+
+/**
+ * The object that an instruction like `Reply with one JSON object: {"accepted": boolean, "reasons": [string]}` asks for,
+ * with the plainest value of each key's type. Of values that the instruction describes in a list, the one is chosen that
+ * fits what was asked. Keys that are wanted only in some case are left out.
+ */
+export function askedObject(conversation: Conversation): Record<string, unknown> {
+  const { instruction, outcomes } = conversation;
+  const body = instruction.slice(instruction.indexOf("{"));
+  let chosen: ChosenValue | null = null;
+  const failed = outcomes.at(-1)?.failed ?? false;
+  const last = outcomes.at(-1);
+  const said =
+    last === undefined
+      ? "No tool was used yet."
+      : `${last.name} ${failed ? "failed" : "answered"}.`;
+  const object: Record<string, unknown> = {};
+  for (const [key, about] of keysOf(body)) {
+    if (/\(only (when|if)\b/i.test(about)) continue;
+    const choices = describedChoices(about, instruction);
+    if (choices !== null) {
+      chosen = chooseValue(choices, instruction, conversation);
+      object[key] = chosen.value;
+    } else {
+      const isReason = chosen !== null && reasonName.test(key) && about.startsWith("string");
+      object[key] = isReason && chosen ? whyChosen(chosen) : plainest(about, said, failed);
+    }
+  }
+  return object;
+}
+
+/** Values such as `"billing" | "technical"` where the instruction has a line for each of them. */
+function describedChoices(about: string, instruction: string): readonly string[] | null {
+  if (!about.startsWith('"')) return null;
+  const choices = [...about.matchAll(/"((?:[^"\\]|\\.)+)"/g)].map((match) => match[1] ?? "");
+  const isDescribed = (one: string) => instruction.includes(`\n- ${one}: `);
+  return choices.length > 0 && choices.every(isDescribed) ? choices : null;
+}
+
+/** Keys of the outermost braces with the text up to the next one. */
+function keysOf(body: string): [string, string][] {
+  const found: { key: string; at: number; from: number }[] = [];
+  let depth = 0;
+  for (const match of body.matchAll(/[{[]|[}\]]|"([^"]*)"\s*:/g)) {
+    if (/^[{[]/.test(match[0])) depth += 1;
+    else if (/^[}\]]/.test(match[0])) depth -= 1;
+    else if (depth === 1) {
+      found.push({ key: match[1] ?? "", at: match.index, from: match.index + match[0].length });
+    }
+  }
+  return found.map(({ key, from }, i) => [key, body.slice(from, found[i + 1]?.at).trim()]);
+}
+
+function plainest(about: string, said: string, failed: boolean): unknown {
+  const alternatives = [...about.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "");
+  if (/^(\{.*|"[^"]*"\s*)?\|?\s*null\b|\|\s*null\b/.test(about)) return null;
+  if (about.startsWith('"')) {
+    const bad = alternatives.find((one) => /stuck|fail|no\b|blocked/i.test(one));
+    return failed && bad !== undefined ? bad : (alternatives[0] ?? "");
+  }
+  if (about.startsWith("bool")) return !failed;
+  if (about.startsWith("[")) return [];
+  if (/^(number|int)/.test(about)) return failed ? 0 : 1;
+  if (about.startsWith("{")) return {};
+  return said;
+}
+
+/** One of several values, and the words it was chosen by. */
+export interface ChosenValue {
+  readonly value: unknown;
+  /** Words that what was asked shares with the value and its description; empty when it was chosen for want of any. */
+  readonly shared: readonly string[];
+}
+
+const labelWeight = 3;
+const relatedWeight = 0.5;
+
+/** Words that people use for one matter, beside those that descriptions have. */
+const matters = [
+  "bill billing invoice charge payment pay paid price money card refund receipt subscription twice cost",
+  "technical crash bug error broken fail install log login password slow freeze screen connect",
+  "sales sell buy offer quote discount demo upgrade plan pricing",
+  "refund return cancel money back reimburse",
+  "shipping delivery deliver parcel package track arrive late",
+  "account profile login password email address",
+].map(stemsOf);
+
+const catchAll =
+  /^(other|others|else|general|misc|miscellaneous|unknown|none|fallback|default)$|\b(anything|everything) else\b|\bthe rest\b/i;
+
+/**
+ * Chooses by words in common between what was asked and the values with what `about` says of them: in lines such as
+ * `- billing: invoices and payments`, else in lines that name one value only. It is word overlap and no understanding. What
+ * was said before the request decides where the request does not, then a value that is for everything else, then the
+ * order.
+ */
+export function chooseValue(
+  choices: readonly unknown[],
+  about: string,
+  conversation: Pick<Conversation, "request" | "outcomes" | "earlier">,
+): ChosenValue {
+  const { request, outcomes, earlier } = conversation;
+  const described = choices.map((one) => describedIn(about, String(one), choices));
+  const words = described.map((text) => stemsOf(text));
+  const texts = [[request, ...outcomes.map((one) => one.text)].join(" "), earlier.join(" ")];
+  let left = choices.map((_, index) => index);
+  let shared: readonly string[] = [];
+  for (const text of texts) {
+    const asked = stemsOf(text);
+    const scores = choices.map((one, index) => score(asked, String(one), index, words));
+    const top = Math.max(...left.map((index) => scores[index]?.sum ?? 0));
+    left = left.filter((index) => scores[index]?.sum === top);
+    const stems = new Set(scores[left[0] ?? 0]?.shared);
+    if (shared.length === 0) shared = wordsOf(text).filter((word) => speaks(word, stems));
+    if (left.length === 1) break;
+  }
+  const rest = left.find((index) => {
+    return catchAll.test(String(choices[index])) || catchAll.test(described[index] ?? "");
+  });
+  const chosen = (shared.length === 0 ? rest : undefined) ?? left[0] ?? 0;
+  return { value: choices[chosen], shared: [...new Set(shared)] };
+}
+
+function speaks(word: string, stems: ReadonlySet<string>): boolean {
+  return [...stemsOf(word)].some((root) => stems.has(root));
+}
+
+/** A word counts less the more of the values share it. */
+function score(
+  asked: ReadonlySet<string>,
+  label: string,
+  index: number,
+  words: readonly ReadonlySet<string>[],
+): { readonly sum: number; readonly shared: readonly string[] } {
+  const named = stemsOf(label);
+  const own = words[index] ?? new Set<string>();
+  const related = new Set(
+    matters
+      .filter((matter) => [...named, ...own].some((root) => matter.has(root)))
+      .flatMap((matter) => [...matter]),
+  );
+  let sum = 0;
+  const shared: string[] = [];
+  for (const root of asked) {
+    const weight =
+      (named.has(root) ? labelWeight : 0) +
+      (own.has(root) ? 1 / words.filter((others) => others.has(root)).length : 0) +
+      (related.has(root) ? relatedWeight : 0);
+    if (weight > 0) shared.push(root);
+    sum += weight;
+  }
+  return { sum, shared };
+}
+
+function describedIn(about: string, label: string, choices: readonly unknown[]): string {
+  const lines = about.split(/\n|;\s/);
+  const listed = lines.flatMap((line) => {
+    const [, head = "", text = ""] = /^\s*[-*•]?\s*([^:]+):\s+(.+)$/.exec(line) ?? [];
+    return head.replace(/["'`*]/g, "").trim() === label ? [text] : [];
+  });
+  if (listed.length > 0) return listed.join(" ");
+  const named = (line: string, one: string) =>
+    ` ${wordsOf(line).join(" ")} `.includes(` ${wordsOf(one).join(" ")} `);
+  const ofOne = lines.filter(
+    (line) =>
+      named(line, label) && choices.filter((other) => named(line, String(other))).length === 1,
+  );
+  return ofOne.join(" ");
+}
+
+/** Keys that say why something was chosen. */
+export const reasonName = /^(reason|reasons|reasoning|rationale|why|explanation|justification)$/i;
+
+/** Why a value was chosen, said honestly. */
+export function whyChosen({ value, shared }: ChosenValue): string {
+  const why =
+    shared.length === 0
+      ? "nothing that was asked speaks for any choice"
+      : `what was asked has ${shared.join(", ")}`;
+  return `[offline:rules] ${String(value)}, by word overlap: ${why}.`;
 }

@@ -1,10 +1,16 @@
 import { fillArguments } from "./arguments.ts";
-import { capitalsIn, pathsIn, quotedIn } from "./facts.ts";
-import { givenName } from "./given-name.ts";
-import type { OfflineTool } from "./offline-tool.ts";
-import { descriptionOf, propertiesOf, stringKind, type StringKind } from "./property-kind.ts";
-import type { Source } from "./source.ts";
-import { stemsOf, wordsOf } from "./words.ts";
+import {
+  capitalsIn,
+  descriptionOf,
+  givenName,
+  pathsIn,
+  propertiesOf,
+  quotedIn,
+  stringKind,
+  type StringKind,
+} from "./facts.ts";
+import type { OfflineTool, Source } from "./conversation.ts";
+import { stemsOf, wordsOf } from "../words.ts";
 
 export interface Choice {
   readonly tool: OfflineTool;

@@ -1,16 +1,14 @@
 import {
-  HumanMessage,
   type AIMessage,
   type BaseMessage,
+  HumanMessage,
   type ToolMessage,
 } from "@langchain/core/messages";
-import { callSignature } from "../../state/call-signature.ts";
-import { outcome, type Outcome } from "./outcome.ts";
-import { isPlannerRetry, readPlannerRequest, type PlannerRequest } from "./planner-request.ts";
-import type { Schema } from "./property-kind.ts";
-import { readShortenedHistory } from "./shortened-history.ts";
-import { readToolReport } from "./tool-report.ts";
-import { readWorkerMessage } from "./worker-message.ts";
+import { callSignature } from "../../state/step-record.ts";
+import type { Schema } from "./facts.ts";
+import { readShortenedHistory, readToolReport, readWorkerMessage } from "./history.ts";
+import { outcome, type Outcome } from "./notation.ts";
+import { isPlannerRetry, type PlannerRequest, readPlannerRequest } from "./planner-request.ts";
 
 /** What the last words of the conversation ask for. */
 export type Wish =
@@ -231,4 +229,31 @@ function schemaIn(system: string): Schema | null {
   } catch {
     return null;
   }
+}
+
+/** A tool as the offline model reads it. */
+export interface OfflineTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface OfflineCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** What arguments are read from. */
+export interface Source {
+  /** The part of the request that is being done. */
+  readonly text: string;
+  /** Results so far, oldest first, for "it", "that" and "the result". */
+  readonly outcomes: readonly Outcome[];
+}
+
+/** Facts of the text are given to one argument only. */
+export interface Search extends Source {
+  readonly used: Set<string>;
 }

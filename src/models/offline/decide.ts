@@ -1,22 +1,23 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isRecord } from "../../state/is-record.ts";
-import { answerFrom, relevant } from "./answer.ts";
-import { askedObject } from "./asked-object.ts";
+import { isRecord } from "../../values/json.ts";
+import { answerFrom, inOrderOf, joinResults, relevant } from "./answer.ts";
+import { askedObject, forEach } from "./arguments.ts";
 import { chooseTool, enough, type Choice } from "./choose-tool.ts";
-import { readConversation, wasMade, type Conversation } from "./conversation.ts";
+import {
+  type Conversation,
+  type OfflineCall,
+  type OfflineTool,
+  readConversation,
+  wasMade,
+} from "./conversation.ts";
 import { asksForExtract, extractFor, rowsOf } from "./extract.ts";
-import { expressionOfAll } from "./expression-of-all.ts";
-import { forEach } from "./for-each.ts";
-import { inOrderOf, joinResults } from "./join-results.ts";
-import { gapsOf, stillMissing } from "./judge-result.ts";
-import type { OfflineCall, OfflineTool } from "./offline-tool.ts";
-import type { Outcome } from "./outcome.ts";
-import { planSubtasks } from "./plan-subtasks.ts";
+import { expressionOfAll } from "./string-argument.ts";
+import { gapsOf, planSubtasks, stillMissing } from "./planner.ts";
+import type { Outcome } from "./notation.ts";
 import { structuredAnswer } from "./structured.ts";
-import { isOfSeveral, joinsResults } from "./subtask-links.ts";
-import { subtasksOf } from "./subtasks.ts";
+import { isOfSeveral, joinsResults, subtasksOf } from "./subtasks.ts";
 import { asksForSummary, summaryOf } from "./summary.ts";
-import { stemsOf } from "./words.ts";
+import { stemsOf } from "../words.ts";
 
 /** What the model says: a text, or calls. */
 export interface Decision {

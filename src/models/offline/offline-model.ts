@@ -8,7 +8,7 @@ import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/mes
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { decide, type Decision } from "./decide.ts";
-import type { OfflineTool } from "./offline-tool.ts";
+import type { OfflineTool } from "./conversation.ts";
 
 interface OfflineCallOptions extends BaseChatModelCallOptions {
   offlineTools?: readonly OfflineTool[];

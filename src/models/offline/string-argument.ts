@@ -1,25 +1,25 @@
-import { linearPattern } from "../../expression/linear-pattern.ts";
+import { linearPattern } from "../../expression/pattern.ts";
+import { isStopWord, stemsOf, wordsOf } from "../words.ts";
+import { joinResults } from "./answer.ts";
 import { expressionIn } from "./arithmetic.ts";
-import { expressionOfAll } from "./expression-of-all.ts";
+import type { Search } from "./conversation.ts";
 import {
   capitalsIn,
   codesIn,
   datesIn,
   emailsIn,
   folderIn,
+  givenName,
+  labelOf,
   namesIn,
   pathsIn,
   quotedIn,
+  type Schema,
+  type StringKind,
   urlsIn,
 } from "./facts.ts";
-import { givenName, labelOf } from "./given-name.ts";
-import { joinResults } from "./join-results.ts";
-import { numberOf, type Outcome } from "./outcome.ts";
-import type { Schema, StringKind } from "./property-kind.ts";
-import type { Search } from "./source.ts";
-import { isOfSeveral } from "./subtask-links.ts";
-import { timeZoneIn } from "./time-zones.ts";
-import { isStopWord, stemsOf, wordsOf } from "./words.ts";
+import { numberOf, type Outcome } from "./notation.ts";
+import { isOfSeveral } from "./subtasks.ts";
 
 export interface WantedString {
   readonly name: string;
@@ -221,4 +221,78 @@ function afterPreposition(text: string): string | undefined {
     ),
   ];
   return matches.map((match) => match[1]).find((word) => word !== undefined && !isStopWord(word));
+}
+
+/** Places that are no zone's own name. */
+const elsewhere: Readonly<Record<string, string>> = {
+  utc: "UTC",
+  gmt: "UTC",
+  beijing: "Asia/Shanghai",
+  mumbai: "Asia/Kolkata",
+  delhi: "Asia/Kolkata",
+  bangalore: "Asia/Kolkata",
+  india: "Asia/Kolkata",
+  japan: "Asia/Tokyo",
+  china: "Asia/Shanghai",
+  germany: "Europe/Berlin",
+  france: "Europe/Paris",
+  munich: "Europe/Berlin",
+  hamburg: "Europe/Berlin",
+  geneva: "Europe/Zurich",
+  barcelona: "Europe/Madrid",
+  milan: "Europe/Rome",
+  "san francisco": "America/Los_Angeles",
+  seattle: "America/Los_Angeles",
+  california: "America/Los_Angeles",
+  boston: "America/New_York",
+  washington: "America/New_York",
+  miami: "America/New_York",
+  montreal: "America/Toronto",
+  canberra: "Australia/Sydney",
+};
+
+let cities: Map<string, string> | undefined;
+
+/** The IANA time zone a text names, itself or by a city or country; null when it names none. */
+function timeZoneIn(text: string): string | null {
+  const written = /\b[A-Z][A-Za-z]+\/[A-Z][A-Za-z_]+(?:\/[A-Z][A-Za-z_]+)?\b/.exec(text);
+  if (written !== null) return written[0];
+  cities ??= zonesByCity();
+  const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  for (let length = 3; length >= 1; length -= 1) {
+    for (let i = 0; i + length <= words.length; i += 1) {
+      const zone = cities.get(words.slice(i, i + length).join(" "));
+      if (zone !== undefined) return zone;
+    }
+  }
+  return null;
+}
+
+function zonesByCity(): Map<string, string> {
+  const zones = Intl.supportedValuesOf("timeZone").map((zone): [string, string] => {
+    const city = zone.slice(zone.lastIndexOf("/") + 1);
+    return [city.replaceAll("_", " ").toLowerCase(), zone];
+  });
+  return new Map([...zones, ...Object.entries(elsewhere)]);
+}
+
+const all =
+  /\b(?:both|them|these|those|all|(?:the|all) (?:\w+ )?(?:results|numbers|counts|totals|sums|figures))\b/i;
+const operators: readonly (readonly [RegExp, (numbers: readonly string[]) => string | null])[] = [
+  [/\b(?:average|mean)\b/i, (numbers) => `(${numbers.join(" + ")}) / ${numbers.length}`],
+  [/\b(?:add|sum|total|plus)\b/i, (numbers) => numbers.join(" + ")],
+  [/\b(?:multiply|product)\b/i, (numbers) => numbers.join(" * ")],
+  [
+    /\b(?:difference|subtract)\b/i,
+    (numbers) => (numbers.length === 2 ? numbers.join(" - ") : null),
+  ],
+];
+
+/** "add both", "the average of these": the expression over the numbers of all results; null for anything else. */
+export function expressionOfAll(text: string, outcomes: readonly Outcome[]): string | null {
+  if (!all.test(text) || /\d/.test(text)) return null;
+  const numbers = outcomes.flatMap((one) => (one.failed ? [] : (numberOf(one) ?? [])));
+  if (numbers.length < 2) return null;
+  const plain = numbers.map((number) => (number.startsWith("-") ? `(${number})` : number));
+  return operators.find(([verb]) => verb.test(text))?.[1](plain) ?? null;
 }

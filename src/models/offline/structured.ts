@@ -1,26 +1,35 @@
-import { answerFrom, countIn, lastNumber, partsOf, relevant } from "./answer.ts";
-import { inOrderOf, joinResults, told } from "./join-results.ts";
-import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./choose-value.ts";
-import type { Conversation } from "./conversation.ts";
-import { datesIn, emailsIn, numbersIn, urlsIn } from "./facts.ts";
-import { valueUnder, type Outcome } from "./outcome.ts";
-import { isRecord } from "../../state/is-record.ts";
 import {
+  answerFrom,
+  countIn,
+  inOrderOf,
+  joinResults,
+  lastNumber,
+  partsOf,
+  relevant,
+  told,
+} from "./answer.ts";
+import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./arguments.ts";
+import type { Conversation } from "./conversation.ts";
+import {
+  datesIn,
   descriptionOf,
+  emailsIn,
   enumOf,
+  numbersIn,
   propertiesOf,
   requiredOf,
+  type Schema,
   stringKind,
   typeOf,
-  type Schema,
-} from "./property-kind.ts";
+  urlsIn,
+} from "./facts.ts";
+import { valueUnder, type Outcome } from "./notation.ts";
+import { isRecord } from "../../values/json.ts";
 import { findString } from "./string-argument.ts";
-import { subtaskIds } from "./subtask-ids.ts";
-import { linksOf } from "./subtask-links.ts";
-import { requestParts } from "./subtasks.ts";
-import { tableRows } from "./table-rows.ts";
-import { taskOf } from "./worker-message.ts";
-import { overlap, stemsOf, wordsOf } from "./words.ts";
+import { linksOf, requestParts, subtaskIds } from "./subtasks.ts";
+import { tableRows } from "./extract.ts";
+import { taskOf } from "./history.ts";
+import { overlap, stemsOf, wordsOf } from "../words.ts";
 
 /** A value of the schema's form, filled from the results and the request: by key, else by name, description and type. */
 export function structuredAnswer(schema: Schema, conversation: Conversation): unknown {

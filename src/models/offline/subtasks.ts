@@ -1,8 +1,20 @@
+import { isStopWord, wordsOf } from "../words.ts";
+import {
+  capitalsIn,
+  codesIn,
+  emailsIn,
+  namesIn,
+  numbersIn,
+  pathsIn,
+  quotedIn,
+  urlsIn,
+} from "./facts.ts";
+
 /** Words that begin an order or a question, so that "and" before one of them parts two tasks. */
 const openers =
   "read|list|show|find|search|count|calculate|compute|tell|give|open|parse|check|get|fetch|send|write|save|create|delete|multiply|divide|subtract|add|convert|translate|summari[sz]e|look|grep|run|call|what|how|who|when|where|report|email|square|double|halve|use|compare|combine|merge|explain|describe|draft|compose|extract|collect|gather|measure|estimate|identify|analy[sz]e|let";
 
-const links = [
+const linkPatterns = [
   /;\s+/,
   /,?\s+(?:and\s+)?then,?\s+/i,
   /,?\s+(?:and\s+)?(?:after that|afterwards|finally|next),?\s+/i,
@@ -11,7 +23,7 @@ const links = [
   new RegExp(String.raw`,?\s+and\s+(?:also\s+)?(?=(?:${openers})\b)`, "i"),
   new RegExp(String.raw`,\s+(?=(?:${openers})\b)`, "i"),
 ];
-const link = new RegExp(links.map((one) => `(?:${one.source})`).join("|"), "giu");
+const linkPattern = new RegExp(linkPatterns.map((one) => `(?:${one.source})`).join("|"), "giu");
 const lead =
   /^(?:please|and|then|also|first(?:ly)?|second(?:ly)?|next|finally|after that|afterwards|lastly)[,:]?\s+/i;
 
@@ -121,7 +133,7 @@ function chained(text: string): LinkedPart[] {
       return `\uE000${quotes.length - 1}\uE000`;
     },
   );
-  const bounds = [{ index: 0, 0: "" }, ...masked.matchAll(link)];
+  const bounds = [{ index: 0, 0: "" }, ...masked.matchAll(linkPattern)];
   return bounds.map(({ index, 0: before }, i) => ({
     text: masked
       .slice(index + before.length, bounds[i + 1]?.index)
@@ -138,4 +150,172 @@ function withoutLead(part: string, before: string): Pick<RequestPart, "text" | "
     text = text.slice(found[0].length);
   }
   return { text: text.replace(/[,;]+$/, ""), isAfter };
+}
+
+/** "step 2", "parts 1 and 3", "the results of 1 and 2"; bare numbers in a numbered request alone. */
+const named =
+  /\b(?:steps?|parts?|tasks?|subtasks?|points?|results? (?:of|from)) (?:#|no\. ?)?(\d+(?:(?:, ?(?:and )?| and | & )\d+)*)(?![\d.]*\s*[*/+%×-])/gi;
+const bare =
+  /\b(?:from|of|with|using|in|after) \(?(\d+(?:(?:, ?(?:and )?| and | & )\d+)+)\)?(?=$|[.,;:!?)]| (?:and|into|in|to|with|then|as)\b)/gi;
+
+const several =
+  /\b(?:them|they|their|these|those)\b|\b(?:the|all|your) (?:\w+ )?(?:results|outputs|answers|findings|counts|totals|sums|figures|outcomes)\b(?! (?:of|in|from|for) (?!both|all|these|those|them|steps?|parts?))/i;
+/** Of something before, where nothing else is named that they could be of. */
+const gathering =
+  /\b(?:both|each|every|all of|everything|which (?:one|is|of))\b|^(?:compare|contrast|combine|merge|join|collate|report|summari[sz]e|synthesi[sz]e|conclude)\b|^(?:write|give|make|prepare|produce|draft|compose|create|save|send|email)\s(?:\w+\s){0,4}?(?:report|summary|comparison|overview|conclusion)\b/i;
+
+const end = String.raw`(?=\s*(?:$|[.,;:!?)])|\s+(?:by|to|with|from|into|and|as|aloud|for|on|at)\b)`;
+const one = new RegExp(
+  [
+    String.raw`(?<!\b(?:time|date|day) is )(?<!\bdoes )\b(?:it|its)\b`,
+    String.raw`\bthat${end}`,
+    String.raw`\b(?:this|that)\s+(?:result|answer|output|number|file|text|content|list|sum|total|page|one)\b`,
+    String.raw`\bthis${end}`,
+    String.raw`\bthe (?:result|answer|output)\b(?! of\b)`,
+    String.raw`\bthe (?:first one|one|file|text|content|list|number|sum|total|page|order)${end}`,
+  ].join("|"),
+  "i",
+);
+
+/**
+ * For each part the parts before it whose results it needs, by their index. What is told by number is taken as told. "It",
+ * "that" and "the result" stand for the part before; "them", "both", "the results", and parts that compare, combine, report
+ * or summarise what they do not name themselves, for all parts before that no other one needs. "Then" alone tells an
+ * order and no need, except before something definite that names nothing of its own ("then count the errors").
+ */
+export function linksOf(parts: readonly RequestPart[]): readonly (readonly number[])[] {
+  const needed = new Set<number>();
+  return parts.map((part, i) => {
+    const told = numbersTold(part, i);
+    const links =
+      told.length > 0
+        ? told
+        : i === 0
+          ? []
+          : isOfSeveral(part.text)
+            ? parts.slice(0, i).flatMap((_, j) => (needed.has(j) ? [] : [j]))
+            : isOfOne(part)
+              ? [i - 1]
+              : [];
+    for (const link of links) needed.add(link);
+    return links;
+  });
+}
+
+const joining =
+  /^(?:compare|contrast|combine|merge|join|collate|report|summari[sz]e|synthesi[sz]e|conclude|tell|say|explain|describe|answer|write|give|make|prepare|draft|compose)\b/i;
+
+/** Whether what is to be done with several results is to say something of them. */
+export function joinsResults(text: string): boolean {
+  return joining.test(text) && isOfSeveral(text);
+}
+
+/** Whether a text is about several results that were there before it. */
+export function isOfSeveral(text: string): boolean {
+  return several.test(text) || (gathering.test(text) && ownMaterial(text).length === 0);
+}
+
+function isOfOne({ text, isAfter }: RequestPart): boolean {
+  if (one.test(text)) return true;
+  return isAfter && /\bthe \p{L}/iu.test(text) && ownFacts(text).length === 0;
+}
+
+function numbersTold({ text, isNumbered }: RequestPart, index: number): readonly number[] {
+  const lists = [...text.matchAll(named), ...(isNumbered ? text.matchAll(bare) : [])];
+  const told = lists.flatMap(([, list = ""]) =>
+    (list.match(/\d+/g) ?? []).map((all) => Number(all) - 1),
+  );
+  const known = [...new Set(told)].filter((number) => number >= 0 && number < index);
+  return known.toSorted((a, b) => a - b);
+}
+
+/** What a part names to work on; where it writes to is none of it. */
+function ownMaterial(text: string): readonly string[] {
+  const without = text.replace(
+    /\b(?:to|into|as|in) (?:the file )?["'`]?[\w./-]+\.\w{1,6}["'`]?\s*[.!]?$/i,
+    "",
+  );
+  return [...pathsIn(without), ...urlsIn(text), ...quotedIn(without)];
+}
+
+function ownFacts(text: string): readonly unknown[] {
+  const own = [pathsIn, urlsIn, quotedIn, emailsIn, codesIn, capitalsIn, namesIn, numbersIn];
+  return own.flatMap((factsIn): readonly unknown[] => factsIn(text));
+}
+
+const longestId = 24;
+const mostWords = 5;
+/** Words of a result or a failure say nothing of what a subtask is about. */
+const vague =
+  /^(results?|answers?|subtasks?|steps?|parts?|missing|lacks?|failed|nothing|came|out|many|much)$/;
+
+/**
+ * Ids that say what subtasks are about, from their first words: two of them, and more where others have the same. None
+ * is in `taken`, no two are the same. They begin with a letter: numbers as keys of an object would lose their order.
+ */
+export function subtaskIds(
+  descriptions: readonly string[],
+  taken: readonly string[] = [],
+): readonly string[] {
+  const words = descriptions.map(tellingWords);
+  const used = new Set(taken);
+  return words.map((own, i) => {
+    const plain = own.filter((word) => !isNumber(word)).length;
+    const few = Math.min(2, plain === 0 ? own.length : plain);
+    for (let count = few; count <= mostWords && own.length > 0; count += 1) {
+      const id = idOf(own, count);
+      const isShared = words.some((others, j) => j !== i && idOf(others, count) === id);
+      if (!isShared && !used.has(id)) return add(used, id);
+    }
+    return add(used, numberedId(idOf(own, 2), used));
+  });
+}
+
+function add(used: Set<string>, id: string): string {
+  used.add(id);
+  return id;
+}
+
+function numberedId(id: string, used: ReadonlySet<string>): string {
+  const base = id.slice(0, longestId - 5).replace(/-+$/, "");
+  for (let number = id === "step" ? 1 : 2; ; number += 1) {
+    const next = `${base}-${number}`;
+    if (!used.has(next)) return next;
+  }
+}
+
+function idOf(words: readonly string[], count: number): string {
+  let id = isNumber(words[0] ?? "") ? "number" : "";
+  for (const word of words.slice(0, count)) {
+    const longer = id === "" ? word.slice(0, longestId) : `${id}-${word}`;
+    if (longer.length > longestId) break;
+    id = longer;
+  }
+  return id === "" ? "step" : id;
+}
+
+/** Plain letters and digits; of a path the name of the file. Numbers come last. */
+function tellingWords(description: string): readonly string[] {
+  const files = pathsIn(description);
+  const names = new Set(files.flatMap((path) => plainWords(fileName(path))));
+  let text = description;
+  for (const path of files) text = text.replace(path, fileName(path));
+  const words = [...new Set(plainWords(text))];
+  const said = words.filter((word) => names.has(word) || !isStopWord(word));
+  const telling = said.filter((word) => !vague.test(word));
+  const kept = telling.length > 0 ? telling : said;
+  return [...kept.filter((word) => !isNumber(word)), ...kept.filter(isNumber)];
+}
+
+function plainWords(text: string): readonly string[] {
+  const words = wordsOf(text.normalize("NFKD").replace(/\p{M}/gu, ""));
+  return words.filter((word) => /^[a-z0-9]+$/.test(word));
+}
+
+function isNumber(word: string): boolean {
+  return /^\d/.test(word);
+}
+
+function fileName(path: string): string {
+  return (path.split("/").findLast((part) => part !== "") ?? path).replace(/(?<=.)\.\w{1,6}$/, "");
 }

@@ -1,5 +1,5 @@
-import { headOf } from "../../state/cut-text.ts";
-import { readCallLine } from "./shortened-history.ts";
+import { headOf } from "../../values/text.ts";
+import { readCallLine } from "./history.ts";
 
 /** Characters that a summary has at most, whatever it is asked for. */
 const longestSummary = 1_200;

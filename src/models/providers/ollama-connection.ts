@@ -1,11 +1,22 @@
-import { request as requestPlain, type IncomingMessage } from "node:http";
+import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
-import type { ChatOllama } from "@langchain/ollama";
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { BaseChatModel, type BindToolsInput } from "@langchain/core/language_models/chat_models";
+import type { ChatModelStreamEvent } from "@langchain/core/language_models/event";
+import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk } from "@langchain/core/outputs";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
+import { ChatOllama, type ChatOllamaCallOptions, type ChatOllamaInput } from "@langchain/ollama";
 import type { Clock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { OutOfTime, RefusedRequest, UnreachableServer } from "../failure.ts";
+import {
+  BadReply,
+  BrokenStream,
+  OutOfTime,
+  RefusedRequest,
+  UnreachableServer,
+} from "../failure.ts";
 import { withoutValues } from "../redact.ts";
-import { replyChunks, type ReplyChunk } from "./ollama-chunks.ts";
 
 export type ChatRequest = Parameters<ChatOllama["client"]["chat"]>[0];
 
@@ -171,5 +182,158 @@ function saidError(body: string): string | null {
     return typeof error === "string" && error !== "" ? error : null;
   } catch {
     return null;
+  }
+}
+
+/** One line of a reply. */
+type ReplyChunk = Awaited<ReturnType<ChatOllama["client"]["chat"]>>;
+
+/**
+ * The lines of JSON of `/api/chat`, up to the one that says it is done.
+ * @throws BrokenStream when it ends before, when the server says an error in the middle (its status is 200 by then), or
+ * when it has loaded or unloaded the model instead of replying; BadReply when it is something else
+ */
+export async function* replyChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ReplyChunk> {
+  let saysAnything = false;
+  for await (const line of jsonLines(bytes)) {
+    const chunk = asChunk(line);
+    const { content, thinking, tool_calls } = chunk.message;
+    saysAnything ||= Boolean(content || thinking) || (tool_calls?.length ?? 0) > 0;
+    if (chunk.done && !saysAnything && /^(un)?load$/.test(chunk.done_reason ?? "")) {
+      throw new BrokenStream(
+        `The server ${chunk.done_reason}ed the model and replied nothing (done_reason "${chunk.done_reason}")`,
+      );
+    }
+    yield chunk;
+    if (chunk.done) return;
+  }
+  throw new BrokenStream("The stream ended before the reply was done");
+}
+
+function asChunk(line: unknown): ReplyChunk {
+  if (typeof line !== "object" || line === null) throw notOllama(JSON.stringify(line));
+  const { error, message, done } = line as {
+    error?: unknown;
+    message?: { content?: unknown } | null;
+    done?: unknown;
+  };
+  if (typeof error === "string") throw new BrokenStream(error);
+  if (typeof message === "object" && message !== null) return line as ReplyChunk;
+  // A server in between may leave out the empty message at the end.
+  if (done === true) {
+    return { ...line, message: { role: "assistant", content: "" } } as ReplyChunk;
+  }
+  throw notOllama(JSON.stringify(line));
+}
+
+async function* jsonLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator {
+  const decoder = new TextDecoder();
+  // Only what is new is searched for line breaks: a line may come in very many parts.
+  let open: string[] = [];
+  let isBegun = false;
+  for await (const part of bytes) {
+    const [first = "", ...others] = decoder.decode(part, { stream: true }).split("\n");
+    open.push(first);
+    for (const next of others) {
+      const line = open.join("");
+      open = [next];
+      if (line.trim() === "") continue;
+      yield parsed(line);
+      isBegun = true;
+    }
+  }
+  const rest = open.join("");
+  if (rest.trim() === "") return;
+  try {
+    yield JSON.parse(rest);
+  } catch {
+    if (!isBegun) throw notOllama(rest);
+    throw new BrokenStream("The stream ended in the middle of a line");
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw notOllama(line);
+  }
+}
+
+const shownOfLine = 80;
+
+function notOllama(line: string): BadReply {
+  const shown = line.length > shownOfLine ? `${line.slice(0, shownOfLine)}…` : line;
+  return new BadReply(
+    `Expected lines of JSON with a message, as Ollama's /api/chat sends them; got: ${shown}`,
+  );
+}
+
+/**
+ * Ollama models that stop working when the call is aborted, or no longer read. ChatOllama looks at its signal between
+ * words only, so that a model that is still loading or reading a long prompt would go on for nobody.
+ */
+export class AbortableOllama extends ChatOllama {
+  // Not among the fields, which LangChain shows to whoever traces a run.
+  readonly #connection: OllamaConnection;
+
+  constructor(fields: ChatOllamaInput, connection: OllamaConnection) {
+    super(fields);
+    this.#connection = connection;
+  }
+
+  /**
+   * Ollama can make no model call a tool, but write JSON of a schema, also one that takes no tools: a function that has
+   * to be called becomes the form of the text.
+   */
+  override bindTools(tools: BindToolsInput[], options: Partial<ChatOllamaCallOptions> = {}) {
+    const [tool, ...others] = tools;
+    const isForced = options.tool_choice === "any" && tool !== undefined && others.length === 0;
+    if (!isForced) return super.bindTools(tools, options);
+    const { tool_choice: _forced, ...rest } = options;
+    const { parameters } = convertToOpenAITool(tool).function;
+    return this.withConfig({ ...rest, format: parameters });
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    // oxlint-disable-next-line no-underscore-dangle -- LangChain's own name
+    const chunks = super._streamResponseChunks.call(
+      this.#for(options.signal),
+      messages,
+      options,
+      runManager,
+    );
+    let calls = 0;
+    for await (const chunk of chunks) {
+      // ChatOllama says 0 of each: what merges by it alone would make one call of several, or of a text, which has 0 there.
+      if (AIMessageChunk.isInstance(chunk.message)) {
+        for (const call of chunk.message.tool_call_chunks ?? []) call.index = ++calls;
+      }
+      yield chunk;
+    }
+  }
+
+  /** From the chunks: ChatOllama's own events have one call where the server sends several one after the other, and no ids. */
+  override async *_streamChatModelEvents(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatModelStreamEvent> {
+    // oxlint-disable-next-line no-underscore-dangle -- LangChain's own name
+    yield* BaseChatModel.prototype._streamChatModelEvents.call(this, messages, options, runManager);
+  }
+
+  /** This model with a client of its own, whose requests end with the signal. */
+  #for(signal: AbortSignal | undefined): this {
+    const client = {
+      chat: async (request: ChatRequest) => this.#connection.chat(request, signal),
+      // Asked for when the signal has aborted, and the request with it.
+      abort: () => undefined,
+    };
+    return Object.assign(Object.create(this) as this, { client });
   }
 }

@@ -1,15 +1,13 @@
-import { holdThread } from "../../compile/hold-thread.ts";
-import { checkThreadId } from "../thread-id.ts";
-import type { CheckpointArchive, CheckpointSummary } from "./archive.ts";
-import { viewsOf } from "./checkpoint-view.ts";
-import { forkThread } from "./fork-thread.ts";
+import { withThread } from "../../compile/run/acquire-thread.ts";
+import { checkThreadId } from "../errors.ts";
+import type { DurableSaver, CheckpointSummary } from "../../durable-saver.ts";
+import { diffStates, viewsOf } from "./checkpoint-view.ts";
+import { forkThread, replayThread } from "./travel.ts";
 import { readContext } from "./read-context.ts";
-import { readPlans } from "./read-plans.ts";
-import { recoverThread } from "./recover-thread.ts";
-import { replayThread } from "./replay-thread.ts";
-import { diffStates } from "./state-diff.ts";
-import { storedState, valuesOf } from "./stored-state.ts";
-import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./thread-services.ts";
+import { readPlans } from "./plans.ts";
+import { recoverThread } from "./recover.ts";
+import { storedState, valuesOf } from "./stored.ts";
+import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./services.ts";
 import type { Threads } from "./threads.ts";
 
 /** The threads of a runtime. */
@@ -61,7 +59,7 @@ export function createThreads(services: ThreadServices): Threads {
     async prune(of) {
       const archive = archiveOf(services, "prune", "prune", "listSummaries");
       const threadId = checkThreadId(of.threadId);
-      return holdThread(run, threadId, async () => {
+      return withThread(run, threadId, async () => {
         const { items } = await archive.listSummaries({ threadId, limit: 1 });
         if (items.length === 0) throw services.noCheckpoint(threadId, null);
         return archive.prune(of);
@@ -70,7 +68,7 @@ export function createThreads(services: ThreadServices): Threads {
 
     async delete(threadId) {
       const checkpointer = checkpointerOf(services);
-      await holdThread(run, checkThreadId(threadId), async () => {
+      await withThread(run, checkThreadId(threadId), async () => {
         await checkpointer.deleteThread(threadId);
         await services.forget?.(threadId);
       });
@@ -86,16 +84,16 @@ export function createThreads(services: ThreadServices): Threads {
       const { threadId } = options;
       if (threadId === undefined) return archive.importThread(lines, { checkThreadId });
       checkThreadId(threadId);
-      return holdThread(run, threadId, () => archive.importThread(lines, { threadId }));
+      return withThread(run, threadId, () => archive.importThread(lines, { threadId }));
     },
   };
 }
 
-/** Summaries of a page while one is looked for. */
+/** Page size of a summary lookup. */
 const pageSize = 500;
 
 async function summaryOf(
-  archive: Pick<CheckpointArchive, "listSummaries">,
+  archive: Pick<DurableSaver, "listSummaries">,
   { threadId, checkpointId }: { threadId: string; checkpointId: string },
 ): Promise<CheckpointSummary | null> {
   let cursor: string | null = null;

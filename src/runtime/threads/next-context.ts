@@ -1,29 +1,27 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { asksModels, readerOf, type StepContext } from "../../compile/context-reader.ts";
+import { callsModel, inspectorOf, type StepContext } from "../../compile/context-inspector.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { NothingReadError } from "./context-errors.ts";
-import type { ContextWishes } from "./context-options.ts";
-import { graphStateAt } from "./graph-state.ts";
+import { type ContextOverrides, NothingReadError } from "./context-options.ts";
+import { graphStateAt, redactionsIn } from "./stored.ts";
 import {
   beginTurn,
   beginTurnWithoutRequest,
   isBeginning,
-  partsInside,
+  configInside,
   passBeginning,
   startOfCancelled,
   startOfNextTurn,
-  type LookedAt,
-  type Reached,
+  type DryRunAgent,
+  type DryRunPosition,
 } from "./next-turn.ts";
-import { redactionsIn } from "./redactions-around.ts";
 import {
   namespaceInside,
   namespaceOf,
   pendingTasks,
   type PendingTask,
-} from "../../compile/pending-tasks.ts";
+} from "../../compile/guards/waiting.ts";
 
-/** What the next step reads, and from which checkpoint it is made. */
+/** The context of the next step, and the checkpoint it was composed from. */
 export interface NextContext {
   readonly tuple: CheckpointTuple;
   readonly context: StepContext;
@@ -31,21 +29,22 @@ export interface NextContext {
   readonly withoutRequest: boolean;
 }
 
-interface Looking {
+interface ContextLookup {
   readonly source: Pick<BaseCheckpointSaver, "getTuple">;
-  readonly agent: LookedAt;
+  readonly agent: DryRunAgent;
   readonly threadId: string;
-  readonly wishes: ContextWishes;
+  readonly overrides: ContextOverrides;
 }
 
 /**
- * What the next step of a thread would read if it went on now. A turn that waits for tools or people has to go on first.
+ * Returns what the next step of a thread would read if it resumed now. A turn that waits for tools or people must
+ * resume first.
  *
- * @param input what a new turn would be given
+ * @param input the input of a new turn
  * @throws NothingReadError; with an input UnfinishedTurnError, TurnLimitError, InvalidInputError
  */
 export async function nextContext(
-  looking: Looking,
+  looking: ContextLookup,
   { last, input }: { readonly last: CheckpointTuple; readonly input: unknown },
 ): Promise<NextContext> {
   const { agent, threadId } = looking;
@@ -54,7 +53,7 @@ export async function nextContext(
   const isOver = pendingTasks(last).length === 0;
   if (!isInside && input === undefined && status === "CANCELLED") {
     const start = await tupleAt(looking, await startOfCancelled(agent.graph, threadId));
-    // What was next there runs again, whatever it wrote when it was cancelled.
+    // The pending nodes run again, regardless of what they wrote when they were cancelled.
     return pending(looking, start, pendingTasks(start));
   }
   if (!isInside && (input !== undefined || isOver || status === "FAILED")) {
@@ -67,7 +66,7 @@ export async function nextContext(
 }
 
 async function tupleAt(
-  { source }: Looking,
+  { source }: ContextLookup,
   config: Parameters<BaseCheckpointSaver["getTuple"]>[0],
 ): Promise<CheckpointTuple> {
   const tuple = await source.getTuple(config);
@@ -75,9 +74,9 @@ async function tupleAt(
   return tuple;
 }
 
-/** What is pending at a checkpoint. */
+/** Returns the context of the pending node at a checkpoint. */
 async function pending(
-  looking: Looking,
+  looking: ContextLookup,
   tuple: CheckpointTuple,
   tasks: readonly PendingTask[],
 ): Promise<NextContext> {
@@ -94,8 +93,8 @@ async function pending(
   }
   const names = tasks.map(({ node }) => node).toSorted();
   const readable = names.filter((name) => {
-    const node = agent.reader.nodes.get(name);
-    return node !== undefined && asksModels(node);
+    const node = agent.inspector.nodes.get(name);
+    return node !== undefined && callsModel(node);
   });
   if (readable.length > 0) {
     return readAt(looking, tuple, { state, next: readable, superstep, asked: 0 });
@@ -107,25 +106,25 @@ async function pending(
   const why = tasks.map((task) => `${task.node} ${whyNot(task, looking)}`).join(", ");
   throw new NothingReadError(
     threadId,
-    `next is ${why}, and what the step after it reads is not known before. Steps that were made can be looked at by their numbers.`,
+    `next is ${why}, and the context of the step after it is not known yet. Past steps can be inspected by number.`,
   );
 }
 
-function whyNot({ node, state }: PendingTask, { agent }: Looking): string {
+function whyNot({ node, state }: PendingTask, { agent }: ContextLookup): string {
   if (state === "interrupted") return "(waits for a person)";
-  const type = agent.reader.nodes.get(node)?.type;
+  const type = agent.inspector.nodes.get(node)?.type;
   return type === "tool" ? "(calls tools)" : `(of type ${type ?? "unknown"})`;
 }
 
-/** What is pending in the agent of an agent node; null where there is none, or it has not begun. */
+/** Returns the context of the pending step in a nested agent; null if there is none, or it has not begun. */
 async function contextInside(
-  looking: Looking,
+  looking: ContextLookup,
   tuple: CheckpointTuple,
   task: PendingTask,
 ): Promise<NextContext | null> {
-  const [graph] = looking.agent.reader.nodes.get(task.node)?.subgraphs ?? [];
-  const reader = graph && readerOf(graph);
-  if (graph === undefined || reader === undefined) return null;
+  const [graph] = looking.agent.inspector.nodes.get(task.node)?.subgraphs ?? [];
+  const inspector = graph && inspectorOf(graph);
+  if (graph === undefined || inspector === undefined) return null;
   const namespace = namespaceInside(task, namespaceOf(tuple));
   const last = await looking.source.getTuple({
     configurable: { thread_id: looking.threadId, checkpoint_ns: namespace },
@@ -133,13 +132,13 @@ async function contextInside(
   if (last === undefined) return null;
   const inherited = { ...looking.agent.inherited, ...redactionsIn(tuple) };
   return nextContext(
-    { ...looking, agent: { graph, reader, inherited, around: partsInside(looking.agent) } },
+    { ...looking, agent: { graph, inspector, inherited, around: configInside(looking.agent) } },
     { last, input: undefined },
   );
 }
 
 async function newTurn(
-  looking: Looking,
+  looking: ContextLookup,
   tuple: CheckpointTuple,
   input: unknown,
 ): Promise<NextContext> {
@@ -149,10 +148,10 @@ async function newTurn(
   if (input !== undefined) {
     return readAt(looking, tuple, await beginTurn(agent, { state, step, input }));
   }
-  if (agent.reader.parts.definition.spec.workflow_graph !== undefined) {
+  if (agent.inspector.loop.definition.spec.workflow_graph !== undefined) {
     throw new NothingReadError(
       threadId,
-      "its last turn has ended, and what the nodes of a workflow read depends on what the next one is given. Give it an input, or look at a step that was made by its number.",
+      "its last turn has ended, and what workflow nodes read depends on the next input. Pass an input, or inspect a past step by its number.",
     );
   }
   const begun = { ...beginTurnWithoutRequest({ state, step }), next: ["reason"], asked: 0 };
@@ -160,13 +159,13 @@ async function newTurn(
 }
 
 async function readAt(
-  { agent, threadId, wishes }: Looking,
+  { agent, threadId, overrides }: ContextLookup,
   tuple: CheckpointTuple,
-  { state, next, superstep, asked }: Reached,
+  { state, next, superstep, asked }: DryRunPosition,
 ): Promise<NextContext> {
   for (const node of next) {
-    const context = await agent.reader.read(state, {
-      ...wishes,
+    const context = await agent.inspector.read(state, {
+      ...overrides,
       node,
       superstep,
       inherited: agent.inherited,
@@ -176,7 +175,7 @@ async function readAt(
     const asksBefore = asked + context.asksBefore;
     return { tuple, context: { ...context, asksBefore }, state, withoutRequest: false };
   }
-  throw new NothingReadError(threadId, `next is ${next.join(", ")}, which asks no model.`);
+  throw new NothingReadError(threadId, `next is ${next.join(", ")}, which calls no model.`);
 }
 
 function stepOf({ metadata }: CheckpointTuple): number {

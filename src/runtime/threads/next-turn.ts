@@ -1,62 +1,64 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
-import type { ContextReader } from "../../compile/context-reader.ts";
-import { boundedParts } from "../../compile/loop/inherited-bounds.ts";
-import type { LoopParts } from "../../compile/loop/parts.ts";
-import type { NodeResult } from "../../compile/loop/node-body.ts";
+import type { ContextInspector } from "../../compile/context-inspector.ts";
+import { boundedConfig, type LoopConfig } from "../../compile/loop/loop-config.ts";
+import type { NodeResult } from "../../compile/loop/node.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
-import type { Redactions } from "../../state/redactions.ts";
+import type { Redactions } from "../../state/rails.ts";
 import { noUsage } from "../../state/usage.ts";
-import { startOfNewTurn } from "../../compile/turn-start.ts";
+import { startOfNewTurn } from "../../compile/guards/inputs.ts";
 import { startOfResumption } from "../thread-start.ts";
 import { threadConfig } from "../run-turn.ts";
-import { stateAfter } from "./graph-state.ts";
+import { stateAfter } from "./stored.ts";
 
-/** An agent whose nodes are looked at. */
-export interface LookedAt {
+/** An agent whose nodes are run without side effects. */
+export interface DryRunAgent {
   readonly graph: AgentGraph;
-  readonly reader: ContextReader;
-  /** What the agents around it have redacted: it knows that as well. */
+  readonly inspector: ContextInspector;
+  /** Redactions of the outer agents. */
   readonly inherited: Redactions;
-  /** The parts of the agent around, which bound it; null where there is none. */
-  readonly around: LoopParts | null;
+  /** The configuration of the outer agent, which bounds it; null if there is none. */
+  readonly around: LoopConfig | null;
 }
 
-/** What bounds an agent inside: the parts of the one around it, as those around that bound them. */
-export function partsInside({ reader, around }: Pick<LookedAt, "reader" | "around">): LoopParts {
-  return boundedParts(reader.parts, around);
+/** Returns the configuration that bounds nested agents, with the bounds of all outer agents applied. */
+export function configInside({
+  inspector,
+  around,
+}: Pick<DryRunAgent, "inspector" | "around">): LoopConfig {
+  return boundedConfig(inspector.loop, around);
 }
 
-/** Where a turn has come to, without anything having been run or written. */
-export interface Reached {
+/** The position of a turn after a dry run. */
+export interface DryRunPosition {
   readonly state: GraphState;
-  /** The nodes that are next. */
+  /** The nodes to run next. */
   readonly next: readonly string[];
   readonly superstep: number;
-  /** Requests that a run would make on the way, and whose answers are not known. */
+  /** Number of model requests that a run would make on the way; their answers are unknown. */
   readonly asked: number;
 }
 
-/** The nodes that begin a turn and an attempt: they decide nothing that somebody would have to be asked for. */
+/** The nodes that begin a turn and an attempt. They make no decision that needs a model or a person. */
 const beginnings: ReadonlySet<string> = new Set(["initialize", "plan"]);
 
 export function isBeginning(node: string): boolean {
   return node === "__start__" || beginnings.has(node);
 }
 
-/** Supersteps in which LangGraph takes an input and hands it to the first node. */
+/** Number of supersteps in which LangGraph takes an input and passes it to the first node. */
 const superstepsOfInput = 2;
 
-/** What is next once a turn that is being begun has been. @throws what its nodes throw */
+/** Returns the position after the nodes that begin a turn. @throws the errors of these nodes */
 export async function passBeginning(
-  { graph, reader, inherited, around }: LookedAt,
+  { graph, inspector, inherited, around }: DryRunAgent,
   from: { readonly state: GraphState; readonly node: string; readonly superstep: number },
-): Promise<Reached> {
+): Promise<DryRunPosition> {
   let { state, node, superstep } = from;
   let asked = 0;
   if (node === "__start__") node = "initialize";
   for (;;) {
-    const { result, asked: more } = await reader.lookAt(state, {
+    const { result, asked: more } = await inspector.dryRun(state, {
       node,
       superstep,
       inherited,
@@ -86,11 +88,11 @@ function writtenBy(
   };
 }
 
-/** The turn after a state, begun with an input. @throws InvalidInputError, and what the definition's code throws */
+/** Begins the turn after a state with an input. @throws InvalidInputError, and errors of the definition's code */
 export function beginTurn(
-  agent: LookedAt,
+  agent: DryRunAgent,
   { state, step, input }: { readonly state: GraphState; readonly step: number; input: unknown },
-): Promise<Reached> {
+): Promise<DryRunPosition> {
   const begun = { ...state, input, status: endedOrNew(state) };
   return passBeginning(agent, {
     state: begun,
@@ -99,7 +101,7 @@ export function beginTurn(
   });
 }
 
-/** The same of a standard loop before its request is known: only that is missing. */
+/** Begins a turn of a standard loop whose request is not known yet. */
 export function beginTurnWithoutRequest({ state, step }: { state: GraphState; step: number }): {
   readonly state: GraphState;
   readonly superstep: number;
@@ -131,31 +133,35 @@ export function beginTurnWithoutRequest({ state, step }: { state: GraphState; st
   };
 }
 
-/** A turn that FAILED is begun after like one that was never there, where what it began from is not kept. */
+/**
+ * Returns the status from which the next turn begins. A FAILED or CANCELLED turn counts as never begun if its first
+ * checkpoint is not stored.
+ */
 function endedOrNew({ status }: GraphState): GraphState["status"] {
   return status === "FAILED" || status === "CANCELLED" ? "CREATED" : status;
 }
 
 /**
- * Where a thread's next turn would start, as a run finds it.
+ * Returns the checkpoint from which a run would start the thread's next turn.
+ *
  * @throws UnfinishedTurnError, TurnLimitError
  */
 export async function startOfNextTurn(
-  { graph, reader }: LookedAt,
+  { graph, inspector }: DryRunAgent,
   threadId: string,
 ): Promise<RunnableConfig> {
   const thread = threadConfig(threadId);
-  const maxTurns = reader.parts.definition.spec.execution_config.max_turns;
+  const maxTurns = inspector.loop.definition.spec.execution_config.max_turns;
   const options = { threadId, everyTurn: false, maxTurns };
   return startOfNewTurn(unwritten(graph, thread), thread, options);
 }
 
-/** Where a cancelled turn would go on. @throws NothingToResumeError */
+/** Returns the checkpoint from which a cancelled turn would resume. @throws NothingToResumeError */
 export function startOfCancelled(graph: AgentGraph, threadId: string): Promise<RunnableConfig> {
   return startOfResumption(graph, threadConfig(threadId), threadId);
 }
 
-/** The graph, where nothing may be written: what would be is the thread as it is. */
+/** Returns the graph with `updateState` disabled. */
 function unwritten(graph: AgentGraph, thread: RunnableConfig): AgentGraph {
   return Object.create(graph, { updateState: { value: async () => thread } }) as AgentGraph;
 }

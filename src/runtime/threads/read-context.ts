@@ -1,43 +1,43 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { readerOf, type StepContext } from "../../compile/context-reader.ts";
+import { inspectorOf, type StepContext } from "../../compile/context-inspector.ts";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
-import type { LoopParts } from "../../compile/loop/parts.ts";
+import type { LoopConfig } from "../../compile/loop/loop-config.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
 import { definitionHashIn, refuseChanges } from "../definition-changed.ts";
-import { InvalidRunOptionError } from "../errors.ts";
+import { checkThreadId, InvalidRunOptionError } from "../errors.ts";
 import { graphOf } from "../run-turn.ts";
-import { checkThreadId } from "../thread-id.ts";
-import { archiveIn } from "./archive.ts";
+import { durableSaver } from "../../durable-saver.ts";
 import {
-  ContextNotKeptError,
-  DefinitionNotKeptError,
+  ContextNotStoredError,
+  type ContextOptions,
+  DefinitionNotStoredError,
+  isOfModel,
+  modelSteps,
   NothingReadError,
+  type ThreadContext,
   UnknownStepError,
   UnknownTurnError,
-} from "./context-errors.ts";
-import { wishesIn, type ContextOptions, type ThreadContext } from "./context-options.ts";
-import { graphStateAt } from "./graph-state.ts";
-import { isOfModel, madeSteps } from "./made-steps.ts";
+  readContextOverrides,
+} from "./context-options.ts";
+import { graphStateAt, redactionsAround, storedDefinition } from "./stored.ts";
 import { nextContext } from "./next-context.ts";
-import { partsInside, type LookedAt } from "./next-turn.ts";
+import { configInside, type DryRunAgent } from "./next-turn.ts";
 import { pastContext } from "./past-context.ts";
-import { redactionsAround } from "./redactions-around.ts";
-import { namespaceOf, pendingTasks } from "../../compile/pending-tasks.ts";
-import { storedDefinition } from "./stored-definition.ts";
-import { checkpointerOf, type ThreadServices } from "./thread-services.ts";
+import { namespaceOf, pendingTasks } from "../../compile/guards/waiting.ts";
+import { checkpointerOf, type ThreadServices } from "./services.ts";
 
-/** Runs nothing, writes nothing, and asks no model. */
+/** Composes a context without running or writing anything. */
 export async function readContext(
   services: ThreadServices,
   options: ContextOptions,
 ): Promise<ThreadContext> {
-  const wishes = wishesIn(options);
+  const overrides = readContextOverrides(options);
   const threadId = checkThreadId(options.threadId);
   const source = checkpointerOf(services);
   const { namespace = "", input } = options;
-  await archiveIn(source, ["settled"])?.settled(threadId);
+  await durableSaver(source, ["settled"])?.settled(threadId);
   const lastAt = (checkpoint_ns: string) =>
     source.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
   const last = await lastAt(namespace);
@@ -52,7 +52,7 @@ export async function readContext(
   const step = stepAskedFor(agent, last, options);
   if (step === null) {
     const { context, tuple, ...next } = await nextContext(
-      { source, agent, threadId, wishes },
+      { source, agent, threadId, overrides },
       { last, input },
     );
     // A new turn may begin under another definition.
@@ -61,18 +61,18 @@ export async function readContext(
     const { turn_number: turn = 0, attempt_number: attempt = 0 } = next.state;
     return told(tuple, { ...next, context, turn, attempt, tense: "next", fromStored });
   }
-  const found = await pastContext(source, { agent, last, step, wishes });
+  const found = await pastContext(source, { agent, last, step, overrides });
   const { turn_number: turn, attempt_number: attempt, step_index } = step;
   if (found === null) {
     await refuse(last);
-    throw new ContextNotKeptError(threadId, turn, step_index);
+    throw new ContextNotStoredError(threadId, turn, step_index);
   }
   await refuse(found.tuple);
   const { context, state } = found;
   return told(found.tuple, { context, state, turn, attempt, tense: "past", fromStored });
 
   async function refuse(tuple: CheckpointTuple): Promise<void> {
-    // Agents inside are compiled with the one around them, whose definition theirs is part of.
+    // Nested agents are compiled with the outer one, whose definition includes theirs.
     const root = namespaceOf(tuple) === "" ? tuple : rootTuple;
     await refuseChanges(graph, root, { ...options, threadId, checkpointer: source });
   }
@@ -114,45 +114,48 @@ function keyOf(turn: number, step: number): string {
   return `${turn}/${step}`;
 }
 
-/** @throws DefinitionNotKeptError */
+/** @throws DefinitionNotStoredError */
 async function definitionKept(
   checkpointer: object,
   tuple: CheckpointTuple,
   threadId: string,
 ): Promise<AgentDefinition> {
   const hash = definitionHashIn(tuple.metadata);
-  const archive = archiveIn(checkpointer, ["definitionOf"]);
+  const archive = durableSaver(checkpointer, ["definitionOf"]);
   const stored = hash === null ? undefined : await archive?.definitionOf(hash);
   const definition = storedDefinition(stored);
   if (definition !== null) return definition;
-  throw new DefinitionNotKeptError(threadId);
+  throw new DefinitionNotStoredError(threadId);
 }
 
-/** The agent that keeps its checkpoints in a namespace: `node:task|node:task`. */
-function agentAt(root: AgentGraph, namespace: string): Omit<LookedAt, "inherited"> {
+/**
+ * Returns the agent whose checkpoints are in a namespace: `node:task|node:task`.
+ */
+function agentAt(root: AgentGraph, namespace: string): Omit<DryRunAgent, "inherited"> {
   let graph = root;
-  let around: LoopParts | null = null;
+  let around: LoopConfig | null = null;
   for (const part of namespace === "" ? [] : namespace.split("|")) {
     const node = part.slice(0, part.lastIndexOf(":"));
-    const outer = readerOf(graph);
+    const outer = inspectorOf(graph);
     const [inside] = outer?.nodes.get(node)?.subgraphs ?? [];
     if (outer === undefined || inside === undefined) {
       throw new InvalidRunOptionError("namespace", `the agent has no agent node "${node}"`);
     }
-    around = partsInside({ reader: outer, around });
+    around = configInside({ inspector: outer, around });
     graph = inside;
   }
-  const reader = readerOf(graph);
-  if (reader === undefined) throw new TypeError("the graph was not compiled here");
-  return { graph, reader, around };
+  const inspector = inspectorOf(graph);
+  if (inspector === undefined) throw new TypeError("the graph was not compiled here");
+  return { graph, inspector, around };
 }
 
 /**
- * Which step is asked for; null for the next one.
+ * Returns the requested step; null for the next one.
+ *
  * @throws UnknownTurnError, UnknownStepError, NothingReadError
  */
 function stepAskedFor(
-  { graph }: Pick<LookedAt, "graph">,
+  { graph }: Pick<DryRunAgent, "graph">,
   last: CheckpointTuple,
   { threadId, turn: askedTurn, step: asked }: ContextOptions,
 ): CurrentStep | null {
@@ -162,7 +165,7 @@ function stepAskedFor(
   if (turn > lastTurn && (askedTurn !== undefined || asked !== undefined)) {
     throw new UnknownTurnError(threadId, turn, lastTurn + 1);
   }
-  const steps = madeSteps(state, turn);
+  const steps = modelSteps(state, turn);
   if (asked === undefined) {
     if (askedTurn === undefined) return null;
     const isUnderWay = turn === lastTurn && pendingTasks(last).length > 0;
@@ -186,5 +189,5 @@ function lastOfModel(
 ): CurrentStep {
   const found = steps.findLast(isOfModel);
   if (found !== undefined) return found;
-  throw new NothingReadError(threadId, `turn ${turn} has no step that a model has made.`);
+  throw new NothingReadError(threadId, `turn ${turn} has no step made by a model.`);
 }

@@ -1,6 +1,7 @@
+import type { StoredTask } from "../../compile/guards/waiting.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
-import type { ValueChange } from "../../state/value-diff.ts";
+import type { ValueChange } from "../../values/diff.ts";
 import type { AcceptOptions } from "../definition-changed.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import type { TurnOptions } from "../run-turn.ts";
@@ -13,18 +14,18 @@ import type {
   ThreadSummary,
   ThreadVerification,
   VerifyOptions,
-} from "./archive.ts";
-
+} from "../../durable-saver.ts";
+import type {
+  ChannelDiff,
+  CheckpointTrigger,
+  CheckpointView,
+  NodeOutcome,
+} from "./checkpoint-view.ts";
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
-import type { CheckpointTrigger, CheckpointView, NodeOutcome } from "./checkpoint-view.ts";
-import type { StoredTask } from "../../compile/pending-tasks.ts";
-import type { MeasuredPath } from "./plan-times.ts";
-import type { ThreadPlan } from "./read-plans.ts";
-import type { SkippedCheckpoint } from "./sound-checkpoint.ts";
-import type { ChannelDiff } from "./state-diff.ts";
-import type { StoredState } from "./stored-state.ts";
-import type { SettledCall } from "./watch-journal.ts";
-
+import type { MeasuredPath, ThreadPlan } from "./plans.ts";
+import type { SettledCall } from "./services.ts";
+import type { SkippedCheckpoint } from "./intact-checkpoint.ts";
+import type { StoredState } from "./stored.ts";
 export type {
   ChannelDiff,
   CheckpointTrigger,
@@ -49,15 +50,15 @@ export interface CheckpointRef {
 
 export interface ForkOptions extends AcceptOptions {
   readonly threadId: string;
-  /** Where the new thread begins. Default: the last checkpoint. */
+  /** The checkpoint at which the new thread begins. Default: the last one. */
   readonly checkpointId?: string;
-  /** 1 to 255 characters; no such thread may be there. Default: a new id. */
+  /** 1 to 255 characters; must not exist yet. Default: a new id. */
   readonly newThreadId?: string;
-  /** The agent that the thread is of; needed to check `modifiedState`. */
+  /** The agent of the thread; needed to check `modifiedState`. */
   readonly agent?: AgentDefinition;
   /**
-   * Updates by channel, each applied as a node's would be: lists (`messages`, `steps`) are appended to, `usage` is added
-   * to, `nodes` and `turn` are merged by key, everything else is replaced. What is next stays next.
+   * Updates by channel, each applied as a node's would be: lists (`messages`, `steps`) are appended to, `usage` is
+   * added to, `nodes` and `turn` are merged by key, everything else is replaced. The nodes to run next stay the same.
    */
   readonly modifiedState?: Readonly<Record<string, unknown>>;
 }
@@ -66,39 +67,39 @@ export interface ReplayOptions extends CheckpointRef, TurnOptions, AcceptOptions
 
 export interface RecoverOptions extends TurnOptions, AcceptOptions {
   readonly threadId: string;
-  /** Where to go on. Default: the last checkpoint. */
+  /** The checkpoint from which to resume. Default: the last one. */
   readonly checkpointId?: string;
 }
 
 /**
- * Why recovery did or did not run anything. `resumed`: it ran what was pending. `waiting`: people are waited for.
- * `over`: the last turn has ended, and nothing is pending.
+ * Why recovery did or did not run anything. `resumed`: it ran pending tasks. `waiting`: it waits for people. `over`:
+ * the last turn has ended, and nothing is pending.
  */
 export type RecoveryReason = "resumed" | "waiting" | "over";
 
-/** What recovering a thread came to. */
+/** The outcome of recovering a thread. */
 export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly threadId: string;
-  /** The sound checkpoint that the thread went on from. */
+  /** The intact checkpoint from which the thread resumed. */
   readonly from: CheckpointRef;
-  /** Checkpoints on the way back to it that it could not go on from, newest first. */
+  /** The skipped checkpoints above it, newest first. */
   readonly skipped: readonly SkippedCheckpoint[];
-  /** For people: channels that are stored and unknown, or known and not stored. */
+  /** Text for users: channels that are stored but unknown, or known but not stored. */
   readonly warnings: readonly string[];
-  /** Tool calls whose results were taken from the journal instead of being made again. */
+  /** Tool calls whose results were reused from the journal instead of being called again. */
   readonly settled: readonly SettledCall[];
   readonly reason: RecoveryReason;
-  /** The same in words for people, with who is waited for. */
+  /** A summary for users, including the people it waits for. */
   readonly message: string;
-  /** What people are asked; empty unless `reason` is `waiting`, or the run has come to wait. */
+  /** Pending human requests; empty unless `reason` is `waiting`, or the resumed run waits. */
   readonly waiting: readonly PendingRequest[];
-  /** What the run came to; null unless `reason` is `resumed`. */
+  /** The result of the run; null unless `reason` is `resumed`. */
   readonly result: ExecuteResult<Output, Exec, Attempt> | null;
 }
 
 /**
- * Threads that a runtime keeps: their past, and other ways on from it. The past itself is never changed. Every method that
- * is given a thread's id throws InvalidThreadIdError for one that no thread can have.
+ * The threads of a runtime: their history, forks, replays and recovery. Existing checkpoints never change. Every method
+ * that takes a thread id throws InvalidThreadIdError if it is malformed.
  */
 export interface Threads {
   /** Most recently updated first. @throws NoArchiveError */
@@ -109,76 +110,104 @@ export interface Threads {
     options?: { cursor?: string; limit?: number; namespace?: string },
   ): Promise<Page<CheckpointView>>;
   /**
-   * The state at a checkpoint; without one, at the last.
+   * Returns the state at a checkpoint; at the last one if no id is given.
+   *
    * @throws NoCheckpointError, CorruptCheckpointError, NoArchiveError
    */
   stateAt(of: { threadId: string; checkpointId?: string }): Promise<StoredState>;
-  /** How `b` differs from `a`, channel by channel; equal states have no difference. @throws as `stateAt` */
+  /** Returns the differences of `b` from `a` by channel; equal states have none. @throws as `stateAt` */
   diff(a: CheckpointRef, b: CheckpointRef): Promise<readonly ChannelDiff[]>;
   /**
-   * What the model read when a step was made, or would read for the next one: made by the nodes themselves, up to the
-   * call. Nothing is run or written, and no model is asked.
+   * Returns what the model read for a step, or would read for the next one. The nodes themselves compose it in a dry
+   * run: nothing is written, and no model is called.
    *
    * @throws NoCheckpointError, CorruptCheckpointError, UnknownTurnError, UnknownStepError, NothingReadError,
-   * ContextNotKeptError, DefinitionNotKeptError, ContextOverflowError, DefinitionChangedError, InvalidRunOptionError, NoCheckpointerError; with
-   * an input UnfinishedTurnError, TurnLimitError, InvalidInputError
+   * ContextNotStoredError, DefinitionNotStoredError, ContextOverflowError, DefinitionChangedError,
+   * InvalidRunOptionError, NoCheckpointerError; with an input UnfinishedTurnError, TurnLimitError, InvalidInputError
    */
   context(of: ContextOptions): Promise<ThreadContext>;
   /**
-   * The plans of the last turn, under way or not, those of planners within workers after the one that they are within;
-   * empty where it has none. @throws NoCheckpointError, CorruptCheckpointError, NoCheckpointerError
+   * Returns the plans of the last turn, running or ended, each followed by those of planners within its workers. Empty
+   * if it has none. @throws NoCheckpointError, CorruptCheckpointError, NoCheckpointerError
    */
   plans(threadId: string): Promise<readonly ThreadPlan[]>;
   /**
-   * Makes a new thread that begins at a checkpoint, and shares what is stored of it. Nothing is run; a turn that was under
-   * way there is resumed by `executeAgent` with `input: null`. A fork of the last checkpoint waits for the same answers and
-   * keeps what has ended beside them; after any other, and with a modified state, what was next there runs again.
+   * Creates a thread that begins at a checkpoint of another and shares its stored data. Nothing is run; `executeAgent`
+   * with `input: null` resumes an unfinished turn. A fork of the last checkpoint waits for the same answers and keeps
+   * completed tasks. After any other checkpoint, or with a modified state, the next nodes run again.
    *
-   * @returns the checkpoint that the new thread goes on from
-   * @throws NoCheckpointError, CorruptCheckpointError, ThreadExistsError, InvalidThreadIdError, InvalidStateUpdateError,
-   * ForeignThreadError, DefinitionChangedError, NoArchiveError; nothing is written then
+   * @returns the checkpoint from which the new thread resumes
+   * @throws NoCheckpointError, CorruptCheckpointError, ThreadExistsError, InvalidThreadIdError,
+   * InvalidStateUpdateError, ForeignThreadError, DefinitionChangedError, NoArchiveError; nothing is written then
    */
   fork(of: ForkOptions): Promise<CheckpointRef>;
   /**
-   * Runs on from a checkpoint in the same thread, as a new branch of it: what was pending there runs again, tools
-   * included, and people are asked again. The branch is what the thread goes on with afterwards.
+   * Runs again from a checkpoint in the same thread, as a new branch: its pending nodes run again, tools included, and
+   * people are asked again. Afterwards the thread continues from the new branch.
    *
-   * @throws NoCheckpointError, CorruptCheckpointError, NothingToResumeError, ForeignThreadError, DefinitionChangedError, ThreadBusyError,
-   * ThreadLockedError, and what `executeAgent` throws
+   * @throws NoCheckpointError, CorruptCheckpointError, NothingToResumeError, ForeignThreadError,
+   * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and the errors of `executeAgent`
    */
   replay<Input, Output, Exec, Attempt>(
     agent: AgentDefinition<Input, Output, Exec, Attempt>,
     of: ReplayOptions,
   ): Promise<ExecuteResult<Output, Exec, Attempt>>;
   /**
-   * Goes on with a turn that was cut off, from the last checkpoint that is sound and whose next nodes the agent has. Tool
-   * calls that had ended are not made again. It is safe to call twice, and from two processes.
+   * Resumes an interrupted turn from the last intact checkpoint whose next nodes the agent has. Completed tool calls
+   * are not repeated. It is safe to call twice, and from two processes.
    *
-   * @throws NoCheckpointError, CorruptCheckpointError when none is sound, NoWayOnError, ForeignThreadError,
-   * DefinitionChangedError, ThreadBusyError,
-   * ThreadLockedError, and what `executeAgent` throws
+   * @throws NoCheckpointError, CorruptCheckpointError if none is intact, NoWayOnError, ForeignThreadError,
+   * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and the errors of `executeAgent`
    */
   recover<Input, Output, Exec, Attempt>(
     agent: AgentDefinition<Input, Output, Exec, Attempt>,
     of: RecoverOptions,
   ): Promise<Recovery<Output, Exec, Attempt>>;
   /**
-   * Reads every checkpoint of a thread, agents inside of it included, and each stored value once.
+   * Reads every checkpoint of a thread, nested agents included, and each stored value once.
+   *
    * @throws NoArchiveError, NoCheckpointError
    */
   verify(threadId: string, options?: VerifyOptions): Promise<ThreadVerification>;
   /**
-   * Removes old checkpoints, and what only they needed.
+   * Removes old checkpoints, with the data that only they referenced.
+   *
    * @throws NoArchiveError, NoCheckpointError, InvalidRetentionError, ThreadBusyError, ThreadLockedError
    */
   prune(of: PruneOptions): Promise<PruneResult>;
-  /** Removes a thread, and what the journal knows of it. A thread that is not there is gone already. */
+  /** Removes a thread and its journal. Does nothing if the thread does not exist. */
   delete(threadId: string): Promise<void>;
-  /** A whole thread as lines of JSON. @throws NoArchiveError, NoCheckpointError */
+  /** Yields a whole thread as lines of JSON. @throws NoArchiveError, NoCheckpointError */
   export(threadId: string): AsyncGenerator<string>;
-  /** What `export` gave, as a thread of the same or of another id. @throws NoArchiveError, ThreadExistsError */
+  /**
+   * Imports the lines of `export` as a thread with the same or another id. @throws NoArchiveError, ThreadExistsError
+   */
   import(
     lines: AsyncIterable<string> | Iterable<string>,
     options?: { threadId?: string },
   ): Promise<ImportResult>;
+}
+
+/** Returns threads whose code is loaded on the first method call. */
+export function lazyThreads(load: () => Promise<Threads>): Threads {
+  let loading: Promise<Threads> | undefined;
+  const loaded = () => (loading ??= load());
+  return {
+    list: async (options) => (await loaded()).list(options),
+    history: async (threadId, options) => (await loaded()).history(threadId, options),
+    stateAt: async (of) => (await loaded()).stateAt(of),
+    diff: async (a, b) => (await loaded()).diff(a, b),
+    context: async (of) => (await loaded()).context(of),
+    plans: async (threadId) => (await loaded()).plans(threadId),
+    fork: async (of) => (await loaded()).fork(of),
+    replay: async (agent, of) => (await loaded()).replay(agent, of),
+    recover: async (agent, of) => (await loaded()).recover(agent, of),
+    verify: async (threadId, options) => (await loaded()).verify(threadId, options),
+    prune: async (of) => (await loaded()).prune(of),
+    delete: async (threadId) => (await loaded()).delete(threadId),
+    async *export(threadId) {
+      yield* (await loaded()).export(threadId);
+    },
+    import: async (lines, options) => (await loaded()).import(lines, options),
+  };
 }

@@ -1,5 +1,5 @@
-import { defineTool, type StatelessToolOptions } from "../../definition/define-tool.ts";
-import type { StatelessTool } from "../../definition/tool.ts";
+import { defineTool, type StatelessToolOptions } from "../../definition/tool/define-tool.ts";
+import type { StatelessTool } from "../../definition/tool/tool.ts";
 
 /** A tool that comes with this package. They read and change nothing, so that a call may be made again. */
 export function builtinTool<Input>(

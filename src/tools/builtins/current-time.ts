@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
-import { ToolFailure } from "../tool-failure.ts";
+import { ToolFailure } from "../tool-result.ts";
 import { builtinTool } from "./builtin-tool.ts";
 
 const input = z.strictObject({

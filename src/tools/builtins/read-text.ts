@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { ToolFailure } from "../tool-failure.ts";
+import { ToolFailure } from "../tool-result.ts";
 import type { Location, RootFolder } from "./root-folder.ts";
 
 export type TextFile =

@@ -4,7 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { StratagraphError } from "../../errors.ts";
 import { nearestName } from "../../nearest-name.ts";
-import { ToolFailure } from "../tool-failure.ts";
+import { ToolFailure } from "../tool-result.ts";
 
 /** A path that leads, or could lead, out of the folder that file tools are confined to. */
 export class PathRuleError extends StratagraphError {
@@ -28,7 +28,7 @@ export interface Location {
   readonly shown: string;
 }
 
-export function locationIn(folder: Location, name: string): Location {
+function locationIn(folder: Location, name: string): Location {
   const shown = folder.shown === "." ? name : `${folder.shown}/${name}`;
   return { absolute: join(folder.absolute, name), shown };
 }
@@ -284,4 +284,114 @@ function hasCode(thrown: unknown, ...codes: string[]): boolean {
 function codeOf(thrown: unknown): string | undefined {
   const code = (thrown as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : undefined;
+}
+
+export interface FolderEntry {
+  readonly location: Location;
+  /** Links are neither followed nor entered; `other` are sockets, pipes and devices. */
+  readonly type: "file" | "folder" | "link" | "other";
+}
+
+/** Entries that one walk looks at. */
+export const maxWalked = 20_000;
+
+/** Folders that are shown and not entered: large, and seldom what is looked for. */
+const notEntered: readonly string[] = [".git", "node_modules"];
+
+/**
+ * What is in a folder: its entries by name, then those of the folders in it. Ends early after {@link maxWalked}
+ * entries. Inner folders that may not be read are shown and not entered.
+ * @throws ToolFailure when `folder` cannot be read; the signal's reason when that aborts.
+ */
+export async function* walkFolder(
+  root: RootFolder,
+  folder: Location,
+  { recursive, signal }: { readonly recursive: boolean; readonly signal: AbortSignal },
+): AsyncGenerator<FolderEntry> {
+  const open: Location[] = [folder];
+  let walked = 0;
+  for (let within = open.pop(); within !== undefined; within = open.pop()) {
+    signal.throwIfAborted();
+    const inner: Location[] = [];
+    for (const entry of await entriesOf(root, within, within === folder)) {
+      walked += 1;
+      if (walked > maxWalked) return;
+      const location = locationIn(within, entry.name);
+      const type = typeOf(entry);
+      yield { location, type };
+      if (type === "folder" && !notEntered.includes(entry.name)) inner.push(location);
+    }
+    if (recursive) open.push(...inner.toReversed());
+  }
+}
+
+async function entriesOf(
+  root: RootFolder,
+  folder: Location,
+  mustBeReadable: boolean,
+): Promise<readonly Dirent[]> {
+  const entries = await root.readFolder(folder).catch((thrown: unknown): readonly Dirent[] => {
+    if (mustBeReadable) throw thrown;
+    return [];
+  });
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function typeOf(entry: Dirent): FolderEntry["type"] {
+  if (entry.isSymbolicLink()) return "link";
+  if (entry.isDirectory()) return "folder";
+  return entry.isFile() ? "file" : "other";
+}
+
+/** Characters of a pattern. */
+export const maxPatternLength = 200;
+
+/**
+ * A test of slash-separated paths: `*` and `?` stand for characters within a name, `**` for any number of folders. A
+ * pattern without a slash is compared with the last name only. Takes time in proportion to pattern times path.
+ */
+export function fileGlob(pattern: string): (path: string) => boolean {
+  if (!pattern.includes("/")) {
+    return (path) => matchesName(pattern, path.slice(path.lastIndexOf("/") + 1));
+  }
+  const parts = pattern.split("/").filter((part) => part !== "" && part !== ".");
+  return (path) => matchesSequence(parts, path.split("/"), (part) => part === "**", matchesName);
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  return matchesSequence(
+    Array.from(pattern),
+    Array.from(name),
+    (part) => part === "*",
+    (part, character) => part === "?" || part === character,
+  );
+}
+
+/** Matches parts with items, where a wild part takes any number of items; falls back to the last wild part only. */
+function matchesSequence(
+  parts: readonly string[],
+  items: readonly string[],
+  isWild: (part: string) => boolean,
+  matches: (part: string, item: string) => boolean,
+): boolean {
+  let part = 0;
+  let item = 0;
+  let wildPart = -1;
+  let takenUpTo = 0;
+  while (item < items.length) {
+    const current = parts[part];
+    if (current !== undefined && isWild(current)) {
+      wildPart = part;
+      takenUpTo = item;
+      part += 1;
+    } else if (current !== undefined && matches(current, items[item] ?? "")) {
+      part += 1;
+      item += 1;
+    } else if (wildPart >= 0) {
+      takenUpTo += 1;
+      item = takenUpTo;
+      part = wildPart + 1;
+    } else return false;
+  }
+  return parts.slice(part).every(isWild);
 }

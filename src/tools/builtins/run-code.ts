@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { StatelessTool, ToolContext } from "../../definition/tool.ts";
-import { SandboxError } from "../sandbox/errors.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { StatelessTool, ToolContext } from "../../definition/tool/tool.ts";
+import { type Sandbox, SandboxError } from "../sandbox/sandbox.ts";
 import { builtinTool } from "./builtin-tool.ts";
 
 /** Milliseconds a piece of code may run. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { headOf } from "../../state/cut-text.ts";
+import { headOf } from "../../values/text.ts";
 import { createBm25 } from "../selection/bm25.ts";
-import { ToolFailure } from "../tool-failure.ts";
+import { ToolFailure } from "../tool-result.ts";
 import { builtinTool } from "./builtin-tool.ts";
 
 /** UTF-16 units of all documents of a call. */

@@ -1,10 +1,15 @@
 import { z } from "zod";
-import { headOf } from "../../state/cut-text.ts";
+import { headOf } from "../../values/text.ts";
 import { builtinTool } from "./builtin-tool.ts";
-import { fileGlob, maxPatternLength } from "./file-glob.ts";
+import {
+  fileGlob,
+  type Location,
+  maxPatternLength,
+  maxWalked,
+  type RootFolder,
+  walkFolder,
+} from "./root-folder.ts";
 import { linesOf, readText } from "./read-text.ts";
-import type { Location, RootFolder } from "./root-folder.ts";
-import { maxWalked, walkFolder } from "./walk-folder.ts";
 
 /** Bytes of the largest file that is searched. */
 const maxSearchedFileBytes = 2 * 1024 * 1024;

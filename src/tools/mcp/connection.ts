@@ -1,12 +1,11 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Clock } from "../../clock.ts";
-import type { ServerSpec } from "../../definition/server-schema.ts";
-import type { Secrets } from "../secrets/secrets.ts";
-import { abortable } from "./abortable.ts";
-import { ServerStartError } from "./errors.ts";
-import type { Link, LinkProblem } from "./link.ts";
+import type { ServerSpec } from "../../definition/schema/servers.ts";
+import type { Secrets } from "../secrets.ts";
+import { abortable } from "../../async.ts";
+import { ServerStartError } from "./tool-servers.ts";
+import { type Link, type LinkProblem, loadMcpPackages, type McpPackages } from "./link.ts";
 import { remoteLink } from "./remote-link.ts";
-import { loadMcpPackages, type McpPackages } from "./sdk.ts";
 import { stdioLink } from "./stdio-link.ts";
 
 /** The longest delay that timers of Node take: the SDK's own timeouts never come before the caller's. */

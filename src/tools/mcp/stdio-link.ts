@@ -1,9 +1,8 @@
 import type { Clock } from "../../clock.ts";
-import type { ServerSpec } from "../../definition/server-schema.ts";
+import type { ServerSpec } from "../../definition/schema/servers.ts";
 import { errorMessage } from "../../errors.ts";
-import type { Secrets } from "../secrets/secrets.ts";
-import { asSentence, OpenAbortedError, plainMessage, type Link } from "./link.ts";
-import type { McpPackages } from "./sdk.ts";
+import type { Secrets } from "../secrets.ts";
+import { asSentence, type Link, type McpPackages, OpenAbortedError, plainMessage } from "./link.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export type StdioSpec = Extract<ServerSpec, { transport: "stdio" }>;

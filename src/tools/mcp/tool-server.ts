@@ -1,11 +1,10 @@
-import type { ServerSpec } from "../../definition/server-schema.ts";
+import { abortable, backoff, deadline, sleep } from "../../async.ts";
+import type { ServerSpec } from "../../definition/schema/servers.ts";
 import { errorMessage } from "../../errors.ts";
-import { backoffMs } from "../retry.ts";
-import { abortable } from "./abortable.ts";
+import { maxBackoffMs } from "../retry.ts";
 import { openConnection, type Connection, type ConnectionDeps } from "./connection.ts";
-import { ServerDiedError } from "./errors.ts";
+import { ServerDiedError, type ServerStatus } from "./tool-servers.ts";
 import { OpenAbortedError } from "./link.ts";
-import type { ServerStatus } from "./tool-servers.ts";
 
 /** Failed starts in a row after which calls are refused until the next one is due. */
 const failuresUntilDown = 5;
@@ -110,13 +109,13 @@ export class ToolServer {
     const { clock } = this.#deps;
     const { signal } = this.#closing;
     if (waitMs > 0) await this.#within(signal, waitMs);
-    const start = new AbortController();
-    const onClosing = () => start.abort(signal.reason);
-    signal.addEventListener("abort", onClosing, { once: true });
     const limit = this.spec.start_timeout_ms;
-    const stopTimer = clock.after(limit, () =>
-      start.abort(new OpenAbortedError(startTimeoutMessage(limit))),
-    );
+    const start = deadline({
+      clock,
+      outer: [signal],
+      remainingMs: limit,
+      timeUp: () => new OpenAbortedError(startTimeoutMessage(limit)),
+    });
     try {
       const connection: Connection = await openConnection(this.spec, this.#deps, {
         signal: start.signal,
@@ -127,22 +126,15 @@ export class ToolServer {
       if (!signal.aborted) this.#onFailedStart(errorMessage(thrown));
       throw thrown;
     } finally {
-      stopTimer();
-      signal.removeEventListener("abort", onClosing);
+      start.release();
     }
   }
 
   /** Waits for the backoff, unless all is closed before. */
   async #within(signal: AbortSignal, waitMs: number): Promise<void> {
-    let stop = () => {};
-    const over = new Promise<void>((resolve) => (stop = this.#deps.clock.after(waitMs, resolve)));
-    try {
-      await abortable(over, signal);
-    } catch {
+    await sleep(waitMs, { clock: this.#deps.clock, signal }).catch(() => {
       throw new ServerDiedError(this.spec.name, "It was closed.");
-    } finally {
-      stop();
-    }
+    });
   }
 
   async #welcome(connection: Connection): Promise<Connection> {
@@ -178,7 +170,11 @@ export class ToolServer {
   #delayNextStart(): void {
     if (!this.#isProcess) return;
     this.#strikes += 1;
-    const delay = backoffMs(firstBackoffMs, this.#strikes, Math.random);
+    const delay = backoff(this.#strikes, {
+      baseMs: firstBackoffMs,
+      maxMs: maxBackoffMs,
+      random: Math.random,
+    });
     this.#notBefore = this.#deps.clock.monotonic() + delay;
   }
 

@@ -2,9 +2,9 @@
 import { prelude } from "./prelude.mjs";
 
 /**
- * @import { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from "quickjs-emscripten"
- * @import { SandboxFault } from "./errors.ts"
- * @import { WorkerEnd, WorkerJob, WorkerOutcome } from "./worker-messages.ts"
+ * @import { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from "quickjs-emscripten-core"
+ * @import { SandboxFault } from "./sandbox.ts"
+ * @import { WorkerEnd, WorkerJob, WorkerOutcome } from "./sandbox-thread.ts"
  */
 
 /** Bytes of QuickJS's own stack, some 5,000 calls. The thread's stack is larger, so that this one ends first. */

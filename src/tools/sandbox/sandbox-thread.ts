@@ -1,8 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { SandboxError, type SandboxFault } from "./errors.ts";
-import type { WorkerEnd, WorkerJob, WorkerMessage } from "./worker-messages.ts";
+import { SandboxError, type SandboxFault } from "./sandbox.ts";
 
 /** One run for a worker. */
 export interface ThreadRun {
@@ -130,3 +129,29 @@ function faultOf(thrown: unknown): SandboxFault {
     code === "ERR_WORKER_OUT_OF_MEMORY" ? "its worker ran out of memory" : errorMessage(thrown);
   return { reason: "crashed", detail };
 }
+
+/** What a worker is sent: one run. */
+export interface WorkerJob {
+  readonly source: string;
+  /** JSON text. */
+  readonly input: string;
+  readonly timeoutMs: number;
+  readonly memoryBytes: number;
+  readonly maxOutputBytes: number;
+}
+
+/** What a worker sends: that a run has begun, and how it ended. */
+export type WorkerMessage =
+  | { readonly type: "begun" }
+  | { readonly type: "ended"; readonly end: WorkerEnd };
+
+export interface WorkerEnd {
+  readonly outcome: WorkerOutcome;
+  /** Lines of the console. */
+  readonly logs: readonly string[];
+}
+
+/** `json` is the text of what the function gave. */
+export type WorkerOutcome =
+  | { readonly ok: true; readonly json: string }
+  | { readonly ok: false; readonly fault: SandboxFault };

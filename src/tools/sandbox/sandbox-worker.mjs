@@ -3,23 +3,22 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { parentPort } from "node:worker_threads";
-import { newQuickJSWASMModuleFromVariant, newVariant, RELEASE_SYNC } from "quickjs-emscripten";
+import releaseSync from "@jitl/quickjs-wasmfile-release-sync";
+import { newQuickJSWASMModuleFromVariant, newVariant } from "quickjs-emscripten-core";
 import { runJob } from "./run-job.mjs";
 
-/** @import { WorkerJob, WorkerMessage } from "./worker-messages.ts" */
+/** @import { WorkerJob, WorkerMessage } from "./sandbox-thread.ts" */
 
 // QuickJS asks the host for the local time. Here that is UTC, so that results do not depend on the machine, and say
 // nothing of where it is.
 Reflect.defineProperty(Date.prototype, "getTimezoneOffset", { value: () => 0 });
 
-const variant = newVariant(RELEASE_SYNC, { wasmModule: await compiledQuickJS() });
+const variant = newVariant(releaseSync, { wasmModule: await compiledQuickJS() });
 
 /** Compiled once; each run gets an instance of its own, made while nobody waits. */
 async function compiledQuickJS() {
-  const library = createRequire(createRequire(import.meta.url).resolve("quickjs-emscripten"));
-  return WebAssembly.compile(
-    await readFile(library.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")),
-  );
+  const { resolve } = createRequire(import.meta.url);
+  return WebAssembly.compile(await readFile(resolve("@jitl/quickjs-wasmfile-release-sync/wasm")));
 }
 
 let next = newQuickJSWASMModuleFromVariant(variant);

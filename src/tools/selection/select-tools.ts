@@ -1,14 +1,15 @@
-import { isGranted } from "../../definition/permission.ts";
-import { cachedEmbeddings } from "../../models/embeddings/cached-embeddings.ts";
-import { similarity, type Embeddings } from "../../models/embeddings/embeddings.ts";
+import type { ToolSelectionConfig } from "../../definition/schema/agent.ts";
+import { isGranted } from "../../definition/tool/tool.ts";
+import { StratagraphError } from "../../errors.ts";
+import {
+  cachedEmbeddings,
+  type Embeddings,
+  similarity,
+} from "../../models/embeddings/embeddings.ts";
 import { createWordEmbeddings } from "../../models/embeddings/word-embeddings.ts";
-import { checkedNumbers, type SelectToolsOptions } from "./selection-options.ts";
-import { taskParts } from "./task-parts.ts";
-import { standings, unusedStanding } from "./tool-history.ts";
-import { toolIndexOf, type SelectableTool } from "./tool-index.ts";
-
-export type { SelectToolsOptions } from "./selection-options.ts";
-export type { ToolUse } from "./tool-history.ts";
+import { contentWords } from "../../models/words.ts";
+import type { ToolOutcome } from "../../state/step-record.ts";
+import { type SelectableTool, toolIndexOf } from "./tool-index.ts";
 
 /** A tool and why it was selected. Each part is from 0 to 1, before its weight. */
 export interface SelectedTool {
@@ -119,4 +120,160 @@ async function compare(
   }
   const best = keyword.reduce((most, score, at) => (refused[at] ? most : Math.max(most, score)), 0);
   return [semantic, best > 0 ? keyword.map((score) => score / best) : keyword];
+}
+
+/** Words with meaning that a part needs to stand for itself; "Thank you." goes with its neighbour. */
+const fewestWords = 4;
+
+/** Parts that are looked at: a task may be a whole document. */
+const mostParts = 32;
+
+/**
+ * The sentences of a task, short ones joined to what follows, and the last to what comes before; at least one. Of a very
+ * long task the first and the last ones.
+ */
+export function taskParts(task: string): string[] {
+  const parts: string[] = [];
+  let open = "";
+  let words = 0;
+  for (const sentence of task.split(/(?<=[.!?;])\s+|\n+/)) {
+    open = open === "" ? sentence.trim() : `${open} ${sentence.trim()}`;
+    words += contentWords(sentence).length;
+    if (words < fewestWords) continue;
+    parts.push(open);
+    open = "";
+    words = 0;
+  }
+  const last = parts.at(-1);
+  if (last === undefined) return [open];
+  if (open !== "") parts[parts.length - 1] = `${last} ${open}`;
+  if (parts.length <= mostParts) return parts;
+  return [...parts.slice(0, mostParts / 2), ...parts.slice(-mostParts / 2)];
+}
+
+/** A call that was made of a tool. */
+export interface ToolUse {
+  /** The tool's name. */
+  readonly tool: string;
+  readonly outcome: ToolOutcome;
+  /** When it ended, ISO 8601. */
+  readonly at: string;
+}
+
+/** How a tool has done so far, both from 0 to 1. */
+export interface ToolStanding {
+  readonly success: number;
+  readonly recency: number;
+}
+
+/** Of a tool that was never called. */
+const unusedStanding: ToolStanding = { success: 0.5, recency: 0 };
+
+/** Minutes after which a call counts 1/e. */
+const recentMinutes = 30;
+
+/**
+ * How the tools that were called have done. Success is (successes + 1) / (calls + 2), Laplace's rule of succession;
+ * recency is exp(-minutes / 30) since the last call, whatever became of it. A call in the future, by another machine's
+ * clock, counts as made now.
+ * @throws InvalidSelectionOptionError for a time that cannot be read
+ */
+function standings(history: readonly ToolUse[], now: Date): ReadonlyMap<string, ToolStanding> {
+  const records = new Map<string, { successes: number; calls: number; last: number }>();
+  for (const [index, { tool, outcome, at }] of history.entries()) {
+    const time = Date.parse(at);
+    if (Number.isNaN(time)) {
+      throw new InvalidSelectionOptionError(
+        `history[${index}].at`,
+        "a time in ISO 8601",
+        JSON.stringify(at),
+      );
+    }
+    const record = records.get(tool) ?? { successes: 0, calls: 0, last: -Infinity };
+    record.calls += 1;
+    if (outcome === "success") record.successes += 1;
+    record.last = Math.max(record.last, time);
+    records.set(tool, record);
+  }
+  return new Map(
+    [...records].map(([tool, { successes, calls, last }]) => {
+      const minutes = Math.max(0, now.getTime() - last) / 60_000;
+      const recency = Math.exp(-minutes / recentMinutes);
+      return [tool, { success: (successes + 1) / (calls + 2), recency }];
+    }),
+  );
+}
+
+/** What each part of a score counts, from 0 to 1. */
+export type SelectionWeights = ToolSelectionConfig["weights"];
+
+export interface SelectToolsOptions {
+  /** What is to be done, in words. */
+  readonly task: string;
+  /** Names are unique. What is worked out from the list is kept as long as the list is: pass the same one again. */
+  readonly tools: readonly SelectableTool[];
+  /** What is granted: `file:read`, `network:*`. Default nothing. */
+  readonly permissions?: readonly string[];
+  /** Calls made of the tools so far, in any order; those of other tools do not count. Default none. */
+  readonly history?: readonly ToolUse[];
+  /** Tools that are selected at most. Default 10, at least 1. */
+  readonly topK?: number;
+  /** The least score of a tool that is selected, from 0 to 1. Default 0.05. */
+  readonly minScore?: number;
+  /** Default 0.5 semantic, 0.2 keyword, 0.2 success and 0.1 recency; those left out keep their default. */
+  readonly weights?: Partial<SelectionWeights>;
+  /** Default the embedded word vectors, which need no network. */
+  readonly embeddings?: Embeddings;
+  /** What recency is counted from. Default the current time. */
+  readonly now?: Date;
+  readonly signal?: AbortSignal;
+}
+
+const defaultWeights: SelectionWeights = {
+  semantic: 0.5,
+  keyword: 0.2,
+  success: 0.2,
+  recency: 0.1,
+};
+
+/** The numbers of the options, defaults filled in. @throws InvalidSelectionOptionError */
+function checkedNumbers({
+  topK = 10,
+  minScore = 0.05,
+  weights: given = {},
+  now = new Date(),
+}: SelectToolsOptions) {
+  if (!Number.isInteger(topK) || topK < 1) {
+    throw new InvalidSelectionOptionError("topK", "a whole number of at least 1", String(topK));
+  }
+  checkShare("minScore", minScore);
+  if (Number.isNaN(now.getTime())) {
+    throw new InvalidSelectionOptionError("now", "a valid date", String(now));
+  }
+  const weights = { ...defaultWeights };
+  for (const part of Object.keys(defaultWeights) as (keyof SelectionWeights)[]) {
+    weights[part] = given[part] ?? defaultWeights[part];
+    checkShare(`weights.${part}`, weights[part]);
+  }
+  return { topK, minScore, weights, now };
+}
+
+function checkShare(option: string, value: number): void {
+  if (!(value >= 0 && value <= 1)) {
+    throw new InvalidSelectionOptionError(option, "a number from 0 to 1", String(value));
+  }
+}
+
+/** An option of `selectTools` is out of range. */
+export class InvalidSelectionOptionError extends StratagraphError {
+  readonly code = "invalid_selection_option";
+
+  constructor(
+    readonly option: string,
+    expected: string,
+    /** What came, in a few words. */
+    readonly given: string,
+  ) {
+    super(`The option ${option} of selectTools has to be ${expected}; got ${given}.`);
+  }
 }

@@ -1,9 +1,7 @@
-import type { ToolDefinition } from "../../definition/tool.ts";
-import { contentWords } from "../../models/embeddings/content-words.ts";
+import type { ToolDefinition } from "../../definition/tool/tool.ts";
 import type { Embeddings } from "../../models/embeddings/embeddings.ts";
-import { wordRoot } from "../../models/embeddings/word-root.ts";
-import { createBm25, type Bm25 } from "./bm25.ts";
-import { parametersText, purposeText } from "./tool-text.ts";
+import { contentWords, wordRoot } from "../../models/words.ts";
+import { type Bm25, createBm25 } from "./bm25.ts";
 
 /** A tool, or at least its definition. */
 export interface SelectableTool {
@@ -88,4 +86,28 @@ function joined(purpose: Float32Array, parameters: Float32Array | undefined): Fl
   const sum = purpose.map((value, at) => value + parametersShare * (parameters[at] ?? 0));
   const length = Math.sqrt(sum.reduce((squares, value) => squares + value * value, 0));
   return length > 0 ? sum.map((value) => value / length) : sum;
+}
+
+type Described = Pick<ToolDefinition, "name" | "description" | "input_schema">;
+
+/** What a tool is for, in words: its name, parted, and its description. */
+export function purposeText({ name, description }: Described): string {
+  const parted = name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").replace(/[_-]+/g, " ");
+  return `${parted}: ${description}`;
+}
+
+/** Names and descriptions of a tool's parameters; empty for a tool without. */
+export function parametersText({ input_schema }: Described): string {
+  const { properties } = input_schema;
+  if (!isRecord(properties)) return "";
+  return Object.entries(properties)
+    .map(([name, property]) => {
+      const description = isRecord(property) ? property["description"] : undefined;
+      return typeof description === "string" ? `${name}: ${description}` : name;
+    })
+    .join("\n");
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -26,8 +26,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { freezeElement } from "../../../checkpointers/elements/freeze.ts";
-import { hasOpenCalls } from "../../../checkpointers/elements/open-calls.ts";
+import { freezeElement, hasOpenCalls } from "../../../checkpointers/elements/freeze.ts";
 import { openAIServer } from "../../helpers/openai-server.ts";
 
 const blocks = [

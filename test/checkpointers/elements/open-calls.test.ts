@@ -1,7 +1,11 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { freezeElement, isDeeplyFrozen } from "../../../checkpointers/elements/freeze.ts";
-import { hasOpenCalls, reopen } from "../../../checkpointers/elements/open-calls.ts";
+import {
+  freezeElement,
+  hasOpenCalls,
+  isDeeplyFrozen,
+  reopen,
+} from "../../../checkpointers/elements/freeze.ts";
 import { firstDifference } from "../../helpers/first-difference.ts";
 
 function answer(): AIMessage {

@@ -16,7 +16,7 @@ import { Send } from "@langchain/langgraph";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { keepData } from "../../../checkpointers/elements/revive.ts";
-import { messageClasses } from "../../../checkpointers/elements/message-classes.ts";
+import { messageClasses } from "../../../checkpointers/elements/escape.ts";
 import {
   anyMessage,
   anyPlainMessage,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { openCheckpointer } from "../../../checkpointers/open.ts";
+import { openCheckpointer } from "../../../checkpointers/postgres.ts";
 import { openDatabase } from "../../../src/storage/database.ts";
 
 // On a line of standard input, opens the database in a folder, prints the steps of its thread as one line, and puts

@@ -1,4 +1,4 @@
-import { openCheckpointer } from "../../../checkpointers/open.ts";
+import { openCheckpointer } from "../../../checkpointers/postgres.ts";
 import { openDatabase } from "../../../src/storage/database.ts";
 
 // On a line of standard input, makes the tables of the checkpointer in a schema, says so, and ends.

@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { askPerson } from "../../../src/cli/ask/ask-person.ts";
 import type { LinePrompt } from "../../../src/cli/io.ts";
-import { createStyle } from "../../../src/cli/view/style.ts";
+import { createStyle } from "../../../src/cli/view/terminal.ts";
 import { answerSchema } from "../../../src/state/answer-schema.ts";
-import { hashCall, hashRequest } from "../../../src/state/approval-hash.ts";
-import type { PendingRequest, ProposedCall } from "../../../src/state/human-request.ts";
+import {
+  hashCall,
+  hashRequest,
+  type PendingRequest,
+  type ProposedCall,
+} from "../../../src/state/human-request.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { memorySink, scriptedPrompt } from "../memory-io.ts";
 

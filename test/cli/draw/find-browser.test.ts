@@ -1,8 +1,11 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { BrowserNotFoundError } from "../../../src/cli/draw/errors.ts";
-import { findBrowser, usualPlaces } from "../../../src/cli/draw/find-browser.ts";
+import {
+  BrowserNotFoundError,
+  findBrowser,
+  usualPlaces,
+} from "../../../src/cli/draw/find-browser.ts";
 import { useFolders } from "../folder.ts";
 
 const folderWith = useFolders();

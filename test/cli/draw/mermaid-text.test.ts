@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mermaidIds } from "../../../src/cli/draw/mermaid-ids.ts";
-import { mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
+import { mermaidIds, mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
 
 const node = (id: string, type: string, description?: string) => ({
   id,

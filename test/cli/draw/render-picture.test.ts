@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DrawingFailedError } from "../../../src/cli/draw/errors.ts";
-import { asStandIn } from "../../../src/cli/draw/escape-text.ts";
-import { mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
+import { DrawingFailedError } from "../../../src/cli/draw/find-browser.ts";
+import { asStandIn, mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
 import { renderPicture } from "../../../src/cli/draw/render-picture.ts";
 import { browserHere, needsBrowser } from "./browser.ts";
 

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentEventBody } from "../../../src/state/event.ts";
+import type { AgentEvent, AgentEventBody } from "../../../src/state/events.ts";
 import type { StepRecord, ToolResult } from "../../../src/state/step-record.ts";
 import { noUsage } from "../../../src/state/usage.ts";
 

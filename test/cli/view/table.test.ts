@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createStyle } from "../../../src/cli/view/style.ts";
+import { createStyle, textWidth } from "../../../src/cli/view/terminal.ts";
 import { tableLines, type Column } from "../../../src/cli/view/table.ts";
-import { textWidth } from "../../../src/cli/view/text-width.ts";
 
 const plain = createStyle(false);
 const columns: readonly Column[] = [

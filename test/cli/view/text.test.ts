@@ -1,10 +1,14 @@
 import fc from "fast-check";
-import { shortLines } from "../../../src/cli/view/short-lines.ts";
+import {
+  cutToWidth,
+  plainText,
+  shortLines,
+  textWidth,
+  wantsColour,
+  wrapText,
+} from "../../../src/cli/view/terminal.ts";
 import { describe, expect, it } from "vitest";
 import { duration, totals } from "../../../src/cli/view/figures.ts";
-import { plainText } from "../../../src/cli/view/plain-text.ts";
-import { wantsColour } from "../../../src/cli/view/style.ts";
-import { cutToWidth, textWidth, wrapText } from "../../../src/cli/view/text-width.ts";
 import { noUsage } from "../../../src/state/usage.ts";
 
 const texts = fc.string({ unit: "binary", maxLength: 200 });
@@ -21,7 +25,9 @@ describe("plainText", () => {
     ["\u001B[38;2;1;2;3ma\u009B0m \u001B[?25l\u001B(Bb\u001B7", "a b"],
     ["\u001B]8;;https://a.b/c?d=e\u0007link\u001B]8;;\u001B\\", "link"],
     ["\u001B]0;pay 99,999\u0007", "␛]0;pay 99,999␇"],
-    ["👩‍👩‍👧 é", "👩‍👩‍👧 é"],
+    ["👩‍👩‍👧 é क्‍ष", "👩‍👩‍👧 é क्‍ष"],
+    ["pay\u202E5\u202C.\u200B0\u2066\uFEFF", "pay�5�.�0��"],
+    ["re\u200Dfund \u{E0041}", "re�fund �"],
   ])("makes %j %j", (text, plain) => {
     expect(plainText(text)).toBe(plain);
   });

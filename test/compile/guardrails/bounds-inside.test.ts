@@ -166,6 +166,54 @@ const rails = (
   guardrail_config: { tool_rails },
 });
 
+describe("an agent that the handler of a tool executes", () => {
+  const executing = (inner: AgentDefinition, options: Options, name = "outer") => {
+    const delegate = defineTool({
+      name: "delegate",
+      description: "Has it done.",
+      input_schema: z.object({ message: z.string() }),
+      handler: async ({ message }) => {
+        const { status } = await executeAgent(
+          inner,
+          { message },
+          { runtime, threadId: inner.spec.name },
+        );
+        return status;
+      },
+    });
+    return defineAgent({ name, tools: [delegate], agents: [inner], ...options });
+  };
+  const thread = (options: Options, inner = clerkWith()) => threadOf(executing(inner, options));
+
+  it("makes the calls that the agent around allows, and no other", async () => {
+    const allowed = await thread(rails({ allowed_tools: ["delegate", "pay"] }));
+    await allowed.start("Pay 5");
+    expect(paid).toEqual([5]);
+    const { start, model } = await thread(rails({ allowed_tools: ["delegate"] }));
+    await start("Pay 5000");
+    const middle = executing(clerkWith(), open, "middle");
+    await (await thread(rails({ allowed_tools: ["delegate"] }), middle)).start("Pay 5000");
+    await (await thread({ permissions: ["bank:read"] })).start("Pay 5000");
+    expect(paid).toEqual([5]);
+    const offered = model.requests.flatMap(({ tools = [] }) => tools.map(({ name }) => name));
+    expect(offered).not.toContain("pay");
+  });
+
+  it("waits for a person where the agent around has its calls approved", async () => {
+    const { start, model } = await thread(rails({ require_approval: ["pay"] }));
+    await start("Pay 5000");
+    expect(paid).toEqual([]);
+    const told = model.requests.flatMap(({ messages }) => messages.map(({ text }) => text));
+    expect(told.join()).toContain("AWAITING_HUMAN");
+  });
+
+  it("counts its calls among those of the agent around", async () => {
+    const { start } = await thread(rails({ max_calls_per_turn: 2 }));
+    await start("Pay 1 2 3");
+    expect(paid).toHaveLength(1);
+  });
+});
+
 describe.each(Object.entries(shapes))("inside of %s, the agent around", (shape, around) => {
   const isTool = around === toolAround;
   /** The agents around make a call of their own only where they run others in a handler. */

@@ -241,8 +241,7 @@ describe("a rail that blocks the input", () => {
       output: null,
       failure: {
         cause: "guardrail:word",
-        message:
-          "This request was not accepted: it does not pass the checks on what this agent takes.",
+        message: "This request was not accepted: it does not pass this agent's input checks.",
       },
       rails: [{ rail: "word", on: "input", verdict: "block", score: 1 }],
     });

@@ -30,7 +30,7 @@ describe("a rail on tool results", () => {
     expect(steps[0]?.tool_results[0]).toMatchObject({
       outcome: "error",
       result: null,
-      error: 'The result of tool "page" was withheld by guardrail word. Go on without it.',
+      error: 'The result of tool "page" was withheld by guardrail word. Continue without it.',
     });
     expect(JSON.stringify(model.requests)).not.toContain("IGNORE ALL");
     expect(rails).toMatchObject([

@@ -7,6 +7,7 @@ import { dispatchCustomEvent } from "@langchain/core/callbacks/dispatch";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { ChatPromptTemplate } from "@langchain/core/prompts";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
 import { RunnableLambda } from "@langchain/core/runnables";
@@ -177,7 +178,7 @@ const kinds: readonly (readonly [string, AgentDefinition, object])[] = [
   ["an agent node", around("outer", mailer()), { message: asked }],
   [
     "a planner",
-    definePlanner({ workers: [mailer()], guardrail_config: rails }),
+    definePlanner({ workers: [mailer()] }),
     { message: asked, plan: planOf({ a: "" }, { worker: "mailer" }) },
   ],
 ];
@@ -214,6 +215,67 @@ describe("callbacks of an agent that redacts", () => {
     expect(leaks(sent)).toEqual([]);
     expect(sent).toContain("[withheld");
     expect(sent).toContain(agent.spec.name);
+  });
+
+  it("learn nothing of an edit of the state", async () => {
+    const { runtime } = await testRuntime(replies);
+    const graph = await compileAgent(mailer(), runtime);
+    const recorder = new Recorder();
+    const callbacks = [recorder];
+    const edit = { input: { message: asked } };
+    await graph.updateState({ ...thread, callbacks }, edit, "__start__");
+    await graph.withConfig({ callbacks }).updateState(thread, edit);
+    await graph.invoke(null, thread);
+    await graph.updateState({ ...thread, callbacks }, { output: { message: address } }, "finalize");
+    const outer = RunnableLambda.from(async () => {
+      // Callbacks reach it by the context alone.
+      await graph.updateState(thread, { output: { message: address } }, "finalize");
+    });
+    await outer.invoke({}, { callbacks });
+    expect(recorder.names("ChainStart").length).toBeGreaterThan(3);
+    expect(leaks(recorder.text())).toEqual([]);
+    expect(leaks(await traced())).toEqual([]);
+  });
+
+  it("learn nothing of an agent without rails that a handler runs", async () => {
+    const { runtime } = await testRuntime(replies);
+    const inner = defineAgent({ name: "inner", tools: [mail] });
+    const delegate = defineTool({
+      name: "delegate",
+      description: "Has it done.",
+      input_schema: z.object({ to: z.string() }),
+      handler: async ({ to }) => {
+        const prompt = ChatPromptTemplate.fromTemplate(`Write to ${to}`);
+        await prompt.invoke({});
+        const failing = RunnableLambda.from(() => {
+          throw Object.assign(new Error("No."), { name: to, code: to });
+        });
+        await failing.invoke({}).catch(() => undefined);
+        return (await executeAgent(inner, { message: `Ask ${to}` }, { runtime })).status;
+      },
+    });
+    const { nodes, ...workflow } = writing().spec.workflow_graph!;
+    void nodes;
+    const outer = writing({
+      tools: [delegate],
+      workflow_graph: {
+        ...workflow,
+        nodes: [
+          {
+            name: "send",
+            type: "tool",
+            config: { tool: "delegate", args: { to: "${input.message}" } },
+          },
+        ],
+      },
+    });
+    const recorder = new Recorder();
+    const graph = await compileAgent(outer, runtime);
+    await graph.invoke({ input: { message: address } }, { ...thread, callbacks: [recorder] });
+    expect(leaks(recorder.text())).toEqual([]);
+    const sent = await traced();
+    expect(leaks(sent)).toEqual([]);
+    expect(sent).toContain('"inner"');
   });
 
   it("learn nothing of an error", async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { contextSettingsOf } from "../../../src/compile/loop/context-settings-of.ts";
+import { contextSettingsOf } from "../../../src/compile/loop/context.ts";
 import { defineAgent } from "../../../src/index.ts";
 
 it("reads how contexts are made from a definition, defaults included", () => {

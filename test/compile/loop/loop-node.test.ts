@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { loopNode } from "../../../src/compile/loop/loop-node.ts";
-import type { NodeBody } from "../../../src/compile/loop/node-body.ts";
-import type { LoopParts } from "../../../src/compile/loop/parts.ts";
+import type { NodeBody } from "../../../src/compile/loop/node.ts";
+import type { LoopConfig } from "../../../src/compile/loop/loop-config.ts";
 import { defineAgent } from "../../../src/index.ts";
 import type { GraphState } from "../../../src/state/channels.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
@@ -13,7 +13,7 @@ it("sends no event that the body emits after the turn's time has ended the node"
     clock,
     bounds: [],
     rails: { input: [], answer: [], tool_result: [], output: [] },
-  } as unknown as LoopParts;
+  } as unknown as LoopConfig;
   const state = { status: "EXECUTING", branches: [], redactions: {} } as unknown as GraphState;
   const sent: unknown[] = [];
   let answer = () => {};

@@ -1,9 +1,12 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { askUntil } from "../../../src/compile/loop/ask-until.ts";
-import { keptSummaries } from "../../../src/compile/loop/kept-summaries.ts";
-import type { NodeRun } from "../../../src/compile/loop/node-body.ts";
-import { resultSummaries, resultSummariserOf } from "../../../src/compile/loop/result-summaries.ts";
+import {
+  callModelWithSignal,
+  createResultSummaryStore,
+  resultSummaries,
+  resultSummariserOf,
+} from "../../../src/compile/loop/context.ts";
+import type { NodeContext } from "../../../src/compile/loop/node.ts";
 import { defineAgent } from "../../../src/index.ts";
 import type { AgentModel } from "../../../src/models/agent-model.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
@@ -12,42 +15,42 @@ import { toolResult } from "../../helpers/step-record.ts";
 
 const specWith = (context_config: object) => defineAgent({ name: "a", context_config }).spec;
 
-const noThinker = (model: string) => Promise.reject(new Error(`asked for ${model}`));
+const noModel = (model: string) => Promise.reject(new Error(`asked for ${model}`));
 
 /** As much of a run as asking takes. */
-function runWith(): { run: NodeRun; asked: unknown[] } {
+function runWith(): { run: NodeContext; asked: unknown[] } {
   const asked: unknown[] = [];
   const signal = new AbortController().signal;
-  const ask: NodeRun["ask"] = (model, request, unseen) => {
+  const ask: NodeContext["callModel"] = (model, request, unseen) => {
     asked.push(unseen);
     return model.call(request, { signal, tags: ["run"] });
   };
   const parts = { clock: new ManualClock() };
-  const summaries = keptSummaries();
-  return { run: { ask, signal, parts, summaries } as unknown as NodeRun, asked };
+  const summaries = createResultSummaryStore();
+  return {
+    run: { callModel: ask, signal, loop: parts, summaries } as unknown as NodeContext,
+    asked,
+  };
 }
 
 describe("a definition's summariser", () => {
   it("is none unless it is asked for", async () => {
-    expect(await resultSummariserOf(specWith({}), noThinker)).toBeNull();
+    expect(await resultSummariserOf(specWith({}), noModel)).toBeNull();
   });
 
   it("asks the model that reads, or one of its own", async () => {
     const model = await new ScriptedModel([]).resolve();
     expect(
-      await resultSummariserOf(
-        specWith({ summarize_results: { threshold_tokens: 300 } }),
-        noThinker,
-      ),
+      await resultSummariserOf(specWith({ summarize_results: { threshold_tokens: 300 } }), noModel),
     ).toMatchObject({ thresholdTokens: 300, timeoutMs: 15_000, model: null });
     const wanted: string[] = [];
-    const thinkerOf = async (ref: string) => {
+    const modelFor = async (ref: string) => {
       wanted.push(ref);
       return { model: () => model };
     };
     const own = await resultSummariserOf(
       specWith({ summarize_results: { model: "test:small", timeout_seconds: 2 } }),
-      thinkerOf,
+      modelFor,
     );
     expect([wanted, own?.model, own?.timeoutMs]).toEqual([["test:small"], model, 2000]);
   });
@@ -57,7 +60,7 @@ describe("summaries within a run", () => {
   it("are asked through the run, unseen, and end with their own time", async () => {
     const scripted = new ScriptedModel(["three bees"]);
     const reader = await scripted.resolve();
-    const summariser = await resultSummariserOf(specWith({ summarize_results: {} }), noThinker);
+    const summariser = await resultSummariserOf(specWith({ summarize_results: {} }), noModel);
     const { run, asked } = runWith();
     const { summaries, made } = await resultSummaries(
       run,
@@ -85,7 +88,7 @@ describe("summaries within a run", () => {
         return { message: new AIMessage(""), usage: {} as never, model: "m", fallback: null };
       },
     };
-    await askUntil(own.signal, runWith().run, { model, request: { messages: [] } });
+    await callModelWithSignal(own.signal, runWith().run, { model, request: { messages: [] } });
     expect(given).toEqual({ signal: own.signal, tags: ["run"] });
   });
 });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createFlow } from "../../../src/compile/nodes/flow.ts";
-import { planWorkflow } from "../../../src/compile/plan/plan-workflow.ts";
-import { agentSpecSchema } from "../../../src/definition/schema.ts";
-import type { WorkflowGraph } from "../../../src/definition/workflow-schema.ts";
+import { planWorkflow } from "../../../src/compile/workflow-plan.ts";
+import { agentSpecSchema } from "../../../src/definition/schema/agent.ts";
+import type { WorkflowGraph } from "../../../src/definition/schema/workflow.ts";
 import type { Branch } from "../../../src/state/branch.ts";
 
 /** `a>b`, `a>b,c` (in parallel), several edges from one node in the order in which they are tried. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { definePlanner } from "../../../src/index.ts";
-import type { AgentEvent } from "../../../src/state/event.ts";
+import type { AgentEvent } from "../../../src/state/events.ts";
 import type { StepRecord } from "../../../src/state/step-record.ts";
 import { asGaps, asPlan, codeWorker, plannerReplies, runPlan } from "../../helpers/run-plan.ts";
 import { planOf } from "../../helpers/subtasks.ts";

@@ -91,7 +91,7 @@ describe("the result of an agent", () => {
 });
 
 describe("code", () => {
-  const unreadable = "it threw something that cannot be read";
+  const unreadable = "it threw a value that cannot be read";
 
   it.each([
     ["an error at once", () => boom("luck"), "no luck"],

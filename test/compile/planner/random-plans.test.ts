@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WorkerTask } from "../../../src/definition/worker.ts";
-import type { Subtask } from "../../../src/state/task-plan.ts";
+import type { Subtask } from "../../../src/state/plan.ts";
 import { timedPlans } from "../../helpers/arbitrary-plan.ts";
 import { plannerThread } from "../../helpers/run-plan.ts";
 import { withTime } from "../../helpers/with-time.ts";

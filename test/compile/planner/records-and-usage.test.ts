@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, definePlanner, defineTool } from "../../../src/index.ts";
-import { SubtaskTimeoutError } from "../../../src/compile/planner/errors.ts";
+import { SubtaskTimeoutError } from "../../../src/compile/planner/planner-config.ts";
 import type { StepRecord } from "../../../src/state/step-record.ts";
 import { asPlan, codeWorker, plannerReplies, runPlan } from "../../helpers/run-plan.ts";
 import { planOf } from "../../helpers/subtasks.ts";
@@ -116,7 +116,7 @@ describe("the records of a planner", () => {
       thought: "a: Do a.",
       usage: { llm_calls: 2 },
     });
-    expect(first?.problem).toMatch(/^the reply holds no plan/);
+    expect(first?.problem).toMatch(/^the reply has no plan/);
   });
 
   it("tell and keep a plan that failed the turn", async () => {

@@ -16,18 +16,18 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   [
     "depends on what there is not",
     planOf({ abc: "", b: "abd" }),
-    'Subtask "b" depends on "abd", which there is not. Did you mean "abc"? There are: abc, b.',
+    'Subtask "b" depends on "abd", which does not exist. Did you mean "abc"? There are: abc, b.',
   ],
   [
     "goes round in a circle",
     planOf({ a: "b", b: "a", c: "" }),
-    "These subtasks depend on each other in a circle, each on the next: a → b → a",
+    "These subtasks form a dependency cycle, each depending on the next: a → b → a",
   ],
   ["depends on itself", planOf({ a: "a" }), 'Subtask "a" depends on itself'],
   [
     "names a worker that there is not",
     planOf({ a: "" }, { worker: "ww" }),
-    'Subtask "a" names the worker "ww", which there is not. Did you mean "w"? There are: w.',
+    'Subtask "a" names the worker "ww", which does not exist. Did you mean "w"? There are: w.',
   ],
   ["has 10,000 subtasks", many(10_000), "subtasks: expected at most 100, got 10,000"],
 ];
@@ -116,7 +116,7 @@ describe("a plan of the model's that", () => {
     expect(result.output).toEqual({ message: "Joined." });
     expect(model.read(1).slice(-2)).toEqual([
       "ai: We should first do a and then b.",
-      expect.stringContaining("- the reply holds no plan"),
+      expect.stringContaining("- the reply has no plan"),
     ]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool } from "../../../src/index.ts";
 import { ModelCallError } from "../../../src/models/errors.ts";
-import type { AgentEvent } from "../../../src/state/event.ts";
+import type { AgentEvent } from "../../../src/state/events.ts";
 import { plannerReplies, plannerThread } from "../../helpers/run-plan.ts";
 import { planOf } from "../../helpers/subtasks.ts";
 import { withTime } from "../../helpers/with-time.ts";
@@ -34,7 +34,7 @@ describe("a subtask that takes too long", () => {
       error: {
         code: "subtask_timeout",
         message:
-          "The subtask took longer than its 60 s. Raise timeout_seconds of the planner, or plan less at once.",
+          "The subtask took longer than its 60 s. Raise timeout_seconds of the planner, or plan smaller subtasks.",
       },
     });
     // 60 s each, and 1 s and 2 s between them.

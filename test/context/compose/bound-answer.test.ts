@@ -2,8 +2,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
-import { ContextOverflowError } from "../../../src/context/errors.ts";
-import { loopTranscript } from "../../../src/context/loop-transcript.ts";
+import { ContextOverflowError } from "../../../src/context/reasoning-context.ts";
+import { loopTranscript } from "../../../src/context/transcript.ts";
 import { boundTokens } from "../../../src/models/message-tokens.ts";
 import { modelProfile } from "../../../src/models/model-profile.ts";
 

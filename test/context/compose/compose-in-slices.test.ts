@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { composeContext, composeInSlices } from "../../../src/context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
-import { loopTranscript } from "../../../src/context/loop-transcript.ts";
+import { loopTranscript } from "../../../src/context/transcript.ts";
 import { modelProfile } from "../../../src/models/model-profile.ts";
 import { countTurns } from "../../helpers/count-turns.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";

@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { openErrors } from "../../../src/context/compose/open-errors.ts";
+import { openErrors } from "../../../src/context/compose/fit.ts";
 import type { Entry } from "../../../src/context/transcript.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cleanText } from "../../../src/context/clean-text.ts";
-import { previewText } from "../../../src/context/preview/preview-text.ts";
+import { previewText } from "../../../src/context/preview/preview.ts";
 
 const orders = Array.from({ length: 50 }, (_, i) => ({
   order_id: `W-${100 + i}`,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitText } from "../../../src/context/summarise/fit-text.ts";
+import { fitText } from "../../../src/context/summarise/result-summary.ts";
 
 describe("a text that has to fit", () => {
   it("stays as it is when it does", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   createResultSummaryCache,
   type SummaryOutcome,
-} from "../../../src/context/summarise/result-summary-cache.ts";
+} from "../../../src/context/summarise/result-summary.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 
 const failed: SummaryOutcome = { outcome: "failed", model: "test:model" };

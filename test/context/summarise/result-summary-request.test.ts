@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resultSummaryRequest } from "../../../src/context/summarise/result-summary-request.ts";
+import { resultSummaryRequest } from "../../../src/context/summarise/result-summary.ts";
 import type { ToolResult } from "../../../src/state/step-record.ts";
 
 const result = { id: "1", name: "find", args: {}, outcome: "success", result: "data" } as const;

@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
-import { openCheckpointer } from "../../../checkpointers/open.ts";
+import { openCheckpointer } from "../../../checkpointers/postgres.ts";
 import { definePlanner } from "../../../src/index.ts";
 import type { TestDatabase } from "../../helpers/databases.ts";
 import { codeWorker, plannerReplies } from "../../helpers/run-plan.ts";

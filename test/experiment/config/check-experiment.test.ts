@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeProblem } from "../../../src/definition/problems.ts";
-import { checkExperiment } from "../../../src/experiment/config/check-experiment.ts";
+import { describeProblem } from "../../../src/definition/check/problems.ts";
+import { checkExperiment } from "../../../src/experiment/config/load-experiment.ts";
 
 const base = { run_id: "a", cycle_count: 3, model_name: "ollama:llama3" };
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DefinitionFileError } from "../../../src/definition/parse-definition.ts";
-import { InvalidExperimentError } from "../../../src/experiment/config/invalid-experiment-error.ts";
+import { DefinitionFileError } from "../../../src/definition/load/parse-definition.ts";
+import { InvalidExperimentError } from "../../../src/experiment/errors.ts";
 import {
   defineExperiment,
   loadExperiment,

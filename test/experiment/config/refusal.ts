@@ -1,4 +1,4 @@
-import { InvalidExperimentError } from "../../../src/experiment/config/invalid-experiment-error.ts";
+import { InvalidExperimentError } from "../../../src/experiment/errors.ts";
 
 /** What is thrown for a config that has to be refused. */
 export async function refusalOf(read: () => unknown): Promise<InvalidExperimentError> {

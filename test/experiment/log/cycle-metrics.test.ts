@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cycleMetrics, isFailedOutput } from "../../../src/experiment/log/cycle-metrics.ts";
+import { cycleMetrics, isFailedOutput } from "../../../src/experiment/log/log-entry.ts";
 import { madeEntries, message, remove, write } from "../../helpers/experiment-logs.ts";
 
 const entriesOf = (cycle: Parameters<typeof madeEntries>[0]["cycles"][number]) =>

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { logJsonSchema } from "../../../src/experiment/log/log-json-schema.ts";
+import { logJsonSchema } from "../../../src/experiment/log/log-entry.ts";
 import { madeEntries, message, write } from "../../helpers/experiment-logs.ts";
 
 const file = new URL("../../../schema/experiment-log.schema.json", import.meta.url);

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { readLog } from "../../../src/experiment/log/read-log.ts";
-import { UnreadableLogError } from "../../../src/experiment/log/unreadable-log-error.ts";
+import { readLog, UnreadableLogError } from "../../../src/experiment/log/read-log.ts";
 import { collect } from "../../helpers/collect.ts";
 import { asLines, madeEntries, madeLog } from "../../helpers/experiment-logs.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";

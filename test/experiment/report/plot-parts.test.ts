@@ -9,10 +9,10 @@ interface Placed {
   readonly count: number;
 }
 
-const { wholeTicks } = (await load("whole-ticks")) as {
+const { wholeTicks } = (await load("figures")) as {
   wholeTicks(this: void, most: number, wanted: number): object;
 };
-const { coinciding, dashesOf, shiftOf } = (await load("coinciding")) as {
+const { coinciding, dashesOf, shiftOf } = (await load("figures")) as {
   coinciding(this: void, items: string[], keyOf: (item: string) => string): Placed[];
   dashesOf(this: void, of: Placed): object | null;
   shiftOf(this: void, of: Placed, room: number): number;

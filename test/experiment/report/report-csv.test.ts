@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reportCsv } from "../../../src/experiment/report/report-csv.ts";
+import { reportCsv } from "../../../src/experiment/report/report-html.ts";
 import type { RunSummary } from "../../../src/experiment/report/run-summary.ts";
 
 function runWith(...reflections: string[]): RunSummary {

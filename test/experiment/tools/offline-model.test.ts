@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createRuntime, executeAgent, type Runtime } from "../../../src/app.ts";
 import { defineAgent } from "../../../src/definition/define-agent.ts";
 import { createInMemoryExperimentMemory } from "../../../src/experiment/memory/in-memory.ts";
-import { experimentTools } from "../../../src/experiment/tools/experiment-tools.ts";
+import { experimentTools } from "../../../src/experiment/tools.ts";
 import { OfflineRulesModel } from "../../../src/models/offline/offline-model.ts";
 
 const blue = "the sky is blue";

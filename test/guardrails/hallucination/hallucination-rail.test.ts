@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hallucinationConfigSchema } from "../../../src/definition/guardrail-schema.ts";
+import { hallucinationConfigSchema } from "../../../src/definition/schema/guardrails.ts";
 import { hallucinationRail } from "../../../src/guardrails/hallucination/hallucination-rail.ts";
-import type { RailContext, RailFinding } from "../../../src/guardrails/rail.ts";
+import type { RailContext, RailFinding } from "../../../src/definition/rail.ts";
 
 const request = "Where is my booking?";
 const booking =

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { injectionConfigSchema } from "../../../src/definition/guardrail-schema.ts";
+import { injectionConfigSchema } from "../../../src/definition/schema/guardrails.ts";
 import { injectionRail } from "../../../src/guardrails/injection/injection-rail.ts";
-import type { RailContext, RailSubject } from "../../../src/guardrails/rail.ts";
+import type { RailContext, RailSubject } from "../../../src/definition/rail.ts";
 
 function contextThat(reply: string | null, asked: string[] = []): RailContext {
   return {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { piiEntities } from "../../../src/definition/guardrail-schema.ts";
-import { findPersonalData } from "../../../src/guardrails/pii/find-personal-data.ts";
+import { piiEntities } from "../../../src/definition/schema/guardrails.ts";
+import { findPersonalData } from "../../../src/guardrails/pii/pii-rail.ts";
 
 const found = (text: string, entities = piiEntities as readonly (typeof piiEntities)[number][]) =>
   findPersonalData(text, entities).map(

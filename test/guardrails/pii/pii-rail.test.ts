@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { piiConfigSchema } from "../../../src/definition/guardrail-schema.ts";
+import { piiConfigSchema } from "../../../src/definition/schema/guardrails.ts";
 import { piiRail } from "../../../src/guardrails/pii/pii-rail.ts";
-import { passed, type RailContext } from "../../../src/guardrails/rail.ts";
+import { passed, type RailContext } from "../../../src/definition/rail.ts";
 
 function railOf(config: object & { tool_results?: boolean }) {
   const { tool_results = false, ...rest } = config;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { topicConfigSchema } from "../../../src/definition/guardrail-schema.ts";
-import type { RailContext, RailFinding } from "../../../src/guardrails/rail.ts";
+import { topicConfigSchema } from "../../../src/definition/schema/guardrails.ts";
+import type { RailContext, RailFinding } from "../../../src/definition/rail.ts";
 import { topicRail } from "../../../src/guardrails/topic/topic-rail.ts";
 import { createWordEmbeddings } from "../../../src/models/embeddings/word-embeddings.ts";
 

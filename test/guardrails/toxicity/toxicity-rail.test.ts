@@ -1,10 +1,9 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { toxicityConfigSchema } from "../../../src/definition/guardrail-schema.ts";
-import { passed, type RailContext } from "../../../src/guardrails/rail.ts";
-import { ModerationError } from "../../../src/guardrails/toxicity/errors.ts";
-import { toxicityRail } from "../../../src/guardrails/toxicity/toxicity-rail.ts";
+import { toxicityConfigSchema } from "../../../src/definition/schema/guardrails.ts";
+import { passed, type RailContext } from "../../../src/definition/rail.ts";
+import { ModerationError, toxicityRail } from "../../../src/guardrails/toxicity/toxicity-rail.ts";
 
 const context = (signal = new AbortController().signal): RailContext =>
   ({

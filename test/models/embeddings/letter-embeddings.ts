@@ -1,4 +1,4 @@
-import type { LangChainEmbeddings } from "../../../src/models/embeddings/from-langchain-embeddings.ts";
+import type { LangChainEmbeddings } from "../../../src/models/embeddings/langchain-embeddings.ts";
 
 /** Counts the letters a to z, as a service would: it refuses empty texts. */
 export const letterEmbeddings: LangChainEmbeddings = {

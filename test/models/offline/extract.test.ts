@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { resultSummaryRequest } from "../../../src/context/summarise/result-summary-request.ts";
+import { resultSummaryRequest } from "../../../src/context/summarise/result-summary.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
 import { toolResult } from "../../helpers/step-record.ts";
 import { toolbox } from "./tools.ts";

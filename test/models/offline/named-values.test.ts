@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { decide } from "../../../src/models/offline/decide.ts";
-import type { OfflineTool } from "../../../src/models/offline/offline-tool.ts";
+import type { OfflineTool } from "../../../src/models/offline/conversation.ts";
 
 function define(
   name: string,

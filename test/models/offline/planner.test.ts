@@ -7,7 +7,7 @@ import type { StructuredAnswer } from "../../../src/models/agent-model.ts";
 import { createModels } from "../../../src/models/create-models.ts";
 import { readConversation } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
-import { readStructured } from "../../../src/models/structured-answer.ts";
+import { readStructured } from "../../../src/models/json-answer.ts";
 import type { WorkerProfile } from "../../../src/planning/match-worker.ts";
 import {
   gapAnswer,
@@ -19,7 +19,7 @@ import {
   synthesisRequest,
   type PlanRequest,
 } from "../../../src/planning/prompts.ts";
-import type { TaskPlan } from "../../../src/state/task-plan.ts";
+import type { TaskPlan } from "../../../src/state/plan.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { stepMessages } from "../../../src/context/step-messages.ts";
 import { readConversation } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
-import { readToolReport } from "../../../src/models/offline/tool-report.ts";
+import { readToolReport } from "../../../src/models/offline/history.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 import { toolbox } from "./tools.ts";
 

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { ModelTool } from "../../../src/models/agent-model.ts";
 import { readConversation } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
-import { readWorkerMessage } from "../../../src/models/offline/worker-message.ts";
-import { workerMessage } from "../../../src/planning/worker-message.ts";
+import { readWorkerMessage } from "../../../src/models/offline/history.ts";
+import { workerMessage } from "../../../src/planning/prompts.ts";
 import { others, toolbox } from "./tools.ts";
 
 const countWords: ModelTool = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { planTimes } from "../../../src/runtime/threads/plan-times.ts";
-import type { SubtaskState } from "../../../src/state/subtask-state.ts";
+import { planTimes } from "../../../src/runtime/threads/plans.ts";
+import type { SubtaskState } from "../../../src/state/plan.ts";
 import { planOf, subtaskState } from "../../helpers/subtasks.ts";
 
 describe("how long a plan took", () => {

@@ -1,5 +1,4 @@
-import { loadMigrations } from "../../../src/storage/load-migrations.ts";
-import { migrate } from "../../../src/storage/migrate.ts";
+import { loadMigrations, migrate } from "../../../src/storage/migrate.ts";
 import { openDatabase } from "../../../src/storage/database.ts";
 
 // On a line of standard input, runs the migrations of a folder on a Postgres database, says so, and ends.

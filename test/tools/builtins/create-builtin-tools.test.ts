@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBuiltinTools } from "../../../src/tools/builtins/create-builtin-tools.ts";
-import { HttpAllowError } from "../../../src/tools/builtins/http/http-allow.ts";
+import { HttpAllowError } from "../../../src/tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "../../../src/tools/sandbox/sandbox.ts";
 
 const sandbox: Sandbox = { run: () => Promise.resolve(null), close: () => Promise.resolve() };

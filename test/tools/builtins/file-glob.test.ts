@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fileGlob } from "../../../src/tools/builtins/file-glob.ts";
+import { fileGlob } from "../../../src/tools/builtins/root-folder.ts";
 
 describe("fileGlob", () => {
   it.each<[string, string, boolean]>([

@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listFilesTool } from "../../../src/tools/builtins/list-files.ts";
+import { listFilesTool } from "../../../src/tools/builtins/file-tools.ts";
 import { rootFolder } from "../../../src/tools/builtins/root-folder.ts";
 import { callBuiltin } from "../../helpers/builtin-call.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";

@@ -2,8 +2,7 @@ import { renameSync, symlinkSync, unlinkSync } from "node:fs";
 import * as fileSystem from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listFilesTool } from "../../../src/tools/builtins/list-files.ts";
-import { readFileTool } from "../../../src/tools/builtins/read-file.ts";
+import { listFilesTool, readFileTool } from "../../../src/tools/builtins/file-tools.ts";
 import {
   type FileSystem,
   PathRuleError,

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createBuiltinTools } from "../../../src/tools/builtins/create-builtin-tools.ts";
 import { PathRuleError, rootFolder } from "../../../src/tools/builtins/root-folder.ts";
-import { ToolFailure } from "../../../src/tools/tool-failure.ts";
+import { ToolFailure } from "../../../src/tools/tool-result.ts";
 import { callBuiltin } from "../../helpers/builtin-call.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
 

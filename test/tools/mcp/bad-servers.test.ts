@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { serverSchema } from "../../../src/definition/server-schema.ts";
-import { ServerStartError, ServerToolsError } from "../../../src/tools/mcp/errors.ts";
-import { MissingSecretError } from "../../../src/tools/secrets/errors.ts";
+import { serverSchema } from "../../../src/definition/schema/servers.ts";
+import { ServerStartError, ServerToolsError } from "../../../src/tools/mcp/tool-servers.ts";
+import { MissingSecretError } from "../../../src/tools/missing-secret-error.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
 import { misbehaving } from "./misbehaving.ts";

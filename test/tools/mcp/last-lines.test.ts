@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LastLines } from "../../../src/tools/mcp/last-lines.ts";
+import { LastLines } from "../../../src/tools/mcp/stdio-transport.ts";
 
 it("keeps the last 20 lines that say something", () => {
   const last = new LastLines();

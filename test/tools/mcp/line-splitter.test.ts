@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LineSplitter } from "../../../src/tools/mcp/line-splitter.ts";
+import { LineSplitter } from "../../../src/tools/mcp/stdio-transport.ts";
 
 function split(chunks: readonly (string | Buffer)[], maxBytes = 1_000) {
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import {
   serverSchema,
   type ServerSpec,
   type ServerSpecInput,
-} from "../../../src/definition/server-schema.ts";
+} from "../../../src/definition/schema/servers.ts";
 
 type StdioInput = Extract<ServerSpecInput, { transport: "stdio" }>;
 

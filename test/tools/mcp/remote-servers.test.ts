@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { serverSchema, type ServerSpec } from "../../../src/definition/server-schema.ts";
-import type { StatelessTool, ToolContext } from "../../../src/definition/tool.ts";
+import { serverSchema, type ServerSpec } from "../../../src/definition/schema/servers.ts";
+import type { StatelessTool, ToolContext } from "../../../src/definition/tool/tool.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { names, toolNamed, useEverything, useToolServers } from "./use-servers.ts";
 

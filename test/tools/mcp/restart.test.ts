@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import type { ServerSpec } from "../../../src/definition/server-schema.ts";
-import type { StatelessTool, ToolContext } from "../../../src/definition/tool.ts";
+import type { ServerSpec } from "../../../src/definition/schema/servers.ts";
+import type { StatelessTool, ToolContext } from "../../../src/definition/tool/tool.ts";
 import { useChildren } from "../../helpers/child-process.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";

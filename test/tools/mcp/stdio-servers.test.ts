@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { serverSchema } from "../../../src/definition/server-schema.ts";
+import { serverSchema } from "../../../src/definition/schema/servers.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
 import { names, publishedServer, toolNamed, useToolServers } from "./use-servers.ts";
 

@@ -4,12 +4,12 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
 import { systemClock, type Clock } from "../../../src/clock.ts";
-import type { AgentTool } from "../../../src/definition/tool.ts";
+import type { AgentTool } from "../../../src/definition/tool/tool.ts";
 import type { ToolResult } from "../../../src/state/step-record.ts";
 import { callStateless } from "../../../src/tools/call.ts";
 import { createToolServers } from "../../../src/tools/mcp/create-tool-servers.ts";
 import type { ServerTools, ToolServers } from "../../../src/tools/mcp/tool-servers.ts";
-import { createSecrets, type Secrets } from "../../../src/tools/secrets/secrets.ts";
+import { createSecrets, type Secrets } from "../../../src/tools/secrets.ts";
 import { freePort } from "../../helpers/free-port.ts";
 import { callOf } from "../../helpers/probe-tools.ts";
 

@@ -1,11 +1,15 @@
 import { z } from "zod";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { defineTool } from "../../../src/definition/define-tool.ts";
+import { defineTool } from "../../../src/definition/tool/define-tool.ts";
 import { runCodeTool } from "../../../src/tools/builtins/run-code.ts";
 import { callStateless } from "../../../src/tools/call.ts";
 import { createSandbox } from "../../../src/tools/sandbox/create-sandbox.ts";
-import { SandboxError, SandboxOptionError } from "../../../src/tools/sandbox/errors.ts";
-import type { Sandbox, SandboxedCode } from "../../../src/tools/sandbox/sandbox.ts";
+import {
+  type Sandbox,
+  type SandboxedCode,
+  SandboxError,
+  SandboxOptionError,
+} from "../../../src/tools/sandbox/sandbox.ts";
 import { useChildren } from "../../helpers/child-process.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 

@@ -1,7 +1,7 @@
 // oxlint-disable vitest/no-standalone-expect -- what has to hold after every attempt is said once, in afterEach
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createSandbox } from "../../../src/tools/sandbox/create-sandbox.ts";
-import { SandboxError, type SandboxReason } from "../../../src/tools/sandbox/errors.ts";
+import { SandboxError, type SandboxReason } from "../../../src/tools/sandbox/sandbox.ts";
 
 const sandbox = createSandbox({ workers: 1 });
 afterAll(() => sandbox.close());

@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Embeddings } from "../../../src/models/embeddings/embeddings.ts";
-import { InvalidSelectionOptionError } from "../../../src/tools/selection/errors.ts";
-import { selectTools, type ToolUse } from "../../../src/tools/selection/select-tools.ts";
+import {
+  InvalidSelectionOptionError,
+  selectTools,
+  type ToolUse,
+} from "../../../src/tools/selection/select-tools.ts";
 import type { SelectableTool } from "../../../src/tools/selection/tool-index.ts";
 
 function tool(

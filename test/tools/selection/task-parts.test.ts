@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { taskParts } from "../../../src/tools/selection/task-parts.ts";
+import { taskParts } from "../../../src/tools/selection/select-tools.ts";
 
 describe("taskParts", () => {
   it("parts a task at the ends of sentences and lines", () => {

@@ -2,9 +2,8 @@ import { el } from "./elements.js";
 import { counted, dollars, knownSum, minute, missing, sum } from "./figures.js";
 import { plotSections } from "./plot-section.js";
 import { reflections } from "./reflections.js";
-import { distinct, runs, source } from "./report-data.js";
-import { runDetails } from "./run-details.js";
-import { runsTable } from "./runs-table.js";
+import { distinct, runs, source } from "./data.js";
+import { runDetails, runsTable } from "./runs.js";
 
 const links = [
   ["runs", "Runs"],

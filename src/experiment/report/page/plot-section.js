@@ -1,10 +1,15 @@
-import { groupings, tellingApart } from "./colours.js";
-import { cyclePlot } from "./cycle-plot.js";
-import { choice, el, section } from "./elements.js";
-import { legend } from "./legend.js";
-import { modelPlot } from "./model-plot.js";
-import { longestRun, memorySizes, metrics, runs } from "./report-data.js";
-import { cyclesPerPoint } from "./series.js";
+import {
+  colourOf,
+  groupings,
+  groupsBy,
+  longestRun,
+  memorySizes,
+  metrics,
+  runs,
+  tellingApart,
+} from "./data.js";
+import { choice, el, section, swatch } from "./elements.js";
+import { cyclePlot, cyclesPerPoint, modelPlot } from "./plots.js";
 
 const titles = { model: "Model", prompt: "Prompt", seed: "Seed", run: "Run", none: "One panel" };
 /** Cycles that a line is smoothed over, and how many there are where it is worth a choice. */
@@ -112,4 +117,33 @@ function plotFigure({ title, unit }, make) {
   }).observe(place);
   const caption = el("figcaption", {}, el("h3", {}, title), el("span", { class: "unit" }, unit));
   return { element: el("figure", {}, caption, place), draw };
+}
+
+/** The names of the colours; a click on one hides what has it, another shows it again. */
+function legend(by, hidden, changed) {
+  return el(
+    "ul",
+    { class: "legend", "aria-label": `Colours by ${by}` },
+    ...groupsBy(by).map((group) =>
+      el(
+        "li",
+        {},
+        el(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(!hidden.has(group)),
+            title: "Show or hide",
+            onclick: (event) => {
+              if (!hidden.delete(group)) hidden.add(group);
+              event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(group)));
+              changed();
+            },
+          },
+          swatch(colourOf(by, group)),
+          el("span", {}, group),
+        ),
+      ),
+    ),
+  );
 }

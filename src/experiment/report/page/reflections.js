@@ -1,9 +1,7 @@
-import { modelColour } from "./colours.js";
+import { longestRun, modelColour, runs } from "./data.js";
 import { el, section, swatch } from "./elements.js";
 import { counted, missing } from "./figures.js";
-import { pager } from "./pager.js";
-import { longestRun, runs } from "./report-data.js";
-import { indexIn, marked } from "./search.js";
+import { pager } from "./runs.js";
 
 const cyclesShown = 20;
 /** Characters and lines from which on a text is collapsed. */
@@ -145,4 +143,27 @@ function excerpt(text, query) {
   const at = query === "" ? -1 : indexIn(text, query);
   const from = at + query.length > longText ? at - before : 0;
   return `${from > 0 ? "…" : ""}${text.slice(from, from + longText).trimEnd()}…`;
+}
+
+/** Where a text has what is looked for, whatever its case; -1 where it has not. */
+function indexIn(text, query) {
+  return text.toLowerCase().indexOf(query.toLowerCase());
+}
+
+/** A text as nodes, with what is looked for marked in it. */
+function marked(text, query) {
+  if (query === "") return [text];
+  const lower = text.toLowerCase();
+  const wanted = query.toLowerCase();
+  // Where lower case has another length, places would be wrong.
+  if (lower.length !== text.length) return [text];
+  const nodes = [];
+  let from = 0;
+  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, from)) {
+    const mark = document.createElement("mark");
+    mark.textContent = text.slice(at, at + wanted.length);
+    nodes.push(text.slice(from, at), mark);
+    from = at + wanted.length;
+  }
+  return [...nodes, text.slice(from)];
 }

@@ -1,16 +1,25 @@
 import { z } from "zod";
-import { replaceSecrets, secretsIn } from "../../../definition/secret-reference.ts";
-import type { ToolContext } from "../../../definition/tool.ts";
-import { cutText } from "../../../state/cut-text.ts";
-import type { Secrets } from "../../secrets/secrets.ts";
-import { ToolFailure } from "../../tool-failure.ts";
+import { replaceSecrets, secretsIn } from "../../../definition/schema/servers.ts";
+import type { ToolContext } from "../../../definition/tool/tool.ts";
+import { cutText } from "../../../values/text.ts";
+import type { Secrets } from "../../secrets.ts";
+import { ToolFailure } from "../../tool-result.ts";
 import { builtinTool } from "../builtin-tool.ts";
-import { type AllowEntry, entryFor, mayCarryHeaders, readAllowList } from "./allow-list.ts";
-import type { HttpAllow } from "./http-allow.ts";
-import { bodyValue } from "./body-value.ts";
-import { DeepJsonFailure, HttpStatusFailure } from "./errors.ts";
+import {
+  DeepJsonFailure,
+  type HostLookup,
+  HttpStatusFailure,
+  resolveHost,
+  systemLookup,
+} from "./addresses.ts";
+import {
+  type AllowEntry,
+  entryFor,
+  type HttpAllow,
+  mayCarryHeaders,
+  readAllowList,
+} from "./allow-list.ts";
 import { type Answer, exchange, isRedirect } from "./exchange.ts";
-import { type HostLookup, resolveHost, systemLookup } from "./resolve-host.ts";
 
 export interface HttpGetOptions {
   /** What may be asked. Default: nothing. */
@@ -185,4 +194,92 @@ function notAllowed(url: URL, entries: readonly AllowEntry[], isFirstHost: boole
     );
   }
   return new ToolFailure(`${what} ${hostsOf(entries)}`);
+}
+
+/** What stands for a body that is no text. */
+interface BinaryBody {
+  readonly binary: true;
+  readonly media_type: string;
+  /** That were read. */
+  readonly bytes: number;
+}
+
+/**
+ * JSON as a value, text as text (HTML too, as it came), anything else as a description. A cut body is never JSON.
+ * @throws DeepJsonFailure
+ */
+export function bodyValue(body: Buffer, contentType: string, truncated: boolean): unknown {
+  const [mediaType = ""] = contentType.toLowerCase().split(";");
+  const type = mediaType.trim();
+  const text = textOf(body, type, contentType, truncated);
+  if (text === undefined) {
+    const found: BinaryBody = {
+      binary: true,
+      media_type: type === "" ? "application/octet-stream" : type,
+      bytes: body.length,
+    };
+    return found;
+  }
+  if (truncated || !/[/+]json$/.test(type)) return text;
+  return jsonValue(text);
+}
+
+function textOf(
+  body: Buffer,
+  type: string,
+  contentType: string,
+  truncated: boolean,
+): string | undefined {
+  if (/^(?:image|audio|video|font)\//.test(type) && type !== "image/svg+xml") return undefined;
+  const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
+  const decoder = decoderOf(charset);
+  // Without a charset it has to be UTF-8 all through, whatever the server calls it.
+  if (charset === undefined && body.includes(0)) return undefined;
+  try {
+    return decoder.decode(body, { stream: truncated });
+  } catch {
+    return undefined;
+  }
+}
+
+function decoderOf(charset: string | undefined) {
+  if (charset === undefined) return new TextDecoder("utf-8", { fatal: true });
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder("utf-8", { fatal: true });
+  }
+}
+
+/** Levels of lists and objects within each other that are taken; code that walks results calls itself for each. */
+const maxDepth = 200;
+
+/**
+ * The value of JSON text, without keys `__proto__`, which become a prototype where others copy the value key by key. The
+ * text itself where it is no JSON.
+ * @throws DeepJsonFailure
+ */
+export function jsonValue(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  let level = isNested(value) ? [value] : [];
+  // Level by level: a walk that called itself would fail where the value is too deep.
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > maxDepth) throw new DeepJsonFailure(maxDepth, text);
+    const next: object[] = [];
+    for (const one of level) {
+      if (Object.hasOwn(one, "__proto__")) Reflect.deleteProperty(one, "__proto__");
+      for (const inner of Object.values(one) as unknown[]) if (isNested(inner)) next.push(inner);
+    }
+    level = next;
+  }
+  return value;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

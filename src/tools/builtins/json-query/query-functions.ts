@@ -1,5 +1,6 @@
 import type { TreeInterpreter } from "@jmespath-community/jmespath";
-import type { WorkMeter } from "./work-meter.ts";
+import { jsonSyntaxProblem } from "../../../definition/load/read-document.ts";
+import { ToolFailure } from "../../tool-result.ts";
 
 type Interpreter = typeof TreeInterpreter;
 type Key = string | number;
@@ -162,4 +163,109 @@ function trimmed(text: string, set: string | undefined, { start = false, end = f
   if (start) while (from < to && isTrimmed(text.charAt(from))) from += 1;
   if (end) while (to > from && isTrimmed(text.charAt(to - 1))) to -= 1;
   return text.slice(from, to);
+}
+
+/** Levels of nesting of data and results. */
+const maxDepth = 200;
+
+/** Counts what a query does, since JavaScript cannot interrupt it: a value visited, a character copied or compared. */
+export class WorkMeter {
+  #left: number;
+
+  constructor(budget: number) {
+    this.#left = budget;
+  }
+
+  /** @throws ToolFailure when there is more to do than was allowed */
+  charge(units: number): void {
+    this.#left -= units;
+    // Written so that NaN is refused too.
+    if (this.#left >= 0) return;
+    throw new ToolFailure(
+      "The query asks for too much work. Select less data before it is sorted, compared, or combined with itself.",
+    );
+  }
+}
+
+/**
+ * Values in a tree and characters of its texts and keys, parts that it shares counted each time. Stops at `limit`, so
+ * that it may be asked of values whose parts contain one another many times over.
+ * @throws ToolFailure when it is nested too deeply
+ */
+export function sizeOf(value: unknown, limit: number): number {
+  let size = 0;
+  const add = (part: unknown, depth: number): void => {
+    size += 1;
+    if (typeof part === "string") size += part.length;
+    if (size > limit || typeof part !== "object" || part === null) return;
+    if (depth > maxDepth) {
+      throw new ToolFailure(`The data is nested more than ${maxDepth} levels deep.`);
+    }
+    if (Array.isArray(part)) {
+      for (const item of part) {
+        if (size > limit) return;
+        add(item, depth + 1);
+      }
+      return;
+    }
+    for (const [key, item] of Object.entries(part)) {
+      if (size > limit) return;
+      size += key.length;
+      add(item, depth + 1);
+    }
+  };
+  add(value, 1);
+  return size;
+}
+
+/** Equality of JSON values, which is charged for what it compares. */
+export function sameJson(a: unknown, b: unknown, meter: WorkMeter): boolean {
+  meter.charge(1);
+  if (typeof a === "string" && typeof b === "string") {
+    if (a.length === b.length) meter.charge(a.length / 16);
+    return a === b;
+  }
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, at) => sameJson(item, b[at], meter));
+  }
+  const [keysOfA, keysOfB] = [Object.keys(a), Object.keys(b)];
+  meter.charge(keysOfA.length + keysOfB.length);
+  if (keysOfA.length !== keysOfB.length) return false;
+  return keysOfA.every(
+    (key) => Object.hasOwn(b, key) && sameJson(Reflect.get(a, key), Reflect.get(b, key), meter),
+  );
+}
+
+/** UTF-8 bytes of a file, characters of a text, values and characters of data that is given as it is. */
+export const maxDataSize = 5 * 1024 * 1024;
+
+/**
+ * @param what the text is called in the failure
+ * @throws ToolFailure that says where the text is no JSON
+ */
+export function parsedJson(text: string, what: string): unknown {
+  if (text.length > maxDataSize) throw tooLarge();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    const problem = jsonSyntaxProblem(text);
+    const where = problem === undefined ? "" : ` at line ${problem.line}, column ${problem.column}`;
+    throw new ToolFailure(
+      `${what} is no JSON: ${problem?.message ?? "it cannot be read"}${where}.`,
+    );
+  }
+}
+
+/** @throws ToolFailure for data that is too large or nested too deeply to be queried */
+export function checkDataSize(data: unknown): void {
+  if (sizeOf(data, maxDataSize) > maxDataSize) throw tooLarge();
+}
+
+function tooLarge(): ToolFailure {
+  return new ToolFailure(
+    `The data is too large; up to ${maxDataSize.toLocaleString("en")} bytes are queried.`,
+  );
 }

@@ -1,15 +1,16 @@
-import type { JSONObject, JSONValue, TreeInterpreter } from "@jmespath-community/jmespath";
+import type { compile, JSONObject, JSONValue, TreeInterpreter } from "@jmespath-community/jmespath";
 import { errorMessage, StratagraphError } from "../../../errors.ts";
 import { nearestName } from "../../../nearest-name.ts";
-import { ToolFailure } from "../../tool-failure.ts";
-import { type JmesPath, parseQuery, type QueryNode } from "./parse-query.ts";
-import { costOfCall, replaceFunctions } from "./query-functions.ts";
-import { sameJson, sizeOf, WorkMeter } from "./work-meter.ts";
+import { ToolFailure } from "../../tool-result.ts";
+import { costOfCall, replaceFunctions, sameJson, sizeOf, WorkMeter } from "./query-functions.ts";
 
 type Interpreter = typeof TreeInterpreter;
 
 /** Units of work that one query may take: a fraction of a second. */
 const workBudget = 5_000_000;
+
+/** A scope of `let` has functions of its own, which take as long to make as so many units of work. */
+const scopeCost = 500;
 
 /** Values and characters of a result, shared parts counted each time. */
 const maxResultSize = 1_000_000;
@@ -99,6 +100,7 @@ function boundedInterpreter(
     }
 
     override withScope(scope: JSONObject): Interpreter {
+      meter.charge(scopeCost);
       const inner = new BoundedInterpreter();
       // The library's own gives the functions the outer scope.
       for (const key of ["_rootValue", "_scope"]) {
@@ -159,4 +161,76 @@ function boundedInterpreter(
 
 function isObject(value: JSONValue): value is JSONObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What is used of the library, which is loaded with the first query. */
+type JmesPath = typeof import("@jmespath-community/jmespath");
+
+type QueryNode = ReturnType<typeof compile>;
+
+/** @throws ToolFailure that says where the query goes wrong */
+function parseQuery(library: JmesPath, query: string): QueryNode {
+  const tree = attempt(() => library.compile(query));
+  if (tree.ok) return tree.value;
+  if (tree.thrown instanceof RangeError) throw new ToolFailure("The query is nested too deeply.");
+  const at = errorPosition(library, query);
+  const where =
+    at >= query.length
+      ? "it ends too early"
+      : `at character ${at + 1}, before ${JSON.stringify(query.slice(at, at + 20))}`;
+  throw new ToolFailure(
+    `The query is no JMESPath, ${where} (${reasonOf(tree.thrown)}). Examples: people[?age > \`30\`].name, sort_by(items, &price)[0], {total: sum(items[].price)}.`,
+    { cause: tree.thrown },
+  );
+}
+
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof TypeError) return "something is missing";
+  return errorMessage(thrown)
+    .replace(/^Syntax error[:,]? |^syntax: /, "")
+    .slice(0, 200);
+}
+
+/** The library does not tell it. 0-based; the query's length where only something is missing at the end. */
+function errorPosition(library: JmesPath, query: string): number {
+  const tokens = attempt(() => library.tokenize(query));
+  if (!tokens.ok) return lexerPosition(library, query);
+  const starts = tokens.value.map(({ start }) => start);
+  const endOf = (count: number) => starts[count] ?? query.length;
+  // Of all beginnings, the shortest that fails for another reason than that it ends.
+  let [fine, wrong] = [0, starts.length + 1];
+  while (wrong - fine > 1) {
+    const middle = Math.floor((fine + wrong) / 2);
+    if (failsBeforeEnd(library, query.slice(0, endOf(middle)))) wrong = middle;
+    else fine = middle;
+  }
+  return starts[wrong - 1] ?? query.length;
+}
+
+function failsBeforeEnd(library: JmesPath, beginning: string): boolean {
+  const tree = attempt(() => library.compile(beginning));
+  if (tree.ok || tree.thrown instanceof TypeError) return false;
+  return !/\bEOF\b/.test(errorMessage(tree.thrown));
+}
+
+/** Where the last beginning ends that can be split into tokens. */
+function lexerPosition(library: JmesPath, query: string): number {
+  for (let end = query.length - 1; end > 0; end -= 1) {
+    if (attempt(() => library.tokenize(query.slice(0, end))).ok) {
+      return end + (/^\s*/.exec(query.slice(end))?.[0].length ?? 0);
+    }
+  }
+  return 0;
+}
+
+type Attempt<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly thrown: unknown };
+
+function attempt<T>(act: () => T): Attempt<T> {
+  try {
+    return { ok: true, value: act() };
+  } catch (thrown) {
+    return { ok: false, thrown };
+  }
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
   entryFor,
+  HttpAllowError,
   mayCarryHeaders,
   readAllowList,
 } from "../../../../src/tools/builtins/http/allow-list.ts";
-import { HttpAllowError } from "../../../../src/tools/builtins/http/http-allow.ts";
 
 const allows = (entry: string, url: string) =>
   entryFor(new URL(url), readAllowList([entry])) !== undefined;

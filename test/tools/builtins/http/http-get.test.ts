@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { ToolContext } from "../../../../src/definition/tool.ts";
+import type { ToolContext } from "../../../../src/definition/tool/tool.ts";
 import { type HttpGetOptions, httpGetTool } from "../../../../src/tools/builtins/http/http-get.ts";
-import { createSecrets } from "../../../../src/tools/secrets/secrets.ts";
+import { createSecrets } from "../../../../src/tools/secrets.ts";
 import { callBuiltin } from "../../../helpers/builtin-call.ts";
 import { freePort } from "../../../helpers/free-port.ts";
 import { httpServer } from "../../../helpers/http-server.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DeepJsonFailure } from "../../../../src/tools/builtins/http/errors.ts";
-import { jsonValue } from "../../../../src/tools/builtins/http/json-value.ts";
+import { DeepJsonFailure } from "../../../../src/tools/builtins/http/addresses.ts";
+import { jsonValue } from "../../../../src/tools/builtins/http/http-get.ts";
 
 describe("jsonValue", () => {
   it("takes 200 levels and no more", () => {

@@ -149,6 +149,7 @@ describe("json_query", () => {
     ["joining with a long text", "join(to_string($), map(&'a', $)) | length(@)", numbers],
     ["looking for one text in another", "[*].[contains(join('', $), join('', $))]", texts],
     ["truth of wide objects", "*.[!$] | length(@)", keyed],
+    ["a scope for each item", "length([*].[let $x = @ in $x])", numbers],
     ["reversing texts", "[*].[reverse(join('', $))] | length(@)", texts],
   ])("does not hang on %s", async (_name, query, data) => {
     // What is not refused and has no bound would not end within the test's time limit.

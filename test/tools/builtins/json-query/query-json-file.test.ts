@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { queryJsonFileTool } from "../../../../src/tools/builtins/json-query/query-json-file.ts";
+import { queryJsonFileTool } from "../../../../src/tools/builtins/json-query/json-query.ts";
 import { rootFolder } from "../../../../src/tools/builtins/root-folder.ts";
 import { callBuiltin } from "../../../helpers/builtin-call.ts";
 import { tempFolder } from "../../../helpers/temp-folder.ts";

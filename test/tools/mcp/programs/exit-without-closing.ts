@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { systemClock } from "../../../../src/clock.ts";
 import { createToolServers } from "../../../../src/tools/mcp/create-tool-servers.ts";
-import { createSecrets } from "../../../../src/tools/secrets/secrets.ts";
+import { createSecrets } from "../../../../src/tools/secrets.ts";
 import { misbehaving } from "../misbehaving.ts";
 
 const [file = ""] = process.argv.slice(2);

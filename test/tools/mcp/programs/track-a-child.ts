@@ -2,7 +2,7 @@
 // listens to that signal itself, and says so.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { hasOwnGroup, trackChild } from "../../../../src/tools/mcp/live-children.ts";
+import { hasOwnGroup, trackChild } from "../../../../src/tools/mcp/child-processes.ts";
 
 const [signal] = process.argv.slice(2);
 const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {

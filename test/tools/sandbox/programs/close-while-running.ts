@@ -1,6 +1,6 @@
 // Closes a sandbox in which code runs for ever, with nothing else that keeps the process.
 import { createSandbox } from "../../../../src/tools/sandbox/create-sandbox.ts";
-import { SandboxError } from "../../../../src/tools/sandbox/errors.ts";
+import { SandboxError } from "../../../../src/tools/sandbox/sandbox.ts";
 
 const sandbox = createSandbox();
 const run = (source: string) =>

@@ -1,0 +1,271 @@
+import { compileAgentWith, type CompileServices } from "../../compile/compile-agent.ts";
+import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { toolsInside, withAgentsInside } from "../../definition/check/agents.ts";
+import {
+  describeProblem,
+  InvalidDefinitionError,
+  valueAt,
+} from "../../definition/check/problems.ts";
+import { railProblems } from "../../definition/check/tools.ts";
+import type { AgentSpec } from "../../definition/schema/agent.ts";
+import type { InputRailSpec, OutputRailSpec } from "../../definition/schema/guardrails.ts";
+import { commonGrants, isGranted } from "../../definition/tool/tool.ts";
+import { StratagraphError } from "../../errors.ts";
+import { createRails } from "../../guardrails/create-rails.ts";
+import { missingPermissions } from "../../tools/admit-call.ts";
+import { boundsOf, refusedCalls } from "../agents/bounds-text.ts";
+import { runnable } from "../agents/with-runtime.ts";
+import type { ToolSource } from "../tools/find.ts";
+import { count, duration } from "../view/figures.ts";
+import {
+  type AgentCheck,
+  type DoctorServices,
+  type Finding,
+  ok,
+  problem,
+  problemOf,
+  warning,
+} from "./finding.ts";
+import { checkLiterals, checkSecrets } from "./secret-checks.ts";
+
+/** Whether argument rules, allowed tools and tools that need approval are tools of the agent. */
+const checkToolRails: AgentCheck = (definition, { found }) => {
+  const { spec } = definition;
+  const about = { check: "rule", subject: "" };
+  // Any name may be that of a tool whose server is down.
+  if (found.sources.some(({ error }) => error !== null)) return [];
+  const { rules } = spec.guardrail_config.tool_rails;
+  const names = [...found.tools.keys()];
+  const problems = railProblems(spec, { names }, toolsInside(spec, definition));
+  if (problems.length > 0) return problems.map((one) => problem(about, describeProblem(one)));
+  if (rules.length === 0) return [];
+  return [ok(about, `${count(rules.length, "argument rule")}, for tools that are there.`)];
+};
+
+const aboutAgent = { check: "agent", subject: "" };
+
+/** Whether every rail of a definition can be made, and the models that judge can be asked. */
+const checkRails: AgentCheck = async (definition, services) => {
+  const { spec } = definition;
+  const { input_rails: input, output_rails: output } = spec.guardrail_config;
+  const custom = [...definition.rails, ...(services.rails ?? [])];
+  const only = (rails: object) => ({
+    guardrail_config: { ...spec.guardrail_config, input_rails: [], output_rails: [], ...rails },
+  });
+  const judged = async (rail: InputRailSpec): Promise<string> => {
+    const judge =
+      rail.type === "injection" || rail.type === "topic" ? rail.config.judge : undefined;
+    if (judge === undefined) return "Ready.";
+    await services.models.resolve({ ...spec.llm_config, default_model: judge });
+    return `Ready, with ${judge} as its judge.`;
+  };
+  return Promise.all([
+    ...input.map((rail) =>
+      railFinding(`input ${nameOf(rail)}`, async () => {
+        await createRails(only({ input_rails: [rail] }), custom);
+        return judged(rail);
+      }),
+    ),
+    ...output.map((rail) =>
+      railFinding(`output ${nameOf(rail)}`, async () => {
+        await createRails(only({ output_rails: [rail] }), custom);
+        return "Ready.";
+      }),
+    ),
+  ]);
+};
+
+/** Whether what tools require is granted, and what is granted is required by one. */
+const checkPermissions: AgentCheck = (definition, { found }) => {
+  const { spec } = definition;
+  const { permissions: grants } = spec;
+  const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
+  const tools = [...found.tools.values()]
+    .map(({ tool }) => tool)
+    .filter(({ definition: { name } }) => allowed === "all" || allowed.includes(name));
+  const refused = tools.flatMap((tool) => {
+    const missing = missingPermissions(tool, grants);
+    if (missing.length === 0) return [];
+    const names = missing.join(", ");
+    const about = { check: "permissions", subject: tool.definition.name };
+    const message = `Its calls are refused: it requires ${names}, which the agent is not granted.`;
+    return [warning(about, message, `Add to the agent's permissions: ${names}`)];
+  });
+  const asked = tools.flatMap(({ definition: tool }) => tool.permissions.map(({ name }) => name));
+  const inside = [...withAgentsInside(definition)].filter((agent) => agent !== definition);
+  // What servers that are down would ask for is not known.
+  const isWhole = found.sources.every(({ error }) => error === null);
+  const unused = isWhole
+    ? grants
+        .filter((grant) => !asked.some((name) => isGranted(name, [grant])))
+        // It bounds what agents inside are granted.
+        .filter((grant) =>
+          inside.every(
+            ({ spec: { permissions } }) => commonGrants([grant], permissions).length === 0,
+          ),
+        )
+        .map((grant) =>
+          warning(
+            { check: "permissions", subject: grant },
+            "It is granted, and no tool of the agent asks for it.",
+            "Take it out of the agent's permissions.",
+          ),
+        )
+    : [];
+  const findings = [...refused, ...unused];
+  if (findings.length > 0 || asked.length === 0) return findings;
+  return [ok({ check: "permissions", subject: "" }, "All that its tools require is granted.")];
+};
+
+/** Whether tools are there: servers start and list theirs, packages are installed, names are known and clash with no other. */
+const checkSources: AgentCheck = (_definition, { found }) => [
+  ...found.sources.flatMap(sourceFindings),
+  ...found.clashes.map((clash) => problem({ check: "tool", subject: clash.tool }, clash.message)),
+];
+
+const sourceChecks: Readonly<Record<ToolSource["kind"], string>> = {
+  inline: "tool",
+  registry: "tool",
+  server: "server",
+  package: "package",
+};
+
+/** Whether the models that an agent thinks with can be asked here. None is. */
+const checkModels: AgentCheck = async ({ spec }, { models }) => {
+  const { llm_config: config } = spec;
+  const own = await modelFinding("", async () => {
+    const { ref } = await models.resolve(config);
+    const isDefault = config.default_model === undefined;
+    const about = { check: "model", subject: ref };
+    if (isDefault && ref === "offline:rules") {
+      return warning(
+        about,
+        "The default without a key: it answers by rules, and is no language model.",
+        "Name a model in llm_config.default_model, or set OPENAI_API_KEY or STRATAGRAPH_MODEL.",
+      );
+    }
+    return ok(about, isDefault ? "The default, since the definition names none." : "Ready.");
+  });
+  const named = own.subject === "" ? (config.default_model ?? "default") : own.subject;
+  const others = await Promise.all(
+    otherModels(spec).map(([ref, use]) =>
+      modelFinding(ref, async () => {
+        await models.resolve({ ...config, default_model: ref });
+        return ok({ check: "model", subject: ref }, `Ready: ${use}.`);
+      }),
+    ),
+  );
+  const fallback = config.fallback_model;
+  const last =
+    fallback === undefined || own.status === "problem"
+      ? []
+      : [ok({ check: "model", subject: fallback }, "Ready: takes over where the other fails.")];
+  return [{ ...own, subject: named }, ...last, ...others];
+};
+
+const checks = [
+  checkModels,
+  checkSources,
+  checkPermissions,
+  checkSecrets,
+  checkLiterals,
+  checkRails,
+  checkToolRails,
+];
+
+const bounds = { check: "bounds", subject: "" };
+
+/** All that is looked at of an agent that was loaded. */
+export async function checkAgent(
+  definition: AgentDefinition,
+  services: DoctorServices,
+): Promise<readonly Finding[]> {
+  const found = await Promise.all(checks.map(async (check) => check(definition, services)));
+  const inactive = definition.spec.is_active
+    ? []
+    : [warning(aboutAgent, "It is not active.", "Set is_active to true.")];
+  return [...inactive, ...found.flat()];
+}
+
+/** What the checks of its parts do not see: only for an agent in which they found no problem. */
+export async function checkCompiled(
+  definition: AgentDefinition,
+  services: CompileServices,
+): Promise<readonly Finding[]> {
+  try {
+    await compileAgentWith(runnable(definition), services);
+    const inside = boundsOf(definition, services).bounds.filter(({ agents }) => agents.length > 1);
+    // What an agent's own definition refuses is found when that is looked at.
+    const byOthers = inside.map((one) => {
+      const own = one.agents.at(-1);
+      const tools = one.tools.filter(({ refusals }) =>
+        refusals.every(({ agent }) => agent !== own),
+      );
+      return { ...one, tools };
+    });
+    return [
+      ok(aboutAgent, "It loads and compiles."),
+      ...byOthers.flatMap(refusedCalls).map((text) => warning(bounds, text)),
+    ];
+  } catch (thrown) {
+    if (!(thrown instanceof StratagraphError)) throw thrown;
+    return notLoaded(thrown);
+  }
+}
+
+/** Why an agent could not be loaded or compiled. */
+export function notLoaded(error: StratagraphError): readonly Finding[] {
+  if (!(error instanceof InvalidDefinitionError)) return [problemOf(aboutAgent, error)];
+  return error.problems.map((one) => problem(aboutAgent, describeProblem(one)));
+}
+
+async function modelFinding(subject: string, resolve: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await resolve();
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError) return problemOf({ check: "model", subject }, thrown);
+    throw thrown;
+  }
+}
+
+/** Models that single parts of a definition name, each once, and the first of the parts. */
+function otherModels({
+  workflow_graph: graph,
+  context_config,
+}: AgentSpec): readonly (readonly [ref: string, use: string])[] {
+  const found = new Map<string, string>();
+  const add = (ref: unknown, use: string) => {
+    if (typeof ref === "string" && !found.has(ref)) found.set(ref, use);
+  };
+  for (const node of graph?.nodes ?? []) {
+    add(valueAt(node, ["config", "model"]), `node ${String(valueAt(node, ["name"]))}`);
+  }
+  add(context_config.summarize_results?.model, "context_config.summarize_results");
+  return [...found];
+}
+
+async function railFinding(subject: string, make: () => Promise<string>): Promise<Finding> {
+  const about = { check: "rail", subject };
+  try {
+    return ok(about, await make());
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError) return problemOf(about, thrown);
+    throw thrown;
+  }
+}
+
+function nameOf(rail: InputRailSpec | OutputRailSpec): string {
+  return rail.type === "custom" ? rail.name : rail.type;
+}
+
+function sourceFindings(source: ToolSource): readonly Finding[] {
+  const { kind, name, tools, notes, error, elapsedMs } = source;
+  const about = { check: sourceChecks[kind], subject: name };
+  if (error !== null) return [problemOf(about, error)];
+  if (kind === "package") return [ok(about, "Installed.")];
+  if (kind !== "server") return [];
+  const listed = `${count(tools.length, "tool")} in ${duration(elapsedMs)}.`;
+  const first =
+    tools.length === 0 ? warning(about, `It started and gives no tools.`) : ok(about, listed);
+  return [first, ...notes.map((note) => warning(about, note))];
+}

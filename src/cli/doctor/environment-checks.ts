@@ -1,0 +1,249 @@
+import { access, constants, readdir, readFile, stat } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { errorMessage, StratagraphError } from "../../errors.ts";
+import { logExtension } from "../../experiment/log/log-checker.ts";
+import { openDatabase } from "../../storage/database.ts";
+import { DATABASE, isRunning } from "../../storage/folder-lock.ts";
+import { redactUrl } from "../../storage/pool.ts";
+import { folderAccess, type FolderAccess } from "../../storage/private-folder.ts";
+import { BrowserNotFoundError, findBrowser } from "../draw/find-browser.ts";
+import type { CliIo } from "../io.ts";
+import { shellCommand } from "../command-line.ts";
+import { count } from "../view/figures.ts";
+import { type Finding, ok, problem, problemOf, warning } from "./finding.ts";
+
+const aboutDatabase = { check: "database", subject: "" };
+const answerWithinMs = 10_000;
+
+/** Whether the database that runs would use can be opened. Makes nothing that is not there. */
+export async function checkDatabase({
+  env,
+  cwd,
+}: Pick<CliIo, "env" | "cwd">): Promise<readonly Finding[]> {
+  const url = env["DATABASE_URL"];
+  return [url ? await checkPostgres(url) : await checkFolder(join(cwd, ".stratagraph"), cwd)];
+}
+
+async function checkPostgres(url: string): Promise<Finding> {
+  try {
+    const database = await openDatabase({
+      url,
+      maxConnections: 1,
+      connectTimeoutMs: answerWithinMs,
+      statementTimeoutMs: answerWithinMs,
+    });
+    try {
+      const { rows } = await database.pool.query<{ server_version: string }>("show server_version");
+      const version = rows[0]?.server_version ?? "of unknown version";
+      return ok(aboutDatabase, `Postgres ${version} answers at ${redactUrl(url)}.`);
+    } finally {
+      await database.close();
+    }
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError) return problemOf(aboutDatabase, thrown);
+    throw thrown;
+  }
+}
+
+async function checkFolder(folder: string, parent: string): Promise<Finding> {
+  const found = await stat(folder).catch(() => null);
+  if (found === null) {
+    if (await mayWrite(parent)) {
+      return ok(aboutDatabase, `Embedded; the first run makes ${folder}. No DATABASE_URL is set.`);
+    }
+    return problem(
+      aboutDatabase,
+      `${folder} cannot be made.`,
+      `Make ${parent} writable, ${orPostgres}`,
+    );
+  }
+  if (!found.isDirectory()) {
+    return problem(
+      aboutDatabase,
+      `${folder} is not a folder, so that the embedded database cannot be kept in it.`,
+      `Move it away, ${orPostgres}`,
+    );
+  }
+  for (const inside of [folder, join(folder, DATABASE)]) {
+    const isThere = (await stat(inside).catch(() => null)) !== null;
+    if (isThere && !(await mayWrite(inside))) {
+      return problem(
+        aboutDatabase,
+        `${inside} cannot be written to.`,
+        `Make it writable, ${orPostgres}`,
+      );
+    }
+  }
+  const holder = await lockHolder(join(folder, "lock"));
+  if (holder === null) return ok(aboutDatabase, `Embedded, in ${folder}. No DATABASE_URL is set.`);
+  return problem(
+    aboutDatabase,
+    `${folder} is in use by ${holder}.`,
+    "End it, or set DATABASE_URL to share one Postgres database.",
+  );
+}
+
+const orPostgres = "or set DATABASE_URL.";
+
+async function mayWrite(folder: string): Promise<boolean> {
+  const { R_OK, W_OK, X_OK } = constants;
+  return access(folder, R_OK | W_OK | X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+const lock = z.object({
+  pid: z.number().int(),
+  processStart: z.string().optional(),
+  host: z.string(),
+  since: z.string(),
+});
+
+/** Who has the folder, read without taking it; null where nobody does, as where who had it no longer runs. */
+async function lockHolder(file: string): Promise<string | null> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const read = lock.safeParse(jsonOf(text));
+  if (!read.success) return null;
+  const { pid, processStart, host, since } = read.data;
+  if (host !== hostname()) return `process ${pid} on ${host} since ${since}`;
+  return isRunning(pid, processStart) ? `process ${pid} since ${since}` : null;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    return errorMessage(thrown);
+  }
+}
+
+const least = 20;
+
+/** @param version as `process.version` has it */
+export function checkNode(version: string): readonly Finding[] {
+  const about = { check: "node", subject: "" };
+  const [major = ""] = version.replace(/^v/, "").split(".");
+  if (Number(major) >= least) return [ok(about, version)];
+  return [problem(about, `${version} is too old.`, `Install Node ${least} or later.`)];
+}
+
+const aboutPictures = { check: "pictures", subject: "" };
+const packages = {
+  "playwright-core": "playwright-core",
+  "@mermaid-js/tiny": "@mermaid-js/tiny/dist/mermaid.tiny.js",
+};
+
+/** What `graph` needs to draw SVG and PNG, and nothing else does. */
+export async function checkPictures({
+  env,
+  cwd,
+}: Pick<CliIo, "env" | "cwd">): Promise<readonly Finding[]> {
+  const require = createRequire(import.meta.url);
+  const missing = Object.entries(packages)
+    .filter(([, file]) => !resolves(require, file))
+    .map(([name]) => name);
+  if (missing.length > 0) {
+    const names = missing.join(", ");
+    const fix = `npm install --save-dev ${missing.join(" ")}`;
+    return [warning(aboutPictures, `graph draws no SVG and PNG without ${names}.`, fix)];
+  }
+  try {
+    const { platform } = process;
+    const browser = await findBrowser({ given: undefined, env, platform, cwd });
+    return [ok(aboutPictures, `graph draws SVG and PNG in ${browser}.`)];
+  } catch (thrown) {
+    if (!(thrown instanceof BrowserNotFoundError)) throw thrown;
+    const message = "graph draws no SVG and PNG without Chromium or Chrome.";
+    return [warning(aboutPictures, message, "Install one, or say where it is in CHROMIUM_PATH.")];
+  }
+}
+
+function resolves(require: NodeJS.Require, file: string): boolean {
+  try {
+    require.resolve(file);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const aboutFiles = { check: "files", subject: "" };
+
+/** Whether other users of this machine can read or replace what runs have stored. */
+export async function checkFiles({ cwd }: Pick<CliIo, "cwd">): Promise<readonly Finding[]> {
+  return [
+    ...checkPrivateFolder(join(cwd, ".stratagraph")),
+    ...(await checkLogs(join(cwd, "logs"))),
+  ];
+}
+
+function checkPrivateFolder(folder: string): readonly Finding[] {
+  const around = accessOf(folder);
+  if (around === null) return [];
+  const database = join(folder, DATABASE);
+  const inside = accessOf(database);
+  if (inside !== null && inside.foreignOwner !== null) {
+    const message = `${database} belongs to user ${inside.foreignOwner}, so it is not opened.`;
+    return [problem(aboutFiles, message, "Give it to your user, or choose another folder.")];
+  }
+  const findings: Finding[] = [];
+  if (around.isReplaceable) {
+    const fix =
+      around.foreignOwner === null
+        ? shellCommand(["chmod", "go-w", folder])
+        : `It belongs to user ${around.foreignOwner}: choose another folder.`;
+    findings.push(warning(aboutFiles, `Other users can replace the database in ${folder}.`, fix));
+  }
+  if (around.isOpen && inside?.isOpen === true) {
+    const message = `Other users can read ${database}. The next run closes it to them.`;
+    findings.push(warning(aboutFiles, message, shellCommand(["chmod", "700", database])));
+  }
+  return findings.length > 0 ? findings : [ok(aboutFiles, `Only you can read ${folder}.`)];
+}
+
+/** Null where there is no such folder, or none that can be looked into: the check of the database says so. */
+function accessOf(folder: string): FolderAccess | null {
+  try {
+    return folderAccess(folder);
+  } catch {
+    return null;
+  }
+}
+
+async function checkLogs(folder: string): Promise<readonly Finding[]> {
+  if (accessOf(folder)?.isOpen !== true) return [];
+  const names = await readdir(folder);
+  const modes = await Promise.all(
+    names
+      .filter((name) => name.endsWith(logExtension))
+      .map((name) => stat(join(folder, name)).catch(() => null)),
+  );
+  const open = modes.filter((found) => found !== null && (found.mode & 0o066) !== 0);
+  if (open.length === 0) return [];
+  const message = `Other users can read or change ${count(open.length, "log")} in ${folder}.`;
+  return [
+    warning(aboutFiles, message, `${shellCommand(["chmod", "go-rw", folder])}/*${logExtension}`),
+  ];
+}
+
+/** Any of these being `true` turns LangChain's tracing on. */
+const switches = [
+  "LANGSMITH_TRACING_V2",
+  "LANGCHAIN_TRACING_V2",
+  "LANGSMITH_TRACING",
+  "LANGCHAIN_TRACING",
+];
+
+/** Says that runs are sent to LangSmith, and what of them. */
+export function checkTracing({ env }: Pick<CliIo, "env">): readonly Finding[] {
+  const about = { check: "tracing", subject: "" };
+  const variable = switches.find((name) => env[name] === "true");
+  if (variable === undefined) return [];
+  const what = "Inputs, outputs and messages of runs go to LangSmith";
+  const but = "of agents that redact, and of those around them, placeholders go there.";
+  return [warning(about, `${what}, since ${variable} is set; ${but}`, `unset ${variable}`)];
+}

@@ -1,0 +1,85 @@
+import type { Runtime } from "../../app.ts";
+import { StratagraphError } from "../../errors.ts";
+import type { ExecuteResult } from "../../runtime/execute-agent.ts";
+import type { Status } from "../../state/lifecycle.ts";
+import type { AnswersOfRun } from "../ask/given-answers.ts";
+import type { CliIo, LinePrompt } from "../io.ts";
+import { exitCodes } from "../report-error.ts";
+import type { RunReport } from "./run-report.ts";
+
+/** A signal came before there was anything to cancel. */
+class StoppedEarlyError extends StratagraphError {
+  readonly code = "stopped";
+  override readonly kind = "run";
+
+  constructor() {
+    super("Stopped before the turn began.");
+  }
+}
+
+export interface FollowOptions<Result extends ExecuteResult | null> {
+  readonly io: Pick<CliIo, "onStop">;
+  readonly report: RunReport;
+  /** Null where nobody is to be asked. */
+  readonly openPrompt: (() => LinePrompt) | null;
+  readonly openRuntime: () => Promise<Runtime>;
+  /** Runs the turn until it ends or waits; null where there was nothing to run. */
+  readonly begin: (runtime: Runtime, signal: AbortSignal) => Promise<Result>;
+  /** Goes on with the turn that waits. */
+  readonly goOn: (
+    runtime: Runtime,
+    signal: AbortSignal,
+    answers: Partial<AnswersOfRun>,
+  ) => Promise<ExecuteResult>;
+  /** Called with what it came to, while the runtime is still open. */
+  readonly end: (result: ExecuteResult | Result) => void;
+}
+
+/**
+ * Follows a turn as far as it goes without people, or on a terminal with them. A signal cancels it.
+ * @returns the exit code of a result; `done` without one
+ */
+export async function followTurn<Result extends ExecuteResult | null>(
+  options: FollowOptions<Result>,
+): Promise<number> {
+  const { report, openPrompt } = options;
+  const abort = new AbortController();
+  const leave = new AbortController();
+  let asks = false;
+  const release = options.io.onStop((reason) => {
+    if (asks) return leave.abort();
+    report.stopping();
+    abort.abort(new Error(reason));
+  });
+  let runtime: Runtime | undefined;
+  try {
+    runtime = await options.openRuntime();
+    if (abort.signal.aborted) throw new StoppedEarlyError();
+    report.begin();
+    let result: ExecuteResult | Result = await options.begin(runtime, abort.signal);
+    for (let request = firstOf(result); request !== undefined; request = firstOf(result)) {
+      if (openPrompt === null) break;
+      asks = true;
+      const asked = await report.ask(request, openPrompt, leave.signal);
+      asks = false;
+      if (asked === "left") break;
+      const answers = asked === "expired" ? {} : { answers: { [request.id]: asked.answer } };
+      result = await options.goOn(runtime, abort.signal, answers);
+    }
+    options.end(result);
+    return result === null ? exitCodes.done : exitCodeOf(result.status);
+  } finally {
+    report.leave();
+    await runtime?.close();
+    release();
+  }
+}
+
+function firstOf(result: ExecuteResult | null) {
+  return result?.interrupts[0];
+}
+
+function exitCodeOf(status: Status): number {
+  if (status === "COMPLETED") return exitCodes.done;
+  return status === "AWAITING_HUMAN" ? exitCodes.waits : exitCodes.runFailed;
+}

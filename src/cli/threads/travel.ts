@@ -1,0 +1,224 @@
+import { type CliIo, UsageError } from "../io.ts";
+import { executeAgent } from "../../app.ts";
+import { checkThreadId } from "../../runtime/errors.ts";
+import type { ExecuteResult } from "../../runtime/execute-agent.ts";
+import type { Recovery, StoredState } from "../../runtime/threads/threads.ts";
+import { readJsonObject } from "../input.ts";
+import { shellCommand } from "../command-line.ts";
+import { type AgentOptions, resumeCommand } from "../options.ts";
+import { printJson, printLines, snakeKeys } from "../output.ts";
+import { exitCodes } from "../report-error.ts";
+import { followTurn } from "../run/follow-turn.ts";
+import { prepareAgent, withPrepared } from "../run/prepare-run.ts";
+import { resultJson, runReport, turnOptions } from "../run/run-report.ts";
+import { waitingLines } from "../view/run/lines.ts";
+import { exampleAnswer } from "../view/run/request-lines.ts";
+import { plainLine } from "../view/terminal.ts";
+import { recoveryLines } from "../view/thread/history-lines.ts";
+import { viewOf } from "../view/values.ts";
+import {
+  findCheckpoint,
+  knownThreads,
+  openDatabase,
+  parseReference,
+  requireThread,
+  withKnownThread,
+} from "./open.ts";
+
+export interface ForkOptions extends Pick<
+  AgentOptions,
+  "tools" | "acceptChanges" | "acceptAgent" | "json"
+> {
+  /** Updates by channel, as JSON. */
+  readonly set?: string;
+  readonly agent?: string;
+  /** Id of the new thread. */
+  readonly new?: string;
+}
+
+/**
+ * `stratagraph fork`: a new thread that begins at a checkpoint of another. Nothing is run.
+ * @throws UsageError, UnknownThreadError, UnknownCheckpointError, AmbiguousCheckpointError, and what loading the agent
+ * and `fork` of threads throw
+ */
+export async function forkCommand(
+  given: ForkOptions & { readonly thread: string; readonly checkpoint: string },
+  io: CliIo,
+): Promise<number> {
+  const {
+    thread: threadId,
+    agent: file,
+    set,
+    new: newThreadId,
+    acceptChanges,
+    acceptAgent,
+  } = given;
+  const reference = parseReference(given.checkpoint);
+  const modifiedState = set === undefined ? undefined : readJsonObject(set, "--set");
+  if (modifiedState !== undefined && file === undefined) {
+    throw new UsageError(
+      "--set is checked by the agent that the thread is of: give it with --agent FILE.",
+    );
+  }
+  if (newThreadId !== undefined) checkThreadId(newThreadId);
+  const prepared = file === undefined ? null : await prepareAgent({ ...given, agent: file }, io);
+  const fork = () =>
+    withKnownThread(
+      threadId,
+      io,
+      async (threads) => {
+        const { id } = await findCheckpoint(threads, threadId, reference);
+        const made = await threads.fork({
+          threadId,
+          checkpointId: id,
+          ...(newThreadId !== undefined && { newThreadId }),
+          ...(prepared !== null && { agent: prepared.definition }),
+          ...(modifiedState !== undefined && { modifiedState }),
+          ...(acceptChanges !== undefined && { acceptChanges }),
+          ...(acceptAgent !== undefined && { acceptAgent }),
+        });
+        return { from: id, state: await threads.stateAt(made) };
+      },
+      prepared?.services,
+    );
+  const forked = await withPrepared(prepared, fork);
+  const { from, state } = forked;
+  const command = goOnCommand(given, state, io);
+  if (given.json) {
+    const { threadId: thread_id, id: checkpoint_id, next } = state;
+    const origin = { thread_id: threadId, checkpoint_id: from };
+    printJson({ thread_id, checkpoint_id, from: origin, next, command }, io);
+  } else {
+    const { style } = viewOf(io);
+    const made = plainLine(`Thread ${state.threadId} begins at checkpoint ${from} of ${threadId}.`);
+    printLines([made, "", style.yellow("To go on:"), `  ${command}`], io);
+  }
+  return exitCodes.done;
+}
+
+/** The command line that goes on with the new thread. */
+function goOnCommand(
+  given: ForkOptions,
+  { threadId, next, waiting }: StoredState,
+  io: Pick<CliIo, "env">,
+): string {
+  const { agent = "AGENT", tools } = given;
+  const command = resumeCommand({ agent, ...(tools !== undefined && { tools }) }, threadId, io);
+  const [request, ...others] = waiting;
+  if (request !== undefined) {
+    const example = exampleAnswer(request);
+    const answer = others.length > 0 ? `${request.id}=${example}` : example;
+    return `${command} ${shellCommand(["--answer", answer])}`;
+  }
+  return next.length > 0 ? command : `${command} "…"`;
+}
+
+/**
+ * `stratagraph replay`: runs a thread on from one of its checkpoints, as a new branch.
+ * @throws whatever is wrong with its use, before anything is run
+ */
+export async function replayCommand(
+  given: AgentOptions & {
+    readonly agent: string;
+    readonly thread: string;
+    readonly checkpoint: string;
+  },
+  io: CliIo,
+): Promise<number> {
+  const { thread: threadId } = given;
+  const reference = parseReference(given.checkpoint);
+  requireThread(threadId, io);
+  const prepared = await prepareAgent(given, io);
+  const { definition } = prepared;
+  const report = runReport({ ...given, prepared, threadId }, io);
+  return withPrepared(prepared, () =>
+    followTurn({
+      io,
+      report,
+      openPrompt: given.json ? null : io.openPrompt,
+      openRuntime: () => openDatabase(io, prepared.services),
+      begin: (runtime, signal) =>
+        knownThreads(runtime.threads, async (threads) => {
+          const { id: checkpointId } = await findCheckpoint(threads, threadId, reference);
+          const options = turnOptions(given, { report, signal });
+          return threads.replay(definition, { threadId, checkpointId, ...options });
+        }),
+      goOn: (runtime, signal, answers) =>
+        executeAgent(definition, null, {
+          runtime,
+          threadId,
+          ...turnOptions(given, { report, signal }),
+          ...answers,
+        }),
+      end: (result) => report.end(result),
+    }),
+  );
+}
+
+/**
+ * `stratagraph recover`: goes on with a turn that was cut off, from the last checkpoint that is sound.
+ * @throws whatever is wrong with its use, before anything is run
+ */
+export async function recoverCommand(
+  given: AgentOptions & {
+    readonly agent: string;
+    readonly thread: string;
+    readonly checkpoint: string | undefined;
+  },
+  io: CliIo,
+): Promise<number> {
+  const { thread: threadId, checkpoint } = given;
+  const reference = checkpoint === undefined ? null : parseReference(checkpoint);
+  requireThread(threadId, io);
+  const prepared = await prepareAgent(given, io);
+  const { definition } = prepared;
+  const report = runReport({ ...given, prepared, threadId }, io);
+  const found: { recovery?: Recovery } = {};
+  const follow = () =>
+    followTurn<ExecuteResult | null>({
+      io,
+      report,
+      openPrompt: given.json ? null : io.openPrompt,
+      openRuntime: () => openDatabase(io, prepared.services),
+      begin: (runtime, signal) =>
+        knownThreads(runtime.threads, async (threads) => {
+          const at =
+            reference === null
+              ? {}
+              : { checkpointId: (await findCheckpoint(threads, threadId, reference)).id };
+          const options = turnOptions(given, { report, signal });
+          const recovery = await threads.recover(definition, { threadId, ...at, ...options });
+          found.recovery = recovery;
+          report.say(["", ...recoveryLines(recovery, viewOf(io))]);
+          return recovery.result;
+        }),
+      goOn: (runtime, signal, answers) =>
+        executeAgent(definition, null, {
+          runtime,
+          threadId,
+          ...turnOptions(given, { report, signal }),
+          ...answers,
+        }),
+      end: (result) => {
+        const { recovery } = found;
+        if (recovery === undefined) return;
+        if (given.json) {
+          const { from, skipped, settled } = recovery;
+          const details = {
+            from: snakeKeys(from),
+            skipped: skipped.map(snakeKeys),
+            settled: settled.map(snakeKeys),
+          };
+          const ran = result === null ? null : resultJson(result, threadId);
+          printJson({ ...snakeKeys(recovery), ...details, result: ran }, io);
+        } else if (result !== null) report.end(result);
+        else if (recovery.waiting.length > 0) {
+          const resume = resumeCommand(given, threadId, io);
+          report.say(waitingLines(recovery.waiting, { ...viewOf(io), resume }));
+        }
+      },
+    });
+  const code = await withPrepared(prepared, follow);
+  const waits = found.recovery?.result === null && found.recovery.waiting.length > 0;
+  return waits ? exitCodes.waits : code;
+}

@@ -1,0 +1,133 @@
+import type { ExecuteResult } from "../../../runtime/execute-agent.ts";
+import type { TurnFailure } from "../../../state/turn.ts";
+import { shellCommand } from "../../command-line.ts";
+import { totals } from "../figures.ts";
+import { plainLine, plainText, type Style, wrapText } from "../terminal.ts";
+import { exampleAnswer, requestLines } from "./request-lines.ts";
+
+export interface Opening {
+  readonly agent: { readonly name: string; readonly version: string };
+  /** `provider:model`; null where none is asked. */
+  readonly model: string | null;
+  /** Null where nothing is kept. */
+  readonly threadId: string | null;
+}
+
+/** What runs, on which model, in which thread. */
+export function openingLines(opening: Opening, width: number, style: Style): string[] {
+  const { agent, model, threadId } = opening;
+  const about = [
+    agent.version,
+    ...(model === null ? [] : [model]),
+    ...(threadId === null ? [] : [`thread ${threadId}`]),
+  ];
+  const title = `${style.bold(agent.name)} ${style.dim(plainLine(about.join(" · ")))}`;
+  const note = model === "offline:rules" ? wrapText(offlineNote, width).map(style.yellow) : [];
+  return [title, ...note];
+}
+
+const offlineNote =
+  "offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or pass --model provider:model.";
+
+export interface EndingOptions {
+  readonly width: number;
+  readonly style: Style;
+  readonly elapsedMs: number;
+  /** The command that goes on with the thread, or null where nothing was kept. */
+  readonly resume: string | null;
+  /** Requests that are on the screen already, by id. */
+  readonly asked?: ReadonlySet<string>;
+  /** Whether the reasons why attempts were refused are on the screen already. */
+  readonly hasRefused?: boolean;
+}
+
+/** How a run ended: the answer, or why there is none, and what it took. */
+export function endingLines(
+  result: Pick<
+    ExecuteResult,
+    "status" | "output" | "interrupts" | "incomplete" | "failure" | "attempts" | "steps" | "usage"
+  >,
+  options: EndingOptions,
+): string[] {
+  const { style, elapsedMs } = options;
+  const took = totals({ steps: result.steps.length, usage: result.usage, elapsedMs });
+  return [...outcomeLines(result, options), style.dim(took)];
+}
+
+function outcomeLines(result: Parameters<typeof endingLines>[0], options: EndingOptions): string[] {
+  const { width, style, resume } = options;
+  const { status, failure } = result;
+  if (status === "COMPLETED") return answerLines(result, width, style);
+  if (status === "FAILED") {
+    const said = failure === null ? "" : failureText(failure, result.attempts.length, options);
+    const reason = failure === null ? "" : `: ${plainText(said)} [${failure.cause}]`;
+    return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
+  }
+  if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
+  const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
+  if (resume === null) return ["", style.yellow(stopped), ""];
+  return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
+}
+
+function failureText(
+  { cause, message }: TurnFailure,
+  attempts: number,
+  { hasRefused = false }: EndingOptions,
+): string {
+  if (cause !== "attempts_exhausted" || !hasRefused) return message;
+  return attempts === 1
+    ? "the only attempt was refused."
+    : `all ${attempts} attempts were refused.`;
+}
+
+/** What is waited for, and how it is answered. */
+export function waitingLines(
+  interrupts: ExecuteResult["interrupts"],
+  { width, style, resume, asked }: Omit<EndingOptions, "elapsedMs">,
+): string[] {
+  const several = interrupts.length > 1;
+  const title = several ? `Waits for ${interrupts.length} answers.` : "Waits for an answer.";
+  const unseen = interrupts.filter(({ id }) => asked?.has(id) !== true);
+  const requests = unseen.flatMap((request) => ["", ...requestLines(request, { width, style })]);
+  const answers = interrupts.map((request) => {
+    const example = exampleAnswer(request);
+    return shellCommand(["--answer", several ? `${request.id}=${example}` : example]);
+  });
+  const how =
+    resume === null ? [] : ["", style.yellow("To answer:"), `  ${[resume, ...answers].join(" ")}`];
+  return ["", style.yellow(`■ ${title}`), ...requests, ...how, ""];
+}
+
+function answerLines(
+  { output, incomplete }: { readonly output: unknown; readonly incomplete: boolean },
+  width: number,
+  style: Style,
+): string[] {
+  const title = incomplete ? "Answer (incomplete: the step limit was reached)" : "Answer";
+  const rule = `── ${title} `.padEnd(Math.min(width, 80), "─");
+  const text = plainText(answerText(output)).replace(/^\n+|\s+$/g, "");
+  return ["", style.dim(rule), "", ...wrapText(text, width), ""];
+}
+
+/** An output that is nothing but a message is that message; any other is JSON. */
+function answerText(output: unknown): string {
+  if (typeof output === "string") return output;
+  if (typeof output === "object" && output !== null) {
+    const [[key, value] = [], ...others] = Object.entries(output);
+    if (key === "message" && typeof value === "string" && others.length === 0) return value;
+  }
+  return JSON.stringify(output, null, 2) ?? "";
+}
+
+const colours: Readonly<Record<string, "green" | "yellow" | "red">> = {
+  COMPLETED: "green",
+  AWAITING_HUMAN: "yellow",
+  CANCELLED: "yellow",
+  FAILED: "red",
+};
+
+/** How a status is marked up. Threads of other graphs may have any text there. */
+export function paintOfStatus(status: string | null, style: Style): (text: string) => string {
+  const colour = Object.hasOwn(colours, status ?? "") ? colours[status ?? ""] : undefined;
+  return colour === undefined ? (text) => text : style[colour];
+}

@@ -1,0 +1,199 @@
+import type { BoundModel, ContextSource } from "./context.ts";
+import type { Redactor } from "../../state/rails.ts";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { IdSource } from "../../clock.ts";
+import type { Rail } from "../../definition/rail.ts";
+import type { AgentTool } from "../../definition/tool/tool.ts";
+import type { AgentRails } from "../../guardrails/create-rails.ts";
+import type { AgentModel } from "../../models/agent-model.ts";
+import type { Embeddings } from "../../models/embeddings/embeddings.ts";
+import type { GraphState, GraphUpdate } from "../../state/channels.ts";
+import type { Status } from "../../state/lifecycle.ts";
+import type { Draft } from "../../state/turn.ts";
+import {
+  type CallBounds,
+  isAllowed,
+  type OuterBounds,
+  type RuleValues,
+} from "../../tools/admit-call.ts";
+import type { ToolJournal } from "../../tools/journal.ts";
+import type { Sandbox } from "../../tools/sandbox/sandbox.ts";
+import type { Secrets } from "../../tools/secrets.ts";
+import { PrivateConfig } from "../run/run-config.ts";
+import type { CallCount, CallOrigin } from "../run/turn-calls.ts";
+
+/** The tools of an agent, and what its calls need. */
+export interface ToolConfig {
+  readonly tools: ReadonlyMap<string, AgentTool>;
+  readonly journal?: ToolJournal | undefined;
+  /** The source of secrets; if left out, tools have none. */
+  readonly secrets?: Secrets | undefined;
+  /** The sandbox for sandboxed tools; if left out, they cannot be called. */
+  readonly sandbox?: Sandbox | undefined;
+  /**
+   * The bounds of the agent after those of the outer agents, outermost first. Empty for a planner node's graph, which
+   * has the bounds of its agent.
+   */
+  readonly bounds: readonly ToolBounds[];
+  /** Returns whether the calls of a tool need a person's approval. */
+  needsApproval(tool: string): boolean;
+}
+
+/** The rails of an agent, and what they need. */
+export interface RailConfig {
+  /** The agent's rails. In a nested agent they include the rails of the outer agents that apply to nested calls. */
+  readonly rails: AgentRails;
+  readonly embeddings: Embeddings;
+  /** Returns the model that a rail calls, by name. */
+  railModel(ref: string, rail: Rail): Promise<AgentModel> | AgentModel;
+}
+
+/** How turns and attempts of an agent begin and proceed. */
+export interface TurnConfig {
+  /** Returns a turn's input as the person's message. */
+  requestOf(input: unknown): string;
+  /** Returns tier 1 at the start of a turn: checked and frozen. */
+  initialExecution(input: unknown, rails: Redactor): unknown;
+  /** Returns tier 2 at the start of an attempt: checked and frozen. */
+  initialAttempt(of: {
+    readonly input: unknown;
+    readonly execution: unknown;
+    readonly attemptNumber: number;
+    readonly rails: Redactor;
+  }): unknown;
+  readonly attempts: AttemptShape;
+}
+
+/** The configuration of an agent's loop nodes, resolved once at compile time. */
+export interface LoopConfig extends ContextSource, ToolConfig, RailConfig, TurnConfig {
+  readonly ids: IdSource;
+}
+
+/** The tool rails and permissions of an agent, which bound its own calls and all nested ones. */
+export interface ToolBounds extends Omit<CallBounds, "values"> {
+  readonly agent: string;
+  /** Names of the tools whose calls need a person's approval. */
+  readonly approval: readonly string[] | "all";
+  readonly maxCalls: number | undefined;
+}
+
+/** The nodes between `plan` and `reflect`. */
+export interface AttemptShape {
+  /** The node that begins an attempt. */
+  readonly node: string;
+  /** Whether they make plans, which have channels of their own. */
+  readonly plans?: true;
+  /** Returns the first update of an attempt, and its first node. */
+  begin(
+    status: Status,
+    loop: Pick<LoopConfig, "needsApproval">,
+  ): { readonly update: Omit<GraphUpdate, "turn">; readonly goto: string };
+  /** Returns the next nodes of a running attempt, from the state alone. */
+  next(state: GraphState): readonly string[];
+  /** Returns the outcome of an attempt; null while another branch is still running. */
+  draft(state: GraphState): Draft | null;
+}
+
+/** The bounds of one outer agent for nested calls, with its call count. */
+export interface AgentBounds extends OuterBounds {
+  readonly count: CallCount;
+  /** How calls reach the agent: through one of its nodes, or through the handler of one of its tools. */
+  readonly origin: CallOrigin;
+}
+
+/** @param at `values`: the values that the agent's argument rules read, unredacted */
+export function agentBounds(
+  rules: ToolBounds,
+  at: {
+    readonly values: () => RuleValues;
+    readonly calls: CallCount;
+    readonly origin: CallOrigin;
+  },
+): AgentBounds {
+  const { agent, allowed, grants, argumentRules } = rules;
+  return {
+    agent,
+    allowed,
+    grants,
+    argumentRules,
+    get values() {
+      return at.values();
+    },
+    count: at.calls,
+    origin: at.origin,
+  };
+}
+
+/** The bounds of a nested agent. */
+export interface BoundsAround {
+  /** The configuration of the outer agent, with the bounds of all agents around it applied. */
+  readonly loop: LoopConfig;
+  /** Outermost first. */
+  readonly bounds: readonly AgentBounds[];
+}
+
+/** Passes the bounds to nested agents. */
+const boundsAround = new PrivateConfig<BoundsAround>("bounds");
+
+/** Returns null in an agent that is not nested. */
+export function inheritedBounds(config: RunnableConfig): BoundsAround | null {
+  return boundsAround.in(config) ?? null;
+}
+
+/** Returns the config for an agent that runs within a node, or within the handler of a tool. */
+export function propagateBounds(config: RunnableConfig, bounds: BoundsAround): RunnableConfig {
+  return boundsAround.with(config, bounds);
+}
+
+const bounded = new WeakMap<LoopConfig, WeakMap<LoopConfig, LoopConfig>>();
+
+/**
+ * Returns an agent's configuration within that of the outer agent, which is itself bounded. Calls that the outer agent
+ * requires approval for wait, its rails on tool results and on people's answers come first, and only tools that it
+ * allows are offered. Returns the same object for the same pair.
+ */
+export function boundedConfig(loop: LoopConfig, around: LoopConfig | null): LoopConfig {
+  if (around === null) return loop;
+  const known = bounded.get(around) ?? new WeakMap<LoopConfig, LoopConfig>();
+  bounded.set(around, known);
+  const made = known.get(loop) ?? narrowed(loop, around);
+  known.set(loop, made);
+  return made;
+}
+
+function narrowed(loop: LoopConfig, around: LoopConfig): LoopConfig {
+  const outer = new Set([...around.rails.tool_result, ...around.rails.answer]);
+  const rails: AgentRails = {
+    ...loop.rails,
+    answer: [...around.rails.answer, ...loop.rails.answer],
+    tool_result: [...around.rails.tool_result, ...loop.rails.tool_result],
+  };
+  const made: LoopConfig = {
+    ...loop,
+    bounds: [...around.bounds, ...loop.bounds],
+    rails,
+    // A rail's judge is a model of the agent that defines the rail, as that agent resolves it.
+    railModel: (ref, rail) => (outer.has(rail) ? around : loop).railModel(ref, rail),
+    needsApproval: (tool) =>
+      loop.needsApproval(tool) || (loop.tools.has(tool) && requiresApproval(tool, around)),
+  };
+  return { ...made, boundModel: narrowBoundModel(loop.boundModel, made) };
+}
+
+function requiresApproval(tool: string, { bounds }: LoopConfig): boolean {
+  return bounds.some(({ approval }) => approval === "all" || approval.includes(tool));
+}
+
+const boundModels = new WeakMap<BoundModel, WeakMap<LoopConfig, BoundModel>>();
+
+/** Returns a model with only the tools that all outer agents allow. */
+export function narrowBoundModel(boundModel: BoundModel, loop: LoopConfig): BoundModel {
+  const mayCall = ({ definition: { name } }: AgentTool) =>
+    loop.bounds.every((bounds) => isAllowed(name, bounds));
+  if (boundModel.candidates.every(mayCall)) return boundModel;
+  const known = boundModels.get(boundModel) ?? new WeakMap<LoopConfig, BoundModel>();
+  boundModels.set(boundModel, known);
+  const made = known.get(loop) ?? boundModel.restrictedTo(mayCall);
+  known.set(loop, made);
+  return made;
+}

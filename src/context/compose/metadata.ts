@@ -1,0 +1,171 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { messagesTokens } from "../../models/message-tokens.ts";
+import type { TokenCounter } from "../../models/tokens.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import type {
+  ContextMetadata,
+  ContextTokens,
+  MessageFidelity,
+  StepFidelity,
+  StepShown,
+} from "../reasoning-context.ts";
+import {
+  pairedCalls,
+  plainResultText,
+  type StepForm,
+  stepMessages,
+  toldCall,
+} from "../step-messages.ts";
+import type { Entry } from "../transcript.ts";
+import type { ComposeOptions } from "./compose-options.ts";
+import { level, type Fit, type Level } from "./fit.ts";
+import { lineTokens, tokensBound } from "./sizes.ts";
+import type { ToldEntries } from "./told-entries.ts";
+
+export interface Composed {
+  readonly options: ComposeOptions;
+  readonly budget: number;
+  readonly reserved: number;
+  readonly told: ToldEntries;
+  readonly fitting: Fit;
+  /** Entries that the summary stands for. */
+  readonly covered: readonly Entry[];
+  readonly sections: {
+    readonly opening: readonly BaseMessage[];
+    readonly memory: readonly BaseMessage[];
+    /** The summary. */
+    readonly before: readonly BaseMessage[];
+    readonly tail: readonly BaseMessage[];
+    /** All of them with the entries between. */
+    readonly messages: readonly BaseMessage[];
+  };
+}
+
+/** The figures of a context, each counted when it is first read. */
+export function contextMetadata(composed: Composed): ContextMetadata {
+  const { options, budget, reserved } = composed;
+  const { profile } = options;
+  let tokens: ContextTokens | undefined;
+  let steps: readonly StepShown[] | undefined;
+  return {
+    goal: options.goal,
+    model: profile.ref,
+    window: profile.window,
+    budget,
+    reserved,
+    get tokens() {
+      return (tokens ??= countSections(composed));
+    },
+    get steps() {
+      return (steps ??= stepsShown(composed));
+    },
+    conversation: countSpoken(composed),
+    summaries: options.summariesMade ?? [],
+    notes: profile.notes,
+  };
+}
+
+function countSections(composed: Composed): ContextTokens {
+  const { options, sections, told, fitting } = composed;
+  const { count } = options.profile;
+  const sum = (messages: readonly BaseMessage[]): number => messagesTokens(messages, count);
+  const system = sum(sections.opening);
+  const tools = tokensBound(options, count);
+  const memory = sum(sections.memory);
+  const messages = sum(sections.messages);
+  const steps = stepTokens(told, fitting, count);
+  // What is told in lines has a heading, and the summary may tell of steps: both count as conversation.
+  const conversation = Math.max(0, messages - system - memory - steps);
+  const raw =
+    system +
+    tools +
+    memory +
+    sum(sections.tail) +
+    rawTokens(composed.covered, options.form, count) +
+    rawTokens(entriesOf(told), options.form, count);
+  const total = messages + tools;
+  return { total, system, tools, memory, conversation, steps, raw, saved: raw - total };
+}
+
+function entriesOf(told: ToldEntries): readonly Entry[] {
+  return Array.from({ length: told.length }, (_, at) => told.entry(at));
+}
+
+function stepTokens(told: ToldEntries, fitting: Fit, count: TokenCounter): number {
+  let sum = 0;
+  for (let at = fitting.from; at < told.length; at += 1)
+    sum += tokensOfStep(told, fitting, at, count);
+  return sum;
+}
+
+function tokensOfStep(told: ToldEntries, { levels, from }: Fit, at: number, count: TokenCounter) {
+  const as = levels[at] as Level;
+  if (told.entry(at).kind !== "step" || as === level.dropped) return 0;
+  if (as >= level.line) {
+    return told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
+  }
+  return messagesTokens(told.step(at, as).messages, count);
+}
+
+function stepsShown({ options, told, fitting, covered }: Composed): readonly StepShown[] {
+  const { count } = options.profile;
+  const shown = (step: StepRecord, fidelity: StepFidelity, tokens: number): StepShown => ({
+    turn: step.turn_number,
+    step: step.step_index,
+    fidelity,
+    tokens,
+  });
+  const summarised = covered.flatMap((entry) =>
+    entry.kind === "step" ? [shown(entry.step, "summarised", 0)] : [],
+  );
+  const own = entriesOf(told).flatMap((entry, at) => {
+    if (entry.kind !== "step") return [];
+    const tokens = tokensOfStep(told, fitting, at, count);
+    return [shown(entry.step, fidelityOf(told, fitting, at), tokens)];
+  });
+  return [...summarised, ...own];
+}
+
+function fidelityOf(told: ToldEntries, { levels }: Fit, at: number): StepFidelity {
+  const as = levels[at] as Level;
+  if (as === level.dropped) return "dropped";
+  return as >= level.line ? "line" : told.step(at, as).fidelity;
+}
+
+function countSpoken({ told, fitting, covered }: Composed): Record<MessageFidelity, number> {
+  const counts = { whole: 0, summarised: 0, dropped: 0 };
+  counts.summarised = covered.filter(({ kind }) => kind === "spoken").length;
+  for (let at = 0; at < told.length; at += 1) {
+    if (told.entry(at).kind !== "spoken") continue;
+    const as = fitting.levels[at] as Level;
+    if (as === level.dropped) counts.dropped += 1;
+    else if (as >= level.digest) counts.summarised += 1;
+    else counts.whole += 1;
+  }
+  return counts;
+}
+
+const rawSteps = new WeakMap<StepRecord, Map<TokenCounter, number>>();
+
+function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounter): number {
+  let sum = 0;
+  for (const entry of entries) {
+    if (entry.kind === "step") sum += rawStepTokens(entry.step, form, count);
+    else {
+      const messages = entry.kind === "spoken" ? [entry.message] : entry.messages;
+      sum += messagesTokens(messages, count);
+    }
+  }
+  return sum;
+}
+
+function rawStepTokens(step: StepRecord, form: StepForm, count: TokenCounter): number {
+  let known = rawSteps.get(step);
+  if (known === undefined) rawSteps.set(step, (known = new Map()));
+  const tokens = known.get(count);
+  if (tokens !== undefined) return tokens;
+  const plain = () => pairedCalls(step).map((result) => toldCall(result, plainResultText(result)));
+  const made = messagesTokens(stepMessages(step, form, plain), count);
+  known.set(count, made);
+  return made;
+}

@@ -1,0 +1,203 @@
+import { errorMessage } from "../../errors.ts";
+import { type AgentSpec, agentSpecSchema } from "../schema/agent.ts";
+import {
+  checkFromJsonSchema,
+  type JsonSchema,
+  type JsonSchemaCheck,
+} from "../schema/json-schema.ts";
+import { workflowProblems } from "../workflow/problems.ts";
+import { agentReferences } from "./agents.ts";
+import { argumentRuleProblems } from "./expressions.ts";
+import { jsonSchemaProblems } from "./json-schema-problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { railConfigProblems } from "./rails.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import { railProblems, serverProblems, writtenTools } from "./tools.ts";
+
+export type CheckedDefinition =
+  | { readonly ok: true; readonly spec: AgentSpec }
+  | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
+
+/** What a definition may have beside what is written. */
+export interface BesideDefinition {
+  /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
+  readonly hasWorkers?: boolean;
+  /**
+   * Names of the tools of agents inside, which tool rails may name; undefined where not all are known. Default none where
+   * the nodes name no agents, else not known.
+   */
+  readonly toolsInside?: readonly string[] | undefined;
+  /** Schemas that are derived from zod schemas of code, which check in their place. Default none. */
+  readonly zodSchemas?: ReadonlySet<string>;
+}
+
+/** Everything that can be said of a definition as it was written, without knowing what tools and models there are. */
+export function checkDefinition(
+  written: unknown,
+  beside: BesideDefinition = {},
+): CheckedDefinition {
+  const nesting = nestingProblems(written);
+  if (nesting.length > 0) return { ok: false, problems: nesting };
+  const parsed = agentSpecSchema.safeParse(written);
+  const problems = [
+    ...schemaProblems(written),
+    ...unsupportedProblems(written),
+    ...ruleProblems(written, beside),
+  ];
+  if (problems.length > 0 || !parsed.success) return { ok: false, problems };
+  // A copy, so that freezing the spec leaves the caller's objects as they are; it is plain JSON by now.
+  return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
+}
+
+/** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
+function ruleProblems(written: unknown, beside: BesideDefinition): readonly DefinitionProblem[] {
+  const { hasWorkers = false, zodSchemas = new Set() } = beside;
+  const namesAgents = agentReferences(written).length > 0;
+  const inside = "toolsInside" in beside || namesAgents ? beside.toolsInside : [];
+  const schemaRuleOf = (key: "input_schema" | "output_schema") =>
+    schemaRule(key, valueAt(written, [key]), zodSchemas.has(key));
+  const input = schemaRuleOf("input_schema");
+  const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
+  const tools = writtenTools(written);
+  const graph = valueAt(written, ["workflow_graph"]);
+  const merges = valueAt(written, ["state_config", "merge"]);
+  return [
+    ...versionRule(valueAt(written, ["version"])),
+    ...duplicateTools(valueAt(written, ["tools"])),
+    ...input,
+    ...schemaRuleOf("output_schema"),
+    ...serverProblems(written),
+    ...railConfigProblems(written),
+    ...railProblems(written, tools, inside),
+    ...argumentRuleProblems(written, inputSchema),
+    ...(graph === undefined
+      ? []
+      : workflowProblems(graph, {
+          tools,
+          inputSchema,
+          maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
+          hasWorkers,
+          merged: new Set(Object.keys(isMap(merges) ? merges : {})),
+        })),
+  ];
+}
+
+/** With its default; empty where it is none. */
+function inputSchemaOf(written: unknown): JsonSchema {
+  const schema = valueAt(written, ["input_schema"]);
+  return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
+}
+
+function versionRule(version: unknown): readonly DefinitionProblem[] {
+  if (typeof version !== "string" || isSemanticVersion(version)) return [];
+  const message = "expected a semantic version such as 1.0.0";
+  return [{ path: ["version"], message, found: showFound(version) }];
+}
+
+const number = String.raw`(?:0|[1-9]\d*)`;
+const tag = String.raw`(?:${number}|\d*[A-Za-z-][\dA-Za-z-]*)`;
+const build = String.raw`[\dA-Za-z-]+`;
+/** The grammar of semantic versions, https://semver.org. */
+const semanticVersion = new RegExp(
+  String.raw`^${number}\.${number}\.${number}(?:-${tag}(?:\.${tag})*)?(?:\+${build}(?:\.${build})*)?$`,
+);
+
+export function isSemanticVersion(text: string): boolean {
+  return text.length <= 256 && semanticVersion.test(text);
+}
+
+/** Names of tools that a list names again. */
+export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
+  if (!Array.isArray(tools)) return [];
+  const first = new Map<string, number>();
+  return tools.flatMap((tool: unknown, index) => {
+    if (typeof tool !== "string") return [];
+    const earlier = first.get(tool);
+    if (earlier !== undefined) {
+      return [
+        { path: ["tools", index], message: `"${tool}" is already named by tools[${earlier}]` },
+      ];
+    }
+    first.set(tool, index);
+    return [];
+  });
+}
+
+function schemaRule(
+  key: "input_schema" | "output_schema",
+  schema: unknown,
+  isZod: boolean,
+): readonly DefinitionProblem[] {
+  if (!isMap(schema)) return [];
+  if (schema["type"] !== "object") {
+    const found = showFound(schema["type"]);
+    return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
+  }
+  return jsonSchemaProblems(schema, [key], { hasOwnPatterns: isZod });
+}
+
+function isMap(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A schema's check, or why it has none. */
+export function tryCompile(
+  schema: JsonSchema,
+): { readonly check: JsonSchemaCheck } | { readonly problem: string } {
+  try {
+    return { check: checkFromJsonSchema(schema) };
+  } catch (thrown) {
+    const isForeign = thrown instanceof TypeError || thrown instanceof RangeError;
+    return {
+      problem: isForeign ? "a keyword has a value that it cannot have" : errorMessage(thrown),
+    };
+  }
+}
+
+/** Nested maps and lists of a definition. */
+const maxDepth = 64;
+
+/** Of what is nested so deep that it cannot be checked, that alone is said. */
+export function nestingProblems(written: unknown): readonly DefinitionProblem[] {
+  if (!isDeeperThan(written, maxDepth)) return [];
+  return [{ path: [], message: `nested more than ${maxDepth} levels deep` }];
+}
+
+/** Walks level by level, so that no depth can exhaust the stack; a value that contains itself counts as too deep. */
+function isDeeperThan(value: unknown, limit: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= limit; depth += 1) {
+    const next = new Set<unknown>();
+    for (const one of level) {
+      if (typeof one !== "object" || one === null) continue;
+      for (const child of Object.values(one)) {
+        if (typeof child === "object" && child !== null) next.add(child);
+      }
+    }
+    if (next.size === 0) return false;
+    level = [...next];
+  }
+  return true;
+}
+
+interface Unsupported {
+  readonly path: DefinitionPath;
+  /** Whether what is written at `path` asks for what is not there yet. */
+  readonly asks: (written: unknown) => boolean;
+  readonly instead: string;
+}
+
+const isOn = (written: unknown) => written === true;
+
+/** What the schema knows and this version does not run. */
+const unsupported: readonly Unsupported[] = [
+  { path: ["memory_config", "long_term", "enabled"], asks: isOn, instead: "set it to false" },
+  { path: ["memory_config", "procedural", "enabled"], asks: isOn, instead: "set it to false" },
+];
+
+/** What a definition, as it was written, asks for and would not get. */
+export function unsupportedProblems(written: unknown): readonly DefinitionProblem[] {
+  return unsupported
+    .filter(({ path, asks }) => asks(valueAt(written, path)))
+    .map(({ path, instead }) => ({ path, message: `not run by this version; ${instead}` }));
+}

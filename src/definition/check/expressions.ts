@@ -1,0 +1,232 @@
+import { compileExpression, type Scope } from "../../expression/expression.ts";
+import { type ExpressionProblem, quoteExpression } from "../../expression/problem.ts";
+import { compileTemplate, compileTemplateValue } from "../../expression/template.ts";
+import { type ValueType, valueTypeOfJsonSchema } from "../../expression/types.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { WorkflowNode } from "../schema/workflow.ts";
+import type { ReadWorkflow } from "../workflow/read-workflow.ts";
+import { type DefinitionPath, type DefinitionProblem, valueAt } from "./problems.ts";
+
+/** What is wrong with the conditions, rules and templates of a workflow. */
+export function expressionProblems(
+  { nodes, edges, output }: ReadWorkflow,
+  scope: Scope,
+): readonly DefinitionProblem[] {
+  const check = checker(scope);
+  return [
+    ...nodes.flatMap(({ node, index }) =>
+      node === undefined ? [] : ofNode(node, ["workflow_graph", "nodes", index, "config"], check),
+    ),
+    ...edges.flatMap(({ index, condition }) =>
+      condition === undefined
+        ? []
+        : check.bool("condition", condition, ["workflow_graph", "edges", index, "condition"]),
+    ),
+    ...check.value(output, ["workflow_graph", "output"]),
+  ];
+}
+
+/** What is wrong with one condition. */
+function conditionProblems(
+  {
+    what,
+    source,
+    path,
+  }: { readonly what: string; readonly source: string; readonly path: DefinitionPath },
+  scope: Scope,
+): readonly DefinitionProblem[] {
+  return checker(scope).bool(what, source, path);
+}
+
+/** What is wrong with one template. */
+export function templateProblems(
+  { source, path }: { readonly source: string; readonly path: DefinitionPath },
+  scope: Scope,
+): readonly DefinitionProblem[] {
+  return checker(scope).template(source, path);
+}
+
+interface Checker {
+  bool(what: string, source: string, path: DefinitionPath): readonly DefinitionProblem[];
+  template(source: string | undefined, path: DefinitionPath): readonly DefinitionProblem[];
+  value(value: unknown, path: DefinitionPath): readonly DefinitionProblem[];
+}
+
+/** Conditions that stand in many places are looked at once. */
+function checker(scope: Scope): Checker {
+  const known = new Map<string, readonly ExpressionProblem[]>();
+  return {
+    bool(what, source, path) {
+      const found = known.get(source) ?? problemsOf(compileExpression(source, scope, "bool"));
+      known.set(source, found);
+      return found.map((problem) => located(what, path, source, problem));
+    },
+    template: (source, path) =>
+      source === undefined
+        ? []
+        : problemsOf(compileTemplate(source, scope)).map((problem) =>
+            located("template", path, source, problem),
+          ),
+    value: (value, path) =>
+      problemsOf(compileTemplateValue(value, scope)).map((problem) =>
+        located("template", [...path, ...problem.path], problem.source, problem),
+      ),
+  };
+}
+
+function problemsOf<Problem>(
+  compiled: { readonly ok: true } | { readonly ok: false; readonly problems: readonly Problem[] },
+): readonly Problem[] {
+  return compiled.ok ? [] : compiled.problems;
+}
+
+function located(
+  what: string,
+  path: DefinitionPath,
+  source: string,
+  { message, offset, suggestion }: ExpressionProblem,
+): DefinitionProblem {
+  const quoted = `${what} ${quoteExpression(source, offset)}: ${message}`;
+  return { path, message: quoted, ...(suggestion !== undefined && { suggestion }) };
+}
+
+function ofNode(
+  node: WorkflowNode,
+  path: DefinitionPath,
+  check: Checker,
+): readonly DefinitionProblem[] {
+  switch (node.type) {
+    case "llm":
+      return check.template(node.config.prompt, [...path, "prompt"]);
+    case "tool":
+      return check.value(node.config.args, [...path, "args"]);
+    case "router":
+      return [
+        ...check.template(node.config.prompt, [...path, "prompt"]),
+        ...(node.config.rules ?? []).flatMap(({ when }, index) =>
+          check.bool("rule", when, [...path, "rules", index, "when"]),
+        ),
+      ];
+    case "human":
+      return [
+        // Where no prompt is written, the description is one.
+        ...(node.config.prompt === undefined
+          ? check.template(node.description, [...path.slice(0, -1), "description"])
+          : check.template(node.config.prompt, [...path, "prompt"])),
+        ...check.value(node.config.proposed, [...path, "proposed"]),
+      ];
+    case "agent":
+      return check.value(node.config.input, [...path, "input"]);
+    case "planner":
+      return [
+        ...check.template(node.config.task, [...path, "task"]),
+        ...check.value(node.config.plan, [...path, "plan"]),
+        ...check.template(node.config.success_criteria, [...path, "success_criteria"]),
+      ];
+  }
+}
+
+const any: ValueType = { kind: "any" };
+const string: ValueType = { kind: "string" };
+const int: ValueType = { kind: "int" };
+const bool: ValueType = { kind: "bool" };
+const list = (of: ValueType): ValueType => ({ kind: "list", of });
+const closed = (fields: Readonly<Record<string, ValueType>>): ValueType => {
+  return { kind: "object", fields, open: false };
+};
+
+const anyMap: ValueType = { kind: "map", of: any };
+const toolCalls = list(closed({ id: string, name: string, args: any }));
+
+/** A node of which no more than its name is known. */
+export interface UnknownNode {
+  readonly name: string;
+  readonly type: "unknown";
+}
+
+/** What the expressions of a definition may read, and what is known of it. */
+export function expressionScope(
+  { input_schema }: { readonly input_schema: JsonSchema },
+  { nodes }: { readonly nodes: readonly (WorkflowNode | UnknownNode)[] },
+): Scope {
+  return {
+    input: valueTypeOfJsonSchema(input_schema),
+    execution: anyMap,
+    attempt: anyMap,
+    attempt_number: int,
+    nodes: closed(Object.fromEntries(nodes.map((node) => [node.name, outputOf(node)]))),
+    last: closed({ text: string, tool_calls: toolCalls }),
+    steps: list(any),
+    usage: closed({
+      tokens_in: int,
+      tokens_out: int,
+      llm_calls: int,
+      tool_calls: int,
+      cost_usd: { kind: "double" },
+    }),
+    status: string,
+  };
+}
+
+/** What an argument rule of `guardrail_config.tool_rails.rules` may read: the call's `args`, and the state around it. */
+export function argumentRuleScope(inputSchema: JsonSchema): Scope {
+  return {
+    args: any,
+    input: valueTypeOfJsonSchema(inputSchema),
+    execution: anyMap,
+    attempt: anyMap,
+  };
+}
+
+/** The shape of `nodes.<name>`. */
+function outputOf(node: WorkflowNode | UnknownNode): ValueType {
+  switch (node.type) {
+    case "llm": {
+      const schema = node.config.output_schema;
+      const output = schema === undefined ? any : valueTypeOfJsonSchema(schema);
+      return closed({ text: string, tool_calls: toolCalls, output });
+    }
+    case "tool":
+      return node.config.tool === undefined
+        ? closed({
+            results: list(
+              closed({ name: string, args: any, result: any, outcome: string, error: any }),
+            ),
+          })
+        : closed({ result: any, outcome: string, error: any });
+    case "router":
+      return closed({ choice: string, reason: string });
+    case "human":
+      return closed({ approved: bool, value: any, reason: string, timed_out: bool });
+    case "agent":
+      return closed({ status: string, output: any, failure: any });
+    case "planner":
+      return closed({
+        status: string,
+        output: any,
+        failure: any,
+        criteria_met: any,
+        gaps: list(string),
+        depth: int,
+        plan: any,
+        subtasks: any,
+      });
+    case "unknown":
+      return any;
+  }
+}
+
+/** What is wrong with the conditions of argument rules; whether their tools exist is told with other names of tools. */
+export function argumentRuleProblems(
+  written: unknown,
+  inputSchema: JsonSchema,
+): readonly DefinitionProblem[] {
+  const path = ["guardrail_config", "tool_rails", "rules"];
+  const rules = valueAt(written, path);
+  const scope = argumentRuleScope(inputSchema);
+  return (Array.isArray(rules) ? rules : []).flatMap((rule: unknown, index) => {
+    const source = valueAt(rule, ["check"]);
+    if (typeof source !== "string" || source === "") return [];
+    return conditionProblems({ what: "rule", source, path: [...path, index, "check"] }, scope);
+  });
+}

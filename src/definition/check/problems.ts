@@ -1,0 +1,128 @@
+import { StratagraphError } from "../../errors.ts";
+
+/** Where something stands in a definition: object keys and list indexes from the top. */
+export type DefinitionPath = readonly (string | number)[];
+
+/** One thing that is wrong with a definition. */
+export interface DefinitionProblem {
+  readonly path: DefinitionPath;
+  /** What was expected, as a sentence without its full stop. */
+  readonly message: string;
+  /** What stands there, shortened. */
+  readonly found?: string | undefined;
+  readonly allowed?: readonly string[] | undefined;
+  /** The nearest valid name. */
+  readonly suggestion?: string | undefined;
+  readonly file?: string | undefined;
+  /** 1-based, as is `column`. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
+/** Problems that a text lists; `problems` has them all. */
+const maxShown = 50;
+
+/** A definition is not valid. The message lists the problems, one a line. */
+export class InvalidDefinitionError extends StratagraphError {
+  readonly code = "invalid_definition";
+
+  constructor(readonly problems: readonly DefinitionProblem[]) {
+    super(problemsMessage("The agent definition", problems));
+  }
+}
+
+/** `The agent definition has 2 problems:`, and the problems, one a line. */
+export function problemsMessage(what: string, problems: readonly DefinitionProblem[]): string {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return [`${what} has ${count}:`, ...problemLines(problems).map((line) => `  ${line}`)].join("\n");
+}
+
+/** The first 50 problems, one a line, and how many more there are. */
+export function problemLines(problems: readonly DefinitionProblem[]): string[] {
+  const lines = problems.slice(0, maxShown).map(describeProblem);
+  const more = problems.length - lines.length;
+  return more === 0 ? lines : [...lines, `… and ${more} more`];
+}
+
+/** `workflow_graph.edges[2].to`, odd keys as `["a b"]`; the definition itself is `(top level)`. */
+export function formatPath(path: DefinitionPath): string {
+  const text = path
+    .map((part) => {
+      if (typeof part === "number") return `[${part}]`;
+      return /^[\w$-]{1,64}$/.test(part) ? `.${part}` : `[${quote(part)}]`;
+    })
+    .join("")
+    .replace(/^\./, "");
+  return text === "" ? "(top level)" : text;
+}
+
+/** Values of `allowed` that a message lists. */
+const maxAllowedShown = 32;
+
+/**
+ * `file:line:column path: message (found …; allowed: …; did you mean "…"?)`; what concerns the whole of a file has no
+ * path there.
+ */
+export function describeProblem(problem: DefinitionProblem): string {
+  const { file, line, column, found, allowed, suggestion } = problem;
+  const place = [file, line, column].filter((part) => part !== undefined).join(":");
+  const facts = [
+    found === undefined ? "" : `found ${found}`,
+    allowed === undefined || allowed.length === 0 ? "" : `allowed: ${listNames(allowed)}`,
+    suggestion === undefined ? "" : `did you mean "${suggestion}"?`,
+  ].filter((fact) => fact !== "");
+  const whole = problem.path.length === 0 && place !== "";
+  const subject = `${place === "" ? "" : `${place} `}${whole ? "" : `${formatPath(problem.path)}: `}`;
+  return `${subject}${problem.message}` + (facts.length === 0 ? "" : ` (${facts.join("; ")})`);
+}
+
+function listNames(names: readonly string[]): string {
+  const more = names.length - maxAllowedShown;
+  if (more <= 0) return names.join(", ");
+  return `${names.slice(0, maxAllowedShown).join(", ")} and ${more} more`;
+}
+
+/** A value as a problem shows it: at most 60 characters of its JSON, or what kind of thing it is. */
+export function showFound(value: unknown): string {
+  switch (typeof value) {
+    case "undefined":
+      return "nothing";
+    case "function":
+      return "a function";
+    case "symbol":
+      return "a symbol";
+    case "object":
+      return showObject(value);
+    case "string":
+      return quote(value);
+    default:
+      return String(value);
+  }
+}
+
+/** What could change how a terminal shows a message (control characters, direction marks) is escaped. */
+function quote(text: string): string {
+  const short = text.length > 58 ? `${text.slice(0, 57)}…` : text;
+  return JSON.stringify(short).replaceAll(
+    /\p{C}/gu,
+    (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`,
+  );
+}
+
+function showObject(value: object | null): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  return Object.keys(value).length === 0 ? "an empty map" : "a map";
+}
+
+/** What stands at a path of a plain value; undefined where the path leaves it. Own properties only. */
+export function valueAt(value: unknown, path: DefinitionPath): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, part)) {
+      return undefined;
+    }
+    current = (current as Record<string | number, unknown>)[part];
+  }
+  return current;
+}

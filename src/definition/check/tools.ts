@@ -1,0 +1,172 @@
+import { nearestName } from "../../nearest-name.ts";
+import { isRecord } from "../../values/json.ts";
+import { hasBrokenReference, secretsIn } from "../schema/servers.ts";
+import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+
+/** The tools that a definition names, as it was written. */
+export interface WrittenTools {
+  /** Undefined where they are not known: something is wrong with the list, or servers and packages name tools of their own. */
+  readonly names: readonly string[] | undefined;
+  /** `tool_rails.allowed_tools`; undefined where all are allowed. */
+  readonly allowed: readonly string[] | undefined;
+}
+
+export function writtenTools(written: unknown): WrittenTools {
+  return {
+    names: listOfNames(valueAt(written, ["tools"]) ?? []),
+    allowed: listOfNames(valueAt(written, [...railKeys, "allowed_tools"])),
+  };
+}
+
+function listOfNames(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) && value.every((name) => typeof name === "string")
+    ? value
+    : undefined;
+}
+
+const railKeys = ["guardrail_config", "tool_rails"];
+
+/**
+ * Names in tool rails that are tools neither of the definition nor of an agent inside, whose calls the rails bound too.
+ * @param inside names of the tools of agents inside; undefined where not all are known
+ */
+export function railProblems(
+  written: unknown,
+  { names }: Pick<WrittenTools, "names">,
+  inside: readonly string[] | undefined,
+): readonly DefinitionProblem[] {
+  if (names === undefined) return [];
+  const all = inside && [...new Set([...names, ...inside])];
+  const checkIn = (known: readonly string[] | undefined) => (name: unknown, path: DefinitionPath) =>
+    typeof name === "string" && name !== "" && known !== undefined
+      ? unknownTool(name, known, path)
+      : [];
+  const check = checkIn(all);
+  // Whether an agent inside is stuck its own rails say.
+  const checkOwn = checkIn(names);
+  const listed = (key: string): readonly unknown[] => {
+    const list: unknown = valueAt(written, [...railKeys, key]);
+    return Array.isArray(list) ? list : [];
+  };
+  return [
+    ...["allowed_tools", "require_approval"].flatMap((key) =>
+      listed(key).flatMap((name, index) => check(name, [...railKeys, key, index])),
+    ),
+    ...listed("repeatable").flatMap((name, index) =>
+      checkOwn(name, [...railKeys, "repeatable", index]),
+    ),
+    ...listed("rules").flatMap((rule, index) =>
+      check(valueAt(rule, ["tool"]), [...railKeys, "rules", index, "tool"]),
+    ),
+  ];
+}
+
+/** Names in a workflow's nodes that are no tools of the definition, or that its rails do not allow. */
+export function toolNameProblems(
+  graph: ReadWorkflow,
+  { names, allowed }: WrittenTools,
+): readonly DefinitionProblem[] {
+  if (names === undefined) return [];
+  const check = (name: string, path: DefinitionPath): readonly DefinitionProblem[] => {
+    if (!names.includes(name)) return unknownTool(name, names, path);
+    if (allowed === undefined || allowed.includes(name)) return [];
+    const message = "guardrail_config.tool_rails.allowed_tools does not allow this tool";
+    return [{ path, message, found: showFound(name), allowed }];
+  };
+  return [
+    ...nodesOfType(graph, "tool").flatMap(({ index, node: { config } }) =>
+      config.tool === undefined
+        ? []
+        : check(config.tool, ["workflow_graph", "nodes", index, "config", "tool"]),
+    ),
+    ...nodesOfType(graph, "llm").flatMap(({ index, node: { config } }) =>
+      (Array.isArray(config.tools) ? config.tools : []).flatMap((name, place) =>
+        check(name, ["workflow_graph", "nodes", index, "config", "tools", place]),
+      ),
+    ),
+  ];
+}
+
+function unknownTool(
+  name: string,
+  names: readonly string[],
+  path: DefinitionPath,
+): readonly DefinitionProblem[] {
+  if (names.includes(name)) return [];
+  const message = "not one of the definition's tools";
+  const suggestion = nearestName(name, names);
+  return [{ path, message, found: showFound(name), allowed: names, suggestion }];
+}
+
+/** Servers of one name, and references to secrets that would not be replaced. */
+export function serverProblems(written: unknown): readonly DefinitionProblem[] {
+  const tools = valueAt(written, ["tools"]);
+  const entries: readonly unknown[] = Array.isArray(tools) ? tools : [];
+  return [...sameNames(entries), ...entries.flatMap(misplacedSecrets), ...brokenSecrets(written)];
+}
+
+function sameNames(entries: readonly unknown[]): readonly DefinitionProblem[] {
+  const first = new Map<string, number>();
+  return entries.flatMap((entry, index) => {
+    const name = valueAt(entry, ["mcp", "name"]);
+    if (typeof name !== "string") return [];
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    const message = `"${name}" is already the name of the server in tools[${earlier}]`;
+    return [{ path: ["tools", index, "mcp", "name"], message }];
+  });
+}
+
+/** What says how a server is started, in which no secret is put. */
+const plainKeys = ["command", "cwd"] as const;
+
+function misplacedSecrets(entry: unknown, index: number): readonly DefinitionProblem[] {
+  return plainKeys.flatMap((key) => {
+    const text = valueAt(entry, ["mcp", key]);
+    if (typeof text !== "string" || secretsIn(text).length === 0) return [];
+    const message = "a reference to a secret is not replaced here";
+    return [{ path: ["tools", index, "mcp", key], message, allowed: ["args", "env"] }];
+  });
+}
+
+/** What is shown of texts with secrets is where they stand, since what is written may be a secret itself. */
+function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
+  const rails = valueAt(written, ["guardrail_config", "output_rails"]);
+  const tools = valueAt(written, ["tools"]);
+  return [
+    ...(Array.isArray(tools) ? tools : []).flatMap((entry: unknown, index) =>
+      isRecord(entry) ? brokenReferences(entry, ["tools", index]) : [],
+    ),
+    ...(Array.isArray(rails) ? rails : []).flatMap((rail: unknown, index) =>
+      brokenReferences(valueAt(rail, ["config", "moderation"]), [
+        "guardrail_config",
+        "output_rails",
+        index,
+        "config",
+        "moderation",
+      ]),
+    ),
+  ];
+}
+
+/** References to secrets that would not be replaced, in all texts of a value. */
+export function brokenReferences(
+  value: unknown,
+  path: DefinitionPath,
+): readonly DefinitionProblem[] {
+  if (typeof value === "string") {
+    if (!hasBrokenReference(value)) return [];
+    const message =
+      "expected references to secrets such as {{secret:NAME}}, of letters, digits and _";
+    return [{ path, message }];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((one: unknown, index) => brokenReferences(one, [...path, index]));
+  }
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, one]) => brokenReferences(one, [...path, key]));
+}

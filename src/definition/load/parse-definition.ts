@@ -1,0 +1,88 @@
+import { open } from "node:fs/promises";
+import { extname } from "node:path";
+import { errorMessage, StratagraphError } from "../../errors.ts";
+import type { AgentDefinition } from "../agent-definition.ts";
+import { buildDefinition } from "../build-definition.ts";
+import { checkDefinition, type CheckedDefinition } from "../check/check-definition.ts";
+import { type DefinitionProblem, InvalidDefinitionError } from "../check/problems.ts";
+import { readDocument } from "./read-document.ts";
+
+/** A definition file cannot be read: it is not there, too large, or no file of the kind. */
+export class DefinitionFileError extends StratagraphError {
+  readonly code = "definition_file";
+
+  constructor(
+    readonly file: string,
+    readonly problem: string,
+    options?: { cause?: unknown },
+  ) {
+    super(`${file}: ${problem}`, options);
+  }
+}
+
+/**
+ * Checks a definition given as YAML or JSON text. Agents that it names by path are not looked for.
+ *
+ * @param file named in problems; one that ends in `.json` has to be JSON
+ * @param source absolute path, kept in the definition
+ * @throws InvalidDefinitionError with every problem and its line; those of text that is neither begin with
+ * "YAML:" or "JSON syntax:"
+ */
+export async function parseDefinition(
+  text: string,
+  file: string,
+  source?: string,
+): Promise<AgentDefinition> {
+  const { checked, placed } = await readDefinition(text, file);
+  if (!checked.ok) throw new InvalidDefinitionError(placed(checked.problems));
+  return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
+}
+
+/** A definition that was read from text. */
+export interface ReadDefinition {
+  /** As plain JSON, before it was checked. */
+  readonly written: unknown;
+  readonly checked: CheckedDefinition;
+  /** Problems with the file and where in it they are, in the order of their places. */
+  readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
+}
+
+/** @throws InvalidDefinitionError for text that is no YAML or JSON document; see {@link parseDefinition} */
+export async function readDefinition(text: string, file: string): Promise<ReadDefinition> {
+  const read = await readDocument(text, { file, what: "definition" });
+  if (!read.ok) throw new InvalidDefinitionError(read.problems);
+  const { written, placed } = read;
+  return { written, checked: checkDefinition(written), placed };
+}
+
+/** Bytes of a definition file. */
+const maxDefinitionBytes = 1_048_576;
+
+/**
+ * The text of a `.yaml`, `.yml` or `.json` file.
+ *
+ * @throws DefinitionFileError
+ */
+export async function readDefinitionFile(path: string): Promise<string> {
+  const extension = extname(path).toLowerCase();
+  if (![".yaml", ".yml", ".json"].includes(extension)) {
+    throw new DefinitionFileError(path, "expected a .yaml, .yml or .json file");
+  }
+  const handle = await open(path, "r").catch((cause: NodeJS.ErrnoException) => {
+    const problem = cause.code === "ENOENT" ? "there is no such file" : errorMessage(cause);
+    throw new DefinitionFileError(path, problem, { cause });
+  });
+  try {
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw new DefinitionFileError(path, "expected a file, found a folder");
+    if (stat.size > maxDefinitionBytes) {
+      throw new DefinitionFileError(
+        path,
+        `the file has ${stat.size.toLocaleString("en")} bytes, the limit is ${maxDefinitionBytes.toLocaleString("en")}`,
+      );
+    }
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,279 @@
+import { z } from "zod";
+import { isRecord } from "../../values/json.ts";
+import { isPermission } from "../tool/tool.ts";
+import { guardrailConfigSchema } from "./guardrails.ts";
+import { stateConfigSchema } from "./json-schema.ts";
+import { modelRef } from "./model-ref.ts";
+import { communitySchema, serverSchema } from "./servers.ts";
+import { workflowGraphSchema } from "./workflow.ts";
+
+/** What a conversation needs: `{ message: string }`, and nothing else. */
+const messageSchema = {
+  type: "object",
+  properties: { message: { type: "string" } },
+  required: ["message"],
+  additionalProperties: false,
+} as const;
+
+const jsonSchema = z
+  .record(z.string(), z.unknown())
+  .describe("A JSON Schema of type object.")
+  .default(() => ({ ...messageSchema }));
+
+const systemPromptParts = z.strictObject({
+  role: z.string().default("").describe("Who the agent is."),
+  instructions: z.string().default("").describe("What it does, and how."),
+  examples: z
+    .array(z.strictObject({ input: z.string(), output: z.string() }))
+    .default([])
+    .describe("Few-shot examples, shown as turns before the conversation."),
+});
+
+/** A bare text stands for its instructions. */
+const systemPromptSchema = z.union([
+  systemPromptParts,
+  z.string().transform((instructions) => systemPromptParts.parse({ instructions })),
+]);
+
+export const llmConfigSchema = z.strictObject({
+  default_model: modelRef.optional(),
+  fallback_model: modelRef
+    .describe("Takes over on outage, rate limit after retries, or context overflow.")
+    .optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).describe("Output tokens.").optional(),
+  seed: z.int().optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  num_ctx: z.int().min(1).describe("Context window in tokens (Ollama).").optional(),
+  num_predict: z.int().min(-2).describe("Output tokens; -1 for no limit (Ollama).").optional(),
+  repeat_last_n: z.int().min(-1).optional(),
+  repeat_penalty: z.number().min(0).optional(),
+  base_url: z
+    .url({ protocol: /^https?$/, error: "expected an http or https URL" })
+    .describe("Base URL of an OpenAI-compatible server, for openai: models.")
+    .optional(),
+});
+
+const executionConfigSchema = z.strictObject({
+  mode: z.enum(["fast", "deep"]).default("fast"),
+  execution_scope: z.enum(["turn", "thread"]).default("turn").describe("How long tier 1 lives."),
+  max_attempts: z.int().min(1).max(100).default(3).describe("Attempts of one turn."),
+  max_iterations: z
+    .int()
+    .min(1)
+    .default(10)
+    .describe("Reasoning steps in one attempt; in a workflow, how often each node may run in one."),
+  max_turns: z.int().min(1).default(25).describe("User turns of one thread."),
+  timeout_seconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(60)
+    .describe("Active seconds of one turn."),
+  checkpoint_frequency: z
+    .enum(["every_turn", "on_change", "manual"])
+    .default("on_change")
+    .describe(
+      "When a turn is kept: at its end and when it waits; after every step; or as each run says.",
+    ),
+});
+
+const toolEntry = z.union([
+  z.string().min(1),
+  z.strictObject({ mcp: serverSchema }),
+  z.strictObject({ community: communitySchema }),
+]);
+
+const summarizeResultsSchema = z
+  .strictObject({
+    model: modelRef
+      .describe("provider:model that summarises. Default: the agent's own.")
+      .optional(),
+    threshold_tokens: z
+      .int()
+      .min(200)
+      .default(2000)
+      .describe("Tokens from which on a successful result is summarised."),
+    timeout_seconds: z
+      .number()
+      .positive()
+      .max(300)
+      .default(15)
+      .describe(
+        "Seconds that the summaries of one context may take; what is missing then is previewed.",
+      ),
+  })
+  .describe(
+    "Large results are told by what a model says of them that matters for the request. Off when left out.",
+  );
+
+/** What a model call gets to read, and how much of it. */
+const contextConfigSchema = z
+  .strictObject({
+    utilization: z
+      .enum(["low", "medium", "full"])
+      .default("medium")
+      .describe(
+        "How much of the model's window a context may fill: a third, two thirds, all of it.",
+      ),
+    budget: z
+      .int()
+      .min(256)
+      .describe("Tokens of a context, its tools included, instead of a share of the window.")
+      .optional(),
+    whole_results: z
+      .enum(["turn", "last_step"])
+      .default("turn")
+      .describe(
+        "Which tool results are whole while there is room: those of the turn under way, or of its last step only.",
+      ),
+    preview_chars: z
+      .int()
+      .min(100)
+      .default(1000)
+      .describe("Characters from which on a result is previewed where it need not be whole."),
+    summarize_results: summarizeResultsSchema.optional(),
+  })
+  .describe("What the model reads of the conversation and of the steps, and how much of it.");
+
+/** What an agent remembers, within a conversation and beyond it. */
+const memoryConfigSchema = z.strictObject({
+  short_term: z
+    .strictObject({
+      max_tokens: z
+        .int()
+        .min(1)
+        .default(8000)
+        .describe("Tokens that earlier turns may take of what a model reads."),
+      strategy: z
+        .enum(["fifo", "summarize", "hybrid"])
+        .default("hybrid")
+        .describe(
+          "What becomes of the oldest turns over that: dropped; summarised by a model; or shortened first, and summarised only when that is not enough.",
+        ),
+    })
+    .prefault({}),
+  long_term: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      embedding_model: z.string().optional(),
+      top_k: z.int().min(1).default(5),
+    })
+    .prefault({}),
+  procedural: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      min_frequency: z.int().min(1).default(3),
+    })
+    .prefault({}),
+});
+
+const weight = z.number().min(0).max(1);
+
+/** Which of many tools a model is offered. */
+export const toolSelectionSchema = z
+  .strictObject({
+    above: z
+      .int()
+      .min(1)
+      .default(40)
+      .describe("With more tools than this, each step is offered those that suit it best."),
+    top_k: z
+      .int()
+      .min(1)
+      .max(128)
+      .default(10)
+      .describe("How many tools a step is offered at most."),
+    min_score: z.number().min(0).max(1).default(0.05),
+    weights: z
+      .strictObject({
+        semantic: weight.default(0.5),
+        keyword: weight.default(0.2),
+        success: weight.default(0.2),
+        recency: weight.default(0.1),
+      })
+      .prefault({}),
+  })
+  .describe("Which of many tools a model is offered.");
+
+/** The whole of an agent definition. Strict: an unknown key is refused everywhere. */
+export const agentSpecSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]*$/, "expected lower-case letters, digits, _ and -")
+    .max(128),
+  version: z.string().default("1.0.0").describe("Semantic version."),
+  description: z.string().default(""),
+  system_prompt: systemPromptSchema.prefault({}),
+  input_schema: jsonSchema,
+  output_schema: jsonSchema,
+  tools: z
+    .array(toolEntry)
+    .default([])
+    .describe("Names from the tool registry, MCP servers, or tools of @langchain/community."),
+  permissions: z
+    .array(
+      z
+        .string()
+        .refine(
+          (text) => isPermission(text, { wildcards: true }),
+          "expected a permission such as file:read, or a pattern such as network:*",
+        ),
+    )
+    .default([])
+    .describe("What the agent is granted; tools that require more are not called."),
+  tool_selection: toolSelectionSchema.prefault({}),
+  workflow_graph: workflowGraphSchema.optional(),
+  state_config: stateConfigSchema.prefault({}),
+  memory_config: memoryConfigSchema.prefault({}),
+  context_config: contextConfigSchema.prefault({}),
+  guardrail_config: guardrailConfigSchema.prefault({}),
+  llm_config: llmConfigSchema.prefault({}),
+  execution_config: executionConfigSchema.prefault({}),
+  is_active: z.boolean().default(true),
+});
+
+/** A definition with its defaults filled in: plain JSON. */
+export type AgentSpec = z.output<typeof agentSpecSchema>;
+/** A definition as it is written. */
+export type AgentSpecInput = z.input<typeof agentSpecSchema>;
+export type LlmConfig = z.output<typeof llmConfigSchema>;
+
+export type ContextConfig = z.output<typeof contextConfigSchema>;
+
+const contextDefaults = contextConfigSchema.parse({});
+
+/** The part of it that is not what it would be if nothing were written; null where that is nothing. */
+export function contextConfigBeside(config: ContextConfig): Partial<ContextConfig> | null {
+  return besideDefaults(config, contextDefaults);
+}
+
+export type ToolSelectionConfig = z.output<typeof toolSelectionSchema>;
+
+const selectionDefaults = toolSelectionSchema.parse({});
+
+/** The part of it that is not what it would be if nothing were written; null where that is nothing. */
+export function toolSelectionBeside(config: ToolSelectionConfig): ToolSelectionBeside | null {
+  return besideDefaults(config, selectionDefaults);
+}
+
+export type ToolSelectionBeside = ReturnType<typeof besideDefaults<ToolSelectionConfig>>;
+
+/** The part of a config that is not what it would be if nothing were written, maps in it likewise; null where that is nothing. */
+function besideDefaults<Config extends object>(
+  config: Config,
+  defaults: Config,
+): DeepPartial<Config> | null {
+  const own = Object.entries(config).flatMap(([key, value]: [string, unknown]) => {
+    const usual: unknown = defaults[key as keyof Config];
+    const part = isRecord(value) && isRecord(usual) ? besideDefaults(value, usual) : value;
+    return value === undefined || value === usual || part === null ? [] : [[key, part] as const];
+  });
+  return own.length === 0 ? null : (Object.fromEntries(own) as DeepPartial<Config>);
+}
+
+type DeepPartial<Config> = {
+  readonly [Key in keyof Config]?: Config[Key] extends Readonly<Record<string, number>>
+    ? Partial<Config[Key]>
+    : Config[Key];
+};

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { errorMessage } from "../../errors.ts";
+import { type MergeKind, mergeKinds, type TierMerges } from "../../state/tier-patch.ts";
+import { zodFromJsonSchema } from "../../state/zod-from-json-schema.ts";
+import { isRecord } from "../../values/json.ts";
+import type { DefinitionProblem } from "../check/problems.ts";
+
+/** A JSON Schema document (draft 2020-12 or draft 7). */
+export type JsonSchema = Record<string, unknown>;
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly string[] };
+
+/** A value check made from a JSON Schema or from a zod schema. */
+export interface SchemaCheck<T = unknown> {
+  readonly jsonSchema: JsonSchema;
+  /** `issues` read "path: what is wrong"; the value itself is named `value`. Never throws. */
+  check(value: unknown): Checked<T>;
+}
+
+/** Patterns that the check of a JSON Schema leaves out, each with its place and why: it cannot be matched in linear time. */
+export interface JsonSchemaCheck extends SchemaCheck {
+  readonly unmatched: readonly string[];
+}
+
+/**
+ * Compiles a JSON Schema once, for many checks.
+ * @throws Error of zod when the document uses a keyword that cannot be checked; callers turn it into their own error.
+ */
+export function checkFromJsonSchema(jsonSchema: JsonSchema): JsonSchemaCheck {
+  const { safeParse, unmatched } = zodFromJsonSchema(jsonSchema);
+  return { ...checkFrom(safeParse, jsonSchema), unmatched };
+}
+
+/** `jsonSchema` is what a model or an editor is shown; left out, it is derived from the zod schema. */
+export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): SchemaCheck<T> {
+  return checkFrom(
+    (value) => schema.safeParse(value),
+    jsonSchema ?? z.toJSONSchema(schema, { io: "input" }),
+  );
+}
+
+type SafeParse<T> = (value: unknown) => z.ZodSafeParseResult<T>;
+
+function checkFrom<T>(safeParse: SafeParse<T>, jsonSchema: JsonSchema): SchemaCheck<T> {
+  return {
+    jsonSchema,
+    check(value) {
+      const parsed = parse(safeParse, value);
+      if (parsed.success) return { ok: true, value: parsed.data };
+      return { ok: false, issues: parsed.error.issues.map(describeIssue) };
+    },
+  };
+}
+
+/** A schema that refers to itself walks as deep as the value goes. */
+function parse<T>(safeParse: SafeParse<T>, value: unknown) {
+  try {
+    return safeParse(value);
+  } catch (thrown) {
+    const message =
+      thrown instanceof RangeError ? "nested too deeply to be checked" : errorMessage(thrown);
+    const issue = { code: "custom", path: [], message, input: value } satisfies z.core.$ZodIssue;
+    return { success: false, error: new z.ZodError([issue]) } as const;
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join(".") || "value";
+  return `${path}: ${issue.message}`;
+}
+
+/** A key of a tier, such as `execution.total`. */
+export const tierKey = z
+  .string()
+  .regex(
+    /^(execution|attempt)\.(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/,
+    "expected execution.key or attempt.key",
+  );
+
+/** How the state's keys are written. */
+export const stateConfigSchema = z
+  .strictObject({
+    merge: z
+      .record(tierKey, z.enum(mergeKinds))
+      .default({})
+      .describe(
+        "How writes to a key are put together: sum of numbers, append to a list, the last branch in the definition's order, or the max of numbers.",
+      ),
+  })
+  .describe("How the state's keys are written.");
+
+const typesOf: Readonly<Record<MergeKind, readonly string[] | null>> = {
+  sum: ["number", "integer"],
+  max: ["number", "integer"],
+  append: ["array"],
+  last: null,
+};
+
+/**
+ * Merges of keys that the schema of their tier does not have, or gives another type.
+ *
+ * @param schemas of the tiers, where there are any
+ */
+export function mergeProblems(
+  merges: TierMerges,
+  schemas: { readonly execution?: JsonSchema; readonly attempt?: JsonSchema },
+): readonly DefinitionProblem[] {
+  return Object.entries(merges).flatMap(([place, merge]) => {
+    const [tier, key = ""] = place.split(".") as ["execution" | "attempt", string?];
+    const { properties, additionalProperties } = schemas[tier] ?? {};
+    if (!isRecord(properties)) return [];
+    const path = ["state_config", "merge", place];
+    if (!Object.hasOwn(properties, key)) {
+      if (additionalProperties !== false) return [];
+      const allowed = Object.keys(properties).map((name) => `${tier}.${name}`);
+      return [{ path, message: `the schema of ${tier} has no key "${key}"`, allowed }];
+    }
+    const property = properties[key];
+    const type = isRecord(property) ? property["type"] : undefined;
+    const types = typesOf[merge];
+    if (typeof type !== "string" || types === null || types.includes(type)) return [];
+    const message = `the schema of ${tier} says type "${type}", and ${merge} takes ${types.join(" or ")}`;
+    return [{ path, message }];
+  });
+}

@@ -1,0 +1,217 @@
+import { z } from "zod";
+import { modelRef } from "./model-ref.ts";
+import { tierKey } from "./json-schema.ts";
+
+/** More subtasks than that are no plan that anyone can follow. */
+const maxSubtasks = 5_000;
+
+const nodeName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, "expected a letter, then letters, digits, _ and -")
+  .refine((name) => name !== "END" && name !== "START", "END and START are taken");
+
+const writes = tierKey.optional();
+
+const template = z.string().describe("Text with ${expressions}.");
+
+const named = { name: nodeName, description: z.string().optional() };
+
+const llmNode = z.strictObject({
+  ...named,
+  type: z.literal("llm"),
+  config: z
+    .strictObject({
+      prompt: template.optional().describe("What this node is to do; default: the conversation."),
+      model: modelRef.optional(),
+      tools: z
+        .union([z.array(z.string()), z.enum(["all", "none"])])
+        .optional()
+        .describe("Default: all where an edge leads to a tool node that runs calls, else none."),
+      output_schema: z.record(z.string(), z.unknown()).optional(),
+      mode: z.enum(["fast", "deep"]).optional(),
+      writes,
+    })
+    .prefault({}),
+});
+
+const toolNode = z.strictObject({
+  ...named,
+  type: z.literal("tool"),
+  config: z
+    .strictObject({
+      tool: z.string().optional().describe("Left out, the calls of the last llm node are run."),
+      args: z.record(z.string(), z.unknown()).optional().describe("With templates."),
+      writes,
+      concurrency: z.int().min(1).max(64).optional().describe("Calls at once. Default 16."),
+    })
+    .prefault({}),
+});
+
+const routerNode = z.strictObject({
+  ...named,
+  type: z.literal("router"),
+  config: z.strictObject({
+    rules: z
+      .array(z.strictObject({ when: z.string().describe("CEL."), choice: z.string() }))
+      .min(1)
+      .optional()
+      .describe("Tried in order; the first that holds gives the choice."),
+    choices: z
+      .array(z.strictObject({ name: z.string(), description: z.string() }))
+      .min(1)
+      .optional()
+      .describe("A model chooses one of these."),
+    default: z.string().optional().describe("The choice when no other is made."),
+    prompt: template.optional().describe("What the model decides on; default: the conversation."),
+    model: modelRef.optional(),
+  }),
+});
+
+const humanNode = z.strictObject({
+  ...named,
+  type: z.literal("human"),
+  config: z.strictObject({
+    kind: z.enum(["approval", "input", "edit"]),
+    prompt: template.optional().describe("What the person is asked."),
+    proposed: z
+      .unknown()
+      .optional()
+      .describe("What is to be approved or edited, with templates; default: the last answer."),
+    schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("JSON Schema of what the person gives; default: a text."),
+    timeout_seconds: z.number().positive().optional().describe("How long the answer may take."),
+    on_timeout: z
+      .enum(["approve", "reject", "fail"])
+      .optional()
+      .describe("What no answer in time means. Default fail."),
+    writes,
+  }),
+});
+
+const agentNode = z.strictObject({
+  ...named,
+  type: z.literal("agent"),
+  config: z.strictObject({
+    agent: z.string(),
+    input: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("With templates. Default: the turn's own input."),
+    conversation: z
+      .enum(["own", "shared"])
+      .default("own")
+      .describe("shared: it reads the conversation so far."),
+    writes,
+  }),
+});
+
+const plannerNode = z.strictObject({
+  ...named,
+  type: z.literal("planner"),
+  config: z
+    .strictObject({
+      workers: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe(
+          "Agents, by name or path, and code workers. Default: all that came with the definition; files name them.",
+        ),
+      task: template.optional().describe("What is to be done. Default: the turn's own input."),
+      plan: z
+        .unknown()
+        .optional()
+        .describe(
+          "A plan to run instead of one that the model makes: a map with subtasks, or a template that gives one.",
+        ),
+      success_criteria: template
+        .optional()
+        .describe("What the result is judged by. Default: what the plan says."),
+      max_subtasks: z
+        .int()
+        .min(1)
+        .max(maxSubtasks)
+        .default(100)
+        .describe("Of all plans for a task. Default 100."),
+      max_parallel: z
+        .int()
+        .min(1)
+        .max(256)
+        .default(8)
+        .describe("Subtasks at once, of planners within it too. Default 8."),
+      max_depth: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(2)
+        .describe("Plans for gaps, after the first plan. Default 2."),
+      timeout_seconds: z
+        .number()
+        .positive()
+        .max(86_400)
+        .default(300)
+        .describe("One attempt of a subtask. Default 300."),
+      retries: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(2)
+        .describe(
+          "Further attempts of a subtask after timeouts, rate limits and outages. Default 2.",
+        ),
+      max_result_bytes: z
+        .int()
+        .min(1)
+        .max(16_777_216)
+        .default(1_048_576)
+        .describe("Of one subtask's result as JSON. Default 1 MiB."),
+      on_failure: z
+        .enum(["replan", "partial", "fail"])
+        .default("replan")
+        .describe(
+          "What follows when a subtask has failed for good: a new plan for what is missing, a result of what there is, or the node's failure. Default replan.",
+        ),
+      model: modelRef.optional().describe("Plans, joins and judges. Default: the agent's own."),
+      writes,
+    })
+    .prefault({}),
+});
+
+const edge = z.strictObject({
+  from: z.string(),
+  to: z.union([z.string(), z.array(z.string()).min(1)]).describe("A list runs in parallel."),
+  condition: z
+    .string()
+    .nullable()
+    .transform((condition) => condition ?? undefined)
+    .optional()
+    .describe("CEL; left out or null, the edge is the default."),
+});
+
+/** The nodes and edges of an agent that does not use the standard loop. */
+export const workflowGraphSchema = z.strictObject({
+  entry_point: z.string(),
+  nodes: z
+    .array(
+      z.discriminatedUnion("type", [
+        llmNode,
+        toolNode,
+        routerNode,
+        humanNode,
+        agentNode,
+        plannerNode,
+      ]),
+    )
+    .min(1),
+  edges: z.array(edge),
+  output: z
+    .union([z.string(), z.record(z.string(), z.unknown())])
+    .optional()
+    .describe("The turn's output, with templates; default: what the last node gave."),
+});
+
+export type WorkflowGraph = z.output<typeof workflowGraphSchema>;
+export type WorkflowNode = WorkflowGraph["nodes"][number];
+export type NodeOfType<Type extends WorkflowNode["type"]> = Extract<WorkflowNode, { type: Type }>;

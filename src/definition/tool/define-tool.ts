@@ -1,0 +1,230 @@
+import { z } from "zod";
+import { errorMessage } from "../../errors.ts";
+import type { AgentState, Awaitable, ToolReducerHandler } from "../../state/tiers.ts";
+import { deepFreeze } from "../../values/json.ts";
+import { tryCompile } from "../check/check-definition.ts";
+import { checkToolOptions, InvalidToolError } from "./tool-options.ts";
+import { functionSource } from "../function-source.ts";
+import { checkFromZod, type JsonSchema, type SchemaCheck } from "../schema/json-schema.ts";
+import { showFound } from "../check/problems.ts";
+import {
+  type AgentTool,
+  type StatefulTool,
+  type StatelessTool,
+  type ToolContext,
+  type ToolDefinition,
+  toolExecution,
+  type ToolExecutionOptions,
+  type ToolPermission,
+} from "./tool.ts";
+
+export { InvalidToolError };
+
+/** A zod schema of an object, or the same as JSON Schema; only the first types the handler's input. */
+export type ToolSchema<Value> = z.ZodType<Value> | JsonSchema;
+
+interface ToolOptionsBase<Input> {
+  readonly display_name?: string;
+  /** What the model reads to decide when to call it. */
+  readonly description: string;
+  readonly input_schema: ToolSchema<Input>;
+  readonly output_schema?: ToolSchema<unknown>;
+  readonly execution?: ToolExecutionOptions;
+  /** What an agent has to be granted: names such as `file:read`, or with `required: false` for people to read. Default none. */
+  readonly permissions?: readonly (string | ToolPermission)[];
+  /** Whether a person has to approve every call. Default false. */
+  readonly requires_approval?: boolean;
+  /** Semantic version. Default 1.0.0. */
+  readonly version?: string;
+}
+
+export interface StatelessToolOptions<Input> extends ToolOptionsBase<Input> {
+  readonly persistence?: "none";
+  readonly handler: (input: Input, context: ToolContext) => unknown;
+}
+
+export interface StatefulToolOptions<Exec, Attempt, Input> extends ToolOptionsBase<Input> {
+  /** The tier that the handler writes. */
+  readonly persistence: "execution" | "attempt";
+  readonly handler: (
+    ...args: [...Parameters<ToolReducerHandler<Exec, Attempt, Input>>, context: ToolContext]
+  ) => ReturnType<ToolReducerHandler<Exec, Attempt, Input>>;
+}
+
+/** What the model is told of the tier that a tool writes. */
+const persistenceNotes = {
+  execution: "(persists across retries)",
+  attempt: "(reset on retry)",
+} as const;
+
+/**
+ * Makes a tool from a TypeScript function. Without state, the handler gets the checked input; with `persistence` set,
+ * it is a {@link ToolReducerHandler}: it gets frozen state first and returns the new state.
+ *
+ * @throws InvalidToolError
+ * @example
+ * const weather = defineTool({
+ *   name: "weather",
+ *   description: "Gives today's weather in a city.",
+ *   input_schema: z.object({ city: z.string() }),
+ *   handler: ({ city }) => `Sunny in ${city}.`,
+ * });
+ */
+export function defineTool<Input>(
+  options: { readonly name: string } & StatelessToolOptions<Input>,
+): StatelessTool;
+export function defineTool<Exec, Attempt, Input>(
+  options: { readonly name: string } & StatefulToolOptions<Exec, Attempt, Input>,
+): StatefulTool;
+export function defineTool(options: { readonly name: string } & AnyToolOptions): AgentTool {
+  return makeTool(options, false);
+}
+
+/** Makes a tool whose handler checks its input too: patterns that cannot be matched in linear time are left to it. */
+export function defineForeignTool(
+  options: { readonly name: string } & StatelessToolOptions<unknown>,
+): AgentTool {
+  return makeTool(options, true);
+}
+
+function makeTool(
+  options: { readonly name: string } & AnyToolOptions,
+  takesAnyPattern: boolean,
+): AgentTool {
+  checkToolOptions(options);
+  const { name, handler } = options;
+  const checkOf = (key: "input_schema" | "output_schema", schema: ToolSchema<unknown>) =>
+    toCheck({ name, key, takesAnyPattern }, schema);
+  const input = checkOf("input_schema", options.input_schema);
+  const output = options.output_schema && checkOf("output_schema", options.output_schema);
+  const persistence = options.persistence ?? "none";
+  const note = persistence === "none" ? "" : ` ${persistenceNotes[persistence]}`;
+  const definition: ToolDefinition = Object.freeze({
+    name,
+    ...(options.display_name !== undefined && { display_name: options.display_name }),
+    description: options.description + note,
+    input_schema: input.jsonSchema,
+    ...(output && { output_schema: output.jsonSchema }),
+    transport: functionTransport,
+    execution: toolExecution(options.execution),
+    permissions: (options.permissions ?? []).map(toPermission),
+    persistence,
+    requires_approval: options.requires_approval ?? false,
+    version: options.version ?? "1.0.0",
+    is_builtin: false,
+  });
+  const base = { definition, input, ...(output && { output }) };
+  if (persistence === "none") {
+    const run: StatelessTool["run"] = handler;
+    const source = definition.execution.sandbox ? functionSource(handler) : undefined;
+    return Object.freeze({
+      ...base,
+      kind: "stateless",
+      ...(source?.ok && { source: source.source }),
+      run,
+    });
+  }
+  const reduce = handler as StatefulTool["reduce"];
+  return Object.freeze({ ...base, kind: "stateful", reduce });
+}
+
+/** Either kind, as the implementation sees it. */
+type AnyToolOptions = ToolOptionsBase<unknown> & {
+  readonly persistence?: "none" | "execution" | "attempt";
+  readonly handler: (...args: never[]) => Awaitable<unknown>;
+};
+
+/** What {@link defineAgent} takes for a tool: the options without the name. */
+export type InlineToolOptions<Exec, Attempt, Input> =
+  | StatefulToolOptions<Exec, Attempt, Input>
+  | StatelessToolOptions<Input>;
+
+/** Makes a tool from options whose kind is known only at run time. */
+export function defineInlineTool(
+  name: string,
+  options: InlineToolOptions<never, never, never>,
+): AgentTool {
+  return defineTool({ ...options, name } as unknown as { name: string } & StatefulToolOptions<
+    AgentState,
+    AgentState,
+    unknown
+  >);
+}
+
+const functionTransport = Object.freeze({ type: "function" });
+
+function toPermission(given: string | ToolPermission): ToolPermission {
+  const { name, required = true } = typeof given === "string" ? { name: given } : given;
+  return Object.freeze({ name, required });
+}
+
+interface SchemaPlace {
+  readonly name: string;
+  readonly key: "input_schema" | "output_schema";
+  readonly takesAnyPattern: boolean;
+}
+
+/** @throws InvalidToolError for a schema that cannot be checked or is not one of an object */
+function toCheck(place: SchemaPlace, schema: ToolSchema<unknown>): SchemaCheck {
+  const { name, key } = place;
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    const found = showFound(schema);
+    throw new InvalidToolError(
+      name,
+      `${key} has to be a zod schema or a JSON Schema, not ${found}`,
+    );
+  }
+  if (isZod3(schema)) {
+    throw new InvalidToolError(
+      name,
+      `${key} is a schema of zod 3; zod 4 and JSON Schema are taken`,
+    );
+  }
+  const check = isZod(schema) ? zodCheck(name, key, schema) : jsonSchemaCheck(place, schema);
+  if (key === "input_schema" && check.jsonSchema["type"] !== "object") {
+    throw new InvalidToolError(name, `${key} has to describe an object`);
+  }
+  return check;
+}
+
+function zodCheck(name: string, key: string, schema: z.ZodType): SchemaCheck {
+  try {
+    return checkFromZod(schema);
+  } catch (thrown) {
+    throw new InvalidToolError(
+      name,
+      `${key} cannot be shown as JSON Schema (${errorMessage(thrown)})`,
+    );
+  }
+}
+
+function jsonSchemaCheck(
+  { name, key, takesAnyPattern }: SchemaPlace,
+  schema: JsonSchema,
+): SchemaCheck {
+  const compiled = tryCompile(copyOf(schema));
+  if (!("check" in compiled)) {
+    throw new InvalidToolError(name, `${key} cannot be checked: ${compiled.problem}`);
+  }
+  const [unmatched] = compiled.check.unmatched;
+  if (unmatched === undefined || takesAnyPattern) return compiled.check;
+  throw new InvalidToolError(name, `${key} cannot be checked: ${unmatched}`);
+}
+
+/** A frozen copy, so that the caller's object stays as it is and what becomes of it does not matter. */
+function copyOf(schema: JsonSchema): JsonSchema {
+  try {
+    return deepFreeze(JSON.parse(JSON.stringify(schema)) as JsonSchema);
+  } catch {
+    // What is no JSON is refused with its reason when it is compiled.
+    return schema;
+  }
+}
+
+export function isZod(schema: object): schema is z.ZodType {
+  return "_zod" in schema;
+}
+
+export function isZod3(schema: object): boolean {
+  return "_def" in schema && !isZod(schema);
+}

@@ -1,0 +1,218 @@
+import type { WorkflowGraph } from "../schema/workflow.ts";
+
+/** What an analysis of ways through a workflow needs of it. */
+export type WorkflowEdges = Pick<WorkflowGraph, "entry_point" | "edges">;
+
+/**
+ * The nodes of a workflow, and its end, as a walk from the entry point comes to them: depth first, edges as written.
+ * Nodes are numbered by their place in `names`.
+ */
+export interface WorkflowWalk {
+  readonly names: readonly string[];
+  readonly placeOf: ReadonlyMap<string, number>;
+  /** Where each may lead, once each. */
+  readonly next: readonly (readonly number[])[];
+  /** What may lead to each. */
+  readonly before: readonly (readonly number[])[];
+  /** The edges that lead back to a node on the way to them. */
+  readonly closing: readonly ClosingEdge[];
+  /** The nodes on the loop that an edge closes, beginning where it comes back to. */
+  readonly wayOf: (closing: ClosingEdge) => readonly string[];
+  /** The targets of edges that have several. */
+  readonly fanOuts: readonly (readonly number[])[];
+}
+
+export interface ClosingEdge {
+  /** Its index in `edges`. */
+  readonly edge: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Without recursion, so that no length of a chain exhausts the stack. */
+export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
+  const targets = targetsOf(graph);
+  const names: string[] = [];
+  const placeOf = new Map<string, number>();
+  const parent: number[] = [];
+  const onPath = new Set<number>();
+  const closing: ClosingEdge[] = [];
+  const path: { place: number; left: Iterator<[string, number]> }[] = [];
+  const enter = (name: string, from: number) => {
+    const place = names.push(name) - 1;
+    placeOf.set(name, place);
+    parent.push(from);
+    onPath.add(place);
+    path.push({ place, left: (targets.get(name) ?? new Map<string, number>()).entries() });
+  };
+  enter(graph.entry_point, -1);
+  for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+    const { done, value } = top.left.next();
+    if (done === true) {
+      path.pop();
+      onPath.delete(top.place);
+      continue;
+    }
+    const [target, edge] = value;
+    const to = placeOf.get(target);
+    if (to === undefined) enter(target, top.place);
+    else if (onPath.has(to)) closing.push({ edge, from: top.place, to });
+  }
+  const placesOf = (list: Iterable<string>) =>
+    Array.from(list, (name) => placeOf.get(name)).filter((place) => place !== undefined);
+  const next = names.map((name) => placesOf(targets.get(name)?.keys() ?? []));
+  return {
+    names,
+    placeOf,
+    next,
+    before: reversed(next),
+    closing,
+    wayOf({ from, to }) {
+      const way = [from];
+      for (let at = from; at !== to; way.push(at)) at = parent[at] ?? to;
+      return way.toReversed().map((place) => names[place] ?? "");
+    },
+    fanOuts: graph.edges.flatMap(({ from, to }) => {
+      const several = typeof to === "string" ? [] : placesOf(new Set(to));
+      return several.length > 1 && placeOf.has(from) ? [several] : [];
+    }),
+  };
+}
+
+/** Of each node the targets in the order written, with the first edge that leads there. */
+function targetsOf({ edges }: WorkflowEdges): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const targets = new Map<string, Map<string, number>>();
+  edges.forEach(({ from, to }, edge) => {
+    const own = targets.get(from) ?? new Map<string, number>();
+    targets.set(from, own);
+    for (const target of typeof to === "string" ? [to] : to) {
+      if (!own.has(target)) own.set(target, edge);
+    }
+  });
+  return targets;
+}
+
+function reversed(next: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  const before: number[][] = next.map(() => []);
+  next.forEach((targets, from) => {
+    for (const to of targets) before[to]?.push(from);
+  });
+  return before;
+}
+
+/** Nodes that can all come to each other. */
+export interface Loop {
+  /** The node where it is entered; without the edges back to it, what is left are inner loops. */
+  readonly head: number;
+  readonly nodes: ReadonlySet<number>;
+  /** The loop around it. */
+  readonly outer: Loop | null;
+}
+
+type Edges = Pick<WorkflowWalk, "next" | "before">;
+
+/** The innermost loop that each node is on. A node is the head of one loop at most, and that is its innermost. */
+export function loopNest(walk: Edges): readonly (Loop | null)[] {
+  const { next } = walk;
+  const innermost: (Loop | null)[] = next.map(() => null);
+  const open: { nodes: readonly number[]; loop: Loop | null }[] = [
+    { nodes: [...next.keys()], loop: null },
+  ];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    const { loop } = part;
+    // Inner loops of this part are found below, so that until then this is the innermost of all its nodes.
+    const isInside = (_from: number, to: number) =>
+      loop === null || (to !== loop.head && innermost[to] === loop);
+    for (const component of strongComponents(part.nodes, next, isInside)) {
+      const [first = 0] = component;
+      const comesBack = component.length > 1 || (next[first] ?? []).includes(first);
+      if (!comesBack) continue;
+      const nodes = new Set(component);
+      const head = headOf(nodes, walk);
+      const inner: Loop = { head, nodes, outer: loop };
+      for (const node of component) innermost[node] = inner;
+      open.push({ nodes: component.filter((node) => node !== head), loop: inner });
+    }
+  }
+  return innermost;
+}
+
+/** Edges that are followed to find the head of a loop with several ways in. */
+const maxFollowed = 200_000;
+
+/**
+ * Of several nodes where a loop is entered, the one without which the least of it goes round, and of those the first
+ * that a walk comes to.
+ */
+function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
+  // Places are numbered as the walk comes to them; it begins at 0.
+  const entries = [...nodes]
+    .filter((node) => node === 0 || before[node]?.some((from) => !nodes.has(from)))
+    .toSorted((a, b) => a - b);
+  const [first = 0] = entries;
+  const edges = Array.from(nodes, (node) => next[node]?.length ?? 0).reduce((a, b) => a + b, 0);
+  if (entries.length === 1 || entries.length * edges > maxFollowed) return first;
+  const goesRound = (head: number) =>
+    strongComponents([...nodes], next, (_from, to) => to !== head && nodes.has(to))
+      .filter((component) => component.length > 1)
+      .reduce((sum, component) => sum + component.length, 0);
+  const left = new Map(entries.map((head) => [head, goesRound(head)]));
+  return entries.reduce((best, head) =>
+    (left.get(head) ?? 0) < (left.get(best) ?? 0) ? head : best,
+  );
+}
+
+/**
+ * Tarjan's strongly connected components (1972), without recursion: the largest sets of nodes that all lead to each
+ * other, those first that lead to others.
+ *
+ * @param nodes what is looked at: places in `next`
+ * @param isEdge which of the edges between them count
+ */
+export function strongComponents(
+  nodes: readonly number[],
+  next: readonly (readonly number[])[],
+  isEdge: (from: number, to: number) => boolean,
+): readonly (readonly number[])[] {
+  /** Numbers from 1; 0 for what was not come to. */
+  const index = new Int32Array(next.length);
+  const low = new Int32Array(next.length);
+  let entered = 0;
+  const stack: number[] = [];
+  const onStack = new Uint8Array(next.length);
+  const components: number[][] = [];
+  const path: { node: number; tried: number }[] = [];
+  const enter = (node: number) => {
+    entered += 1;
+    index[node] = entered;
+    low[node] = entered;
+    stack.push(node);
+    onStack[node] = 1;
+    path.push({ node, tried: 0 });
+  };
+  const lower = (node: number, to: number | undefined) => {
+    low[node] = Math.min(low[node] ?? 0, to ?? 0);
+  };
+  for (const root of nodes) {
+    if (index[root] === 0) enter(root);
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const { node } = top;
+      const target = next[node]?.[top.tried];
+      top.tried += 1;
+      if (target !== undefined) {
+        if (!isEdge(node, target)) continue;
+        if (index[target] === 0) enter(target);
+        else if (onStack[target] === 1) lower(node, index[target]);
+        continue;
+      }
+      path.pop();
+      const above = path.at(-1);
+      if (above !== undefined) lower(above.node, low[node]);
+      if (low[node] !== index[node]) continue;
+      const component = stack.splice(stack.lastIndexOf(node));
+      for (const one of component) onStack[one] = 0;
+      components.push(component);
+    }
+  }
+  return components.toReversed();
+}

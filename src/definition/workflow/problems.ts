@@ -1,0 +1,279 @@
+import { nearestName } from "../../nearest-name.ts";
+import { endOfWorkflow } from "../../state/branch.ts";
+import type { GraphState } from "../../state/channels.ts";
+import { expressionProblems, expressionScope } from "../check/expressions.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound } from "../check/problems.ts";
+import { toolNameProblems, type WrittenTools } from "../check/tools.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { workflowFlow, type WorkflowFlow } from "./flow.ts";
+import { callProblems, choiceProblems, nodeProblems, parallelProblems } from "./node-problems.ts";
+import { readWorkflow, type ReadWorkflow } from "./read-workflow.ts";
+
+/** What the rules of a workflow need of the rest of its definition. */
+export interface AroundWorkflow {
+  readonly tools: WrittenTools;
+  /** An empty one where nothing can be said of inputs. */
+  readonly inputSchema: JsonSchema;
+  /** `execution_config.max_iterations` as written. */
+  readonly maxIterations: unknown;
+  /** Whether a planner that lists no workers has any. */
+  readonly hasWorkers: boolean;
+  /** Keys of the tiers that have a merge. */
+  readonly merged: ReadonlySet<string>;
+}
+
+/**
+ * Everything that is wrong with a workflow beside its shape. What agents there are is not known here: that is checked
+ * where they are looked up.
+ *
+ * @param written what stands in `workflow_graph`
+ */
+export function workflowProblems(
+  written: unknown,
+  { tools, inputSchema, maxIterations, hasWorkers, merged }: AroundWorkflow,
+): readonly DefinitionProblem[] {
+  const graph = readWorkflow(written);
+  const { problems, isSound } = graphProblems(graph);
+  const single = [
+    ...problems,
+    ...nodeProblems(graph, { hasWorkers }),
+    ...toolNameProblems(graph, tools),
+  ];
+  const named = graph.isNamed ? [...expressions(graph, inputSchema), ...choiceProblems(graph)] : [];
+  if (!isSound) return [...single, ...named];
+  const flow = workflowFlow({ entry_point: graph.entry ?? "", edges: [...graph.edges] });
+  const isRead = graph.nodes.every(({ node }) => node !== undefined);
+  return [
+    ...single,
+    ...named,
+    ...loopProblems(flow, maxIterations),
+    ...(isRead ? callProblems(graph, flow, tools) : []),
+    ...parallelProblems(graph, flow, merged),
+  ];
+}
+
+function expressions(
+  graph: ReturnType<typeof readWorkflow>,
+  input_schema: JsonSchema,
+): readonly DefinitionProblem[] {
+  const nodes = graph.nodes.map(({ name, node }) => node ?? { name, type: "unknown" as const });
+  return expressionProblems(graph, expressionScope({ input_schema }, { nodes }));
+}
+
+/** Nodes of one workflow. */
+const maxNodes = 1_000;
+
+export interface GraphChecked {
+  readonly problems: readonly DefinitionProblem[];
+  /** Whether the ways through it can be followed: everything was read, and edges lead to nodes that are there. */
+  readonly isSound: boolean;
+}
+
+/** The structural rules of a workflow graph: names, edges, ways in and out. */
+export function graphProblems(graph: ReadWorkflow): GraphChecked {
+  if (graph.nodes.length > maxNodes) {
+    const message = `expected at most ${maxNodes} nodes; make agents of parts of it`;
+    const found = String(graph.nodes.length);
+    return {
+      problems: [{ path: ["workflow_graph", "nodes"], message, found }],
+      isSound: false,
+    };
+  }
+  const names = [...duplicateNames(graph), ...(graph.isNamed ? unknownNames(graph) : [])];
+  const isSound = graph.isWhole && names.length === 0;
+  const problems = [
+    ...names,
+    ...takenNames(graph),
+    ...repeatedTargets(graph),
+    ...doubleDefaults(graph),
+    ...(isSound ? wayProblems(graph) : []),
+  ];
+  return { problems, isSound };
+}
+
+function duplicateNames({ nodes }: ReadWorkflow): DefinitionProblem[] {
+  const first = new Map<string, number>();
+  return nodes.flatMap(({ name, index }) => {
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    const message = `"${name}" is already the name of nodes[${earlier}]`;
+    return [{ path: ["workflow_graph", "nodes", index, "name"], message }];
+  });
+}
+
+function takenNames({ nodes }: ReadWorkflow): DefinitionProblem[] {
+  return nodes.flatMap(({ name, index }) => {
+    if (!reservedNames.has(name)) return [];
+    const message = `"${name}" is taken by the framework; choose another name`;
+    return [{ path: ["workflow_graph", "nodes", index, "name"], message }];
+  });
+}
+
+function unknownNames({ entry, nodes, edges }: ReadWorkflow): DefinitionProblem[] {
+  const known = new Set(nodes.map(({ name }) => name));
+  const names = [...known];
+  const sources = { allowed: names, candidates: names };
+  const targets = { allowed: [...names, endOfWorkflow], candidates: [endOfWorkflow, ...names] };
+  const problems: DefinitionProblem[] = [];
+  const require = (path: DefinitionPath, name: string, { allowed, candidates } = targets) => {
+    if (known.has(name) || (name === endOfWorkflow && allowed === targets.allowed)) return;
+    problems.push({
+      path: ["workflow_graph", ...path],
+      message: "no node has this name",
+      found: showFound(name),
+      allowed,
+      suggestion: nearestName(name, candidates),
+    });
+  };
+  if (entry !== undefined) require(["entry_point"], entry, sources);
+  for (const { index, from, to } of edges) {
+    require(["edges", index, "from"], from, sources);
+    if (typeof to === "string") require(["edges", index, "to"], to);
+    else to.forEach((one, place) => require(["edges", index, "to", place], one));
+  }
+  return problems;
+}
+
+function repeatedTargets({ edges }: ReadWorkflow): DefinitionProblem[] {
+  return edges.flatMap(({ index, to }) => {
+    if (typeof to === "string") return [];
+    const first = new Map<string, number>();
+    return to.flatMap((name, place) => {
+      const earlier = first.get(name);
+      if (earlier === undefined) {
+        first.set(name, place);
+        return [];
+      }
+      const message = `"${name}" is already to[${earlier}] of this edge`;
+      return [{ path: ["workflow_graph", "edges", index, "to", place], message }];
+    });
+  });
+}
+
+/** Edges are tried in order, so a default comes last and is the only one. */
+function doubleDefaults({ edges }: ReadWorkflow): DefinitionProblem[] {
+  const defaults = new Map<string, number>();
+  return edges.flatMap(({ index, from, condition }) => {
+    const earlier = defaults.get(from);
+    if (condition === undefined && earlier === undefined) defaults.set(from, index);
+    if (earlier === undefined) return [];
+    const message =
+      condition === undefined
+        ? `edges[${earlier}] is already the default from "${from}"; use one edge with a list to run both`
+        : `never reached: edges[${earlier}] from "${from}" has no condition and comes first`;
+    return [{ path: ["workflow_graph", "edges", index], message }];
+  });
+}
+
+function wayProblems({ entry = "", nodes, edges }: ReadWorkflow): DefinitionProblem[] {
+  const forward = new Map<string, Set<string>>();
+  const backward = new Map<string, Set<string>>();
+  for (const { from, to } of edges) {
+    for (const target of typeof to === "string" ? [to] : to) {
+      addTo(forward, from, target);
+      addTo(backward, target, from);
+    }
+  }
+  const reached = walk(entry, forward);
+  const ending = walk(endOfWorkflow, backward);
+  return nodes.flatMap(({ name, index }) => {
+    const path = ["workflow_graph", "nodes", index];
+    if (!reached.has(name))
+      return [{ path, message: `"${name}" cannot be reached from the entry point` }];
+    if (!ending.has(name)) return [{ path, message: `no way leads from "${name}" to END` }];
+    return [];
+  });
+}
+
+function addTo(sets: Map<string, Set<string>>, key: string, entry: string): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([entry]));
+  else set.add(entry);
+}
+
+function walk(start: string, edges: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const seen = new Set([start]);
+  const open = [start];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    for (const next of edges.get(name) ?? []) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      open.push(next);
+    }
+  }
+  return seen;
+}
+
+/** Loops that are named one by one. */
+const maxNamed = 50;
+/** Nodes of a loop that are named. */
+const maxShown = 8;
+
+/**
+ * Every loop needs a bound that the definition itself writes.
+ *
+ * @param maxIterations `execution_config.max_iterations` as written
+ */
+export function loopProblems(
+  { loops }: Pick<WorkflowFlow, "loops">,
+  maxIterations: unknown,
+): readonly DefinitionProblem[] {
+  if (maxIterations !== undefined) return [];
+  const problems = loops.slice(0, maxNamed).map(({ edge, way }) => {
+    const message = `the loop ${nameLoop(way())} has no bound; write execution_config.max_iterations`;
+    return { path: ["workflow_graph", "edges", edge], message };
+  });
+  const more = loops.length - problems.length;
+  if (more <= 0) return problems;
+  const message = `${more} more loops have no bound; write execution_config.max_iterations`;
+  return [...problems, { path: ["workflow_graph", "edges"], message }];
+}
+
+/** `ask → run → ask`; of a long one the middle is left out. */
+function nameLoop(nodes: readonly string[]): string {
+  const shown =
+    nodes.length <= maxShown
+      ? nodes
+      : [
+          ...nodes.slice(0, maxShown / 2),
+          `… ${nodes.length - maxShown + 1} more …`,
+          ...nodes.slice(1 - maxShown / 2),
+        ];
+  return [...shown, nodes[0] ?? ""].join(" → ");
+}
+
+/** LangGraph gives a channel and a node no common name. */
+const channels: Readonly<Record<keyof GraphState, true>> = {
+  input: true,
+  messages: true,
+  turn_number: true,
+  execution: true,
+  attempt: true,
+  attempt_number: true,
+  current_step: true,
+  steps: true,
+  nodes: true,
+  branches: true,
+  status: true,
+  usage: true,
+  summary: true,
+  result_summaries: true,
+  output: true,
+  turn: true,
+  rails: true,
+  redactions: true,
+};
+
+/** Names that no node of a workflow may have: the nodes around it, the channels of the state, what every object has. */
+export const reservedNames: ReadonlySet<string> = new Set([
+  "initialize",
+  "plan",
+  "reflect",
+  "finalize",
+  ...Object.keys(channels),
+  // LangGraph looks names up in plain objects.
+  ...Object.getOwnPropertyNames(Object.prototype),
+]);

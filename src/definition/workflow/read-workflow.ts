@@ -1,0 +1,107 @@
+import { isRecord } from "../../values/json.ts";
+import { valueAt } from "../check/problems.ts";
+import {
+  workflowGraphSchema,
+  type NodeOfType,
+  type WorkflowGraph,
+  type WorkflowNode,
+} from "../schema/workflow.ts";
+
+/** What can be read of a workflow as it was written, so that a fault in one part leaves the others checked. */
+export interface ReadWorkflow {
+  readonly entry: string | undefined;
+  /** Those that have a name. */
+  readonly nodes: readonly ReadNode[];
+  readonly edges: readonly ReadEdge[];
+  readonly output: WorkflowGraph["output"];
+  /** Whether every node has a name. */
+  readonly isNamed: boolean;
+  /** Whether entry point, names and edges were all read. */
+  readonly isWhole: boolean;
+}
+
+export interface ReadNode {
+  /** Its place in `nodes`. */
+  readonly index: number;
+  readonly name: string;
+  /** Undefined where something is wrong with it. */
+  readonly node: WorkflowNode | undefined;
+}
+
+export interface ReadEdge {
+  readonly index: number;
+  readonly from: string;
+  readonly to: string | string[];
+  readonly condition?: string | undefined;
+}
+
+const parts = workflowGraphSchema.shape;
+
+export function readWorkflow(written: unknown): ReadWorkflow {
+  const whole = workflowGraphSchema.safeParse(written);
+  if (whole.success) {
+    const { entry_point, nodes, edges, output } = whole.data;
+    return {
+      entry: entry_point,
+      nodes: nodes.map((node, index) => ({ index, name: node.name, node })),
+      edges: edges.map((edge, index) => ({ index, ...edge })),
+      output,
+      isNamed: true,
+      isWhole: true,
+    };
+  }
+  const entry = parts.entry_point.safeParse(valueAt(written, ["entry_point"])).data;
+  const writtenNodes = listAt(written, "nodes");
+  const nodes = (writtenNodes ?? []).flatMap((node, index): ReadNode[] => {
+    const name = valueAt(node, ["name"]);
+    if (typeof name !== "string" || ["START", "END"].includes(name)) return [];
+    return [{ index, name, node: readNode(node) }];
+  });
+  const writtenEdges = listAt(written, "edges");
+  const edges = (writtenEdges ?? []).flatMap((edge, index): ReadEdge[] => {
+    const { data } = parts.edges.element.safeParse(edge);
+    return data === undefined ? [] : [{ index, ...data }];
+  });
+  const isNamed = nodes.length > 0 && nodes.length === writtenNodes?.length;
+  return {
+    entry,
+    nodes,
+    edges,
+    output: parts.output.safeParse(valueAt(written, ["output"])).data,
+    isNamed,
+    isWhole: isNamed && entry !== undefined && edges.length === writtenEdges?.length,
+  };
+}
+
+/** Keys of a node that no rule reads beside others: a fault in one leaves the rest of the node checked. */
+const loneKeys: readonly unknown[] = ["description", "mode", "model", "writes"];
+
+function readNode(written: unknown): WorkflowNode | undefined {
+  const node = parts.nodes.element.safeParse(written);
+  if (node.success) return node.data;
+  const faults = node.error.issues.flatMap(({ path: [first, second] }) => {
+    const key = first === "config" ? second : first;
+    return loneKeys.includes(key) ? [key] : [];
+  });
+  if (faults.length === 0 || !isRecord(written)) return undefined;
+  const sound = (part: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(part).filter(([key]) => !faults.includes(key)));
+  const { config } = written;
+  const rest = { ...sound(written), ...(isRecord(config) && { config: sound(config) }) };
+  return parts.nodes.element.safeParse(rest).data;
+}
+
+function listAt(written: unknown, key: string): readonly unknown[] | undefined {
+  const value = valueAt(written, [key]);
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** The nodes of a type that nothing is wrong with. */
+export function nodesOfType<Type extends WorkflowNode["type"]>(
+  { nodes }: Pick<ReadWorkflow, "nodes">,
+  type: Type,
+): readonly { readonly index: number; readonly node: NodeOfType<Type> }[] {
+  return nodes.flatMap(({ index, node }) =>
+    node?.type === type ? [{ index, node: node as NodeOfType<Type> }] : [],
+  );
+}

@@ -1,0 +1,156 @@
+import type { CelType } from "@bufbuild/cel";
+
+/** The shape of a value an expression may read. */
+export type ValueType =
+  | { readonly kind: "any" | "string" | "int" | "double" | "bool" | "null" }
+  | { readonly kind: "list"; readonly of: ValueType }
+  /** Any key, all values alike. */
+  | { readonly kind: "map"; readonly of: ValueType }
+  | {
+      readonly kind: "object";
+      readonly fields: Readonly<Record<string, ValueType>>;
+      /** Whether further fields, of any type, may be there. */
+      readonly open: boolean;
+    };
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const any: ValueType = { kind: "any" };
+
+/** Levels of a schema that are read; what lies below is `any`. Schemas may be cyclic objects. */
+const maxDepth = 12;
+
+/**
+ * What a JSON Schema says about a value, as far as that is exact: unions, references and schemas without a `type` are
+ * `any`. An object is open unless it has `additionalProperties: false` and no `patternProperties`.
+ */
+export function valueTypeOfJsonSchema(schema: JsonSchema): ValueType {
+  return typeOf(schema, 0);
+}
+
+function typeOf(schema: unknown, depth: number): ValueType {
+  if (!isSchema(schema) || depth > maxDepth) return any;
+  if (schema["$ref"] !== undefined || schema["nullable"] === true) return any;
+  switch (schema["type"]) {
+    case "string":
+      return { kind: "string" };
+    case "integer":
+      return { kind: "int" };
+    case "number":
+      return { kind: "double" };
+    case "boolean":
+      return { kind: "bool" };
+    case "null":
+      return { kind: "null" };
+    case "array":
+      return {
+        kind: "list",
+        of: schema["prefixItems"] === undefined ? typeOf(schema["items"], depth + 1) : any,
+      };
+    case "object":
+      return objectType(schema, depth);
+    default:
+      return typeOfLiterals(schema);
+  }
+}
+
+function objectType(schema: JsonSchema, depth: number): ValueType {
+  const { properties, patternProperties, additionalProperties } = schema;
+  if (properties === undefined && patternProperties === undefined && isSchema(additionalProperties))
+    return { kind: "map", of: typeOf(additionalProperties, depth + 1) };
+  const fields = isSchema(properties) ? Object.entries(properties) : [];
+  return {
+    kind: "object",
+    fields: Object.fromEntries(fields.map(([name, field]) => [name, typeOf(field, depth + 1)])),
+    open: additionalProperties !== false || patternProperties !== undefined,
+  };
+}
+
+/** `enum` and `const` of strings or of booleans say the type as well. */
+function typeOfLiterals(schema: JsonSchema): ValueType {
+  if (schema["type"] !== undefined) return any;
+  const literals = "const" in schema ? [schema["const"]] : schema["enum"];
+  if (!Array.isArray(literals) || literals.length === 0) return any;
+  if (literals.every((literal) => typeof literal === "string")) return { kind: "string" };
+  if (literals.every((literal) => typeof literal === "boolean")) return { kind: "bool" };
+  return any;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export const anyType: ValueType = { kind: "any" };
+export const boolType: ValueType = { kind: "bool" };
+export const stringType: ValueType = { kind: "string" };
+export const doubleType: ValueType = { kind: "double" };
+export const intType: ValueType = { kind: "int" };
+
+/** What kinds of values CEL tells apart here: JSON has one kind of number and one of map. */
+type Family = "any" | "string" | "number" | "bool" | "null" | "list" | "map";
+
+export function familyOf(type: ValueType): Family {
+  if (type.kind === "int" || type.kind === "double") return "number";
+  return type.kind === "object" ? "map" : type.kind;
+}
+
+/** Whether a value of that type may be of one of the families. */
+export function mayBe(type: ValueType, ...families: readonly Family[]): boolean {
+  const family = familyOf(type);
+  return family === "any" || families.includes(family) || families.includes("any");
+}
+
+const familyNames: Readonly<Record<Family, string>> = {
+  any: "any value",
+  string: "a string",
+  number: "a number",
+  bool: "true or false",
+  null: "null",
+  list: "a list",
+  map: "a map",
+};
+
+/** For messages: `a string`, `true or false`. */
+export function nameOf(type: ValueType): string {
+  return familyNames[familyOf(type)];
+}
+
+/** The type both are, or `any`. */
+export function unite(one: ValueType, other: ValueType): ValueType {
+  if (one.kind === other.kind && one.kind !== "object" && one.kind !== "list" && one.kind !== "map")
+    return one;
+  if (one.kind === "list" && other.kind === "list")
+    return { kind: "list", of: unite(one.of, other.of) };
+  if (familyOf(one) === "number" && familyOf(other) === "number") return doubleType;
+  return one === other ? one : anyType;
+}
+
+/** Bytes, times, durations and types, which JSON has not, are `any` here. */
+export function typeOfCel(type: CelType): ValueType {
+  switch (type.kind) {
+    case "list":
+      return { kind: "list", of: typeOfCel(type.element) };
+    case "map":
+      return { kind: "map", of: typeOfCel(type.value) };
+    case "scalar":
+      return scalarTypes[type.scalar] ?? anyType;
+    default:
+      return anyType;
+  }
+}
+
+const scalarTypes: Readonly<Record<string, ValueType>> = {
+  string: stringType,
+  int: intType,
+  uint: intType,
+  double: doubleType,
+  bool: boolType,
+  null_type: { kind: "null" },
+};
+
+/** Whether an argument of the type may be passed where CEL expects `parameter`; numbers are converted. */
+export function fits(type: ValueType, parameter: CelType): boolean {
+  if (type.kind === "any" || (parameter.kind === "scalar" && parameter.scalar === "dyn"))
+    return true;
+  return familyOf(typeOfCel(parameter)) === familyOf(type);
+}

@@ -1,8 +1,0 @@
-export {
-  passed,
-  type Rail,
-  type RailContext,
-  type RailFinding,
-  type RailSpan,
-  type RailSubject,
-} from "../definition/rail.ts";

@@ -1,0 +1,61 @@
+import { createRequire } from "node:module";
+import { StratagraphError } from "./errors.ts";
+
+/** Optional peers: packages that only some definitions need, and the versions that are known to fit. */
+const versions = {
+  "@langchain/mcp-adapters": "^1.1.4",
+  "@modelcontextprotocol/sdk": "^1.32.2",
+  eld: "^2.1.0",
+  "libphonenumber-js": "^1.13.16",
+  markdownlint: "^0.38.0",
+  obscenity: "^0.4.6",
+} as const;
+
+/** What can be resolved of packages that are no module themselves. */
+const probes: Readonly<Record<string, string | undefined>> = {
+  "@modelcontextprotocol/sdk": "@modelcontextprotocol/sdk/types.js",
+};
+
+export type OptionalPackage = keyof typeof versions;
+
+/** A definition needs a package that is not installed. */
+export class MissingPackageError extends StratagraphError {
+  readonly code = "missing_package";
+  /** The command that installs it. */
+  readonly command: string;
+
+  constructor(
+    readonly packageName: OptionalPackage,
+    /** What needs it. */
+    readonly neededBy: string,
+    options?: ErrorOptions,
+  ) {
+    const command = `npm install ${packageName}@${versions[packageName]}`;
+    super(
+      `${neededBy} needs the package ${packageName}, which is not installed. Install it: ${command}`,
+      options,
+    );
+    this.command = command;
+  }
+}
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Makes sure that an optional package is installed, without loading it.
+ * @param resolve finds a package, and throws with the code MODULE_NOT_FOUND where there is none
+ * @throws MissingPackageError
+ */
+export function needPackage(
+  name: OptionalPackage,
+  neededBy: string,
+  resolve: (name: string) => unknown = require.resolve,
+): void {
+  try {
+    resolve(probes[name] ?? name);
+  } catch (cause) {
+    // Of some packages only what is imported can be resolved.
+    if ((cause as { code?: unknown }).code !== "MODULE_NOT_FOUND") return;
+    throw new MissingPackageError(name, neededBy, { cause });
+  }
+}

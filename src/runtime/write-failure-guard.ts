@@ -1,0 +1,54 @@
+import type { DurableSaver } from "../durable-saver.ts";
+
+/** The failure hooks of a checkpointer. Savers with only LangGraph's interface have none of them. */
+type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "settled">>;
+
+/**
+ * Runs `run` and aborts it as soon as one of its checkpoints cannot be written or the thread's lock is lost. Later
+ * writes of the run are dropped. When the run has ended, the error is thrown.
+ *
+ * @param of.signal the caller's, which also ends the run, but without an error
+ * @param of.lockLost aborts when the thread's lock is lost, with the error as its reason
+ * @throws the error of a failed `put`, or the reason of `lockLost`
+ */
+export async function withWriteFailureGuard<Result>(
+  watch: WriteFailureWatch | undefined,
+  of: {
+    readonly threadId: string;
+    readonly signal: AbortSignal | undefined;
+    readonly lockLost: AbortSignal | undefined;
+  },
+  run: (signal: AbortSignal, hasFailed: () => boolean) => Promise<Result>,
+): Promise<Result> {
+  const { threadId, signal, lockLost } = of;
+  lockLost?.throwIfAborted();
+  const ending = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  const fail = (error: unknown): void => {
+    failure ??= { error };
+    ending.abort(error);
+  };
+  const endWatch = watch?.watchRun?.(threadId, fail);
+  const onLost = (): void => {
+    fail(lockLost?.reason);
+    watch?.refuseRun?.(threadId, lockLost?.reason);
+  };
+  lockLost?.addEventListener("abort", onLost);
+  let result: Result;
+  try {
+    result = await run(
+      signal ? AbortSignal.any([signal, ending.signal]) : ending.signal,
+      () => failure !== undefined,
+    );
+  } catch (thrown) {
+    // An aborted run may leave writes in flight.
+    if (endWatch !== undefined) await watch?.settled?.(threadId).catch(() => undefined);
+    if (failure === undefined) throw thrown;
+    throw failure.error;
+  } finally {
+    lockLost?.removeEventListener("abort", onLost);
+    endWatch?.();
+  }
+  if (failure !== undefined) throw failure.error;
+  return result;
+}

@@ -1,0 +1,77 @@
+import type { Status } from "./lifecycle.ts";
+import type { RailRecord } from "./rails.ts";
+import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
+import type { SubtaskState, TaskPlan } from "./plan.ts";
+import type { FailedAttempt, TurnFailure } from "./turn.ts";
+import type { Usage } from "./usage.ts";
+
+/** The origin of an event. */
+export interface EventOrigin {
+  /** The graph node that was running. */
+  readonly node: string;
+  /** The agent nodes around it, outermost first; empty in the graph that was called. */
+  readonly within: readonly string[];
+  readonly turn_number: number;
+  readonly attempt_number: number;
+}
+
+/** Events of a run, as written to LangGraph's `custom` stream. */
+export type AgentEventBody =
+  /**
+   * The turn has moved to this status. Each event is one lifecycle move from the previous, except the first of a
+   * resumed run: `resumed` says that it reports the current status.
+   */
+  | { readonly type: "status"; readonly status: Status; readonly resumed?: true }
+  | { readonly type: "thought"; readonly step_index: number; readonly text: string }
+  | { readonly type: "tool_call"; readonly step_index: number; readonly call: ToolPrediction }
+  | { readonly type: "tool_result"; readonly step_index: number; readonly result: ToolResult }
+  | { readonly type: "step"; readonly step: StepRecord }
+  /** A node of a workflow has ended: its output, and the next nodes. */
+  | { readonly type: "node"; readonly output: unknown; readonly next: readonly string[] }
+  /** An attempt is stuck: its next step is a deep one, or it ends. */
+  | { readonly type: "stuck"; readonly action: "deepen" | "end"; readonly reason: string }
+  | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
+  /** A guardrail has recorded its verdict. */
+  | { readonly type: "rail"; readonly record: RailRecord }
+  /**
+   * A planner has a plan. It includes completed subtasks after a replan, a wait or a crash. `levels` are ids for
+   * display; subtasks without dependencies first.
+   */
+  | {
+      readonly type: "plan";
+      readonly plan: TaskPlan;
+      readonly levels: readonly (readonly string[])[];
+      readonly subtasks: Readonly<Record<string, SubtaskState>>;
+      readonly depth: number;
+    }
+  /** An attempt of a subtask begins; `attempt` starts at 1. */
+  | {
+      readonly type: "subtask_start";
+      readonly id: string;
+      readonly worker: string;
+      readonly attempt: number;
+    }
+  /** A subtask waits for a person, or for its next attempt after a failed one. The others continue. */
+  | {
+      readonly type: "subtask_wait";
+      readonly id: string;
+      readonly waits_for: "person" | "retry";
+      readonly reason: string;
+    }
+  /** A subtask is done, failed or skipped, and that is durably stored. */
+  | { readonly type: "subtask_end"; readonly id: string; readonly subtask: SubtaskState }
+  /** The results were joined. */
+  | { readonly type: "synthesis"; readonly text: string }
+  /** The gaps that a planner's judge found, and whether a plan for them follows. */
+  | { readonly type: "gap"; readonly gaps: readonly string[]; readonly replans: boolean }
+  /** The text of the final answer. Token deltas arrive in LangGraph's `messages` stream. */
+  | { readonly type: "message"; readonly text: string; readonly incomplete: boolean }
+  | {
+      readonly type: "done";
+      readonly status: Status;
+      readonly output: unknown;
+      readonly failure: TurnFailure | null;
+      readonly usage: Usage;
+    };
+
+export type AgentEvent = AgentEventBody & EventOrigin;

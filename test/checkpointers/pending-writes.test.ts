@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { checkpointQueries } from "../../checkpointers/queries.ts";
+import { WriteQueue, type WriteSetRow } from "../../checkpointers/pending-writes.ts";
+import type { DatabasePool } from "../../src/storage/pool.ts";
+
+const row: WriteSetRow = {
+  namespace: "",
+  checkpointId: "c",
+  taskId: "task",
+  idx: 0,
+  body: Buffer.from("a"),
+  hash: Buffer.alloc(32),
+};
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+const immediates = () =>
+  process.getActiveResourcesInfo().filter((kind) => kind === "Immediate").length;
+
+/** A queue on a database that answers at once, and how many statements it was sent. */
+function emptyQueue() {
+  const sent = { statements: 0 };
+  const query = async () => {
+    sent.statements += 1;
+    return { rows: [], rowCount: 1, command: "" };
+  };
+  const pool = { query } as unknown as DatabasePool;
+  return { queue: new WriteQueue(pool, checkpointQueries("public")), sent };
+}
+
+it("leaves no immediate behind for writes that a checkpoint took", async () => {
+  const { queue, sent } = emptyQueue();
+  const before = immediates();
+  for (let put = 0; put < 1000; put += 1) {
+    const stored = queue.add("t", [row]);
+    expect(queue.take("t")?.rows).toEqual([row]);
+    void stored;
+  }
+  expect(immediates()).toBeLessThanOrEqual(before);
+  await turn();
+  expect(sent.statements).toBe(0);
+});
+
+it("writes what no checkpoint took, each time that something waits", async () => {
+  const { queue, sent } = emptyQueue();
+  const taken = queue.add("t", [row]);
+  queue.take("t")?.written();
+  await taken;
+  await Promise.all([queue.add("t", [row]), queue.add("t", [row])]);
+  expect(sent.statements).toBe(1);
+  await queue.add("t", [row]);
+  expect(sent.statements).toBe(2);
+});

@@ -1,0 +1,75 @@
+import { expect, it, vi } from "vitest";
+import { Settling } from "../../checkpointers/write-tracker.ts";
+
+function deferred() {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+}
+
+const full = new Error("disk full");
+const failing = () => Promise.reject(full);
+const fine = () => Promise.resolve();
+
+it("calls a thread durable when writes have ended that begin one after the other", async () => {
+  const settling = new Settling();
+  const [plan, reason] = [deferred(), deferred()];
+  const written: string[] = [];
+  const chained = settling
+    .write("thread", () => plan.promise)
+    .then(() => written.push("plan"))
+    .then(() => settling.write("thread", () => reason.promise))
+    .then(() => written.push("reason"));
+
+  const durable = settling.durable("thread");
+  plan.resolve();
+  await new Promise(setImmediate);
+  reason.resolve();
+  await durable;
+  await chained;
+
+  expect(written).toEqual(["plan", "reason"]);
+});
+
+it("calls no thread durable whose write failed, until a run begins with what is stored", async () => {
+  const settling = new Settling();
+  await expect(settling.write("thread", failing)).rejects.toThrow(full);
+
+  await expect(settling.durable("thread")).rejects.toThrow(full);
+  await expect(settling.durable("other")).resolves.toBeUndefined();
+  await expect(settling.settled("thread")).resolves.toBeUndefined();
+  settling.begin("thread");
+  await expect(settling.durable("thread")).resolves.toBeUndefined();
+});
+
+it("tells who watches a run of its first failure, and writes nothing more for it", async () => {
+  const settling = new Settling();
+  const onFailure = vi.fn<(error: unknown) => void>();
+  const later = vi.fn<() => Promise<void>>(fine);
+  const release = settling.watch("thread", onFailure);
+
+  await settling.write("thread", failing);
+  await settling.write("thread", later);
+  settling.refuse("thread", new Error("another"));
+
+  expect(onFailure.mock.calls).toEqual([[full]]);
+  expect(later).not.toHaveBeenCalled();
+  settling.begin("thread");
+  await expect(settling.durable("thread")).rejects.toThrow(full);
+  release();
+  await settling.write("thread", later);
+  expect(later).toHaveBeenCalledOnce();
+});
+
+it("has a run write nothing more when it is refused", async () => {
+  const settling = new Settling();
+  const onFailure = vi.fn<(error: unknown) => void>();
+  const later = vi.fn<() => Promise<void>>(fine);
+  settling.watch("thread", onFailure);
+
+  settling.refuse("thread", full);
+  await settling.write("thread", later);
+
+  expect(onFailure.mock.calls).toEqual([[full]]);
+  expect(later).not.toHaveBeenCalled();
+});

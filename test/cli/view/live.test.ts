@@ -1,0 +1,82 @@
+import { expect, it } from "vitest";
+import { LiveWriter } from "../../../src/cli/view/live.ts";
+import { createStyle } from "../../../src/cli/view/terminal.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
+import { memorySink } from "../memory-io.ts";
+
+const erase = "\r\u001B[2K";
+
+function writerOn(isTerminal: boolean, columns = 40) {
+  const sink = memorySink({ isTerminal, columns });
+  const clock = new ManualClock();
+  return { sink, clock, writer: new LiveWriter({ sink, clock, style: createStyle(false) }) };
+}
+
+it("keeps a line below what it prints, and takes it away in the end", () => {
+  const { sink, writer } = writerOn(true);
+  writer.setActivity("thinking");
+  expect(sink.take()).toBe(`${erase} ⠋  thinking…`);
+  writer.print(["one", "two"]);
+  expect(sink.take()).toBe(`${erase}one\ntwo\n${erase} ⠙  thinking…`);
+  writer.setActivity(null);
+  expect(sink.take()).toBe(erase);
+  writer.print(["three"]);
+  expect(sink.take()).toBe("three\n");
+});
+
+it("moves, and counts the seconds of what takes long", () => {
+  const { sink, clock, writer } = writerOn(true);
+  writer.setActivity("thinking");
+  clock.advance(240);
+  expect(sink.take().split(erase).slice(1)).toEqual([
+    " ⠋  thinking…",
+    " ⠙  thinking…",
+    " ⠹  thinking…",
+  ]);
+  clock.advance(2880);
+  expect(sink.take().split(erase).at(-1)).toBe(" ⠦  thinking… 3 s");
+  writer.setActivity(null);
+  expect(clock.pending).toBe(0);
+});
+
+it("tells below it what runs at the same time, and for how long", () => {
+  const { sink, clock, writer } = writerOn(true);
+  const up = `${erase}\u001B[1A`;
+  writer.setActivity("0 of 3 done, 1 running", ["split  reader"]);
+  expect(sink.take()).toBe(`${erase} ⠋  0 of 3 done, 1 running…\n     split  reader`);
+  clock.advance(2040);
+  sink.take();
+  writer.setActivity("0 of 3 done, 2 running", ["split  reader", "count  counter"]);
+  expect(sink.take()).toBe(
+    `${up}${erase}${erase} ⠇  0 of 3 done, 2 running…\n     split  reader 2 s\n     count  counter`,
+  );
+  writer.print(["one"]);
+  expect(sink.take()).toMatch(`${up}${up}${erase}one\n${erase} ⠏`);
+  writer.setActivity(null);
+  expect(sink.take()).toBe(`${up}${up}${erase}`);
+  expect(clock.pending).toBe(0);
+});
+
+it("tells no more than a terminal shows", () => {
+  const { sink, writer } = writerOn(true, 20);
+  const tasks = Array.from({ length: 20 }, (_, index) => `a subtask with a name ${index}`);
+  writer.setActivity("running", tasks);
+  const lines = sink.take().split("\n");
+  expect(lines).toHaveLength(10);
+  expect(lines.slice(-2)).toEqual(["     a subtask wit…", "     and 12 more"]);
+});
+
+it("never fills the line, which would break it", () => {
+  const { sink, writer } = writerOn(true, 20);
+  writer.setActivity("running a_tool_with_a_long_name");
+  expect(sink.take()).toBe(`${erase} ⠋  running a_tool…`);
+});
+
+it("prints nothing but the lines where it is no terminal", () => {
+  const { sink, clock, writer } = writerOn(false);
+  writer.setActivity("thinking");
+  writer.print(["one"]);
+  writer.setActivity(null);
+  expect(sink.take()).toBe("one\n");
+  expect(clock.pending).toBe(0);
+});

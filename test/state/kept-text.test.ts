@@ -1,8 +1,0 @@
-import { expect, it } from "vitest";
-import { keptText } from "../../src/state/kept-text.ts";
-
-it("keeps 2,000 characters of what a model wrote, and says what it cut", () => {
-  expect(keptText("  a plan\n")).toBe("a plan");
-  expect(keptText("x".repeat(2000))).toBe("x".repeat(2000));
-  expect(keptText("x".repeat(2500))).toBe(`${"x".repeat(2000)}… [cut: 500 more characters]`);
-});
