@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from "uuid";
+import { v7 as uuidv7 } from "@langchain/core/utils/uuid";
 
 /** Time as a dependency: tests pass a clock of their own. */
 export interface Clock {

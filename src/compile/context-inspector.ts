@@ -9,6 +9,7 @@ import type { Redactions } from "../state/rails.ts";
 import { noUsage } from "../state/usage.ts";
 import type { AgentGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
+import { nodeTraits } from "./nodes/node-traits.ts";
 import { boundedConfig, type LoopConfig } from "./loop/loop-config.ts";
 import { createNodeRails } from "./loop/node-rails.ts";
 import type { NodeContext, NodeResult } from "./loop/node.ts";
@@ -123,7 +124,7 @@ export function createContextInspector(agent: {
 
 /** Returns whether the steps of a node call models; only these nodes can be inspected. */
 export function callsModel({ type }: Pick<GraphNode, "type">): boolean {
-  return type === "llm" || type === "router";
+  return type !== "lifecycle" && nodeTraits[type].callsModel;
 }
 
 const readers = new WeakMap<object, ContextInspector>();

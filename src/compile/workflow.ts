@@ -29,6 +29,7 @@ import { lastAnswerOf, llmNode } from "./nodes/llm.ts";
 import { routerNode } from "./nodes/router.ts";
 import { toolNode } from "./nodes/tool.ts";
 import { moveBranchOn, statusAt, workflowNode, type WorkflowShape } from "./nodes/workflow-node.ts";
+import { countsVisits } from "./nodes/node-traits.ts";
 import { type PlanNode, planWorkflow, type WorkflowPlan } from "./workflow-plan.ts";
 import { beginning, turnNodes } from "./standard-loop.ts";
 
@@ -200,7 +201,7 @@ function workflowAttempts(
     node: beginning,
     begin(status, loop) {
       const entry = nodes.get(plan.entry);
-      const counted = entry !== undefined && (entry.isCyclic || entry.type === "llm");
+      const counted = entry !== undefined && countsVisits(entry);
       const branch: Branch = {
         id: ids(),
         superstep: -1,
@@ -271,8 +272,8 @@ function mainValue(node: PlanNode | undefined, output: unknown): unknown {
     case "agent":
     case "planner":
       return output["output"];
-    case undefined:
-      return null;
+    default:
+      return (node satisfies undefined) ?? null;
   }
 }
 

@@ -60,7 +60,7 @@ export function asksModel(definition: Pick<AgentDefinition, "spec" | "agents">):
   if (graph === undefined || graph === null) return true;
   const { input_rails, output_rails } = rails;
   if (input_rails.length > 0 || output_rails.length > 0) return true;
-  return graph.nodes.some((node) => {
+  return graph.nodes.some((node): boolean => {
     switch (node.type) {
       case "llm":
       case "planner":

@@ -92,15 +92,23 @@ function specShape(spec: AgentSpec): HashedSpec {
 type WorkflowNode = NonNullable<AgentSpec["workflow_graph"]>["nodes"][number];
 
 function nodeShape(node: WorkflowNode): WorkflowNode {
-  if (node.type === "llm" && node.config.output_schema) {
-    const output_schema = withoutDefaults(node.config.output_schema);
-    return { ...node, config: { ...node.config, output_schema } };
+  switch (node.type) {
+    case "llm": {
+      if (!node.config.output_schema) return node;
+      const output_schema = withoutDefaults(node.config.output_schema);
+      return { ...node, config: { ...node.config, output_schema } };
+    }
+    case "human": {
+      if (!node.config.schema) return node;
+      const schema = withoutDefaults(node.config.schema);
+      return { ...node, config: { ...node.config, schema } };
+    }
+    case "tool":
+    case "router":
+    case "agent":
+    case "planner":
+      return node;
   }
-  if (node.type === "human" && node.config.schema) {
-    const schema = withoutDefaults(node.config.schema);
-    return { ...node, config: { ...node.config, schema } };
-  }
-  return node;
 }
 
 function toolShape<Tool>(tool: Tool): Tool {

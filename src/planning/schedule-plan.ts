@@ -1,8 +1,9 @@
+import TinyQueue from "tinyqueue";
 import type { TaskPlan } from "../state/plan.ts";
 import { criticalPath, type CriticalPath, planLevels } from "./plan-graph.ts";
 import { InvalidPlanError, InvalidScheduleOptionError } from "./errors.ts";
 import { planGraphProblems } from "./check-plan.ts";
-import { PriorityQueue, Scheduler } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { quoteValue, readPlan } from "./read-plan.ts";
 
 export interface SchedulePlanOptions {
@@ -47,7 +48,7 @@ export function schedulePlan(
   const durations = new Map(subtasks.map(({ id }) => [id, checkedDuration(id, durationOf(id))]));
   const timeOf = (id: string) => durations.get(id) ?? 0;
   const scheduler = new Scheduler(subtasks, { maxParallel, durationOf: timeOf });
-  const running = new PriorityQueue<PlanSchedule["subtasks"][number]>((a, b) => a.end < b.end);
+  const running = new TinyQueue<PlanSchedule["subtasks"][number]>([], (a, b) => a.end - b.end);
   const begun: PlanSchedule["subtasks"][number][] = [];
   let now = 0;
   while (!scheduler.isOver) {
@@ -56,9 +57,9 @@ export function schedulePlan(
       begun.push(one);
       running.push(one);
     }
-    now = running.first?.end ?? now;
-    while (running.first?.end === now) {
-      scheduler.complete(running.first.id);
+    now = running.peek()?.end ?? now;
+    for (let next = running.peek(); next?.end === now; next = running.peek()) {
+      scheduler.complete(next.id);
       running.pop();
     }
   }

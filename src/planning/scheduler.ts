@@ -1,3 +1,4 @@
+import TinyQueue from "tinyqueue";
 import {
   dependencyOrder,
   type Linked,
@@ -44,7 +45,7 @@ export class Scheduler {
   readonly #stages: Stage[];
   /** Number of dependencies that are not done yet. */
   readonly #missing: number[];
-  readonly #ready: PriorityQueue<number>;
+  readonly #ready: TinyQueue<number>;
   #running = 0;
   #paused = 0;
 
@@ -61,10 +62,10 @@ export class Scheduler {
     );
     const paths = remainingPaths(subtasks, durationOf);
     const priorities = subtasks.map(({ id }) => paths.get(id) ?? 0);
-    this.#ready = new PriorityQueue((a, b) => {
-      const more = (priorities[a] ?? 0) - (priorities[b] ?? 0);
-      return more > 0 || (more === 0 && a < b);
-    });
+    this.#ready = new TinyQueue<number>(
+      [],
+      (a, b) => (priorities[b] ?? 0) - (priorities[a] ?? 0) || a - b,
+    );
     for (const index of subtasks.keys()) this.#queueIfReady(index);
   }
 
@@ -158,7 +159,7 @@ export class Scheduler {
 
   /** Whether nothing runs or is paused, and nothing can start any more. */
   get isOver(): boolean {
-    return this.#running === 0 && this.#paused === 0 && this.#ready.size === 0;
+    return this.#running === 0 && this.#paused === 0 && this.#ready.length === 0;
   }
 
   /** @returns its index */
@@ -209,62 +210,5 @@ export class Scheduler {
 
   #idAt(index: number): string {
     return this.#subtasks[index]?.id ?? "";
-  }
-}
-
-/** A binary heap. `push` and `pop` take logarithmic time. */
-export class PriorityQueue<T> {
-  readonly #heap: T[] = [];
-  readonly #comesFirst: (a: T, b: T) => boolean;
-
-  /** @param comesFirst whether `a` goes before `b`; equal items have no defined order */
-  constructor(comesFirst: (a: T, b: T) => boolean) {
-    this.#comesFirst = comesFirst;
-  }
-
-  get size(): number {
-    return this.#heap.length;
-  }
-
-  /** The item that `pop` will return. */
-  get first(): T | undefined {
-    return this.#heap[0];
-  }
-
-  push(item: T): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    heap.push(item);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      const above = heap[parent] as T;
-      if (!this.#comesFirst(item, above)) break;
-      heap[at] = above;
-      at = parent;
-    }
-    heap[at] = item;
-  }
-
-  pop(): T | undefined {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop();
-    if (heap.length > 0) this.#sink(last as T);
-    return first;
-  }
-
-  /** Replaces the root by `item` and restores the heap order. */
-  #sink(item: T): void {
-    const heap = this.#heap;
-    let at = 0;
-    for (let child = 1; child < heap.length; child = 2 * at + 1) {
-      const right = child + 1;
-      const isRight = right < heap.length && this.#comesFirst(heap[right] as T, heap[child] as T);
-      const lower = isRight ? right : child;
-      if (!this.#comesFirst(heap[lower] as T, item)) break;
-      heap[at] = heap[lower] as T;
-      at = lower;
-    }
-    heap[at] = item;
   }
 }

@@ -1,4 +1,4 @@
-import { v6 } from "uuid";
+import { v6 } from "@langchain/core/utils/uuid";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/index.ts";
 import { deleteThread, prune } from "../../checkpointers/threads/prune.ts";

@@ -1,23 +1,14 @@
+import { eastAsianWidth } from "get-east-asian-width";
+import picocolors from "picocolors";
 import { headOf } from "../../values/text.ts";
 
-const codes = {
-  bold: [1, 22],
-  dim: [2, 22],
-  red: [31, 39],
-  green: [32, 39],
-  yellow: [33, 39],
-} as const;
-
 /** Marks up text for a terminal, or leaves it as it is. */
-export type Style = Readonly<Record<keyof typeof codes, (text: string) => string>>;
+export type Style = Readonly<
+  Record<"bold" | "dim" | "red" | "green" | "yellow", (text: string) => string>
+>;
 
 export function createStyle(coloured: boolean): Style {
-  const style: Partial<Record<keyof Style, (text: string) => string>> = {};
-  for (const [name, [open, close]] of Object.entries(codes)) {
-    style[name as keyof Style] = (text) =>
-      coloured && text !== "" ? `\u001B[${open}m${text}\u001B[${close}m` : text;
-  }
-  return style as Style;
+  return picocolors.createColors(coloured);
 }
 
 /**
@@ -34,9 +25,7 @@ export function wantsColour(
 }
 
 const printableAscii = /^[\u0020-\u007E]*$/;
-/** East Asian wide and full-width characters (Unicode annex 11), and what is shown as an emoji. */
-const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\u4DBF\u4E00-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}|\uFE0F/u;
+const emoji = /\p{Emoji_Presentation}|\uFE0F/u;
 const invisible = /^[\p{M}\p{Cf}]+$/u;
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -157,7 +146,7 @@ function isSimpleOrEnd(text: string, at: number): boolean {
 
 function graphemeWidth(grapheme: string): number {
   if (invisible.test(grapheme)) return 0;
-  return wide.test(grapheme) ? 2 : 1;
+  return emoji.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);
 }
 
 /** Characters that are looked at: nothing that is shown needs more. */

@@ -1,5 +1,6 @@
 import { endOfWorkflow, type Branch } from "../../state/branch.ts";
 import type { PlanNode, WorkflowPlan } from "../workflow-plan.ts";
+import { makesRecord, nodeTraits } from "./node-traits.ts";
 
 /**
  * The movement of branches through a planned workflow. A join waits until no other branch can still reach it. Branches
@@ -75,11 +76,5 @@ export function createFlow(plan: WorkflowPlan): Flow {
 
 function possibleTargets(node: PlanNode): readonly string[] {
   const targets = node.edges.flatMap(({ to }) => to);
-  // An llm node may run again before its branch moves on.
-  return [...new Set(node.type === "llm" ? [...targets, node.name] : targets)];
-}
-
-function makesRecord(node: PlanNode): boolean {
-  if (node.type === "router") return node.choices.length > 0;
-  return node.type === "llm" || (node.type === "tool" && node.tool !== null);
+  return [...new Set(nodeTraits[node.type].repeats ? [...targets, node.name] : targets)];
 }

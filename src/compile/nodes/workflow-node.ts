@@ -21,6 +21,7 @@ import type { AdvanceState, NodeBody, NodeResult, NodeContext } from "../loop/no
 import type { LoopConfig } from "../loop/loop-config.ts";
 import { failedDraft } from "../loop/reasoning-step.ts";
 import type { PlanNode } from "../workflow-plan.ts";
+import { countsVisits, nodeTraits } from "./node-traits.ts";
 import type { Flow } from "./flow.ts";
 import { refusedWrite, withCancelledCalls, written } from "./node-update.ts";
 import {
@@ -248,14 +249,15 @@ export function moveBranchOn(
     if (first.from === name) return null;
     const arrived = [first, ...others] as const;
     const joined = joinBranches(arrived);
-    const branch = type === "llm" ? { ...joined, last: name } : joined;
+    const { pendingCalls } = nodeTraits[type];
+    const branch = pendingCalls === "requests" ? { ...joined, last: name } : joined;
     const { to } = takenEdge(node, valuesOf(state, branch, "EXECUTING"));
     const enter = branchesTo(to, {
       node: name,
       state,
       run: { superstep, loop },
       arrived,
-      branch: { ...branch, open: type === "tool" ? [] : branch.open },
+      branch: { ...branch, open: pendingCalls === "runs" ? [] : branch.open },
       patches: {},
       wrote: [],
       shape,
@@ -351,11 +353,13 @@ function takenEdge(
 function takerOfCalls(targets: readonly string[], { nodes }: WorkflowShape): string | null {
   const next = targets.flatMap((target) => nodes.get(target) ?? []);
   const runner = next.find((node) => node.type === "tool" && node.tool === null);
-  return (runner ?? next.find((node) => node.type !== "llm"))?.name ?? null;
+  return (
+    (runner ?? next.find(({ type }) => nodeTraits[type].pendingCalls !== "requests"))?.name ?? null
+  );
 }
 
 function visited(visits: Branch["visits"], target: PlanNode | undefined): Branch["visits"] {
-  if (target === undefined || (!target.isCyclic && target.type !== "llm")) return visits;
+  if (target === undefined || !countsVisits(target)) return visits;
   return { ...visits, [target.name]: (visits[target.name] ?? 0) + 1 };
 }
 
@@ -375,17 +379,17 @@ function statusAfter(
 /** Returns the status when the only branch has reached a node. */
 export function statusAt(
   status: Status | undefined,
-  at: {
+  of: {
     readonly node: PlanNode | undefined;
     readonly branch: Pick<Branch, "open">;
     readonly loop: Pick<LoopConfig, "needsApproval">;
   },
 ): Status {
-  const { node, branch, loop } = at;
-  if (node?.type === "human") return moved(status, "AWAITING_HUMAN");
-  if (node?.type !== "tool") return moved(status, "EXECUTING");
+  const { node, branch, loop } = of;
+  const at = node === undefined ? "EXECUTING" : nodeTraits[node.type].status;
+  if (at !== "by_calls") return moved(status, at);
   const asked = branch.open.flatMap((step) => step.tool_predictions.map(({ name }) => name));
-  const calls = node.tool === null ? asked : [node.tool];
+  const calls = node?.type === "tool" && node.tool !== null ? [node.tool] : asked;
   const waits = calls.some((call) => loop.needsApproval(call));
   return moved(status, waits ? "AWAITING_HUMAN" : "AWAITING_TOOL");
 }

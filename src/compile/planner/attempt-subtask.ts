@@ -1,7 +1,7 @@
 import { deadline } from "../../async.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Interrupt, isGraphInterrupt } from "@langchain/langgraph";
-import { v5 as uuidv5 } from "uuid";
+import { v5 as uuidv5 } from "@langchain/core/utils/uuid";
 import { answersInText } from "../../context/answer-form.ts";
 import type { CodeWorker } from "../../definition/worker.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";

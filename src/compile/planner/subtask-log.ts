@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Interrupt } from "@langchain/langgraph";
-import { v5 as uuidv5 } from "uuid";
+import { v5 as uuidv5 } from "@langchain/core/utils/uuid";
 import type { GraphState } from "../../state/channels.ts";
 import {
   isSettled,

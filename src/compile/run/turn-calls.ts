@@ -1,7 +1,7 @@
 // oxlint-disable no-underscore-dangle -- an internal method of LangGraph, which all ways to run a graph use.
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { v5 as uuidv5 } from "uuid";
+import { v5 as uuidv5 } from "@langchain/core/utils/uuid";
 import type { GraphState } from "../../state/channels.ts";
 import type { Awaitable } from "../../state/tiers.ts";
 import { turnUsage } from "../../state/turn.ts";
