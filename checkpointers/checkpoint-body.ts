@@ -1,6 +1,6 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { KnownCheckpoint, WriteSetName } from "./checkpoint-cache.ts";
-import { idTime } from "./config.ts";
+import type { CachedCheckpoint, WriteSetName } from "./checkpoint-cache.ts";
+import { uuidV6Timestamp } from "./config.ts";
 import { keepData } from "./elements/revive.ts";
 import type { StoredValue } from "./elements/stored-value.ts";
 
@@ -127,9 +127,9 @@ export function toJsonb(value: unknown): unknown {
 }
 
 /** What listings say of a checkpoint, as it is stored beside it. */
-export function summarize(
+export function checkpointSummary(
   checkpoint: Checkpoint,
-  of: { readonly parent: KnownCheckpoint | undefined; readonly bytes: number },
+  of: { readonly parent: CachedCheckpoint | undefined; readonly bytes: number },
 ): unknown {
   return toJsonb({
     nodes: nodesThatRan(checkpoint, of.parent),
@@ -137,12 +137,12 @@ export function summarize(
     ...agentOf(checkpoint),
     bytes: of.bytes,
     // Ids of LangGraph's own tell when they were made.
-    ...(idTime(checkpoint.id) === null && { at: checkpoint.ts }),
+    ...(uuidV6Timestamp(checkpoint.id) === null && { at: checkpoint.ts }),
   });
 }
 
 /** Nodes whose view of the channels is another than in the parent. */
-function nodesThatRan(checkpoint: Checkpoint, parent: KnownCheckpoint | undefined): string[] {
+function nodesThatRan(checkpoint: Checkpoint, parent: CachedCheckpoint | undefined): string[] {
   if (parent === undefined) return [];
   return Object.entries(checkpoint.versions_seen ?? {})
     .filter(([node, seen]) => {

@@ -1,10 +1,10 @@
 import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
-import type { Image } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/stored-value.ts";
 import { valueOf } from "./elements/load-value.ts";
 import type { LogTail } from "./elements/sequence.ts";
 
 /** What this process remembers of a checkpoint that it wrote or read, so that the next one costs what is new in it. */
-export interface KnownCheckpoint {
+export interface CachedCheckpoint {
   readonly id: string;
   readonly parentId: string | null;
   readonly parentHash: Buffer | null;
@@ -13,10 +13,10 @@ export interface KnownCheckpoint {
   readonly versions: Readonly<ChannelVersions>;
   readonly seen: Readonly<Record<string, Readonly<ChannelVersions>>>;
   /** By channel, for those that have a value. */
-  readonly images: ReadonlyMap<string, Image>;
+  readonly layouts: ReadonlyMap<string, ValueLayout>;
   /** Values by channel that have no images: of the stock class, or whose elements are gone. */
   readonly unstored: Readonly<Record<string, unknown>> | null;
-  readonly heap: LogTail | null;
+  readonly scalarLog: LogTail | null;
   /** The sets of its pending writes that a delta channel may be put together from, as far as they are known here. */
   readonly writeSets: Set<WriteSetName>;
   /** Bytes of all elements, about. */
@@ -40,10 +40,10 @@ export function threadKey(of: { readonly threadId: string; readonly namespace: s
 }
 
 /** The checkpoint by its values alone. */
-export function withoutElements(known: KnownCheckpoint): KnownCheckpoint {
-  const values = [...known.images].map(([channel, image]) => [channel, valueOf(image)] as const);
+export function withoutElements(known: CachedCheckpoint): CachedCheckpoint {
+  const values = [...known.layouts].map(([channel, image]) => [channel, valueOf(image)] as const);
   const unstored = { ...known.unstored, ...Object.fromEntries(values) };
-  return { ...known, images: new Map(), unstored, heap: null };
+  return { ...known, layouts: new Map(), unstored, scalarLog: null };
 }
 
 /** A run looks at the last one; forks and copies look at one or two more. */
@@ -55,15 +55,15 @@ const MAX_AHEAD = 10_000;
 const MAX_EARLY = 1000;
 
 /** The checkpoints that were used last, so many bytes of them. */
-export class KnownCheckpoints {
-  readonly #threads = new Map<string, Map<string, KnownCheckpoint>>();
+export class CheckpointCache {
+  readonly #threads = new Map<string, Map<string, CachedCheckpoint>>();
   /** Sets of writes by thread and checkpoint, where the checkpoint is still on its way. */
   readonly #early = new Map<string, Map<string, Set<WriteSetName>>>();
   #bytes = 0;
 
   constructor(private readonly maxBytes: number) {}
 
-  get(thread: string, id: string): KnownCheckpoint | undefined {
+  get(thread: string, id: string): CachedCheckpoint | undefined {
     const known = this.#threads.get(thread);
     if (known === undefined) return undefined;
     this.#threads.delete(thread);
@@ -72,12 +72,12 @@ export class KnownCheckpoints {
   }
 
   /** All of a thread, the newest last. */
-  all(thread: string): readonly KnownCheckpoint[] {
+  all(thread: string): readonly CachedCheckpoint[] {
     return [...(this.#threads.get(thread)?.values() ?? [])];
   }
 
-  add(thread: string, checkpoint: KnownCheckpoint): void {
-    const known = this.#threads.get(thread) ?? new Map<string, KnownCheckpoint>();
+  add(thread: string, checkpoint: CachedCheckpoint): void {
+    const known = this.#threads.get(thread) ?? new Map<string, CachedCheckpoint>();
     const { id } = checkpoint;
     const early = this.#early.get(thread);
     const { writeSets } = checkpoint;
@@ -134,6 +134,6 @@ export class KnownCheckpoints {
 }
 
 /** Checkpoints of one thread share most of what they hold. */
-function bytesOf(known: ReadonlyMap<string, KnownCheckpoint> | undefined): number {
+function bytesOf(known: ReadonlyMap<string, CachedCheckpoint> | undefined): number {
   return Math.max(0, ...[...(known?.values() ?? [])].map(({ bytes }) => bytes));
 }

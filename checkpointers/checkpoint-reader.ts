@@ -18,7 +18,7 @@ import {
   readSegments,
   readWrites,
 } from "./rows.ts";
-import type { Image } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/stored-value.ts";
 import {
   DamagedValue,
   loadValue,
@@ -31,29 +31,29 @@ import { checkpointHash } from "./integrity.ts";
 import {
   threadKey,
   writeSetName,
-  type KnownCheckpoint,
-  type KnownCheckpoints,
+  type CachedCheckpoint,
+  type CheckpointCache,
   type WriteSetName,
 } from "./checkpoint-cache.ts";
 import { CorruptCheckpointError } from "./errors.ts";
-import type { LogTails } from "./log-positions.ts";
+import type { LogPositions } from "./log-positions.ts";
 import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
 
-export interface ReaderParts {
+export interface ReaderDeps {
   readonly pool: DatabasePool;
   readonly queries: CheckpointQueries;
   readonly serde: SerializerProtocol;
-  readonly known: KnownCheckpoints;
-  readonly tails: LogTails;
+  readonly known: CheckpointCache;
+  readonly tails: LogPositions;
   readonly revive: Reviver;
-  readonly fix: (item: object) => boolean;
+  readonly freeze: (item: object) => boolean;
   readonly cacheBytes: number;
   /** How the stock class reads what it wrote. */
   readonly readStock: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>;
 }
 
 /** Which checkpoint; `id` null for the thread's newest. */
-export interface CheckpointPlace {
+export interface StoredCheckpointKey {
   readonly threadId: string;
   readonly namespace: string;
   readonly id: string | null;
@@ -61,23 +61,23 @@ export interface CheckpointPlace {
 
 /** Reads checkpoints back, checks them, and remembers them for what is put on top of them. */
 export class CheckpointReader {
-  readonly #parts: ReaderParts;
+  readonly #parts: ReaderDeps;
   readonly #cache: ElementCache;
 
-  constructor(parts: ReaderParts) {
+  constructor(parts: ReaderDeps) {
     this.#parts = parts;
     this.#cache = new ElementCache(parts.cacheBytes);
   }
 
   /** @throws {CorruptCheckpointError} */
-  async read(place: CheckpointPlace): Promise<CheckpointTuple | undefined> {
+  async read(place: StoredCheckpointKey): Promise<CheckpointTuple | undefined> {
     const rows = await this.rows(place);
     const [row] = rows.checkpoints;
     return row && this.load(row, rows);
   }
 
   /** The row of a checkpoint, if there is one, with all that it refers to. Nothing is checked yet. */
-  async rows(place: CheckpointPlace): Promise<ReadRows> {
+  async rows(place: StoredCheckpointKey): Promise<ReadRows> {
     const { threadId, namespace, id } = place;
     const { queries, pool } = this.#parts;
     const result =
@@ -96,7 +96,9 @@ export class CheckpointReader {
   }
 
   /** What is known of a checkpoint, which is read where it is not; undefined where there is none. */
-  async know(place: CheckpointPlace & { id: string }): Promise<KnownCheckpoint | undefined> {
+  async getOrRead(
+    place: StoredCheckpointKey & { id: string },
+  ): Promise<CachedCheckpoint | undefined> {
     const key = threadKey(place);
     const known = this.#parts.known.get(key, place.id);
     if (known !== undefined) return known;
@@ -120,9 +122,9 @@ export class CheckpointReader {
    * @throws {CorruptCheckpointError} when none fits, and there is one of which that cannot be told
    */
   async find(
-    { threadId, namespace }: Pick<CheckpointPlace, "threadId" | "namespace">,
-    fits: (checkpoint: Pick<KnownCheckpoint, "versions">) => boolean,
-  ): Promise<KnownCheckpoint | undefined> {
+    { threadId, namespace }: Pick<StoredCheckpointKey, "threadId" | "namespace">,
+    fits: (checkpoint: Pick<CachedCheckpoint, "versions">) => boolean,
+  ): Promise<CachedCheckpoint | undefined> {
     const { queries, pool } = this.#parts;
     const bodies = await pool.query<Pick<CheckpointRow, "checkpoint_id" | "type" | "body">>(
       queries.bodies,
@@ -136,7 +138,7 @@ export class CheckpointReader {
           throw new CorruptCheckpointError(threadId, namespace, id, "it cannot be read", { cause });
         });
         const { channel_versions: versions } = fromStoredBody(id, parsed);
-        if (fits({ versions })) return await this.know({ threadId, namespace, id });
+        if (fits({ versions })) return await this.getOrRead({ threadId, namespace, id });
       } catch (thrown) {
         if (!(thrown instanceof CorruptCheckpointError)) throw thrown;
         damaged ??= thrown; // Another may have the same.
@@ -160,12 +162,12 @@ export class CheckpointReader {
     });
     const config = { configurable: configurable(place.id) };
     const writes = await this.writesOf(row);
-    if (isOfStock(row)) return this.#loadStock(row, config, writes);
+    if (isStockCheckpoint(row)) return this.#loadStock(row, config, writes);
     const { body, hash } = await this.body(row);
-    const { images, bytes } = await this.#images(row, body, rows);
+    const { layouts, bytes } = await this.#layouts(row, body, rows);
     const checkpoint = fromStoredBody(place.id, body);
     checkpoint.channel_values = Object.fromEntries(
-      [...images].map(([channel, image]) => [channel, valueOf(image)]),
+      [...layouts].map(([channel, image]) => [channel, valueOf(image)]),
     );
     if (checkpoint.v < 4) await this.#takePendingSends(checkpoint, place, row.parent_checkpoint_id);
     this.#parts.known.add(threadKey(place), {
@@ -175,9 +177,9 @@ export class CheckpointReader {
       hash,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
-      images,
+      layouts,
       unstored: null,
-      heap: null,
+      scalarLog: null,
       writeSets: writeSetsOf(row),
       bytes,
     });
@@ -212,9 +214,9 @@ export class CheckpointReader {
       hash: null,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
-      images: new Map(),
+      layouts: new Map(),
       unstored: checkpoint.channel_values,
-      heap: null,
+      scalarLog: null,
       writeSets: writeSetsOf(row),
       bytes: 0,
     });
@@ -229,7 +231,7 @@ export class CheckpointReader {
   /** Until version 4 LangGraph kept sends with the writes of the checkpoint before. */
   async #takePendingSends(
     checkpoint: Checkpoint,
-    { threadId, namespace }: CheckpointPlace,
+    { threadId, namespace }: StoredCheckpointKey,
     parentId: string | null,
   ): Promise<void> {
     const parent =
@@ -281,14 +283,14 @@ export class CheckpointReader {
     return (await this.#parts.serde.loadsTyped(type, body)) as StoredBody;
   }
 
-  async #images(
+  async #layouts(
     row: CheckpointRow,
     body: StoredBody,
     rows: ReadRows,
-  ): Promise<{ images: Map<string, Image>; bytes: number }> {
+  ): Promise<{ layouts: Map<string, ValueLayout>; bytes: number }> {
     const segments = readSegments(row.segments);
     if (segments === null) throw damagedRow(row, "its places of elements cannot be read");
-    const images = new Map<string, Image>();
+    const layouts = new Map<string, ValueLayout>();
     let bytes = row.body?.byteLength ?? 0;
     const port: LoadPort = {
       element: (log, idx) => {
@@ -298,18 +300,18 @@ export class CheckpointReader {
       },
       revive: (type, blob) => this.#parts.revive(type ?? "json", blob),
       reviveUnit: (element) => this.#reviveUnit(element),
-      fix: this.#parts.fix,
+      freeze: this.#parts.freeze,
       tailOf: (last) => this.#parts.tails.after(last, row.newest),
     };
     try {
       for (const [channel, stored] of Object.entries(body.values)) {
-        images.set(channel, await loadValue(stored, segments, port));
+        layouts.set(channel, await loadValue(stored, segments, port));
       }
     } catch (thrown) {
       if (!(thrown instanceof DamagedValue)) throw thrown;
       throw damagedRow(row, thrown.message, thrown);
     }
-    return { images, bytes };
+    return { layouts, bytes };
   }
 
   #reviveUnit(element: ReadElement): readonly unknown[] | Promise<readonly unknown[]> {
@@ -318,8 +320,8 @@ export class CheckpointReader {
     const revived = this.#parts.revive(element.type ?? "json", element.blob);
     const keep = (unit: unknown): readonly unknown[] => {
       const items = unit as readonly unknown[];
-      const { fix } = this.#parts;
-      if (items.every((item) => typeof item !== "object" || item === null || fix(item))) {
+      const { freeze } = this.#parts;
+      if (items.every((item) => typeof item !== "object" || item === null || freeze(item))) {
         this.#cache.add(element, items);
       }
       return items;
@@ -343,7 +345,7 @@ export function writeSetsOf({
 }
 
 /** Of what is added to the columns of the stock class none is there. */
-export function isOfStock({
+export function isStockCheckpoint({
   body,
   segments,
   hash,

@@ -8,22 +8,22 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
-import { summarize, toJsonb, toStoredBody } from "./checkpoint-body.ts";
+import { checkpointSummary, toJsonb, toStoredBody } from "./checkpoint-body.ts";
 import { checkpointHash, writesHash } from "./integrity.ts";
-import { Draft, elementColumns, type LogIds, type LogTails } from "./log-positions.ts";
+import { ElementBatch, elementColumns, type LogIds, type LogPositions } from "./log-positions.ts";
 import { countsDeltas } from "./listing.ts";
-import { type Image, segmentsOf, toStoredValue } from "./elements/stored-value.ts";
-import { storeForeign, storeValue, type Dumped } from "./elements/store-value.ts";
+import { type ValueLayout, segmentsOf, toStoredValue } from "./elements/stored-value.ts";
+import { storeForeign, storeValue, type DumpedValue } from "./elements/store-value.ts";
 import {
   threadKey,
   withoutElements,
   writeSetName,
-  type KnownCheckpoint,
-  type KnownCheckpoints,
+  type CachedCheckpoint,
+  type CheckpointCache,
   type WriteSetName,
 } from "./checkpoint-cache.ts";
 import {
-  areReplacing,
+  isReplacing,
   type DumpedWrite,
   toWriteSets,
   writeColumns,
@@ -31,20 +31,20 @@ import {
   WriteQueue,
 } from "./pending-writes.ts";
 
-export interface WriterParts {
+export interface WriterDeps {
   readonly pool: DatabasePool;
   readonly queries: CheckpointQueries;
   readonly serde: SerializerProtocol;
-  readonly known: KnownCheckpoints;
-  readonly tails: LogTails;
+  readonly known: CheckpointCache;
+  readonly tails: LogPositions;
   readonly logIds: LogIds;
   readonly reader: CheckpointReader;
-  readonly fix: (item: object) => boolean;
+  readonly freeze: (item: object) => boolean;
   /** Whether the serializer is not LangGraph's own: bodies pass through it then. */
   readonly encrypts: boolean;
 }
 
-export interface PutPlace {
+export interface NewCheckpointKey {
   readonly threadId: string;
   readonly namespace: string;
   readonly parentId: string | null;
@@ -52,9 +52,9 @@ export interface PutPlace {
 
 interface Stored {
   /** By channel. */
-  readonly images: ReadonlyMap<string, Image>;
+  readonly layouts: ReadonlyMap<string, ValueLayout>;
   /** The checkpoints whose elements it may share. */
-  readonly held: readonly KnownCheckpoint[];
+  readonly held: readonly CachedCheckpoint[];
 }
 
 /** Something else of a log stands where an element was to go. */
@@ -64,19 +64,19 @@ const ATTEMPTS = 3;
 
 /** Puts checkpoints and pending writes, one statement each. */
 export class CheckpointWriter {
-  readonly #parts: WriterParts;
+  readonly #parts: WriterDeps;
   /** By hash, those that are not in the database yet as far as is known here. */
   readonly #definitions = new Map<unknown, unknown>();
 
   readonly #queue: WriteQueue;
 
-  constructor(parts: WriterParts) {
+  constructor(parts: WriterDeps) {
     this.#parts = parts;
     this.#queue = new WriteQueue(parts.pool, parts.queries);
   }
 
   async put(
-    place: PutPlace,
+    place: NewCheckpointKey,
     checkpoint: Checkpoint,
     metadata: Record<string, unknown>,
     newVersions: ChannelVersions,
@@ -86,15 +86,15 @@ export class CheckpointWriter {
     let parent =
       parentId === null
         ? undefined
-        : await this.#parts.reader.know({ threadId, namespace, id: parentId });
+        : await this.#parts.reader.getOrRead({ threadId, namespace, id: parentId });
     for (let attempt = 1; ; attempt += 1) {
-      const draft = new Draft(
+      const draft = new ElementBatch(
         {
           dump: (value) => this.#dump(value),
-          fix: this.#parts.fix,
+          freeze: this.#parts.freeze,
           newTail: async () => this.#parts.tails.begin(await this.#parts.logIds.take()),
         },
-        parent?.heap ?? null,
+        parent?.scalarLog ?? null,
       );
       const stored = await this.#store(place, checkpoint, newVersions, parent, draft);
       try {
@@ -130,7 +130,7 @@ export class CheckpointWriter {
       const { type, blob } = await this.#dump(write[1]);
       dumped.push({ idx: writeIndex(write, at), channel: write[0], type, blob });
     }
-    const replacing = areReplacing(writes);
+    const replacing = isReplacing(writes);
     const { threadId, namespace, checkpointId, taskId, taskPath } = place;
     const rows = toWriteSets(dumped, { replacing, taskPath }).map(({ idx, body }) => {
       const hash = writesHash({ ...place, idx, body });
@@ -176,7 +176,7 @@ export class CheckpointWriter {
     this.#definitions.set(hash, definition);
   }
 
-  #dump(value: unknown): Dumped | Promise<Dumped> {
+  #dump(value: unknown): DumpedValue | Promise<DumpedValue> {
     const { serde } = this.#parts;
     return serde.dumpsTyped(value).then(([type, blob]) => ({
       type: type === "json" ? null : type,
@@ -186,51 +186,51 @@ export class CheckpointWriter {
 
   /** Of what is new in this checkpoint, and of what it takes over. */
   async #store(
-    place: PutPlace,
+    place: NewCheckpointKey,
     checkpoint: Checkpoint,
     newVersions: ChannelVersions,
-    parent: KnownCheckpoint | undefined,
-    draft: Draft,
+    parent: CachedCheckpoint | undefined,
+    draft: ElementBatch,
   ): Promise<Stored> {
-    const images = new Map<string, Image>();
-    const holders = new Set<KnownCheckpoint>(parent && [parent]);
+    const layouts = new Map<string, ValueLayout>();
+    const holders = new Set<CachedCheckpoint>(parent && [parent]);
     const values = checkpoint.channel_values;
     for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
-      const base = parent?.images.get(channel) ?? null;
+      const base = parent?.layouts.get(channel) ?? null;
       // Channels of LangGraph's own hold what came in and what is sent, objects of those who call.
       const store = channel.startsWith("__") ? storeForeign : storeValue;
       if (Object.hasOwn(newVersions, channel)) {
         if (!Object.hasOwn(values, channel)) continue;
-        images.set(channel, await store(values[channel], base, draft));
+        layouts.set(channel, await store(values[channel], base, draft));
         continue;
       }
       const holder = await this.#holderOf(place, { channel, version }, parent);
-      const image = holder?.images.get(channel);
+      const image = holder?.layouts.get(channel);
       if (holder !== undefined && image !== undefined) {
         holders.add(holder);
-        images.set(channel, image);
+        layouts.set(channel, image);
       } else if (holder?.unstored && Object.hasOwn(holder.unstored, channel)) {
-        images.set(channel, await store(holder.unstored[channel], base, draft));
+        layouts.set(channel, await store(holder.unstored[channel], base, draft));
       } else if (
         holder === undefined &&
         place.parentId !== null &&
         Object.hasOwn(values, channel)
       ) {
         // Whoever had it was removed meanwhile.
-        images.set(channel, await store(values[channel], base, draft));
+        layouts.set(channel, await store(values[channel], base, draft));
       }
     }
-    const held = [...holders].filter((holder) => holder.images.size > 0);
-    return { images, held };
+    const held = [...holders].filter((holder) => holder.layouts.size > 0);
+    return { layouts, held };
   }
 
   /** A checkpoint that has a channel at this version: the parent, or another of the thread. */
   async #holderOf(
-    place: PutPlace,
+    place: NewCheckpointKey,
     { channel, version }: { channel: string; version: string | number },
-    parent: KnownCheckpoint | undefined,
-  ): Promise<KnownCheckpoint | undefined> {
-    const holds = ({ versions }: Pick<KnownCheckpoint, "versions">) =>
+    parent: CachedCheckpoint | undefined,
+  ): Promise<CachedCheckpoint | undefined> {
+    const holds = ({ versions }: Pick<CachedCheckpoint, "versions">) =>
       versions[channel] === version;
     if (parent !== undefined && holds(parent)) return parent;
     const known = this.#parts.known.all(threadKey(place)).find(holds);
@@ -238,19 +238,19 @@ export class CheckpointWriter {
   }
 
   async #insert(
-    place: PutPlace,
+    place: NewCheckpointKey,
     checkpoint: Checkpoint,
     of: {
       readonly metadata: Record<string, unknown>;
-      readonly parent: KnownCheckpoint | undefined;
-      readonly draft: Draft;
+      readonly parent: CachedCheckpoint | undefined;
+      readonly draft: ElementBatch;
     } & Stored,
-  ): Promise<KnownCheckpoint | null> {
+  ): Promise<CachedCheckpoint | null> {
     const { threadId, namespace } = place;
-    const { metadata, images, held, parent, draft } = of;
+    const { metadata, layouts, held, parent, draft } = of;
     const { parentId, parentHash } = parentOf(place, checkpoint, parent);
-    const stored = [...images].map(([channel, image]) => [channel, toStoredValue(image)] as const);
-    const writes = this.#queue.take(threadId);
+    const stored = [...layouts].map(([channel, image]) => [channel, toStoredValue(image)] as const);
+    const writes = this.#queue.claim(threadId);
     const ofParent = (writes?.rows ?? []).filter((row) => {
       return row.namespace === namespace && row.checkpointId === parentId;
     });
@@ -261,14 +261,14 @@ export class CheckpointWriter {
     const { type, body } = await this.#dumpBody(
       toStoredBody(checkpoint, { values: stored, parentWrites }),
     ).catch((thrown: unknown) => {
-      writes?.giveBack();
+      writes?.release();
       throw thrown;
     });
-    const segments = [...images.values()]
+    const segments = [...layouts.values()]
       .flatMap(segmentsOf)
       .flatMap(({ log, from, to }) => [log, from, to]);
     const added = draft.elements.reduce((sum, { blob }) => sum + blob.byteLength, 0);
-    const summary = summarize(checkpoint, { parent, bytes: added + body.byteLength });
+    const summary = checkpointSummary(checkpoint, { parent, bytes: added + body.byteLength });
     const hash = checkpointHash({
       threadId,
       namespace,
@@ -309,7 +309,7 @@ export class CheckpointWriter {
     };
     const { rowCount } = await retryConflicts(() => pool.query(statement)).catch(
       (thrown: unknown) => {
-        writes?.giveBack();
+        writes?.release();
         throw thrown;
       },
     );
@@ -322,9 +322,9 @@ export class CheckpointWriter {
       hash,
       versions: checkpoint.channel_versions,
       seen: checkpoint.versions_seen,
-      images,
+      layouts,
       unstored: null,
-      heap: draft.heap,
+      scalarLog: draft.scalarLog,
       writeSets: new Set(),
       bytes: (parent?.bytes ?? 0) + added,
     };
@@ -350,10 +350,10 @@ function isTaken(thrown: unknown): boolean {
 
 /** At the end of a run that keeps no other checkpoints LangGraph puts the one it began with again, on top of itself. */
 function parentOf(
-  { parentId }: PutPlace,
+  { parentId }: NewCheckpointKey,
   { id }: Checkpoint,
-  parent: KnownCheckpoint | undefined,
-): Pick<KnownCheckpoint, "parentId" | "parentHash"> {
+  parent: CachedCheckpoint | undefined,
+): Pick<CachedCheckpoint, "parentId" | "parentHash"> {
   if (parentId !== id) return { parentId, parentHash: parent?.hash ?? null };
   return { parentId: parent?.parentId ?? null, parentHash: parent?.parentHash ?? null };
 }

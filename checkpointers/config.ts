@@ -5,14 +5,14 @@ import { StratagraphError } from "../src/errors.ts";
 import { CheckpointConfigError } from "./errors.ts";
 
 /** What a config says of where to read or write. */
-export interface Place {
+export interface CheckpointKey {
   readonly threadId: string;
   readonly namespace: string;
   readonly checkpointId: string | null;
 }
 
 /** @throws {CheckpointConfigError} */
-export function placeOf(config: RunnableConfig): Place {
+export function parseCheckpointKey(config: RunnableConfig): CheckpointKey {
   const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
   if (threadId === undefined || threadId === null) throw new CheckpointConfigError("thread_id");
   return {
@@ -46,7 +46,7 @@ const TIMED = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/;
 const CALENDAR_BEGAN = -122_192_928_000_000_000n;
 
 /** When an id was made, ISO 8601; null for ids that do not tell. */
-export function idTime(id: string): string | null {
+export function uuidV6Timestamp(id: string): string | null {
   const digits = TIMED.exec(id);
   if (digits === null) return null;
   const ticks = BigInt(`0x${digits.slice(1).join("")}`) + CALENDAR_BEGAN;

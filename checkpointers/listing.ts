@@ -9,9 +9,9 @@ import type { DatabasePool } from "../src/storage/pool.ts";
 import { toJsonb } from "./checkpoint-body.ts";
 import type { WriteSetName } from "./checkpoint-cache.ts";
 import {
-  type CheckpointPlace,
+  type StoredCheckpointKey,
   type CheckpointReader,
-  isOfStock,
+  isStockCheckpoint,
   writeSetsOf,
 } from "./checkpoint-reader.ts";
 import { checkName } from "./config.ts";
@@ -93,7 +93,7 @@ interface Visit {
  * @throws {CorruptCheckpointError} also when a checkpoint or a write is missing without which a channel would be shorter
  */
 export async function deltaHistory(
-  place: CheckpointPlace,
+  place: StoredCheckpointKey,
   channels: readonly string[],
   parts: HistoryParts,
 ): Promise<Record<string, DeltaChannelHistory>> {
@@ -107,7 +107,7 @@ export async function deltaHistory(
   for (const { row, rows, wanted, found } of visits.toReversed()) {
     if (wanted.length === 0) continue;
     const { checkpoint, pendingWrites = [] } =
-      found.length > 0 || isOfStock(row)
+      found.length > 0 || isStockCheckpoint(row)
         ? await reader.load(row, rows)
         : { checkpoint: null, pendingWrites: await reader.writesOf(row) };
     for (const write of pendingWrites) {
@@ -128,7 +128,7 @@ export async function deltaHistory(
 
 /** @returns null when the database cannot read what is on the way */
 async function visitAtOnce(
-  place: CheckpointPlace,
+  place: StoredCheckpointKey,
   channels: readonly string[],
   { pool, queries, encrypts }: HistoryParts,
 ): Promise<readonly Visit[] | null> {
@@ -142,13 +142,13 @@ async function visitAtOnce(
   if (result === null) return null;
   const rows = readRows(result.rows as never);
   const visited = rows.checkpoints as readonly VisitedRow[];
-  if (visited.some(isOfStock)) return null;
+  if (visited.some(isStockCheckpoint)) return null;
   return visited.map((row) => ({ row, rows, wanted: row.wanted, found: row.found }));
 }
 
 /** Walks from parent to parent. */
 async function visit(
-  place: CheckpointPlace,
+  place: StoredCheckpointKey,
   channels: readonly string[],
   reader: CheckpointReader,
 ): Promise<readonly Visit[]> {
@@ -178,7 +178,7 @@ async function checkChain(
   reader: CheckpointReader,
 ): Promise<void> {
   for (const [at, { row, wanted, found }] of visits.entries()) {
-    if (isOfStock(row)) continue;
+    if (isStockCheckpoint(row)) continue;
     const { body } = await reader.body(row);
     const left = at === 0 ? channels : wanted.filter((channel) => !found.includes(channel));
     const isNeeded = left.some(

@@ -1,32 +1,32 @@
 import { type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
 import type { EncodedUnit, LogTail, NewElement, Segment } from "./elements/sequence.ts";
-import type { Dumped, StorePort } from "./elements/store-value.ts";
+import type { DumpedValue, StorePort } from "./elements/store-value.ts";
 import { pgArray, pgTextArray } from "./queries.ts";
 
 /** What storing values needs of the saver. */
-export interface DraftPort {
-  dump(value: unknown): Dumped | Promise<Dumped>;
-  fix(item: object): boolean;
+export interface ElementBatchPort {
+  dump(value: unknown): DumpedValue | Promise<DumpedValue>;
+  freeze(item: object): boolean;
   newTail(): Promise<LogTail>;
 }
 
 /** What one checkpoint adds to the logs. */
-export class Draft implements StorePort {
+export class ElementBatch implements StorePort {
   readonly elements: NewElement[] = [];
   readonly #tails = new Set<LogTail>();
 
   constructor(
-    private readonly port: DraftPort,
+    private readonly port: ElementBatchPort,
     /** The log of single values that the thread's last checkpoint had. */
-    public heap: LogTail | null,
+    public scalarLog: LogTail | null,
   ) {}
 
-  dump(value: unknown): Dumped | Promise<Dumped> {
+  dump(value: unknown): DumpedValue | Promise<DumpedValue> {
     return this.port.dump(value);
   }
 
-  fix(item: object): boolean {
-    return this.port.fix(item);
+  freeze(item: object): boolean {
+    return this.port.freeze(item);
   }
 
   append(tail: LogTail, { type, blob }: EncodedUnit): void {
@@ -40,9 +40,9 @@ export class Draft implements StorePort {
     return this.port.newTail();
   }
 
-  async openHeap(): Promise<LogTail> {
-    this.heap = await this.openTail(this.heap);
-    return this.heap;
+  async openScalarLog(): Promise<LogTail> {
+    this.scalarLog = await this.openTail(this.scalarLog);
+    return this.scalarLog;
   }
 
   /**
@@ -110,7 +110,7 @@ export class LogIds {
 const REMEMBERED = 10_000;
 
 /** The ends of the logs that this process appends to. */
-export class LogTails {
+export class LogPositions {
   readonly #tails = new Map<number, LogTail>();
 
   begin(log: number): LogTail {

@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type PendingWrite, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { DatabasePool } from "../src/storage/pool.ts";
-import type { Dumped } from "./elements/store-value.ts";
+import type { DumpedValue } from "./elements/store-value.ts";
 import { type CheckpointQueries, pgArray, pgTextArray } from "./queries.ts";
 
 /** A row of `checkpoint_write_sets`, but for its thread. */
@@ -16,11 +16,11 @@ export interface WriteSetRow {
 }
 
 /** Writes that somebody took upon himself to write. */
-export interface TakenWrites {
+export interface ClaimedWrites {
   readonly rows: readonly WriteSetRow[];
   written(): void;
   /** They were not written: they go by themselves now. */
-  giveBack(): void;
+  release(): void;
 }
 
 interface Waiting {
@@ -62,7 +62,7 @@ export class WriteQueue {
   }
 
   /** All that waits for a thread; null where nothing does. */
-  take(threadId: string): TakenWrites | null {
+  claim(threadId: string): ClaimedWrites | null {
     const queued = this.#waiting.get(threadId);
     if (queued === undefined) return null;
     const { writes, flush } = queued;
@@ -73,7 +73,7 @@ export class WriteQueue {
       written: () => {
         for (const { resolve } of writes) resolve();
       },
-      giveBack: () => void this.#write(threadId, writes),
+      release: () => void this.#write(threadId, writes),
     };
   }
 
@@ -117,7 +117,7 @@ export function writeColumns(rows: readonly WriteSetRow[]): unknown[] {
 }
 
 /** A write of a task, as bytes. */
-export interface DumpedWrite extends Dumped {
+export interface DumpedWrite extends DumpedValue {
   /** Its number among the task's writes; negative for the special ones, of which there is one each. */
   readonly idx: number;
   readonly channel: string;
@@ -145,7 +145,7 @@ export function writeIndex([channel]: PendingWrite, at: number): number {
 }
 
 /** Whether all are of those that replace what was there: errors, interrupts, answers. */
-export function areReplacing(writes: readonly PendingWrite[]): boolean {
+export function isReplacing(writes: readonly PendingWrite[]): boolean {
   return writes.every(([channel]) => Object.hasOwn(WRITES_IDX_MAP, channel));
 }
 

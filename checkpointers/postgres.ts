@@ -25,10 +25,10 @@ import type { Database } from "../src/storage/database.ts";
 import { StorageOptionError } from "../src/storage/errors.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
 import { dumpMetadata } from "./checkpoint-body.ts";
-import { KnownCheckpoints } from "./checkpoint-cache.ts";
+import { CheckpointCache } from "./checkpoint-cache.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
-import { CheckpointWriter, type WriterParts } from "./checkpoint-writer.ts";
-import { checkName, nameProblem, nextChannelVersion, placeOf } from "./config.ts";
+import { CheckpointWriter, type WriterDeps } from "./checkpoint-writer.ts";
+import { checkName, nameProblem, nextChannelVersion, parseCheckpointKey } from "./config.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
 import {
@@ -40,7 +40,7 @@ import {
 } from "./errors.ts";
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
-import { LogIds, LogTails } from "./log-positions.ts";
+import { LogIds, LogPositions } from "./log-positions.ts";
 import { checkpointQueries } from "./queries.ts";
 import { asPgPool, type CheckpointTables, setUpTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
@@ -49,7 +49,7 @@ import { listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
 import { verifyThread } from "./threads/verify-thread.ts";
-import { Settling } from "./write-tracker.ts";
+import { WriteTracker } from "./write-tracker.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -81,11 +81,11 @@ export interface PostgresCheckpointerOptions {
  * Reading throws {@link CorruptCheckpointError} for a checkpoint that is not as it was written.
  */
 export class PostgresCheckpointer extends PostgresSaver implements DurableSaver {
-  readonly #parts: Omit<WriterParts, "logIds"> & { readonly schema: string };
+  readonly #parts: Omit<WriterDeps, "logIds"> & { readonly schema: string };
   readonly #tables: CheckpointTables;
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
-  readonly #settling = new Settling();
+  readonly #writes = new WriteTracker();
   #setUp: Promise<void> | undefined;
 
   constructor(pool: DatabasePool, options: PostgresCheckpointerOptions = {}) {
@@ -101,9 +101,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       schema,
       serde,
       queries: checkpointQueries(schema),
-      known: new KnownCheckpoints(cacheBytes / 2),
-      tails: new LogTails(),
-      fix: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
+      known: new CheckpointCache(cacheBytes / 2),
+      tails: new LogPositions(),
+      freeze: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
       encrypts: options.serde !== undefined,
     };
     this.#tables = { pool, schema: quoteIdentifier(schema) };
@@ -144,8 +144,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { thread_id } = config.configurable ?? {};
     if (thread_id === undefined || thread_id === null) return undefined;
     await this.setup();
-    const { threadId, namespace, checkpointId: id } = placeOf(config);
-    if (namespace === "") this.#settling.begin(threadId);
+    const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
+    if (namespace === "") this.#writes.resetFailures(threadId);
     const read = this.#reader.read({ threadId, namespace, id });
     if (!asksForNewestId(config)) return read;
     return read.catch((thrown: unknown) => {
@@ -170,10 +170,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const { threadId, namespace, checkpointId } = placeOf(config);
+    const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
-    await this.#settling.write(threadId, async () => {
+    await this.#writes.write(threadId, async () => {
       await this.setup();
       const stamped = await dumpMetadata(metadata, definition);
       await this.#writer.put(place, checkpoint, stamped, newVersions);
@@ -194,9 +194,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     taskId: string,
     taskPath = "",
   ): Promise<void> {
-    const { threadId, namespace, checkpointId } = placeOf(config);
+    const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
-    await this.#settling.write(threadId, async () => {
+    await this.#writes.write(threadId, async () => {
       await this.setup();
       const place = { threadId, namespace, checkpointId, taskId, taskPath };
       await this.#writer.putWrites(place, writes);
@@ -216,7 +216,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { config, channels } = options;
     if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
     await this.setup();
-    const { threadId, namespace, checkpointId: id } = placeOf(config);
+    const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
     return deltaHistory({ threadId, namespace, id }, channels, this.#parts);
   }
 
@@ -224,7 +224,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   override async deleteThread(threadId: string): Promise<void> {
     checkName("thread_id", threadId);
     await this.setup();
-    await this.#settling.settled(threadId);
+    await this.#writes.drain(threadId);
     await deleteThread(this.#tables, threadId);
     this.#parts.known.forgetThread(threadId);
   }
@@ -233,7 +233,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   async prune(options: PruneOptions): Promise<PruneResult> {
     checkName("thread_id", options.threadId);
     await this.setup();
-    await this.#settling.settled(options.threadId);
+    await this.#writes.drain(options.threadId);
     return prune(this.#tables, options);
   }
 
@@ -245,7 +245,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     for (const id of of.checkpointIds) checkName("checkpoint_id", id);
     checkName("thread_id", of.threadId);
     await this.setup();
-    await this.#settling.settled(of.threadId);
+    await this.#writes.drain(of.threadId);
     return removeCheckpoints(this.#tables, of);
   }
 
@@ -307,7 +307,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   async *exportThread(threadId: string): AsyncGenerator<string> {
     checkName("thread_id", threadId);
     await this.setup();
-    await this.#settling.settled(threadId);
+    await this.#writes.drain(threadId);
     yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
   }
 
@@ -355,13 +355,13 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** Resolves when all that was begun to be put for the thread has been put, or failed. */
-  settled(threadId: string): Promise<void> {
-    return this.#settling.settled(threadId);
+  drain(threadId: string): Promise<void> {
+    return this.#writes.drain(threadId);
   }
 
   /** Resolves when all that the thread's run has put so far is in the database; throws what went wrong with it. */
-  durable(threadId: string): Promise<void> {
-    return this.#settling.durable(threadId);
+  flush(threadId: string): Promise<void> {
+    return this.#writes.flush(threadId);
   }
 
   /**
@@ -370,12 +370,12 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
    * are under way without a handler, and a rejection would end the process.
    */
   watchRun(threadId: string, onFailure: (error: unknown) => void): () => void {
-    return this.#settling.watch(threadId, onFailure);
+    return this.#writes.watch(threadId, onFailure);
   }
 
   /** Has a watched run write nothing more, as if that had failed with `error`. */
   refuseRun(threadId: string, error: unknown): void {
-    this.#settling.refuse(threadId, error);
+    this.#writes.refuse(threadId, error);
   }
 }
 

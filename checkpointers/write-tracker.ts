@@ -5,7 +5,7 @@ interface WatchedRun {
 }
 
 /** Knows what is being written for each thread, who runs it, and what could not be written. */
-export class Settling {
+export class WriteTracker {
   readonly #pending = new Map<string, Set<Promise<unknown>>>();
   readonly #runs = new Map<string, WatchedRun>();
   /** Of threads whose runs nobody watches, since something was read of them. */
@@ -45,12 +45,12 @@ export class Settling {
   }
 
   /** Of a run that nobody watches: it begins with what is stored, and earlier failures are of no consequence to it. */
-  begin(threadId: string): void {
+  resetFailures(threadId: string): void {
     this.#failed.delete(threadId);
   }
 
   /** Waits for what has begun, however it ends. */
-  async settled(threadId: string): Promise<void> {
+  async drain(threadId: string): Promise<void> {
     const pending = this.#pending.get(threadId);
     if (pending !== undefined) await Promise.allSettled(pending);
   }
@@ -60,7 +60,7 @@ export class Settling {
    *
    * @throws what one of the run's writes has thrown: LangGraph puts nothing after that
    */
-  async durable(threadId: string): Promise<void> {
+  async flush(threadId: string): Promise<void> {
     for (;;) {
       await new Promise(setImmediate);
       const pending = this.#pending.get(threadId);

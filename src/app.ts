@@ -114,7 +114,7 @@ export async function createRuntime(
     );
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
-      settled: (threadId) => checkpointer.durable(threadId),
+      flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
     const run: CompileServices = {

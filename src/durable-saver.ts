@@ -154,9 +154,9 @@ export interface DurableSaver {
   /** Returns the document stored under a hash. @throws {CorruptDefinitionError} */
   definitionOf(hash: string): Promise<unknown>;
   /** Resolves when every write begun for the thread so far is durable or has failed. Never rejects. */
-  settled(threadId: string): Promise<void>;
+  drain(threadId: string): Promise<void>;
   /** The same. @throws the error of a write of the thread's run that failed */
-  durable(threadId: string): Promise<void>;
+  flush(threadId: string): Promise<void>;
   /**
    * Watches a run until the returned function is called: the first `put` or `putWrites` that fails calls `onFailure`, and
    * later writes of the run are dropped. They resolve, because under `async` durability LangGraph leaves them without a

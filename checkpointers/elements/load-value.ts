@@ -1,5 +1,5 @@
 import { hashTree } from "../integrity.ts";
-import { type Image, NESTED, type StoredValue } from "./stored-value.ts";
+import { type ValueLayout, NESTED, type StoredValue } from "./stored-value.ts";
 import type { LogTail, Segment, Sequence } from "./sequence.ts";
 import { hasOpenCalls, reopen } from "./freeze.ts";
 import { isSplittableList, isSplittableObject } from "./store-value.ts";
@@ -18,7 +18,7 @@ export interface LoadPort {
   revive(type: string | null, blob: Buffer): unknown;
   /** What a unit holds: a list that is not to be changed. Its items may be ones that were given before. */
   reviveUnit(element: ReadElement): readonly unknown[] | Promise<readonly unknown[]>;
-  fix(item: object): boolean;
+  freeze(item: object): boolean;
   /** Where a sequence that ends there may go on. */
   tailOf(last: Segment): LogTail | null;
 }
@@ -35,7 +35,7 @@ export async function loadValue(
   stored: StoredValue,
   segments: Segment[],
   port: LoadPort,
-): Promise<Image> {
+): Promise<ValueLayout> {
   switch (stored[0]) {
     case "i":
     case "b": {
@@ -62,7 +62,7 @@ export async function loadValue(
       return { kind: "list", sequence: await loadSequence(stored, segments, port) };
     case "m": {
       const sequence = await loadSequence(stored, segments, port);
-      const nested = new Map<string, Image>();
+      const nested = new Map<string, ValueLayout>();
       for (const [key, value] of Object.entries(stored[4] ?? {})) {
         nested.set(key, await loadValue(value, segments, port));
       }
@@ -72,7 +72,7 @@ export async function loadValue(
 }
 
 /** The value of an image, in containers of its own. */
-export function valueOf(image: Image): unknown {
+export function valueOf(image: ValueLayout): unknown {
   if (image.kind === "inline" || image.kind === "leaf") return image.value;
   const { items } = image.sequence;
   if (image.kind === "list") return items.slice();
@@ -116,7 +116,7 @@ async function loadSequence(
 }
 
 function isFixed(value: unknown, port: LoadPort): boolean {
-  return typeof value !== "object" || value === null || port.fix(value);
+  return typeof value !== "object" || value === null || port.freeze(value);
 }
 
 /** Bytes are read as they are: what is given away must not be what is kept. */
@@ -138,5 +138,5 @@ function read(log: number, idx: number, port: LoadPort): ReadElement {
 /** As when it is stored: small lists and objects are not made unchangeable. */
 function isWholeFixed(value: unknown, port: LoadPort): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return !isSplittableList(value) && !isSplittableObject(value) && port.fix(value);
+  return !isSplittableList(value) && !isSplittableObject(value) && port.freeze(value);
 }

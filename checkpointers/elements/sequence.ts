@@ -30,7 +30,7 @@ export interface SequencePort {
   /** Units as bytes; the same items give the same bytes. */
   encode(items: readonly unknown[]): EncodedUnit | Promise<EncodedUnit>;
   /** Makes an item unchangeable where that can be done, and says whether it is. Not asked for text, numbers and the like. */
-  fix(item: object): boolean;
+  freeze(item: object): boolean;
   /** Writes a unit at the end of a log. */
   append(tail: LogTail, unit: EncodedUnit): void;
   /** The log that goes on behind `tail`, or a new one. */
@@ -88,7 +88,7 @@ function fixItems(
   for (let at = from; at < items.length; at += 1) {
     const item = items[at];
     if (at === items.length - 1 && hasOpenCalls(item)) continue;
-    fixed[at] = isPrimitive(item) || port.fix(item) ? 1 : 0;
+    fixed[at] = isPrimitive(item) || port.freeze(item) ? 1 : 0;
   }
   return fixed;
 }

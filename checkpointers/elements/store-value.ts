@@ -6,7 +6,7 @@ import {
   type SequencePort,
   storeSequence,
 } from "./sequence.ts";
-import { type Image, type MapImage, NESTED } from "./stored-value.ts";
+import { type ValueLayout, type MapLayout, NESTED } from "./stored-value.ts";
 
 /** Bytes up to which a value stands in the checkpoint itself: about what a row of its own costs. */
 const INLINE_BYTES = 128;
@@ -23,21 +23,21 @@ const MAX_DEPTH = 3;
 
 export interface StorePort {
   /** Bytes by the serializer. `type` is null for JSON. */
-  dump(value: unknown): Dumped | Promise<Dumped>;
-  fix(item: object): boolean;
+  dump(value: unknown): DumpedValue | Promise<DumpedValue>;
+  freeze(item: object): boolean;
   append(tail: LogTail, unit: EncodedUnit): void;
   openTail(tail: LogTail | null): LogTail | Promise<LogTail>;
   /** The log of values that are one element. */
-  openHeap(): LogTail | Promise<LogTail>;
+  openScalarLog(): LogTail | Promise<LogTail>;
 }
 
-export interface Dumped {
+export interface DumpedValue {
   readonly type: string | null;
   readonly blob: Uint8Array;
 }
 
 /** The hash of an element. */
-export function elementHash({ type, blob }: Dumped): Buffer {
+export function elementHash({ type, blob }: DumpedValue): Buffer {
   return type === null ? sha256(blob) : sha256(`${type}\0`, blob);
 }
 
@@ -47,10 +47,10 @@ export function elementHash({ type, blob }: Dumped): Buffer {
  */
 export async function storeValue(
   value: unknown,
-  base: Image | null,
+  base: ValueLayout | null,
   port: StorePort,
   depth = 0,
-): Promise<Image> {
+): Promise<ValueLayout> {
   if (base?.kind === "list" && isSplittableList(value)) {
     const stored = await storeList(value, base.sequence, base.sequence.stride, port);
     if (stored !== null) return stored;
@@ -66,7 +66,7 @@ export async function storeValue(
   );
 }
 
-function isKnown(value: unknown, base: Image | null): base is Image {
+function isKnown(value: unknown, base: ValueLayout | null): base is ValueLayout {
   return (
     (base?.kind === "inline" || base?.kind === "leaf") && base.fixed && Object.is(base.value, value)
   );
@@ -74,10 +74,10 @@ function isKnown(value: unknown, base: Image | null): base is Image {
 
 async function split(
   value: unknown,
-  dumped: Dumped,
+  dumped: DumpedValue,
   port: StorePort,
   depth: number,
-): Promise<Image | null> {
+): Promise<ValueLayout | null> {
   const size = dumped.blob.byteLength;
   if (size < SPLIT_BYTES || !canSplit(value, dumped)) return null;
   if (isSplittableList(value) && value.length > 1) {
@@ -97,10 +97,10 @@ function strideOf(bytes: number, length: number): number {
 
 async function storeWhole(
   value: unknown,
-  { type, blob }: Dumped,
-  { base, fixed }: { readonly base: Image | null; readonly fixed: boolean },
+  { type, blob }: DumpedValue,
+  { base, fixed }: { readonly base: ValueLayout | null; readonly fixed: boolean },
   port: StorePort,
-): Promise<Image> {
+): Promise<ValueLayout> {
   // The serializer gives bytes as they are, and their owner may change them.
   const dumped = { type, blob: blob === value ? Buffer.from(blob) : blob };
   if (blob.byteLength <= INLINE_BYTES) {
@@ -108,7 +108,7 @@ async function storeWhole(
   }
   const hash = elementHash(dumped);
   if (base?.kind === "leaf" && base.hash.equals(hash)) return { ...base, value, fixed };
-  const heap = await port.openHeap();
+  const heap = await port.openScalarLog();
   const segment = { log: heap.log, from: heap.next, to: heap.next + 1 };
   port.append(heap, { ...dumped, hash });
   return { kind: "leaf", segment, hash, value, fixed };
@@ -117,16 +117,16 @@ async function storeWhole(
 /** A value that others still hold and may change, like the input of a run: as one element, and not made unchangeable. */
 export async function storeForeign(
   value: unknown,
-  base: Image | null,
+  base: ValueLayout | null,
   port: StorePort,
-): Promise<Image> {
+): Promise<ValueLayout> {
   return storeWhole(value, await port.dump(value), { base, fixed: false }, port);
 }
 
 /** Small lists and objects stay as they are, so that nodes may add to them in place, and are written anew each time. */
 function isFixed(value: unknown, port: StorePort): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return !isSplittableList(value) && !isSplittableObject(value) && port.fix(value);
+  return !isSplittableList(value) && !isSplittableObject(value) && port.freeze(value);
 }
 
 async function storeList(
@@ -134,20 +134,20 @@ async function storeList(
   base: Sequence | null,
   stride: number,
   port: StorePort,
-): Promise<Image | null> {
+): Promise<ValueLayout | null> {
   const sequence = await storeUnits(list, base, { stride, least: 1 }, port);
   return sequence && { kind: "list", sequence };
 }
 
 async function storeMap(
   object: Readonly<Record<string, unknown>>,
-  base: MapImage | null,
+  base: MapLayout | null,
   stride: number,
   port: StorePort,
   depth: number,
-): Promise<Image | null> {
+): Promise<ValueLayout | null> {
   const items: unknown[] = [];
-  const nested = new Map<string, Image>();
+  const nested = new Map<string, ValueLayout>();
   const keys = Object.keys(object);
   for (const [at, key] of keys.entries()) {
     const value = object[key];
@@ -166,10 +166,10 @@ async function storeMap(
 /** A list or an object in an object, as a sequence of its own; null where it is small. */
 async function storeNested(
   value: unknown,
-  of: { readonly base: MapImage | null; readonly key: string; readonly at: number },
+  of: { readonly base: MapLayout | null; readonly key: string; readonly at: number },
   port: StorePort,
   depth: number,
-): Promise<Image | null> {
+): Promise<ValueLayout | null> {
   const { base, key, at } = of;
   if (!isSplittableList(value) && !isSplittableObject(value)) return null;
   const known = base?.nested.get(key);
@@ -190,7 +190,7 @@ const CIRCULAR = '"[Circular]"';
 const FAILED = '"[unable to serialize';
 
 /** Whether the serializer treats every part of the value as it would alone. Looks closely only where bytes do not tell. */
-function canSplit(value: unknown, { type, blob }: Dumped): boolean {
+function canSplit(value: unknown, { type, blob }: DumpedValue): boolean {
   if (type === null) {
     const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
     if (bytes.indexOf(FAILED) === 0) return false;
@@ -225,7 +225,7 @@ async function storeUnits(
       if (unit.length > least && byteLength > COARSE_BYTES) throw new Unsuitable("coarse");
       return { ...dumped, hash: elementHash(dumped) };
     },
-    fix: (item) => port.fix(item),
+    freeze: (item) => port.freeze(item),
     append: (tail, unit) => port.append(tail, unit),
     openTail: (tail) => port.openTail(tail),
   };

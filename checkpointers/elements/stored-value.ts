@@ -17,7 +17,7 @@ export type StoredValue =
       nested?: Readonly<Record<string, StoredValue>>,
     ];
 
-export function toStoredValue(image: Image): StoredValue {
+export function toStoredValue(image: ValueLayout): StoredValue {
   switch (image.kind) {
     case "inline":
       return inlineValue(image.data, image.type);
@@ -49,10 +49,10 @@ function inlineValue(data: Uint8Array, type: string | null): StoredValue {
 }
 
 /** What this process knows of a stored value: where it stands, and what it was. */
-export type Image = InlineImage | LeafImage | ListImage | MapImage;
+export type ValueLayout = InlineLayout | LeafLayout | ListLayout | MapLayout;
 
 /** Small: it stands in the checkpoint itself. */
-export interface InlineImage {
+export interface InlineLayout {
   readonly kind: "inline";
   readonly data: Uint8Array;
   /** Of the serializer; null is JSON. */
@@ -63,7 +63,7 @@ export interface InlineImage {
 }
 
 /** One element. */
-export interface LeafImage {
+export interface LeafLayout {
   readonly kind: "leaf";
   readonly segment: Segment;
   readonly hash: Buffer;
@@ -71,23 +71,23 @@ export interface LeafImage {
   readonly fixed: boolean;
 }
 
-export interface ListImage {
+export interface ListLayout {
   readonly kind: "list";
   readonly sequence: Sequence;
 }
 
 /** The sequence holds keys and values in turn, and {@link NESTED} for values that are sequences of their own. */
-export interface MapImage {
+export interface MapLayout {
   readonly kind: "map";
   readonly sequence: Sequence;
-  readonly nested: ReadonlyMap<string, Image>;
+  readonly nested: ReadonlyMap<string, ValueLayout>;
 }
 
 /** Stands in a map's sequence for a value that is a sequence of its own. */
 export const NESTED = Symbol("nested");
 
 /** All segments of a value, in the order in which it is read. */
-export function segmentsOf(image: Image): Segment[] {
+export function segmentsOf(image: ValueLayout): Segment[] {
   if (image.kind === "inline") return [];
   if (image.kind === "leaf") return [image.segment];
   if (image.kind === "list") return [...image.sequence.segments];

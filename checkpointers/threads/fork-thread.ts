@@ -1,6 +1,6 @@
 import { retryConflicts } from "../queries.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
-import { isOfStock } from "../checkpoint-reader.ts";
+import { isStockCheckpoint } from "../checkpoint-reader.ts";
 import { DeltaForkError, NoCheckpointError, ThreadExistsError } from "../errors.ts";
 import { checkpointHash, writesHash } from "../integrity.ts";
 import type { CheckpointRow } from "../queries.ts";
@@ -55,7 +55,7 @@ export async function forkThread(
           throw new NoCheckpointError(threadId, checkpointId);
         }
         for (const row of rows) refuseDelta(row);
-        const ours = rows.filter((row) => !isOfStock(row));
+        const ours = rows.filter((row) => !isStockCheckpoint(row));
         for (const row of ours) {
           await client.query(
             `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
@@ -71,7 +71,7 @@ export async function forkThread(
           [newThreadId],
         );
         return rows
-          .filter(isOfStock)
+          .filter(isStockCheckpoint)
           .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));
       }),
     ),

@@ -1,10 +1,10 @@
 import type { PruneOptions, PruneResult } from "../../src/durable-saver.ts";
 import { retryConflicts } from "../queries.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
-import { idTime } from "../config.ts";
+import { uuidV6Timestamp } from "../config.ts";
 import { InvalidRetentionError } from "../errors.ts";
 import { type CheckpointTables, transaction } from "../tables.ts";
-import { type HistoryEntry, removable } from "./removable.ts";
+import { type HistoryEntry, removableCheckpoints } from "./removable.ts";
 
 /**
  * Removes checkpoints of a thread, and what only they needed. What a kept checkpoint needs stays with it: the newest
@@ -23,7 +23,11 @@ export async function prune(tables: CheckpointTables, options: PruneOptions): Pr
     let removed = { checkpoints: 0, bytes: 0 };
     if (keep !== "all") {
       const history = await readHistory(client, schema, threadId);
-      removed = await remove(client, { schema, threadId }, removable(history, { keep, olderThan }));
+      removed = await remove(
+        client,
+        { schema, threadId },
+        removableCheckpoints(history, { keep, olderThan }),
+      );
     }
     const freed = await freeUnneeded(client, schema, { threadId, logs });
     return {
@@ -69,7 +73,7 @@ async function readHistory(
   threadId: string,
 ): Promise<HistoryEntry[]> {
   const { rows } = await client.query<HistoryEntry>(historySql(schema), [threadId]);
-  return rows.map((row) => ({ ...row, createdAt: idTime(row.id) ?? row.createdAt }));
+  return rows.map((row) => ({ ...row, createdAt: uuidV6Timestamp(row.id) ?? row.createdAt }));
 }
 
 /** In the order in which the newest is looked for. */

@@ -27,7 +27,10 @@ export interface Retention {
 export const turnEnds: readonly string[] = ["COMPLETED", "FAILED", "CANCELLED"];
 
 /** The checkpoints that may go, of a whole thread's in the order of their ids. */
-export function removable(history: readonly HistoryEntry[], retention: Retention): HistoryEntry[] {
+export function removableCheckpoints(
+  history: readonly HistoryEntry[],
+  retention: Retention,
+): HistoryEntry[] {
   const kept = new Set<HistoryEntry>();
   const { olderThan } = retention;
   for (const entry of history) if (olderThan && !isOlder(entry, olderThan)) kept.add(entry);

@@ -6,7 +6,7 @@ import type {
 } from "../../src/durable-saver.ts";
 import { type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
 import { InvalidPageError } from "../errors.ts";
-import { idTime } from "../config.ts";
+import { uuidV6Timestamp } from "../config.ts";
 
 /** Characters of a status or an agent's name that the rows of threads hold, as the migration has it. */
 const LABEL_LENGTH = 128;
@@ -65,7 +65,7 @@ function toSummary(row: SummaryRow): CheckpointSummary {
     nodes: Array.isArray(nodes) ? nodes.filter((node) => typeof node === "string") : [],
     status: textOr(status, null),
     agent: textOr(agent, null),
-    createdAt: idTime(row.checkpoint_id) ?? textOr(at, row.stock_at) ?? "",
+    createdAt: uuidV6Timestamp(row.checkpoint_id) ?? textOr(at, row.stock_at) ?? "",
     bytes: typeof bytes === "number" ? bytes : 0,
     interrupts: row.interrupts,
     failures: row.failures,
@@ -133,7 +133,8 @@ export async function listThreads(
     threadId: row.thread_id,
     checkpoints: row.checkpoints,
     lastId: row.last_id,
-    updatedAt: idTime(row.last_id) ?? textOr(fieldsOf(row.summary)["at"], row.stock_at) ?? "",
+    updatedAt:
+      uuidV6Timestamp(row.last_id) ?? textOr(fieldsOf(row.summary)["at"], row.stock_at) ?? "",
     status: textOr(fieldsOf(row.summary)["status"], null),
     agent: textOr(fieldsOf(row.summary)["agent"], null),
     bytes: Number(row.bytes),

@@ -3,7 +3,7 @@ import type {
   ThreadVerification,
   VerifyOptions,
 } from "../../src/durable-saver.ts";
-import { isOfStock, type CheckpointReader } from "../checkpoint-reader.ts";
+import { isStockCheckpoint, type CheckpointReader } from "../checkpoint-reader.ts";
 import { DamagedValue } from "../elements/load-value.ts";
 import type { DataSerializer } from "../elements/revive.ts";
 import { elementHash } from "../elements/store-value.ts";
@@ -103,7 +103,7 @@ async function check(
 ): Promise<void> {
   const { threadId, thread, reader, writeSets } = of;
   const { namespace, id, body, hash, segments } = stored;
-  if (isOfStock(stored)) {
+  if (isStockCheckpoint(stored)) {
     await reader.read({ threadId, namespace, id });
     thread.addStock({ namespace, id, writeSets });
     return;

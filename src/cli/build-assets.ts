@@ -38,8 +38,8 @@ await build({
   plugins: [
     {
       name: "find assets from dist",
-      setup({ onLoad }) {
-        onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      setup(bundler) {
+        bundler.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
           const source = await readFile(path, "utf8");
           const module = relative(fileURLToPath(project), path).replaceAll("\\", "/");
           const url = `(import.meta.url.slice(0, import.meta.url.lastIndexOf("/dist/") + 6) + ${JSON.stringify(module.replace(/\.ts$/, ".js"))})`;

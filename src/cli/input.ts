@@ -89,7 +89,7 @@ export function readJsonObject(json: string, option: string): Readonly<Record<st
  * The mode of a file that it replaces does not count.
  * @throws OutputFileError, and what the content throws while it is made
  */
-export async function writeWhole(
+export async function writeFileAtomic(
   file: string,
   content: string | Uint8Array | AsyncIterable<string>,
 ): Promise<void> {

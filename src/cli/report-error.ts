@@ -5,7 +5,7 @@ import { programName, shellCommand } from "./command-line.ts";
 import { printJson, snakeCase } from "./output.ts";
 import { exampleAnswer } from "./view/run/request-lines.ts";
 import { labelledLines, plainText } from "./view/terminal.ts";
-import { viewOf } from "./view/values.ts";
+import { outputLayout } from "./view/values.ts";
 
 export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2, waits: 3 } as const;
 
@@ -24,7 +24,7 @@ export function reportError(thrown: unknown, io: CliIo, asJson: boolean): number
     printJson({ error: { ...errorJson(thrown), ...message } }, io);
   }
   if (!asJson || !known) {
-    const { width, style } = viewOf({ stdout: io.stderr, env: io.env });
+    const { width, style } = outputLayout({ stdout: io.stderr, env: io.env });
     const said = known ? commandMessage(thrown, io) : stackOf(thrown);
     const [first = "", ...others] = plainText(said).split("\n");
     const coded = known ? [`${first} [${thrown.code}]`, ...others] : [first, ...others];

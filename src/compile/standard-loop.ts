@@ -1,5 +1,5 @@
 import { END } from "@langchain/langgraph";
-import { restore } from "../guardrails/redaction.ts";
+import { unredact } from "../guardrails/redaction.ts";
 import { transition, type Status } from "../state/lifecycle.ts";
 import type { GraphNode } from "./graph-builder.ts";
 import { approvalsOf, human } from "./loop/human.ts";
@@ -130,7 +130,7 @@ export const standardAttempts: AttemptShape = {
 
 /** An edit that acts for the person approves the calls unchanged. */
 const approves: AdvanceState = ({ current_step: step, redactions }) => {
-  const rails = { unredact: (value: unknown) => restore(value, redactions) };
+  const rails = { unredact: (value: unknown) => unredact(value, redactions) };
   const approvals = approvalsOf(step?.tool_predictions ?? [], rails);
   return { status: "AWAITING_TOOL", turn: { approvals } };
 };

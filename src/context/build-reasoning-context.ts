@@ -4,7 +4,11 @@ import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
 import type { RunningSummary } from "../state/summaries.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { askModel, composeSummarised, type SummaryWish } from "./summarise/compose-summarised.ts";
+import {
+  askModel,
+  composeSummarised,
+  type SummaryRequest,
+} from "./summarise/compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
 import type { ComposeOptions } from "./compose/compose-options.ts";
 import {
@@ -86,7 +90,7 @@ export function buildReasoningContext(
   const { summarize } = options;
   if (summarize === undefined) return composeContext(composed);
   const { model, thresholdTokens = 2000, timeoutMs = 15_000, signal } = summarize;
-  const summarise = (wish: SummaryWish) =>
+  const summarise = (wish: SummaryRequest) =>
     summariseResults({
       ...wish,
       goal: options.goal,

@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langc
 import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { JsonSchema } from "../definition/schema/json-schema.ts";
 import type { StructuredAnswer } from "../models/agent-model.ts";
-import { cutText } from "../values/text.ts";
+import { truncateText } from "../values/text.ts";
 import { answersInText } from "./answer-form.ts";
 
 /** The fixed texts that a model reads beside the definition's own prompt and the history. */
@@ -27,7 +27,9 @@ const errorCharacters = 4000;
 const rejectionCharacters = 2_000;
 
 export function attemptFeedback(errors: readonly string[]): string {
-  const listed = errors.slice(0, mostErrors).map((error) => `- ${cutText(error, errorCharacters)}`);
+  const listed = errors
+    .slice(0, mostErrors)
+    .map((error) => `- ${truncateText(error, errorCharacters)}`);
   const more = errors.length - listed.length;
   if (more > 0) listed.push(`… and ${more.toLocaleString("en")} more`);
   return `That answer was not accepted:\n${listed.join("\n")}\nMend these points and answer the request again.`;
@@ -38,7 +40,7 @@ export function rejectionFeedback(node: string, reason: string): string {
   const why =
     reason === ""
       ? "without a reason."
-      : `with the reason:\n${cutText(reason, rejectionCharacters)}`;
+      : `with the reason:\n${truncateText(reason, rejectionCharacters)}`;
   return `A person rejected this at "${node}" ${why}`;
 }
 
@@ -144,7 +146,7 @@ export function routerRetry(
   { said, problem }: { readonly said: string; readonly problem: string },
 ): readonly BaseMessage[] {
   const request = new HumanMessage(`${attemptFeedback([problem])}\n${answerForm(choices)}`);
-  return said === "" ? [request] : [new AIMessage(cutText(said, shownCharacters)), request];
+  return said === "" ? [request] : [new AIMessage(truncateText(said, shownCharacters)), request];
 }
 
 function answerForm(choices: readonly DescribedChoice[]): string {

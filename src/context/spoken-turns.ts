@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import type { StepRecord } from "../state/step-record.ts";
 
 /** What people and the agent said to each other from one request to the next. */
-export interface SpokenTurn {
+export interface ChatTurn {
   /** Negative for what was said before the first turn. */
   readonly turn: number;
   readonly asked: readonly BaseMessage[];
@@ -10,7 +10,7 @@ export interface SpokenTurn {
 }
 
 /** Whether a message was said aloud: by people, and to them. Calls and their results are told from step records. */
-export function isSpoken(message: BaseMessage): boolean {
+export function isChatMessage(message: BaseMessage): boolean {
   if (HumanMessage.isInstance(message)) return true;
   return AIMessage.isInstance(message) && (message.tool_calls?.length ?? 0) === 0;
 }
@@ -30,17 +30,17 @@ interface Group {
  *
  * @param present the turn under way; where it is not given, the last one that either list knows of
  */
-export function spokenTurns(
+export function chatTurns(
   conversation: readonly BaseMessage[],
   steps: readonly StepRecord[],
   present?: number,
-): readonly SpokenTurn[] {
+): readonly ChatTurn[] {
   const all = grouped(conversation, steps);
   // Of several messages without an answer between them the number of turns tells whether they came at once.
   const merged = present === undefined || all.length === present + 1 ? all : mergeAsked(all);
   const groups = merged.length === (present ?? 0) + 1 ? merged : all;
   const last = present ?? Math.max(steps.at(-1)?.turn_number ?? 0, groups.length - 1);
-  const turns: SpokenTurn[] = [];
+  const turns: ChatTurn[] = [];
   let following = last + 1;
   for (let at = groups.length - 1; at >= 0; at -= 1) {
     const { asked, answered, turn } = groups[at] as Group;
@@ -58,7 +58,7 @@ function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecor
     if (groups.length === 0 || isHuman) groups.push({ asked: [], answered: [], turn: null });
     const group = groups.at(-1) as Group;
     if (isHuman) group.asked.push(message);
-    else if (isSpoken(message)) group.answered.push(message);
+    else if (isChatMessage(message)) group.answered.push(message);
     else if (AIMessage.isInstance(message)) {
       const turn = turnOfCall.get(message.tool_calls?.[0]?.id ?? "");
       if (turn !== undefined) group.turn ??= turn;
@@ -89,7 +89,7 @@ function callTurns(
   steps: readonly StepRecord[],
 ): ReadonlyMap<string, number> {
   const turns = new Map<string, number>();
-  if (conversation.every(isSpoken)) return turns;
+  if (conversation.every(isChatMessage)) return turns;
   const again = new Set<string>();
   for (const step of steps) {
     for (const { id } of step.tool_predictions) {

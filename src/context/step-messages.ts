@@ -1,7 +1,7 @@
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { StepRecord, ToolResult } from "../state/step-record.ts";
-import { cutText } from "../values/text.ts";
+import { truncateText } from "../values/text.ts";
 import { cleanText } from "./clean-text.ts";
 import { compactNotation } from "./notation.ts";
 import { previewText } from "./preview/preview.ts";
@@ -14,7 +14,7 @@ export type ToolForm = "native" | "text";
 export type StepForm = ToolForm | "report";
 
 /** A call of a step as it is told, with what it gave. Ids are unique among the messages of a request. */
-export interface ToldCall {
+export interface RenderedCall {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -23,7 +23,7 @@ export interface ToldCall {
 }
 
 /** How the calls of a step are told. */
-export type TellCalls = (step: StepRecord) => readonly ToldCall[];
+export type RenderCalls = (step: StepRecord) => readonly RenderedCall[];
 
 /**
  * A finished step as a model reads it: what it said and asked for, then what that gave. A call and its result are never
@@ -33,7 +33,7 @@ export type TellCalls = (step: StepRecord) => readonly ToldCall[];
 export function stepMessages(
   step: StepRecord,
   form: StepForm,
-  tell: TellCalls = wholeCalls,
+  tell: RenderCalls = wholeCalls,
 ): readonly BaseMessage[] {
   const thought = thoughtText(step.thought);
   if (step.next_action === "finish") return thought === "" ? [] : [new AIMessage(thought)];
@@ -48,7 +48,7 @@ function thoughtText(thought: string): string {
 }
 
 const withCalls: Readonly<
-  Record<StepForm, (thought: string, calls: readonly ToldCall[]) => readonly BaseMessage[]>
+  Record<StepForm, (thought: string, calls: readonly RenderedCall[]) => readonly BaseMessage[]>
 > = {
   native: nativeMessages,
   text: textMessages,
@@ -56,11 +56,11 @@ const withCalls: Readonly<
 };
 
 /** Calls with their whole results. */
-function wholeCalls(step: StepRecord): readonly ToldCall[] {
-  return pairedCalls(step).map((result) => toldCall(result, resultText(result)));
+function wholeCalls(step: StepRecord): readonly RenderedCall[] {
+  return pairedCalls(step).map((result) => renderCall(result, resultText(result)));
 }
 
-export function toldCall(result: ToolResult, text: string): ToldCall {
+export function renderCall(result: ToolResult, text: string): RenderedCall {
   const { id, name, args, outcome } = result;
   return { id, name: callName(name), args, text, isError: outcome !== "success" };
 }
@@ -98,7 +98,7 @@ const noResult = {
   relevance: "",
 } as const;
 
-function nativeMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
+function nativeMessages(thought: string, calls: readonly RenderedCall[]): readonly BaseMessage[] {
   return [
     new AIMessage({
       content: thought,
@@ -116,7 +116,7 @@ function nativeMessages(thought: string, calls: readonly ToldCall[]): readonly B
   ];
 }
 
-function textMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
+function textMessages(thought: string, calls: readonly RenderedCall[]): readonly BaseMessage[] {
   const actions = calls.map(
     ({ name, args }) => `Action: ${name}\nAction Input: ${JSON.stringify(args)}`,
   );
@@ -127,7 +127,7 @@ function textMessages(thought: string, calls: readonly ToldCall[]): readonly Bas
 }
 
 /** Providers refuse the messages of tool calls in a request that offers no tools. The offline model reads this form. */
-function reportMessages(thought: string, calls: readonly ToldCall[]): readonly BaseMessage[] {
+function reportMessages(thought: string, calls: readonly RenderedCall[]): readonly BaseMessage[] {
   const gave = calls.map(({ name, args, text }) => `- ${name}(${JSON.stringify(args)}): ${text}`);
   const report = new HumanMessage(`What the tools gave:\n${gave.join("\n")}`);
   return thought === "" ? [report] : [new AIMessage(thought), report];
@@ -167,7 +167,7 @@ export function outcomeText(result: ToolResult, tell: (value: unknown) => string
   const warning = result.warning === undefined ? "" : `[${result.warning}]\n`;
   if (result.outcome === "success") return warning + tell(result.result);
   const partial = result.result === null ? "" : `\n${tell(result.result)}`;
-  return `${warning}${result.outcome}: ${cutText(result.error ?? "", errorCharacters)}${partial}`;
+  return `${warning}${result.outcome}: ${truncateText(result.error ?? "", errorCharacters)}${partial}`;
 }
 
 /** Returns how steps are rendered in a request: providers refuse tool calls in a request without tools. */

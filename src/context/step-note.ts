@@ -7,7 +7,7 @@ import {
   withObservations,
 } from "../state/step-record.ts";
 import { isRecord } from "../values/json.ts";
-import { keptText } from "../values/text.ts";
+import { truncateModelText } from "../values/text.ts";
 
 /** What a model says of its own step. */
 export interface StepJudgement extends Pick<StepRecord, "synthesis" | "progress" | "hypothesis"> {}
@@ -104,7 +104,7 @@ function oneOf<Word extends string>(words: ReadonlySet<Word>, value: unknown): W
 
 export function textOf(from: Readonly<Record<string, unknown>>, key: string): string {
   const value = from[key];
-  return typeof value === "string" ? keptText(value) : "";
+  return typeof value === "string" ? truncateModelText(value) : "";
 }
 
 /**

@@ -5,7 +5,7 @@ import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
 import { attemptFeedback, rejectionFeedback } from "./prompts.ts";
-import { type SpokenTurn, spokenTurns } from "./spoken-turns.ts";
+import { type ChatTurn, chatTurns } from "./spoken-turns.ts";
 
 /** What a model may be told of, in the order in which it happened. */
 export interface Transcript {
@@ -16,10 +16,10 @@ export interface Transcript {
   readonly turn: number;
 }
 
-export type Entry = SpokenEntry | StepEntry | FixedEntry;
+export type Entry = ChatMessageEntry | StepEntry | FixedEntry;
 
 /** What a person said, or was answered. */
-export interface SpokenEntry {
+export interface ChatMessageEntry {
   readonly kind: "spoken";
   readonly turn: number;
   readonly message: BaseMessage;
@@ -63,7 +63,7 @@ export interface LoopHistory {
 export function loopTranscript(history: LoopHistory): Transcript {
   const { conversation, openStep, note, pending } = history;
   const steps = openStep === undefined ? history.steps : [...history.steps, openStep];
-  const turns = spokenTurns(conversation, steps, history.turnNumber);
+  const turns = chatTurns(conversation, steps, history.turnNumber);
   const turn =
     history.turnNumber ?? Math.max(turns.at(-1)?.turn ?? 0, steps.at(-1)?.turn_number ?? 0);
   const entries: Entry[] = [];
@@ -188,7 +188,7 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
     behind.filter(({ place }) => place < asked === isBefore).map(({ entry }) => entry);
   const request: Entry = { kind: "fixed", turn, messages: [new HumanMessage(prompt)] };
   const entries = [
-    ...spokenTurns(history.conversation, steps, turn).flatMap(spokenEntries),
+    ...chatTurns(history.conversation, steps, turn).flatMap(spokenEntries),
     ...history.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
     ...told(true),
     ...(prompt === "" ? [] : [request]),
@@ -209,7 +209,7 @@ function rejectionEntries({ rejections = [], prompt, steps, turnNumber: turn }: 
   });
 }
 
-function spokenEntries({ turn, asked, answered }: SpokenTurn): readonly Entry[] {
+function spokenEntries({ turn, asked, answered }: ChatTurn): readonly Entry[] {
   return [
     ...asked.map((message) => ({ kind: "spoken", turn, message, isRequest: true }) as const),
     ...answered.map((message) => ({ kind: "spoken", turn, message, isRequest: false }) as const),

@@ -5,8 +5,8 @@ import {
   type AgentSpec,
   type AgentSpecInput,
   type ContextConfig,
-  contextConfigBeside,
-  toolSelectionBeside,
+  contextOverrides,
+  toolSelectionOverrides,
 } from "./schema/agent.ts";
 import { guardrailConfigSchema } from "./schema/guardrails.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
@@ -79,8 +79,8 @@ type ToolRails = AgentSpec["guardrail_config"]["tool_rails"];
 export function hashedSpec(spec: AgentSpec): HashedSpec {
   const { context_config, tool_selection, permissions, state_config, guardrail_config, ...rest } =
     spec;
-  const context = contextConfigBeside(context_config);
-  const selection = toolSelectionBeside(tool_selection);
+  const context = contextOverrides(context_config);
+  const selection = toolSelectionOverrides(tool_selection);
   const { rules, max_repeats, max_polls, repeatable, ...tool_rails } = guardrail_config.tool_rails;
   return {
     ...rest,
@@ -124,7 +124,7 @@ function hashedTool(tool: ToolDefinition): Record<string, unknown> {
 }
 
 /** A tool as an earlier version stored it, with the keys that it did not know as they were meant. */
-export function toolOfToday(stored: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function normalizeTool(stored: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { execution, is_builtin } = stored;
   const { retry, sandbox, repeatable } = defaultExecution;
   return {

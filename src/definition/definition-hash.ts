@@ -1,7 +1,7 @@
 import { diffValues, type ValueChange } from "../values/diff.ts";
 import { canonicalHash, isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
-import { hashedSpec, type HashedSpec, toolOfToday } from "./build-definition.ts";
+import { hashedSpec, type HashedSpec, normalizeTool } from "./build-definition.ts";
 import { type AgentSpec, agentSpecSchema } from "./schema/agent.ts";
 import type { JsonSchema } from "./schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
@@ -59,7 +59,7 @@ export function stampDefinition(
  * A document that was stored, as it would be made today: what a spec or a tool lacks has its default, agents inside
  * included. A spec that is none today stays as it is.
  */
-export function documentOfToday(stored: unknown): unknown {
+export function normalizeDocument(stored: unknown): unknown {
   if (!isRecord(stored)) return stored;
   const spec = agentSpecSchema.safeParse(stored["spec"]);
   const { tools, state, agents } = stored;
@@ -67,10 +67,10 @@ export function documentOfToday(stored: unknown): unknown {
     ...stored,
     ...(spec.success && { spec: specShape(spec.data) }),
     ...(isRecord(tools) && {
-      tools: mapValues(tools, (tool) => toolShape(isRecord(tool) ? toolOfToday(tool) : tool)),
+      tools: mapValues(tools, (tool) => toolShape(isRecord(tool) ? normalizeTool(tool) : tool)),
     }),
     ...(isRecord(state) && { state: mapValues(state, withoutDefaults) }),
-    ...(isRecord(agents) && { agents: mapValues(agents, documentOfToday) }),
+    ...(isRecord(agents) && { agents: mapValues(agents, normalizeDocument) }),
   };
 }
 

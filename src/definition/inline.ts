@@ -2,7 +2,7 @@ import { nearestName } from "../nearest-name.ts";
 import { isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { agentInputProblems, agentReferences, isAgentPath } from "./check/agents.ts";
-import { type DefinitionProblem, showFound, valueAt } from "./check/problems.ts";
+import { type DefinitionProblem, showFound, getAtPath } from "./check/problems.ts";
 import { railName } from "./rail.ts";
 import type { AgentSpec } from "./schema/agent.ts";
 import { defineInlineTool, type InlineToolOptions, InvalidToolError } from "./tool/define-tool.ts";
@@ -35,7 +35,11 @@ export function inlineAgentProblems(
     const named = known.get(reference.agent);
     return spec === null || named === undefined ? [] : agentInputProblems(reference, spec, named);
   });
-  return [...listProblems(valueAt(written, ["name"]), given), ...pathProblems(written), ...inputs];
+  return [
+    ...listProblems(getAtPath(written, ["name"]), given),
+    ...pathProblems(written),
+    ...inputs,
+  ];
 }
 
 /** Whether a value is what defineAgent and loadAgent give. */
@@ -112,10 +116,10 @@ function isRail(value: unknown): value is { readonly name: string } {
 
 function customRailNames(written: unknown): readonly string[] {
   return ["input_rails", "output_rails"].flatMap((side) => {
-    const rails = valueAt(written, ["guardrail_config", side]);
+    const rails = getAtPath(written, ["guardrail_config", side]);
     return (Array.isArray(rails) ? rails : []).flatMap((rail: unknown) => {
-      const name = valueAt(rail, ["name"]);
-      return valueAt(rail, ["type"]) === "custom" && typeof name === "string" ? [name] : [];
+      const name = getAtPath(rail, ["name"]);
+      return getAtPath(rail, ["type"]) === "custom" && typeof name === "string" ? [name] : [];
     });
   });
 }
@@ -132,7 +136,7 @@ export function inlineWorkerProblems(
   }
   const first = new Map<string, string>();
   (Array.isArray(agents) ? agents : []).forEach((agent: unknown, index) => {
-    const name = valueAt(agent, ["spec", "name"]);
+    const name = getAtPath(agent, ["spec", "name"]);
     if (typeof name === "string" && !first.has(name)) first.set(name, `agents[${index}]`);
   });
   return (workers as readonly unknown[]).flatMap((worker, index): DefinitionProblem[] => {

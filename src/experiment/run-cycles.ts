@@ -33,7 +33,7 @@ export interface RunCyclesOptions {
 }
 
 /** A run of which nothing has been done. */
-export function waiting({ run_id, cycle_count }: RunSpec): RunProgress {
+export function waitingProgress({ run_id, cycle_count }: RunSpec): RunProgress {
   return {
     run_id,
     status: "waiting",
@@ -60,7 +60,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
   const threadId = threadOf(run.run_id);
   const startedAt = clock.monotonic();
   const ends = [startedAt];
-  let progress = waiting(run);
+  let progress = waitingProgress(run);
   const tell = (change: Partial<RunProgress>): RunProgress => {
     const elapsed_ms = Math.round(clock.monotonic() - startedAt);
     progress = { ...progress, ...change, elapsed_ms };

@@ -9,7 +9,7 @@ import { logPath } from "./cycle/run-parts.ts";
 import { cyclePrompt } from "./cycle/ask-model.ts";
 import { ExperimentOptionError, LogAccessError } from "./errors.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";
-import { runCycles, waiting, type CycleServices } from "./run-cycles.ts";
+import { runCycles, waitingProgress, type CycleServices } from "./run-cycles.ts";
 import {
   checkSame,
   type ExperimentEvent,
@@ -75,7 +75,7 @@ export async function runExperimentWith(
   const lane = async (): Promise<void> => {
     for (const run of queue) {
       const end = signal.aborted
-        ? { ...waiting(run), status: "stopped" as const }
+        ? { ...waitingProgress(run), status: "stopped" as const }
         : await runCycles(run, { services, compiled, extend, signal, onEvent });
       done.set(run.run_id, end);
     }
@@ -83,7 +83,7 @@ export async function runExperimentWith(
   await Promise.all(Array.from({ length: Math.min(lanes, runs.length) }, lane));
   return {
     runs: runs.map((run) => ({
-      ...(done.get(run.run_id) ?? waiting(run)),
+      ...(done.get(run.run_id) ?? waitingProgress(run)),
       log: logPath(logFolder, run.run_id),
     })),
     logFolder,
@@ -98,7 +98,7 @@ async function checkAll(
 ): Promise<void> {
   for (const run of runs) {
     cycles.reach(run);
-    const parts = await cycles.partsOf(run);
+    const parts = await cycles.resourcesOf(run);
     const promptsChecked = Math.min(run.cycle_count, mostPromptsChecked);
     for (let cycle = 1; cycle <= promptsChecked; cycle += 1) cyclePrompt(parts, cycle);
     if (isFresh) continue;

@@ -92,7 +92,7 @@ export class PrefixTree<T> {
 }
 
 /** Puts the marks of known values in their place, in one pass whatever their number. */
-export class KnownValues {
+export class KnownValueIndex {
   /** Whether there is nothing to look for. */
   isEmpty = true;
   readonly #numbers = new Map<number, string>();
@@ -133,7 +133,7 @@ export class KnownValues {
   }
 
   /** The mark of a number that is a known value; undefined where it is none. */
-  markOfNumber(number: number): string | undefined {
+  placeholderOfNumber(number: number): string | undefined {
     const present = this.#numbers.get(number);
     if (present !== undefined) return present;
     const text = String(number);
@@ -142,12 +142,12 @@ export class KnownValues {
   }
 
   /** A mark that stands in the text, one from before or one just put there, is not looked into. */
-  hide(text: string, find: (mark: string) => Redaction | undefined): string {
+  redact(text: string, find: (mark: string) => Redaction | undefined): string {
     if (text.length < shortestHidden) return text;
     if (!text.includes("<")) return this.#hideIn(text, 0);
     let done = "";
     let at = 0;
-    for (const { 0: mark, index } of text.matchAll(markForm)) {
+    for (const { 0: mark, index } of text.matchAll(placeholderPattern)) {
       const redaction = find(mark);
       if (redaction === undefined || redaction.value === mark) continue;
       done += this.#hideIn(text.slice(at, index), 0) + mark;
@@ -262,18 +262,18 @@ function sharedLength(one: string, other: string, from: number): number {
 }
 
 /** A text of a mark's form: `<EMAIL_1>`. Longer numbers are none, so that one more than any number is one too. */
-export const markForm = /<[A-Z][A-Z0-9_]{0,63}_[1-9]\d{0,8}>/g;
+export const placeholderPattern = /<[A-Z][A-Z0-9_]{0,63}_[1-9]\d{0,8}>/g;
 
 const longestLabel = 64;
 
 /** What a mark may call a value. A rail of somebody else may label as it likes; a mark has to be one. */
-export function markLabel(label: string): string {
+export function placeholderLabel(label: string): string {
   const name = label.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
   return (/^[A-Z]/.test(name) ? name : `X${name}`).slice(0, longestLabel);
 }
 
 /** What stands before a mark's number: its label, cut where the suffix needs the room, since that tells marks apart. */
-export function markStem(label: string, suffix: string): string {
+export function placeholderStem(label: string, suffix: string): string {
   return label.slice(0, longestLabel - suffix.length) + suffix;
 }
 

@@ -1,14 +1,20 @@
 import type { Redactions } from "../state/rails.ts";
-import { markForm, markLabel, markStem, numberOf, stemOf } from "./known-values.ts";
+import {
+  placeholderPattern,
+  placeholderLabel,
+  placeholderStem,
+  numberOf,
+  stemOf,
+} from "./known-values.ts";
 import type { RailSpan } from "../definition/rail.ts";
-import { restoreText, valueOfMark } from "./redaction.ts";
+import { unredactText, valueOfPlaceholder } from "./redaction.ts";
 
 type Redaction = Redactions[string];
 
 /** How many marks a book has at most by default: it is kept with every checkpoint, and read whole. */
 const mostMarks = 10_000;
 
-export interface RedactionBookOptions {
+export interface RedactionRegistryOptions {
   /** Put before the number of every new mark, such as `_B1`, where others give marks at the same time. Default none. */
   readonly suffix?: string;
   /** How many marks it has at most, those that stand for themselves included. Default 10,000. */
@@ -21,7 +27,7 @@ export interface RedactionBookOptions {
  *
  * Once it is full, what is found has a mark without a number, `<EMAIL>`, which nobody gets the value of again.
  */
-export class RedactionBook {
+export class RedactionRegistry {
   #known: Redactions;
   readonly #added = new Map<string, Redaction>();
   readonly #suffix: string;
@@ -30,7 +36,7 @@ export class RedactionBook {
 
   constructor(
     redactions: Redactions,
-    { suffix = "", limit = mostMarks }: RedactionBookOptions = {},
+    { suffix = "", limit = mostMarks }: RedactionRegistryOptions = {},
   ) {
     this.#known = redactions;
     this.#suffix = suffix;
@@ -47,8 +53,8 @@ export class RedactionBook {
   }
 
   /** Another book that begins with what this one has. */
-  copy(): RedactionBook {
-    return new RedactionBook(this.redactions, { suffix: this.#suffix, limit: this.#limit });
+  copy(): RedactionRegistry {
+    return new RedactionRegistry(this.redactions, { suffix: this.#suffix, limit: this.#limit });
   }
 
   /** Enters what has no mark here yet. */
@@ -64,7 +70,7 @@ export class RedactionBook {
    */
   reserve(text: string): void {
     if (!text.includes("<")) return;
-    for (const [mark] of text.matchAll(markForm)) {
+    for (const [mark] of text.matchAll(placeholderPattern)) {
       if (this.#find(mark) === undefined && !this.#isFull()) {
         this.#put(mark, { label: stemOf(mark), value: mark });
       }
@@ -77,15 +83,15 @@ export class RedactionBook {
    */
   redact(text: string, spans: readonly RailSpan[]): string {
     this.reserve(text);
-    const marks = [...text.matchAll(markForm)]
-      .filter(([mark]) => valueOfMark(mark, this.#find(mark)) !== undefined)
+    const marks = [...text.matchAll(placeholderPattern)]
+      .filter(([mark]) => valueOfPlaceholder(mark, this.#find(mark)) !== undefined)
       .map(({ 0: mark, index }) => ({ start: index, end: index + mark.length }));
     const find = (mark: string) => this.#find(mark);
     let done = "";
     let at = 0;
     for (const { start, end, label } of placesOf(text, spans, marks)) {
-      const value = restoreText(text.slice(start, end), find);
-      done += text.slice(at, start) + this.#markOf({ label: markLabel(label), value });
+      const value = unredactText(text.slice(start, end), find);
+      done += text.slice(at, start) + this.#markOf({ label: placeholderLabel(label), value });
       at = end;
     }
     return done + text.slice(at);
@@ -93,7 +99,7 @@ export class RedactionBook {
 
   /** The mark of a number, of which spans can only take the whole. */
   redactNumber(digits: string, label: string): string {
-    return this.#markOf({ label: markLabel(label), value: digits, is_number: true });
+    return this.#markOf({ label: placeholderLabel(label), value: digits, is_number: true });
   }
 
   #markOf(redaction: Redaction): string {
@@ -102,7 +108,7 @@ export class RedactionBook {
     if (present !== undefined) return present;
     const { label } = redaction;
     if (this.#isFull()) return `<${label}>`;
-    const stem = markStem(label, this.#suffix);
+    const stem = placeholderStem(label, this.#suffix);
     let number = index.highest(stem) + 1;
     while (this.#find(`<${stem}_${number}>`) !== undefined) number += 1;
     const mark = `<${stem}_${number}>`;

@@ -1,6 +1,6 @@
 import type { Redactions } from "../state/rails.ts";
 import { isRecord } from "../values/json.ts";
-import { KnownValues, markForm } from "./known-values.ts";
+import { KnownValueIndex, placeholderPattern } from "./known-values.ts";
 
 type Redaction = Redactions[string];
 
@@ -8,10 +8,10 @@ type Redaction = Redactions[string];
  * The value with all marks of `known` replaced by what they stand for, in keys too; others stay. A text within it that is
  * nothing but the mark of a number becomes the number.
  */
-export function restore(value: unknown, known: Redactions): unknown {
+export function unredact(value: unknown, known: Redactions): unknown {
   if (Object.keys(known).length === 0) return value;
   const find = finderIn(known);
-  const text = (one: string) => restoreText(one, find);
+  const text = (one: string) => unredactText(one, find);
   if (typeof value === "string") return text(value);
   return mapTexts(value, {
     key: text,
@@ -19,19 +19,24 @@ export function restore(value: unknown, known: Redactions): unknown {
   });
 }
 
-export function restoreText(text: string, find: (mark: string) => Redaction | undefined): string {
-  return text.includes("<") ? text.replaceAll(markForm, (mark) => find(mark)?.value ?? mark) : text;
+export function unredactText(text: string, find: (mark: string) => Redaction | undefined): string {
+  return text.includes("<")
+    ? text.replaceAll(placeholderPattern, (mark) => find(mark)?.value ?? mark)
+    : text;
 }
 
 /** Those of `known` whose marks stand in a value that is plain JSON, in its keys too. */
-export function standingIn(value: unknown, known: Redactions): Redactions {
+export function redactionsIn(value: unknown, known: Redactions): Redactions {
   if (Object.keys(known).length === 0) return known;
-  const marks = new Set((JSON.stringify(value) ?? "").match(markForm));
+  const marks = new Set((JSON.stringify(value) ?? "").match(placeholderPattern));
   return Object.fromEntries(Object.entries(known).filter(([mark]) => marks.has(mark)));
 }
 
 /** What a mark stands for; undefined where that is nothing but itself. */
-export function valueOfMark(mark: string, redaction: Redaction | undefined): string | undefined {
+export function valueOfPlaceholder(
+  mark: string,
+  redaction: Redaction | undefined,
+): string | undefined {
   return redaction === undefined || redaction.value === mark ? undefined : redaction.value;
 }
 
@@ -42,23 +47,23 @@ export function valueOfMark(mark: string, redaction: Redaction | undefined): str
  *
  * What is looked for is made ready once for each object of redactions, which must not be changed therefore.
  */
-export function hideKnown(value: unknown, known: Redactions): unknown {
+export function redactKnownValues(value: unknown, known: Redactions): unknown {
   const values = knownValues(known);
   if (values.isEmpty) return value;
-  const hide = (text: string) => values.hide(text, finderIn(known));
+  const hide = (text: string) => values.redact(text, finderIn(known));
   return mapTexts(value, {
     key: hide,
     text: hide,
-    number: (number) => values.markOfNumber(number) ?? number,
+    number: (number) => values.placeholderOfNumber(number) ?? number,
   });
 }
 
-const made = new WeakMap<Redactions, KnownValues>();
+const made = new WeakMap<Redactions, KnownValueIndex>();
 
-function knownValues(known: Redactions): KnownValues {
+function knownValues(known: Redactions): KnownValueIndex {
   const present = made.get(known);
   if (present !== undefined) return present;
-  const values = new KnownValues(known);
+  const values = new KnownValueIndex(known);
   made.set(known, values);
   return values;
 }

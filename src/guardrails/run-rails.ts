@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
 import type { RailRecord } from "../state/rails.ts";
 import type { Rail, RailContext, RailFinding, RailSubject } from "../definition/rail.ts";
-import type { RedactionBook } from "./redaction-book.ts";
+import type { RedactionRegistry } from "./redaction-book.ts";
 import {
   foundSpans,
   spansByLeaf,
@@ -18,7 +18,7 @@ export type RailResult = Pick<
   "rail" | "on" | "verdict" | "score" | "spans" | "reasons" | "time_ms"
 >;
 
-export interface RailsEnd {
+export interface RailsOutcome {
   /** As it was left by those that redact; the value itself where none did. */
   readonly value: unknown;
   /** In the order of the rails. Those after one that blocks are not run. */
@@ -33,31 +33,31 @@ export interface RailsRun {
   readonly context: (rail: Rail) => RailContext;
   readonly clock: Clock;
   /** Every redaction adds to it, also while other values are checked. */
-  readonly book: RedactionBook;
+  readonly registry: RedactionRegistry;
   /** What marks stand for, for rails that read that. Default the marks. */
-  readonly reveal?: (value: unknown) => unknown;
+  readonly unredact?: (value: unknown) => unknown;
   /** What is done to the reasons of a rail before anybody reads them. Default nothing. */
   readonly clean?: (reason: string) => string;
 }
 
 /**
  * Runs rails on a value, one after the other, each on what the former left. A rail that throws blocks or passes, as its
- * `onError` says. Marks that stand in the value and are not of the book are reserved in it.
+ * `onError` says. Marks that stand in the value and are not of the registry are reserved in it.
  * @throws the reason of the contexts' signal
  */
 export async function runRails(
   rails: readonly Rail[],
   of: { readonly on: RailSubject["on"]; readonly value: unknown; readonly tool: string | null },
-  { context, clock, book, reveal = same, clean = same }: RailsRun,
-): Promise<RailsEnd> {
+  { context, clock, registry, unredact = same, clean = same }: RailsRun,
+): Promise<RailsOutcome> {
   const { on, tool } = of;
   let { value } = of;
   let texts = textsOf(value);
-  for (const { text } of texts.leaves) book.reserve(text);
+  for (const { text } of texts.leaves) registry.reserve(text);
   const results: RailResult[] = [];
   for (const rail of rails.filter((one) => one.on.has(on))) {
     const startedAt = clock.monotonic();
-    const read = rail.readsValues === true ? reveal(value) : value;
+    const read = rail.readsValues === true ? unredact(value) : value;
     const { text } = read === value ? texts : textsOf(read);
     const finding = await check(rail, { on, text, value: read, tool }, context(rail));
     const { verdict, score, reasons } = finding;
@@ -74,7 +74,7 @@ export async function runRails(
     });
     if (verdict === "block") break;
     if (verdict === "redact" && spans.size > 0) {
-      value = withTexts(value, redacted(texts, spans, book));
+      value = withTexts(value, redacted(texts, spans, registry));
       texts = textsOf(value);
     }
   }
@@ -110,7 +110,7 @@ function nameOf(thrown: unknown): string {
 function redacted(
   { leaves }: ValueTexts,
   spans: SpansByLeaf,
-  book: RedactionBook,
+  registry: RedactionRegistry,
 ): ReadonlyMap<number, string> {
   const made = new Map<number, string>();
   for (const [at, own] of spans) {
@@ -118,7 +118,9 @@ function redacted(
     const [first] = own;
     if (leaf === undefined || first === undefined) continue;
     const isNumber = leaf.kind === "number";
-    const text = isNumber ? book.redactNumber(leaf.text, first.label) : book.redact(leaf.text, own);
+    const text = isNumber
+      ? registry.redactNumber(leaf.text, first.label)
+      : registry.redact(leaf.text, own);
     made.set(at, text);
   }
   return made;

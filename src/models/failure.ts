@@ -92,7 +92,7 @@ export function classifyFailure(thrown: unknown): Failure {
   const status = first(chain, statusOf);
   const text = chain.map((error) => `${codeOf(error) ?? ""} ${errorMessage(error)}`).join("\n");
   const retryAfterMs = first(chain, retryAfterOf);
-  const lacksTools = saysItTakesNoTools(text) && (status === null || status >= 400);
+  const lacksTools = isToolsUnsupportedError(text) && (status === null || status >= 400);
   const unreachable = chain.find((error) => error instanceof UnreachableServer) ?? null;
   const made = (reason: FailureReason, transient: boolean): Failure => ({
     reason,
@@ -228,6 +228,6 @@ const refusals = [
 ];
 
 /** Whether what a server said of a request means that its model, as it is served, takes no tools. */
-export function saysItTakesNoTools(text: string): boolean {
+export function isToolsUnsupportedError(text: string): boolean {
   return refusals.some((refusal) => refusal.test(text));
 }

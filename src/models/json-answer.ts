@@ -31,7 +31,7 @@ export function parseJsonAnswer(text: string): JsonAnswer {
   if (answer === "") return { ok: false, problem: "The answer is empty; it has to be JSON." };
   const scalar = parseScalar(answer);
   if (scalar !== null) return scalar;
-  const json = new LooseJson();
+  const json = new LenientJson();
   const whole = findAt(answer, 0, json);
   if (whole?.length === answer.length && !whole.isMended) return { ok: true, value: whole.value };
   const blocks = [...answer.matchAll(codeBlock)].map(([, block = ""]) => block.trim());
@@ -61,12 +61,12 @@ function parseScalar(answer: string): JsonAnswer | null {
   }
 }
 
-function findAt(text: string, start: number, json: LooseJson): Found | null {
+function findAt(text: string, start: number, json: LenientJson): Found | null {
   const { end, closed } = scanJson(text, start);
   return closed ? readFound(text.slice(start, end), json) : null;
 }
 
-function readFound(span: string, json: LooseJson): Found | null {
+function readFound(span: string, json: LenientJson): Found | null {
   if (!looksLikeJson(span)) return null;
   const read = json.read(span);
   return read.ok ? { value: read.value, length: span.length, isMended: read.isMended } : null;
@@ -80,7 +80,7 @@ function looksLikeJson(span: string): boolean {
 }
 
 /** Objects and arrays that stand in prose, those within others left out. */
-function findIn(text: string, json: LooseJson): Found[] {
+function findIn(text: string, json: LenientJson): Found[] {
   const all: Found[] = [];
   let budget = scanFactor * text.length + leastScanned;
   const opening = /[{[]/g;
@@ -112,7 +112,7 @@ function bestOf(found: readonly Found[] = []): Found | null {
 }
 
 /** The last thing to try: JSON whose closing brackets are missing. */
-function unclosed(answer: string, json: LooseJson): JsonAnswer {
+function unclosed(answer: string, json: LenientJson): JsonAnswer {
   const start = answer.search(/[{[]/);
   if (start < 0) return { ok: false, problem: "The answer has no JSON object or array." };
   const span = withoutFence(answer.slice(start));
@@ -130,7 +130,7 @@ function withoutFence(span: string): string {
   return span.length - end < 3 ? span : span.slice(0, end).trimEnd();
 }
 
-export type LooseRead =
+export type LenientRead =
   | {
       readonly ok: true;
       readonly value: object;
@@ -160,10 +160,10 @@ const repairedCharacters = 20_000;
  * `jsonrepair` goes (single quotes, bare keys, missing brackets, Python's constants) up to 20,000 characters in all. A
  * text that ends inside a string is refused, since what is missing of it cannot be known. Never throws.
  */
-export class LooseJson {
+export class LenientJson {
   #repairable = repairedCharacters;
 
-  read(text: string): LooseRead {
+  read(text: string): LenientRead {
     const json = text.trim();
     if (!json.startsWith("{") && !json.startsWith("[")) {
       return { ok: false, problem: "it is no JSON object or array" };
@@ -180,7 +180,7 @@ export class LooseJson {
     return this.#repair(json) ?? strict;
   }
 
-  #repair(json: string): LooseRead | null {
+  #repair(json: string): LenientRead | null {
     if (json.length > this.#repairable) return null;
     this.#repairable -= json.length;
     try {
@@ -192,7 +192,7 @@ export class LooseJson {
   }
 }
 
-function parseContainer(json: string): LooseRead {
+function parseContainer(json: string): LenientRead {
   try {
     const value: unknown = JSON.parse(json);
     if (typeof value === "object" && value !== null) return { ok: true, value, isMended: false };

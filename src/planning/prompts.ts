@@ -2,7 +2,7 @@ import { preview } from "../context/preview/preview.ts";
 import { attemptFeedback } from "../context/prompts.ts";
 import type { StructuredAnswer } from "../models/agent-model.ts";
 import type { Subtask } from "../state/plan.ts";
-import { cutText, headOf } from "../values/text.ts";
+import { truncateText, headOf } from "../values/text.ts";
 import type { PlanProblem } from "./check-plan.ts";
 import type { WorkerProfile } from "./match-worker.ts";
 
@@ -184,7 +184,9 @@ const listedCharacters = 4000;
 /** Renders a list under its heading; empty without items. */
 function section(heading: string, items: readonly string[]): readonly string[] {
   if (items.length === 0) return [];
-  const listed = items.slice(0, mostListed).map((item) => `- ${cutText(item, listedCharacters)}`);
+  const listed = items
+    .slice(0, mostListed)
+    .map((item) => `- ${truncateText(item, listedCharacters)}`);
   const more = items.length - listed.length;
   return [heading, ...listed, ...(more > 0 ? [`… and ${more.toLocaleString("en")} more`] : [])];
 }

@@ -5,7 +5,7 @@ import { ownerAt, refuseForeign } from "../compile/guards/threads.ts";
 import {
   type DefinitionChange,
   definitionChanges,
-  documentOfToday,
+  normalizeDocument,
   isStamped,
 } from "../definition/definition-hash.ts";
 import { StratagraphError } from "../errors.ts";
@@ -81,7 +81,7 @@ export async function refuseChanges(
   const stored = await durableSaver(checkpointer, ["definitionOf"])?.definitionOf(madeUnder);
   if (stored === undefined) throw new DefinitionChangedError(threadId, []);
   // An earlier version of the package may have known fewer keys.
-  const before = documentOfToday(stored);
+  const before = normalizeDocument(stored);
   if (isStamped(before, stamp)) return;
   throw new DefinitionChangedError(threadId, definitionChanges(before, stamp.document));
 }

@@ -1,7 +1,7 @@
 import type { DurableSaver } from "../durable-saver.ts";
 
 /** The failure hooks of a checkpointer. Savers with only LangGraph's interface have none of them. */
-type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "settled">>;
+type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "drain">>;
 
 /**
  * Runs `run` and aborts it as soon as one of its checkpoints cannot be written or the thread's lock is lost. Later
@@ -42,7 +42,7 @@ export async function withWriteFailureGuard<Result>(
     );
   } catch (thrown) {
     // An aborted run may leave writes in flight.
-    if (endWatch !== undefined) await watch?.settled?.(threadId).catch(() => undefined);
+    if (endWatch !== undefined) await watch?.drain?.(threadId).catch(() => undefined);
     if (failure === undefined) throw thrown;
     throw failure.error;
   } finally {

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { StratagraphError } from "../errors.ts";
 import { jsonHead } from "../values/bounded-json.ts";
 import { canonicalJson } from "../values/json.ts";
-import { cutMark, cutText, headOf } from "../values/text.ts";
+import { truncationNote, truncateText, headOf } from "../values/text.ts";
 import {
   callSignature,
   type ExecutionMode,
@@ -96,16 +96,16 @@ function shownResult({ outcome, error, result }: ToolResult): string {
   if (outcome === "success" || error === null || error === "") {
     return isMissing && outcome !== "success" ? "" : cutResult("", result);
   }
-  return isMissing ? cutText(error, shownCharacters) : cutResult(`${error}\n`, result);
+  return isMissing ? truncateText(error, shownCharacters) : cutResult(`${error}\n`, result);
 }
 
 function cutResult(before: string, result: unknown): string {
-  if (typeof result === "string") return cutText(before + result, shownCharacters);
+  if (typeof result === "string") return truncateText(before + result, shownCharacters);
   const json = jsonHead(result, countedCharacters);
   const text = before + json.text;
-  if (json.whole) return cutText(text, shownCharacters);
+  if (json.whole) return truncateText(text, shownCharacters);
   const head = headOf(text, shownCharacters);
-  return head + cutMark(text.length - head.length, true);
+  return head + truncationNote(text.length - head.length, true);
 }
 
 export interface CompressOptions {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { jsonHead } from "../values/bounded-json.ts";
-import { cutMark, headOf } from "../values/text.ts";
+import { truncationNote, headOf } from "../values/text.ts";
 import type { Usage } from "./usage.ts";
 
 export type ExecutionMode = "fast" | "deep";
@@ -187,12 +187,12 @@ function shortValue(value: unknown): string {
   if (typeof value === "string") {
     const head = headOf(value, shownValue);
     const quoted = JSON.stringify(head);
-    return head === value ? quoted : quoted + cutMark(value.length - head.length);
+    return head === value ? quoted : quoted + truncationNote(value.length - head.length);
   }
   const json = jsonHead(value, 20 * shownValue);
   const head = headOf(json.text, shownValue);
   if (json.whole && head === json.text) return head;
-  return head + cutMark(json.text.length - head.length, !json.whole);
+  return head + truncationNote(json.text.length - head.length, !json.whole);
 }
 
 /** Joins the trimmed lines of a text with spaces. */

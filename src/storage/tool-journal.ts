@@ -2,10 +2,10 @@ import { createHash, randomUUID } from "node:crypto";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ToolOutcome } from "../state/step-record.ts";
 import type {
-  BegunCall,
+  StartedCall,
   CallEntry,
   CallKey,
-  KnownCall,
+  CallRecord,
   RecordedEnd,
   ToolJournal,
 } from "../tools/journal.ts";
@@ -22,13 +22,13 @@ export interface DatabaseToolJournalOptions {
    * Resolves when all that was written to the thread so far is durable. Calls that must not be made twice wait for it,
    * else a crash could forget the decision to make them, and with it what the journal has. Left out, nothing waits.
    */
-  readonly settled?: (threadId: string) => Promise<void>;
+  readonly flush?: (threadId: string) => Promise<void>;
 }
 
 /** A call as the journal has it. */
 export interface JournalEntry extends Omit<CallKey, "threadId"> {
   readonly tool: string;
-  readonly state: Exclude<KnownCall["state"], "new">;
+  readonly state: Exclude<CallRecord["state"], "new">;
   /** ISO 8601. */
   readonly startedAt: string;
   /** ISO 8601; null until the call has ended. */
@@ -50,7 +50,7 @@ interface Row {
 }
 
 /** A call that is written down already. */
-type RecordedCall = Exclude<KnownCall, { state: "new" }>;
+type RecordedCall = Exclude<CallRecord, { state: "new" }>;
 
 /** The tool journal on Postgres or PGlite. Its table is made by the first call; the pool stays the caller's. */
 export class DatabaseToolJournal implements ToolJournal {
@@ -60,7 +60,7 @@ export class DatabaseToolJournal implements ToolJournal {
   readonly #durable: CallStatements;
   readonly #mayBeLost: CallStatements;
   readonly #serde: SerializerProtocol;
-  readonly #settled: DatabaseToolJournalOptions["settled"];
+  readonly #flush: DatabaseToolJournalOptions["flush"];
   #setUp: Promise<void> | undefined;
 
   /** @throws InvalidIdentifierError for a schema that Postgres cannot have */
@@ -76,12 +76,12 @@ export class DatabaseToolJournal implements ToolJournal {
       ? callStatements(this.#table, { name, mayBeLost: true })
       : this.#durable;
     this.#serde = options.serde ?? new MemorySaver().serde;
-    this.#settled = options.settled;
+    this.#flush = options.flush;
   }
 
-  async begin(entry: CallEntry): Promise<KnownCall> {
+  async begin(entry: CallEntry): Promise<CallRecord> {
     await this.setup();
-    if (!entry.idempotent) await this.#settled?.(entry.threadId);
+    if (!entry.idempotent) await this.#flush?.(entry.threadId);
     const { begin, restart } = this.#statementsOf(entry);
     const { tool } = entry;
     const input_hash = inputHash(entry);
@@ -106,7 +106,7 @@ export class DatabaseToolJournal implements ToolJournal {
     }
   }
 
-  async end(call: BegunCall, { tiers, ...record }: RecordedEnd): Promise<void> {
+  async end(call: StartedCall, { tiers, ...record }: RecordedEnd): Promise<void> {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
     const end: SerializedEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
     const [end_type, bytes] = await this.#serde.dumpsTyped(end);
@@ -173,7 +173,7 @@ export class DatabaseToolJournal implements ToolJournal {
    * the database server forgets its row, it is made again. Any other call waits both times: with its beginning forgotten
    * it would be made twice, and with its end forgotten a call that is done would be told as one whose outcome is unknown.
    */
-  #statementsOf({ idempotent }: BegunCall): CallStatements {
+  #statementsOf({ idempotent }: StartedCall): CallStatements {
     return idempotent ? this.#mayBeLost : this.#durable;
   }
 

@@ -35,7 +35,7 @@ export interface CallRules extends CallBounds {
   /** By the id of a call: why the limit of an agent that counts calls inside of it too refuses that call. Default none. */
   readonly overLimit?: ReadonlyMap<string, SpentLimit> | undefined;
   /** Puts what was redacted back into arguments, before their schema and the rules judge them. Left out, nothing was redacted. */
-  readonly reveal?: ((args: unknown) => unknown) | undefined;
+  readonly unredact?: ((args: unknown) => unknown) | undefined;
 }
 
 /** A limit on calls that has been reached. */
@@ -94,7 +94,7 @@ export function admitCall(call: ToolPrediction, callsBefore: number, rules: Call
   );
   if (ruling.length === 0) return admitted(tool);
   // Rules judge what the handler will get. Arguments that do not fit are refused when the call is made, by their schema.
-  const checked = tool.input.check(rules.reveal?.(call.args) ?? call.args);
+  const checked = tool.input.check(rules.unredact?.(call.args) ?? call.args);
   if (!checked.ok) return admitted(tool);
   const args = toJson(checked.value, maxJudgedBytes).value;
   const findings = ruling.flatMap(({ argumentRules = [], values }) =>

@@ -6,11 +6,11 @@ import type { ToolOutcome, ToolResult } from "../state/step-record.ts";
 import type { AgentState, Awaitable } from "../state/tiers.ts";
 import { deepFreeze } from "../values/json.ts";
 import { checkInput, checkOutput } from "./call-value.ts";
-import { maxBackoffMs, mayRetry, settle, ToolTimeoutError } from "./retry.ts";
+import { maxBackoffMs, mayRetry, withTimeout, ToolTimeoutError } from "./retry.ts";
 import { type Sandbox, SandboxError } from "./sandbox/sandbox.ts";
 import type { Secrets } from "./secrets.ts";
 import {
-  acceptNewState,
+  validateStateUpdate,
   HandlerMutationError,
   HandlerReturnError,
   HandlerTierError,
@@ -39,9 +39,9 @@ export interface CallEnv {
   /** Where the handlers of sandboxed tools run. Left out, these cannot be called. */
   readonly sandbox?: Sandbox | undefined;
   /** Puts what was redacted back into a call's arguments, for its handler. Left out, nothing was redacted. */
-  readonly reveal?: ((args: unknown) => unknown) | undefined;
+  readonly unredact?: ((args: unknown) => unknown) | undefined;
   /** Puts the marks of what was redacted back, before anything is cut or refused. Left out, nothing was redacted. */
-  readonly hide?: (<T>(value: T) => T) | undefined;
+  readonly redact?: (<T>(value: T) => T) | undefined;
   /** Left out, the `interrupt()` of a handler is an error as others are: nobody could answer. */
   readonly interrupts?: HandlerInterrupts | undefined;
   /** From 0 to below 1, for backoff. Default `Math.random`. */
@@ -96,7 +96,7 @@ export async function callStateful(
     );
     const { newState, toolResult: output } = readReducerReturn(tool, returned);
     const { executionSchema, attemptSchema, merges } = env;
-    const accepted = acceptNewState(tool, state, newState, {
+    const accepted = validateStateUpdate(tool, state, newState, {
       executionSchema,
       attemptSchema,
       merges,
@@ -135,7 +135,7 @@ type Handler = (input: unknown, context: CallContext) => Awaitable<unknown>;
 function perform(tool: AgentTool, made: Begun, handler: Handler): Awaitable<unknown> {
   const { call, env } = made;
   env.signal.throwIfAborted();
-  const args = env.reveal?.(call.args) ?? call.args;
+  const args = env.unredact?.(call.args) ?? call.args;
   const once = () => tryOnce(tool, checkInput(tool, args), made, handler);
   const { retry } = tool.definition.execution;
   return retry.max_retries === 0 ? once() : tryAgain(tool, made, once);
@@ -174,7 +174,7 @@ function tryOnce(
   const { name, execution } = tool.definition;
   const isBounded = tool.kind === "stateless" && (isSandboxed(tool) || tool.boundsItself === true);
   const { timeout_ms: timeoutMs } = execution;
-  return settle(isBounded ? asTimeout(output, name, timeoutMs) : output, {
+  return withTimeout(isBounded ? asTimeout(output, name, timeoutMs) : output, {
     tool: name,
     timeoutMs: isBounded ? null : timeoutMs,
     startedAt,
@@ -223,17 +223,17 @@ function failed(made: Begun, thrown: unknown): ToolResult {
 }
 
 /** Takes out what nobody is to see. Undefined where there is nothing to look for, since that costs a larger copy. */
-function cleaner({ secrets, hide }: CallEnv): (<T>(value: T) => T) | undefined {
-  if (secrets?.hasGivenOut() !== true) return hide;
+function cleaner({ secrets, redact }: CallEnv): (<T>(value: T) => T) | undefined {
+  if (secrets?.hasRevealed() !== true) return redact;
   return (value) => {
     const scrubbed = secrets.scrubValue(value);
-    return hide === undefined ? scrubbed : hide(scrubbed);
+    return redact === undefined ? scrubbed : redact(scrubbed);
   };
 }
 
 /** Undefined where no secret was given out. */
 function scrubber({ secrets }: CallEnv): (<T>(value: T) => T) | undefined {
-  return secrets?.hasGivenOut() === true ? (value) => secrets.scrubValue(value) : undefined;
+  return secrets?.hasRevealed() === true ? (value) => secrets.scrubValue(value) : undefined;
 }
 
 function ended({ call, env, startedAt, retries }: Begun, end: CallEnd): ToolResult {

@@ -4,7 +4,7 @@ import type { ToolResult } from "../state/step-record.ts";
 import { reduceTier, tierPatch } from "../state/tier-patch.ts";
 import type { AgentState } from "../state/tiers.ts";
 import { deepFreeze, isRecord } from "../values/json.ts";
-import { cutText } from "../values/text.ts";
+import { truncateText } from "../values/text.ts";
 import type { CallEnv } from "./call.ts";
 import { interruptIn, type ToolCall, toolResult } from "./tool-result.ts";
 
@@ -29,7 +29,7 @@ export interface CallEntry extends CallKey {
 }
 
 /** A call that has begun. */
-export type BegunCall = CallKey & Pick<CallEntry, "idempotent">;
+export type StartedCall = CallKey & Pick<CallEntry, "idempotent">;
 
 /** How a call ended: all that is needed to go on without making it. */
 export interface RecordedEnd extends Pick<
@@ -41,7 +41,7 @@ export interface RecordedEnd extends Pick<
 }
 
 /** What is known of a call that is about to begin. `at` is ISO 8601. */
-export type KnownCall =
+export type CallRecord =
   | { readonly state: "new" }
   | { readonly state: "started"; readonly at: string }
   | { readonly state: "finished"; readonly end: RecordedEnd }
@@ -66,7 +66,7 @@ export class CorruptJournalError extends StratagraphError {
     readonly reason: string,
   ) {
     super(
-      `Expected the record of call ${JSON.stringify(cutText(callId, maxNamedLength))} of tool "${tool}" in thread ${threadId} as it was written, but ${reason}. ` +
+      `Expected the record of call ${JSON.stringify(truncateText(callId, maxNamedLength))} of tool "${tool}" in thread ${threadId} as it was written, but ${reason}. ` +
         "Recover the thread to go on with the call's outcome as unknown, recover it from a checkpoint before the call, or restore the database from a backup.",
     );
     this.threadId = threadId;
@@ -82,15 +82,15 @@ export interface ToolJournal {
    * resolves, unless the call may be made twice: what a crash of the database forgets of such a call is made again, and
    * where its record is damaged it begins anew.
    */
-  begin(entry: CallEntry): Promise<KnownCall>;
+  begin(entry: CallEntry): Promise<CallRecord>;
   /** Durable as the beginning is. The first end of a call stands. */
-  end(call: BegunCall, end: RecordedEnd): Promise<void>;
+  end(call: StartedCall, end: RecordedEnd): Promise<void>;
   /** Forgets a beginning: the call was not made after all. */
   withdraw(key: CallKey): Promise<void>;
 }
 
 /** What becomes of a call. */
-export type CallSettlement =
+export type JournalResolution =
   | { readonly do: "run"; readonly again: boolean }
   | { readonly do: "use"; readonly end: RecordedEnd }
   /** `damage` is what is wrong with its record; null where there is only a beginning. */
@@ -100,7 +100,7 @@ export type CallSettlement =
  * A call that has ended is not made again; one that has only started, or whose record is damaged, is made again where
  * that does no harm.
  */
-export function settleCall(known: KnownCall, tool: AgentTool): CallSettlement {
+export function resolveJournalEntry(known: CallRecord, tool: AgentTool): JournalResolution {
   switch (known.state) {
     case "new":
       return { do: "run", again: false };
@@ -190,7 +190,7 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
   const key: CallKey = { threadId, run, step: log.stepOf(call.id), callId: call.id };
   const { idempotent } = execution;
   const known = await journal.begin({ ...key, tool: name, input: call.args, idempotent });
-  const settled = settleCall(known, tool);
+  const settled = resolveJournalEntry(known, tool);
   if (settled.do === "use") return recordedEnd(settled.end, options);
   if (settled.do === "unknown") {
     const { damage } = settled;

@@ -71,7 +71,7 @@ export class ToolTimeoutError extends StratagraphError {
 /** The longest delay that timers of Node take. */
 const maxDelayMs = 2 ** 31 - 1;
 
-export interface SettleOptions {
+export interface TimeoutOptions {
   readonly tool: string;
   /** Null where the handler bounds its own time. */
   readonly timeoutMs: number | null;
@@ -87,7 +87,7 @@ export interface SettleOptions {
  * afterwards is ignored.
  * @throws ToolTimeoutError; the signal's reason; what the handler rejects with.
  */
-export function settle<T>(pending: PromiseLike<T>, options: SettleOptions): Promise<T> {
+export function withTimeout<T>(pending: PromiseLike<T>, options: TimeoutOptions): Promise<T> {
   const { tool, timeoutMs, startedAt, signal, clock, context } = options;
   return new Promise<T>((resolve, reject) => {
     const end = () => {

@@ -60,11 +60,11 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
 
   const admitted: Admitted<AgentTool>[] = [];
   // Rules read what was redacted, and may repeat it; models read what they say.
-  const { hide = (value) => value } = options.env;
+  const { redact = (value) => value } = options.env;
   for (const [index, call] of calls.entries()) {
     const { tool, refusal, findings } = admitCall(call, callsSoFar + index, options);
-    if (findings.length > 0) options.onFindings?.(call, hide(findings));
-    if (refusal !== null) record(index, refusedCall(call, hide(refusal)));
+    if (findings.length > 0) options.onFindings?.(call, redact(findings));
+    if (refusal !== null) record(index, refusedCall(call, redact(refusal)));
     else admitted.push({ index, call, tool });
   }
 

@@ -27,7 +27,7 @@ export interface Secrets {
   /** Whether there is a secret of that name; its value is not kept. */
   has(name: string): Promise<boolean>;
   /** Whether any value was given out, so that there is something to take out. */
-  hasGivenOut(): boolean;
+  hasRevealed(): boolean;
   /** The text with every value that was ever given out replaced by its reference, also where it is encoded. */
   scrub(text: string): string;
   /** The same for all texts of a value, keys too; the value itself where nothing was found. */
@@ -79,7 +79,7 @@ export function createSecrets(source: SecretSource): Secrets {
       const value = await source.get(name);
       return value !== undefined && value !== "";
     },
-    hasGivenOut: () => anyForm !== undefined,
+    hasRevealed: () => anyForm !== undefined,
     scrub,
     scrubValue: (value) => (anyForm === undefined ? value : scrubValue(value, scrub)),
   };

@@ -47,8 +47,8 @@ export function readReducerReturn(
   return { newState, toolResult };
 }
 
-/** The options of {@link acceptNewState}. */
-export interface NewStateRules extends StateRules {
+/** The options of {@link validateStateUpdate}. */
+export interface StateUpdateRules extends StateRules {
   /** Takes secrets out of a tier. Left out, none was given out. */
   readonly scrub?: (<T>(value: T) => T) | undefined;
 }
@@ -57,11 +57,11 @@ export interface NewStateRules extends StateRules {
  * The state after a call, deeply frozen. A tier that the tool may not write keeps its identity.
  * @throws HandlerTierError; StateJsonError; TierMergeError; StateSchemaError
  */
-export function acceptNewState(
+export function validateStateUpdate(
   tool: StatefulTool,
   before: AnyState,
   after: AnyState,
-  rules: NewStateRules,
+  rules: StateUpdateRules,
 ): AnyState {
   const { executionSchema, attemptSchema, scrub, merges } = rules;
   const execution = acceptTier(tool, "execution", {
@@ -97,7 +97,7 @@ function acceptTier(
     readonly before: AnyState;
     readonly after: AnyState;
     readonly schema: SchemaCheck | undefined;
-    readonly scrub: NewStateRules["scrub"];
+    readonly scrub: StateUpdateRules["scrub"];
     readonly merges: TierMerges | undefined;
   },
 ): NewTier {
@@ -176,12 +176,12 @@ export class HandlerMutationError extends StratagraphError {
   constructor(
     readonly tool: string,
     thrown: unknown,
-    secrets?: Pick<Secrets, "scrub" | "hasGivenOut">,
+    secrets?: Pick<Secrets, "scrub" | "hasRevealed">,
   ) {
     const scrub = (text: string) => secrets?.scrub(text) ?? text;
     super(
       `The handler of tool "${tool}" changed the state it was given (${scrub(thrownText(thrown, scrub))}). State is frozen: return a new one, such as { newState: { ...state, attempt: { ...state.attempt, count: 1 } }, toolResult }.`,
-      { cause: secrets?.hasGivenOut() === true ? scrubbedError(thrown, scrub) : thrown },
+      { cause: secrets?.hasRevealed() === true ? scrubbedError(thrown, scrub) : thrown },
     );
   }
 }

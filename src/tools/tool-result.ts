@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { ToolContext } from "../definition/tool/tool.ts";
 import { errorMessage, StratagraphError } from "../errors.ts";
 import type { ToolOutcome, ToolPrediction, ToolResult } from "../state/step-record.ts";
-import { cutMark, cutText, headOf } from "../values/text.ts";
+import { truncationNote, truncateText, headOf } from "../values/text.ts";
 import { MissingSecretError } from "./missing-secret-error.ts";
 import type { Secrets } from "./secrets.ts";
 
@@ -41,14 +41,14 @@ export function thrownText(thrown: unknown, clean?: (text: string) => string): s
   if (text === "")
     text = `it threw ${typeof thrown === "object" ? "an error" : "a value"} without a message`;
   if (clean === undefined || text.length <= maxErrorCharacters) {
-    return cutText(text, maxErrorCharacters);
+    return truncateText(text, maxErrorCharacters);
   }
   const looked = headOf(text, cleanedCharacters);
   const left = text.length - looked.length;
   const cleaned = clean(looked);
-  if (left === 0) return cutText(cleaned, maxErrorCharacters);
+  if (left === 0) return truncateText(cleaned, maxErrorCharacters);
   const head = headOf(cleaned, maxErrorCharacters);
-  return head + cutMark(left + cleaned.length - head.length);
+  return head + truncationNote(left + cleaned.length - head.length);
 }
 
 /** The part of a prediction that is run. */

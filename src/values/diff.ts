@@ -166,7 +166,7 @@ function elementsChange(
 ): ValueChange {
   const isAdded = "added" in of;
   const elements = isAdded ? of.added : of.removed;
-  const named = elements.slice(0, maxNamed).map(valueWords).join(", ");
+  const named = elements.slice(0, maxNamed).map(describeValue).join(", ");
   const words = elements.length > maxNamed ? `${named}, …` : named;
   const count = elements.length === 1 ? "1 element" : `${elements.length} elements`;
   const what = `${isAdded ? "+" : "−"}${count} at ${of.at}: ${words}`;
@@ -180,8 +180,8 @@ function elementsChange(
 }
 
 function changeOf(path: string, before: Given, after: Given): ValueChange {
-  const was = before === null ? null : valueWords(before.value);
-  const is = after === null ? null : valueWords(after.value);
+  const was = before === null ? null : describeValue(before.value);
+  const is = after === null ? null : describeValue(after.value);
   const kind = before === null ? "added" : after === null ? "removed" : "changed";
   const what =
     before === null ? `added ${is}` : after === null ? `removed ${was}` : `${was} → ${is}`;
@@ -198,7 +198,7 @@ function pathTo(path: string, key: string): string {
 export const maxWords = 80;
 
 /** A value in a few words for people: a message by who says what, a step by what it did, anything else as JSON. */
-export function valueWords(value: unknown): string {
+export function describeValue(value: unknown): string {
   return cut(messageWords(value) ?? stepWords(value) ?? plainWords(value));
 }
 

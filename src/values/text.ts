@@ -7,14 +7,14 @@ export function headOf(text: string, length: number): string {
 }
 
 /** A text longer than `maxLength` UTF-16 units is cut there, and how much is missing is said after it. */
-export function cutText(text: string, maxLength: number): string {
+export function truncateText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const head = headOf(text, maxLength);
-  return head + cutMark(text.length - head.length);
+  return head + truncationNote(text.length - head.length);
 }
 
 /** `atLeast` where not all of what is missing was counted. */
-export function cutMark(missing: number, atLeast = false): string {
+export function truncationNote(missing: number, atLeast = false): string {
   return `… [cut: ${atLeast ? "more than " : ""}${missing.toLocaleString("en")} more characters]`;
 }
 
@@ -22,8 +22,8 @@ export function cutMark(missing: number, atLeast = false): string {
 const keptCharacters = 2000;
 
 /** What a model wrote about its own work, cut where it is long and marked then: it is repeated in every prompt. */
-export function keptText(text: string): string {
-  return cutText(text.trim(), keptCharacters);
+export function truncateModelText(text: string): string {
+  return truncateText(text.trim(), keptCharacters);
 }
 
 /** One line of a file, without its line feed. */

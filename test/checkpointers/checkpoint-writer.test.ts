@@ -3,8 +3,8 @@ import { MemorySaver, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
 import type { CheckpointReader } from "../../checkpointers/checkpoint-reader.ts";
 import { CheckpointWriter } from "../../checkpointers/checkpoint-writer.ts";
-import { KnownCheckpoints } from "../../checkpointers/checkpoint-cache.ts";
-import { LogIds, LogTails } from "../../checkpointers/log-positions.ts";
+import { CheckpointCache } from "../../checkpointers/checkpoint-cache.ts";
+import { LogIds, LogPositions } from "../../checkpointers/log-positions.ts";
 import { checkpointQueries } from "../../checkpointers/queries.ts";
 import type { DatabasePool, QueryConfig } from "../../src/storage/pool.ts";
 
@@ -33,12 +33,12 @@ function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
     pool,
     queries,
     serde: new MemorySaver().serde,
-    known: new KnownCheckpoints(1_000_000),
-    tails: new LogTails(),
+    known: new CheckpointCache(1_000_000),
+    tails: new LogPositions(),
     logIds: new LogIds(pool, "public"),
     // A checkpoint without a parent reads nothing.
     reader: {} as CheckpointReader,
-    fix: () => true,
+    freeze: () => true,
     encrypts: false,
   });
   const put = (stamped = hash) =>

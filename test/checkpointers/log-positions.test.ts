@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
-import { Draft } from "../../checkpointers/log-positions.ts";
+import { ElementBatch } from "../../checkpointers/log-positions.ts";
 import type { LogTail } from "../../checkpointers/elements/sequence.ts";
 
 const unit = { type: null, blob: Buffer.from("1"), hash: Buffer.alloc(32) };
 
 it("goes on in no log where somebody else wrote, whether its end is remembered or not", async () => {
   let logs = 0;
-  const draft = new Draft(
+  const draft = new ElementBatch(
     {
       dump: async () => unit,
-      fix: () => true,
+      freeze: () => true,
       newTail: async () => ({ log: (logs += 1), next: 0, closed: false }),
     },
     null,
   );
   const [forgotten, heap, other] = [
     await draft.openTail(null),
-    await draft.openHeap(),
+    await draft.openScalarLog(),
     await draft.openTail(null),
   ];
   for (const tail of [forgotten, heap]) draft.append(tail, unit);

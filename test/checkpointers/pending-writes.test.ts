@@ -33,7 +33,7 @@ it("leaves no immediate behind for writes that a checkpoint took", async () => {
   const before = immediates();
   for (let put = 0; put < 1000; put += 1) {
     const stored = queue.add("t", [row]);
-    expect(queue.take("t")?.rows).toEqual([row]);
+    expect(queue.claim("t")?.rows).toEqual([row]);
     void stored;
   }
   expect(immediates()).toBeLessThanOrEqual(before);
@@ -44,7 +44,7 @@ it("leaves no immediate behind for writes that a checkpoint took", async () => {
 it("writes what no checkpoint took, each time that something waits", async () => {
   const { queue, sent } = emptyQueue();
   const taken = queue.add("t", [row]);
-  queue.take("t")?.written();
+  queue.claim("t")?.written();
   await taken;
   await Promise.all([queue.add("t", [row]), queue.add("t", [row])]);
   expect(sent.statements).toBe(1);

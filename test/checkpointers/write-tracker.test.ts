@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { Settling } from "../../checkpointers/write-tracker.ts";
+import { WriteTracker } from "../../checkpointers/write-tracker.ts";
 
 function deferred() {
   let resolve = (): void => {};
@@ -12,7 +12,7 @@ const failing = () => Promise.reject(full);
 const fine = () => Promise.resolve();
 
 it("calls a thread durable when writes have ended that begin one after the other", async () => {
-  const settling = new Settling();
+  const settling = new WriteTracker();
   const [plan, reason] = [deferred(), deferred()];
   const written: string[] = [];
   const chained = settling
@@ -21,7 +21,7 @@ it("calls a thread durable when writes have ended that begin one after the other
     .then(() => settling.write("thread", () => reason.promise))
     .then(() => written.push("reason"));
 
-  const durable = settling.durable("thread");
+  const durable = settling.flush("thread");
   plan.resolve();
   await new Promise(setImmediate);
   reason.resolve();
@@ -32,18 +32,18 @@ it("calls a thread durable when writes have ended that begin one after the other
 });
 
 it("calls no thread durable whose write failed, until a run begins with what is stored", async () => {
-  const settling = new Settling();
+  const settling = new WriteTracker();
   await expect(settling.write("thread", failing)).rejects.toThrow(full);
 
-  await expect(settling.durable("thread")).rejects.toThrow(full);
-  await expect(settling.durable("other")).resolves.toBeUndefined();
-  await expect(settling.settled("thread")).resolves.toBeUndefined();
-  settling.begin("thread");
-  await expect(settling.durable("thread")).resolves.toBeUndefined();
+  await expect(settling.flush("thread")).rejects.toThrow(full);
+  await expect(settling.flush("other")).resolves.toBeUndefined();
+  await expect(settling.drain("thread")).resolves.toBeUndefined();
+  settling.resetFailures("thread");
+  await expect(settling.flush("thread")).resolves.toBeUndefined();
 });
 
 it("tells who watches a run of its first failure, and writes nothing more for it", async () => {
-  const settling = new Settling();
+  const settling = new WriteTracker();
   const onFailure = vi.fn<(error: unknown) => void>();
   const later = vi.fn<() => Promise<void>>(fine);
   const release = settling.watch("thread", onFailure);
@@ -54,15 +54,15 @@ it("tells who watches a run of its first failure, and writes nothing more for it
 
   expect(onFailure.mock.calls).toEqual([[full]]);
   expect(later).not.toHaveBeenCalled();
-  settling.begin("thread");
-  await expect(settling.durable("thread")).rejects.toThrow(full);
+  settling.resetFailures("thread");
+  await expect(settling.flush("thread")).rejects.toThrow(full);
   release();
   await settling.write("thread", later);
   expect(later).toHaveBeenCalledOnce();
 });
 
 it("has a run write nothing more when it is refused", async () => {
-  const settling = new Settling();
+  const settling = new WriteTracker();
   const onFailure = vi.fn<(error: unknown) => void>();
   const later = vi.fn<() => Promise<void>>(fine);
   settling.watch("thread", onFailure);

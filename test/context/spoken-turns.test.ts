@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { spokenTurns } from "../../src/context/spoken-turns.ts";
+import { chatTurns } from "../../src/context/spoken-turns.ts";
 import { stepRecord } from "../helpers/step-record.ts";
 
 const ask = (text: string) => new HumanMessage(text);
@@ -14,8 +14,8 @@ const stepOf = (turn: number, id: string) =>
     tool_predictions: [{ id, name: "search", args: {}, reason: "" }],
   });
 
-const shape = (...args: Parameters<typeof spokenTurns>) =>
-  spokenTurns(...args).map(({ turn, asked, answered }) => [
+const shape = (...args: Parameters<typeof chatTurns>) =>
+  chatTurns(...args).map(({ turn, asked, answered }) => [
     turn,
     asked.map(({ text }) => text).join(),
     answered.map(({ text }) => text).join(),

@@ -136,7 +136,7 @@ export function experimentMemoryContract(
       await memory.rewind(1);
       expect(await memory.read("a")).toBe("one");
       await expect(memory.write("a", "again", 1)).rejects.toMatchObject({
-        code: "memory_change_taken",
+        code: "memory_conflict",
         kind: "run",
         runId,
         change: 1,
@@ -148,7 +148,7 @@ export function experimentMemoryContract(
       await memory.write("a", "one", 1);
       await memory.write("b", "two", 4);
       for (const taken of [0, 1, 3, 4]) {
-        const refused = { name: "MemoryChangeTakenError", change: taken, last: 4 };
+        const refused = { name: "MemoryConflictError", change: taken, last: 4 };
         await expect(memory.write("a", "other", taken)).rejects.toMatchObject(refused);
         await expect(memory.delete("a", taken)).rejects.toMatchObject(refused);
       }

@@ -4,7 +4,7 @@ import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint"
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
-import { removable, type HistoryEntry } from "../../checkpointers/threads/removable.ts";
+import { removableCheckpoints, type HistoryEntry } from "../../checkpointers/threads/removable.ts";
 import { CheckpointRows } from "../helpers/checkpoint-rows.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
@@ -164,7 +164,9 @@ class Threads {
       case "prune": {
         const before = await this.read(id);
         const gone =
-          one.keep === "all" ? [] : removable(before.map(toEntry).toReversed(), { keep: one.keep });
+          one.keep === "all"
+            ? []
+            : removableCheckpoints(before.map(toEntry).toReversed(), { keep: one.keep });
         const pruned = await saver.prune({ threadId: id, keep: one.keep });
         expect(pruned.checkpoints).toBe(gone.length);
         const ids = new Set(gone.map((entry) => entry.id));

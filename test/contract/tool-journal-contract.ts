@@ -289,7 +289,7 @@ export function toolJournalContract(database: TestDatabase): void {
     test("waits until the thread is durable, for calls that must not be made twice alone", async () => {
       const waited: string[] = [];
       const careful = new DatabaseToolJournal(database.shared.pool, {
-        settled: async (threadId) => void waited.push(threadId),
+        flush: async (threadId) => void waited.push(threadId),
       });
       const { threadId } = entryOf();
       await careful.begin(entryOf({ idempotent: true }));
@@ -350,7 +350,7 @@ export function toolJournalContract(database: TestDatabase): void {
 
     test("begins no call of a thread whose state could not be kept", async () => {
       const broken = new DatabaseToolJournal(database.shared.pool, {
-        settled: () => Promise.reject(new Error("disk full")),
+        flush: () => Promise.reject(new Error("disk full")),
       });
       await expect(broken.begin(entryOf())).rejects.toThrow("disk full");
       expect(await journal.entriesOf(entryOf().threadId)).toEqual([]);

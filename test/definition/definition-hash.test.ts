@@ -3,7 +3,7 @@ import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import {
   type DefinitionDocument,
-  documentOfToday,
+  normalizeDocument,
   isStamped,
   stampDefinition,
   withoutDefaults,
@@ -116,7 +116,7 @@ describe("the hash of what says nothing of keys that came later", () => {
     const today = stamp(agent);
     expect(today.hash).not.toBe(stampBefore);
     expect(agent.hash).not.toBe(hashBefore);
-    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+    expect(isStamped(normalizeDocument(stored(today.document)), today)).toBe(true);
   });
 });
 
@@ -168,7 +168,7 @@ describe("a document that was stored", () => {
         const spec = Object.fromEntries(
           Object.entries(document.spec).filter(([key]) => !missing.includes(key)),
         );
-        expect(isStamped(documentOfToday({ ...document, spec }), today)).toBe(true);
+        expect(isStamped(normalizeDocument({ ...document, spec }), today)).toBe(true);
       }),
     );
   });
@@ -178,12 +178,12 @@ describe("a document that was stored", () => {
     const today = stamp(agent);
     const { execution_config, ...spec } = stored(today.document).spec;
     expect(execution_config.max_turns).toBe(3);
-    expect(isStamped(documentOfToday({ ...today.document, spec }), today)).toBe(false);
+    expect(isStamped(normalizeDocument({ ...today.document, spec }), today)).toBe(false);
   });
 
   it("stays as it is when it is none today", () => {
     for (const document of [null, 7, { spec: 1 }, { spec: { colour: "red" }, tools: { a: 1 } }]) {
-      expect(documentOfToday(document)).toEqual(document);
+      expect(normalizeDocument(document)).toEqual(document);
     }
   });
 
@@ -193,7 +193,7 @@ describe("a document that was stored", () => {
     const today = stampDefinition(outer, { tools: [], agents: new Map([["inner", inside]]) });
     const document = stored(today.document) as { agents: Record<string, { spec: object }> };
     Reflect.deleteProperty(document.agents["inner"]!.spec, "is_active");
-    expect(isStamped(documentOfToday(document), today)).toBe(true);
+    expect(isStamped(normalizeDocument(document), today)).toBe(true);
   });
 });
 
@@ -235,12 +235,12 @@ describe("a document with tools of an earlier version", () => {
   };
 
   it("is the one of today, since what they lack is known", () => {
-    expect(isStamped(documentOfToday(older), stamp(send()))).toBe(true);
+    expect(isStamped(normalizeDocument(older), stamp(send()))).toBe(true);
   });
 
   it("knows builtins from functions", () => {
     const document = { ...older, tools: { send: { ...older.tools.send, is_builtin: true } } };
-    expect(documentOfToday(document)).toMatchObject({
+    expect(normalizeDocument(document)).toMatchObject({
       tools: { send: { transport: { type: "builtin" } } },
     });
   });
@@ -250,14 +250,14 @@ describe("a document with tools of an earlier version", () => {
     { execution: { retry: { max_retries: 1 } } },
     { execution: { sandbox: true } },
   ])("is another where the tool says %j today", (options) => {
-    expect(isStamped(documentOfToday(older), stamp(send(options)))).toBe(false);
+    expect(isStamped(normalizeDocument(older), stamp(send(options)))).toBe(false);
   });
 
   it("leaves tools that say it as they are", () => {
     const today = stamp(
       send({ permissions: ["mail:send"], execution: { retry: { max_retries: 1 }, sandbox: true } }),
     );
-    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+    expect(isStamped(normalizeDocument(stored(today.document)), today)).toBe(true);
   });
 
   it("leaves the hash of the definition itself as it was, too", () => {
@@ -277,7 +277,7 @@ describe("the hash of a definition with workers of code", () => {
     const today = stamp(lead("Counts."));
     expect(today.document.workers).toEqual({ counter: "Counts." });
     expect(stamp(lead("Adds.")).hash).not.toBe(today.hash);
-    expect(isStamped(documentOfToday(stored(today.document)), today)).toBe(true);
+    expect(isStamped(normalizeDocument(stored(today.document)), today)).toBe(true);
   });
 
   it("has no place for them where there are none", () => {

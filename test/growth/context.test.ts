@@ -20,7 +20,7 @@ import { nearestName } from "../../src/nearest-name.ts";
 import { inOneLine } from "../../src/state/step-record.ts";
 import { canonicalJson } from "../../src/values/json.ts";
 import { jsonHead } from "../../src/values/bounded-json.ts";
-import { diffValues, valueWords } from "../../src/values/diff.ts";
+import { diffValues, describeValue } from "../../src/values/diff.ts";
 import { parseBounded } from "../../checkpointers/threads/transfer/format.ts";
 import { itReadsInLinearTime } from "../helpers/growth.ts";
 
@@ -75,7 +75,7 @@ itReadsInLinearTime(
     canonicalJson: (text) => canonicalJson({ [text]: text }),
     jsonHead: (text) => jsonHead(text, 1_000),
     diffValues: (text) => diffValues({ a: text }, { a: `${text}x` }),
-    valueWords,
+    valueWords: describeValue,
     parseBounded,
     scriptJson: (text) => scriptJson({ [text]: text }),
   },

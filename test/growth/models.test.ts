@@ -1,6 +1,6 @@
 import { readNamedArguments, readQuoted, toToolInput } from "../../src/models/text-form/actions.ts";
 import { createWordEmbeddings } from "../../src/models/embeddings/word-embeddings.ts";
-import { classifyFailure, saysItTakesNoTools } from "../../src/models/failure.ts";
+import { classifyFailure, isToolsUnsupportedError } from "../../src/models/failure.ts";
 import { parseJsonAnswer } from "../../src/models/json-answer.ts";
 import { readNotation } from "../../src/models/offline/notation.ts";
 import { replyChunks } from "../../src/models/providers/ollama-connection.ts";
@@ -29,7 +29,7 @@ itReadsInLinearTime(
     readNamedArguments: (text) => readNamedArguments(`a=${text}`),
     readQuoted: (text) => readQuoted(`"${text}"`),
     toToolInput: (text) => toToolInput(text, schema),
-    saysItTakesNoTools,
+    saysItTakesNoTools: isToolsUnsupportedError,
     tokenCounter: tokenCounter("openai:gpt-4o"),
     classifyFailure: (text) => classifyFailure(new Error(text)),
     redactor: redactor({ API_KEY: "abcdefghij", TOKEN: "aaaaaaaaaaaaaaaa" }),

@@ -11,8 +11,8 @@ import { hallucinationRail } from "../../src/guardrails/hallucination/hallucinat
 import { injectionRail } from "../../src/guardrails/injection/injection-rail.ts";
 import { findPersonalData } from "../../src/guardrails/pii/pii-rail.ts";
 import type { Rail, RailContext } from "../../src/definition/rail.ts";
-import { RedactionBook } from "../../src/guardrails/redaction-book.ts";
-import { hideKnown, restore, standingIn } from "../../src/guardrails/redaction.ts";
+import { RedactionRegistry } from "../../src/guardrails/redaction-book.ts";
+import { redactKnownValues, unredact, redactionsIn } from "../../src/guardrails/redaction.ts";
 import { topicRail } from "../../src/guardrails/topic/topic-rail.ts";
 import { toxicityRail } from "../../src/guardrails/toxicity/toxicity-rail.ts";
 import { textsOf, withTexts } from "../../src/guardrails/value-texts.ts";
@@ -77,13 +77,13 @@ itReadsInLinearTime(
     "format rail, pattern": format({ pattern: "^(a+)+$" }),
     "format rail, length": format({ min_length: 1 }),
     markdownBoundsProblem,
-    hideKnown: (text) => hideKnown({ [text]: text }, known),
-    restore: (text) => restore({ [text]: text }, known),
-    standingIn: (text) => standingIn(text, known),
+    hideKnown: (text) => redactKnownValues({ [text]: text }, known),
+    restore: (text) => unredact({ [text]: text }, known),
+    standingIn: (text) => redactionsIn(text, known),
     textsOf: (text) => textsOf({ [text]: [text] }),
     withTexts: (text) => withTexts({ [text]: [text] }, new Map([[0, text]])),
     RedactionBook: (text) => {
-      const book = new RedactionBook({});
+      const book = new RedactionRegistry({});
       book.reserve(text);
       const spans = Array.from({ length: text.length / 10 }, (_, at) => ({
         start: at * 10,

@@ -18,7 +18,7 @@ import { linesOf } from "../../src/tools/builtins/read-text.ts";
 import { searchDocumentsTool } from "../../src/tools/builtins/search-documents.ts";
 import { limitResult } from "../../src/tools/call-value.ts";
 import { cutToJsonBytes, jsonStringBytes, toJson } from "../../src/values/bounded-json.ts";
-import { LastLines, LineSplitter } from "../../src/tools/mcp/stdio-transport.ts";
+import { TailBuffer, LineSplitter } from "../../src/tools/mcp/stdio-transport.ts";
 import { asSentence, plainMessage } from "../../src/tools/mcp/link.ts";
 import { toolName } from "../../src/tools/mcp/server-tools.ts";
 import { taskParts } from "../../src/tools/selection/select-tools.ts";
@@ -71,7 +71,7 @@ itReadsInLinearTime({
     for (const chunk of smallChunks(text)) splitter.push(chunk);
   },
   LastLines: (text) => {
-    const last = new LastLines();
+    const last = new TailBuffer();
     for (const chunk of smallChunks(text)) last.push(chunk.toString());
   },
   splitLines: (text) => collect(splitLines(streamed(text), 1_000_000)),

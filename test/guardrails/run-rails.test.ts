@@ -5,8 +5,8 @@ import {
   type RailContext,
   type RailSubject,
 } from "../../src/definition/rail.ts";
-import { RedactionBook } from "../../src/guardrails/redaction-book.ts";
-import { restore } from "../../src/guardrails/redaction.ts";
+import { RedactionRegistry } from "../../src/guardrails/redaction-book.ts";
+import { unredact } from "../../src/guardrails/redaction.ts";
 import { runRails } from "../../src/guardrails/run-rails.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { wordRail } from "../helpers/word-rail.ts";
@@ -23,12 +23,12 @@ async function subjectOf(value: unknown, ...before: readonly Rail[]): Promise<Ra
     },
   };
   const context = { signal: new AbortController().signal } as RailContext;
-  const book = new RedactionBook({});
+  const book = new RedactionRegistry({});
   const of = { on: "output", value, tool: null } as const;
   await runRails([...before, witness], of, {
     context: () => context,
     clock: new ManualClock(),
-    book,
+    registry: book,
   });
   const [subject] = seen;
   if (subject === undefined) throw new Error("The rail was not asked.");
@@ -50,29 +50,29 @@ describe("runRails", () => {
     });
   });
 
-  const run = (value: unknown, rail: Rail, book = new RedactionBook({})) =>
+  const run = (value: unknown, rail: Rail, book = new RedactionRegistry({})) =>
     runRails(
       [rail],
       { on: "output", value, tool: null },
       {
         context: () => ({ signal: new AbortController().signal }) as RailContext,
         clock: new ManualClock(),
-        book,
+        registry: book,
         clean: (reason) => reason.replaceAll("word", "…"),
       },
     );
 
   it("redacts numbers as a whole, and names of properties", async () => {
-    const book = new RedactionBook({});
+    const book = new RedactionRegistry({});
     const rail = wordRail("34567", "redact", ["output"]);
     const value = { phone: 1_234_567, "no. 34567": "a" };
     const { value: left } = await run(value, rail, book);
     expect(left).toEqual({ phone: "<WORD_1>", "no. <WORD_2>": "a" });
-    expect(restore(left, book.redactions)).toEqual(value);
+    expect(unredact(left, book.redactions)).toEqual(value);
   });
 
   it("reserves marks of every text, also where nothing is found", async () => {
-    const book = new RedactionBook({});
+    const book = new RedactionRegistry({});
     await run(["<WORD_1>", { "<WORD_2>": "a" }], wordRail("Rosebud", "redact", ["output"]), book);
     expect(Object.keys(book.redactions)).toEqual(["<WORD_1>", "<WORD_2>"]);
   });

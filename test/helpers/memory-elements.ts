@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { freezeElement } from "../../checkpointers/elements/freeze.ts";
 import {
-  type Image,
+  type ValueLayout,
   segmentsOf,
   type StoredValue,
   toStoredValue,
@@ -11,7 +11,7 @@ import type { EncodedUnit, LogTail } from "../../checkpointers/elements/sequence
 import { keepData, type DataSerializer } from "../../checkpointers/elements/revive.ts";
 import {
   elementHash,
-  type Dumped,
+  type DumpedValue,
   type StorePort,
 } from "../../checkpointers/elements/store-value.ts";
 
@@ -20,16 +20,16 @@ export class MemoryElements implements StorePort {
   readonly logs = new Map<number, Map<number, EncodedUnit>>();
   /** Bytes that were written since it was last set. */
   written = 0;
-  readonly fix: (item: object) => boolean;
+  readonly freeze: (item: object) => boolean;
   readonly #serde: DataSerializer;
   #heap: LogTail | null = null;
 
-  constructor(options: { fix?: (item: object) => boolean; serde?: SerializerProtocol } = {}) {
-    this.fix = options.fix ?? freezeElement;
+  constructor(options: { freeze?: (item: object) => boolean; serde?: SerializerProtocol } = {}) {
+    this.freeze = options.freeze ?? freezeElement;
     this.#serde = keepData(options.serde);
   }
 
-  async dump(value: unknown): Promise<Dumped> {
+  async dump(value: unknown): Promise<DumpedValue> {
     const [type, blob] = await this.#serde.dumpsTyped(value);
     return { type: type === "json" ? null : type, blob };
   }
@@ -49,7 +49,7 @@ export class MemoryElements implements StorePort {
     return { log, next: 0, closed: false };
   }
 
-  openHeap(): LogTail {
+  openScalarLog(): LogTail {
     return (this.#heap = this.openTail(this.#heap));
   }
 
@@ -58,7 +58,7 @@ export class MemoryElements implements StorePort {
   }
 
   /** As another process would read it. */
-  async read(image: Image): Promise<Image> {
+  async read(image: ValueLayout): Promise<ValueLayout> {
     const stored = JSON.parse(JSON.stringify(toStoredValue(image))) as StoredValue;
     const segments = segmentsOf(image).map((segment) => ({ ...segment }));
     const { revive } = this.#serde;
@@ -72,7 +72,7 @@ export class MemoryElements implements StorePort {
       },
       revive: (type, blob) => revive(type ?? "json", blob),
       reviveUnit: (element) => revive(element.type ?? "json", element.blob) as never,
-      fix: this.fix,
+      freeze: this.freeze,
       tailOf: () => null,
     };
     return loadValue(stored, segments, port);

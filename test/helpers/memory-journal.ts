@@ -1,7 +1,7 @@
 import type {
   CallEntry,
   CallKey,
-  KnownCall,
+  CallRecord,
   RecordedEnd,
   ToolJournal,
 } from "../../src/tools/journal.ts";
@@ -19,7 +19,7 @@ export class MemoryJournal implements ToolJournal {
   /** What was asked for, in order. */
   readonly log: string[] = [];
 
-  async begin(entry: CallEntry): Promise<KnownCall> {
+  async begin(entry: CallEntry): Promise<CallRecord> {
     this.#failAt("begin");
     this.log.push(`begin ${entry.callId}`);
     const input = JSON.stringify([entry.tool, entry.input]);

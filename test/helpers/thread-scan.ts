@@ -1,5 +1,5 @@
 import type { ThreadListOptions, ThreadSummary } from "../../src/durable-saver.ts";
-import { idTime } from "../../checkpointers/config.ts";
+import { uuidV6Timestamp } from "../../checkpointers/config.ts";
 import type { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
 
@@ -25,7 +25,7 @@ export async function scanThreads(
   );
   return rows.map(({ at, ...row }) => ({
     ...row,
-    updatedAt: idTime(row.lastId) ?? at ?? "",
+    updatedAt: uuidV6Timestamp(row.lastId) ?? at ?? "",
     bytes: Number(row.bytes),
   }));
 }

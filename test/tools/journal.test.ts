@@ -4,7 +4,7 @@ import { calculator } from "../../src/tools/builtins/calculator.ts";
 import {
   applyTiers,
   isJournalled,
-  settleCall,
+  resolveJournalEntry,
   tierChanges,
   type RecordedEnd,
 } from "../../src/tools/journal.ts";
@@ -18,19 +18,22 @@ const at = "2026-01-01T00:00:00.000Z";
 describe("a call that the journal", () => {
   it("does not know is made", () => {
     for (const tool of [careful, repeatable]) {
-      expect(settleCall({ state: "new" }, tool)).toEqual({ do: "run", again: false });
+      expect(resolveJournalEntry({ state: "new" }, tool)).toEqual({ do: "run", again: false });
     }
   });
 
   it("has the end of is not made again", () => {
     for (const tool of [careful, repeatable]) {
-      expect(settleCall({ state: "finished", end }, tool)).toEqual({ do: "use", end });
+      expect(resolveJournalEntry({ state: "finished", end }, tool)).toEqual({ do: "use", end });
     }
   });
 
   it("has the beginning of is made again where that does no harm", () => {
-    expect(settleCall({ state: "started", at }, repeatable)).toEqual({ do: "run", again: true });
-    expect(settleCall({ state: "started", at }, careful)).toEqual({
+    expect(resolveJournalEntry({ state: "started", at }, repeatable)).toEqual({
+      do: "run",
+      again: true,
+    });
+    expect(resolveJournalEntry({ state: "started", at }, careful)).toEqual({
       do: "unknown",
       at,
       damage: null,
@@ -39,8 +42,12 @@ describe("a call that the journal", () => {
 
   it("has a damaged record of is made again where that does no harm", () => {
     const known = { state: "damaged", at, reason: "it was changed" } as const;
-    expect(settleCall(known, repeatable)).toEqual({ do: "run", again: true });
-    expect(settleCall(known, careful)).toEqual({ do: "unknown", at, damage: "it was changed" });
+    expect(resolveJournalEntry(known, repeatable)).toEqual({ do: "run", again: true });
+    expect(resolveJournalEntry(known, careful)).toEqual({
+      do: "unknown",
+      at,
+      damage: "it was changed",
+    });
   });
 });
 

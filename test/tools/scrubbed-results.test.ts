@@ -75,13 +75,13 @@ describe("a redacted value at the place where a result is cut", () => {
     const { env } = setUp();
     for (let at = 930; at < 1_000; at += 1) {
       const tool = statelessTool(() => `${"x".repeat(at)}ada@example.org${"y".repeat(2_000)}`);
-      const { result } = await callStateless(tool, callOf(), { ...env, hide });
+      const { result } = await callStateless(tool, callOf(), { ...env, redact: hide });
       expect(result.result).not.toContain("ada");
     }
     const failing = statelessTool(() => {
       throw new Error(`${"x".repeat(1_995)}ada@example.org`);
     });
-    const { result } = await callStateless(failing, callOf(), { ...env, hide });
+    const { result } = await callStateless(failing, callOf(), { ...env, redact: hide });
     expect(result.error).not.toContain("ada");
   });
 });

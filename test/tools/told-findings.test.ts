@@ -30,13 +30,13 @@ describe("a rule that repeats what was redacted", () => {
       grants: [],
       argumentRules: [{ tool: "probe", condition, message: undefined, action: "block" }],
       values: { input: null, execution: null, attempt: null },
-      reveal: swap("<EMAIL_1>", address),
+      unredact: swap("<EMAIL_1>", address),
       callsSoFar: 0,
       state: { execution: null, attempt: null },
       env: {
         clock: new ManualClock(),
         signal: new AbortController().signal,
-        hide: swap(address, "<EMAIL_1>"),
+        redact: swap(address, "<EMAIL_1>"),
       },
       onFindings: (_, found) => findings.push(...found),
     });

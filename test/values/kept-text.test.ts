@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { keptText } from "../../src/values/text.ts";
+import { truncateModelText } from "../../src/values/text.ts";
 
 it("keeps 2,000 characters of what a model wrote, and says what it cut", () => {
-  expect(keptText("  a plan\n")).toBe("a plan");
-  expect(keptText("x".repeat(2000))).toBe("x".repeat(2000));
-  expect(keptText("x".repeat(2500))).toBe(`${"x".repeat(2000)}… [cut: 500 more characters]`);
+  expect(truncateModelText("  a plan\n")).toBe("a plan");
+  expect(truncateModelText("x".repeat(2000))).toBe("x".repeat(2000));
+  expect(truncateModelText("x".repeat(2500))).toBe(
+    `${"x".repeat(2000)}… [cut: 500 more characters]`,
+  );
 });

@@ -1,20 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutText, headOf } from "../../src/values/text.ts";
+import { truncateText, headOf } from "../../src/values/text.ts";
 
 describe("cutText", () => {
   it("leaves a text that fits", () => {
-    expect(cutText("abc", 3)).toBe("abc");
+    expect(truncateText("abc", 3)).toBe("abc");
   });
 
   it("says how many characters are missing", () => {
-    expect(cutText("a".repeat(13_410), 1000)).toBe(
+    expect(truncateText("a".repeat(13_410), 1000)).toBe(
       `${"a".repeat(1000)}… [cut: 12,410 more characters]`,
     );
   });
 
   it("never cuts within a surrogate pair", () => {
-    expect(cutText("ab😀cd", 3)).toBe("ab… [cut: 4 more characters]");
+    expect(truncateText("ab😀cd", 3)).toBe("ab… [cut: 4 more characters]");
     expect(headOf("ab😀cd", 4)).toBe("ab😀");
     expect(headOf("ab", 0)).toBe("");
   });

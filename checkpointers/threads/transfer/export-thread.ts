@@ -18,14 +18,14 @@ import {
   type WriteSetLine,
 } from "./format.ts";
 import {
-  type CheckpointKey,
+  type NamespacedCheckpointId,
   type StoredCheckpoint,
   storedParts,
   type StoredWriteSet,
   ThreadRows,
 } from "./thread-rows.ts";
 
-export interface ExportParts extends CheckpointTables {
+export interface ExportDeps extends CheckpointTables {
   readonly serde: SerializerProtocol;
   /** Default: the system's. */
   readonly clock?: Clock;
@@ -44,7 +44,7 @@ export interface ExportParts extends CheckpointTables {
  * @throws {CorruptDefinitionError} when a definition does not have its hash
  */
 export async function* exportThread(
-  { pool, schema, serde, clock = systemClock }: ExportParts,
+  { pool, schema, serde, clock = systemClock }: ExportDeps,
   threadId: string,
 ): AsyncGenerator<string> {
   const rows = new ThreadRows(pool, schema, threadId);
@@ -74,7 +74,7 @@ async function* contentOf(
   rows: ThreadRows,
   of: {
     readonly threadId: string;
-    readonly keys: readonly CheckpointKey[];
+    readonly keys: readonly NamespacedCheckpointId[];
     readonly serde: SerializerProtocol;
   },
 ): AsyncGenerator<ContentLine> {

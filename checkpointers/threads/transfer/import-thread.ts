@@ -25,7 +25,7 @@ import {
 } from "./format.ts";
 import { ThreadCopy } from "./thread-copy.ts";
 
-export interface ImportParts extends CheckpointTables {
+export interface ImportDeps extends CheckpointTables {
   readonly serde: SerializerProtocol;
   /** Ids for new logs, asked for within a transaction. */
   readonly logIds: (client: Queryable) => { take(): Promise<number> };
@@ -50,7 +50,7 @@ const LOCK_SEED = 4_117_290_337;
  * @throws {ThreadExistsError} when there is a thread of that id
  */
 export async function importThread(
-  parts: ImportParts,
+  parts: ImportDeps,
   lines: AsyncIterable<string> | Iterable<string>,
   options: ImportOptions = {},
 ): Promise<{ threadId: string; checkpoints: number }> {

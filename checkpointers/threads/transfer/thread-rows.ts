@@ -11,13 +11,13 @@ import {
 /** How many elements, values or writes are read at a time. */
 const ROWS = 500;
 
-export interface CheckpointKey {
+export interface NamespacedCheckpointId {
   readonly namespace: string;
   readonly id: string;
 }
 
 /** A checkpoint as it is stored. */
-export interface StoredCheckpoint extends CheckpointKey {
+export interface StoredCheckpoint extends NamespacedCheckpointId {
   readonly parentId: string | null;
   readonly type: string | null;
   /** Null for those of the stock class, of which only `checkpoint` is there. */
@@ -31,7 +31,7 @@ export interface StoredCheckpoint extends CheckpointKey {
   readonly summary: Record<string, unknown> | null;
 }
 
-export interface StoredWriteSet extends CheckpointKey {
+export interface StoredWriteSet extends NamespacedCheckpointId {
   readonly taskId: string;
   readonly idx: number;
   readonly body: Buffer;
@@ -56,8 +56,10 @@ export class ThreadRows {
   ) {}
 
   /** All checkpoints, in the order of their ids. */
-  async keys(): Promise<(CheckpointKey & { readonly parentId: string | null })[]> {
-    const { rows } = await this.database.query<CheckpointKey & { parentId: string | null }>(
+  async keys(): Promise<(NamespacedCheckpointId & { readonly parentId: string | null })[]> {
+    const { rows } = await this.database.query<
+      NamespacedCheckpointId & { parentId: string | null }
+    >(
       `select checkpoint_ns as namespace, checkpoint_id as id, parent_checkpoint_id as "parentId"
       from ${this.schema}.checkpoints where thread_id = $1 order by checkpoint_id, checkpoint_ns`,
       [this.threadId],
@@ -76,7 +78,7 @@ export class ThreadRows {
   }
 
   /** In the order of `keys`, without those that are not there. */
-  async checkpoints(keys: readonly CheckpointKey[]): Promise<StoredCheckpoint[]> {
+  async checkpoints(keys: readonly NamespacedCheckpointId[]): Promise<StoredCheckpoint[]> {
     const { rows } = await this.database.query<StoredCheckpoint>(
       `select c.checkpoint_ns as namespace, c.checkpoint_id as id,
         c.parent_checkpoint_id as "parentId", c.type, c.body, c.segments, c.hash,
@@ -90,7 +92,7 @@ export class ThreadRows {
     return rows;
   }
 
-  async writeSets(keys: readonly CheckpointKey[]): Promise<StoredWriteSet[]> {
+  async writeSets(keys: readonly NamespacedCheckpointId[]): Promise<StoredWriteSet[]> {
     const { rows } = await this.database.query<StoredWriteSet>(
       `select w.checkpoint_ns as namespace, w.checkpoint_id as id, w.task_id as "taskId", w.idx, w.body, w.hash
       from unnest($2::text[], $3::text[]) as k (checkpoint_ns, checkpoint_id)
@@ -183,7 +185,7 @@ export type StoredPart =
   | { readonly element: StoredElement }
   | { readonly checkpoint: StoredCheckpoint; readonly writeSets: readonly StoredWriteSet[] }
   /** A checkpoint that was removed meanwhile. */
-  | { readonly gone: CheckpointKey };
+  | { readonly gone: NamespacedCheckpointId };
 
 /**
  * The checkpoints with these keys in their order, each after the elements that it is the first to refer to. An element
@@ -191,7 +193,7 @@ export type StoredPart =
  */
 export async function* storedParts(
   rows: ThreadRows,
-  keys: readonly CheckpointKey[],
+  keys: readonly NamespacedCheckpointId[],
 ): AsyncGenerator<StoredPart> {
   const read = new ReadRanges();
   for (let start = 0; start < keys.length; start += CHECKPOINTS) {
@@ -216,7 +218,7 @@ export async function* storedParts(
   }
 }
 
-function placeOf({ namespace, id }: CheckpointKey): string {
+function placeOf({ namespace, id }: NamespacedCheckpointId): string {
   return `${namespace}\n${id}`;
 }
 

@@ -9,10 +9,10 @@ import type { CliIo } from "../io.ts";
 import { loadDefinition, loadTools } from "../load.ts";
 import { printJson, printLines } from "../output.ts";
 import { errorJson, exitCodes } from "../report-error.ts";
-import { runnable, withRuntime } from "./with-runtime.ts";
+import { withDryRunModel, withRuntime } from "./with-runtime.ts";
 import { count } from "../view/figures.ts";
 import { labelledLines, plainLine, plainText, type Style, wrapText } from "../view/terminal.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 
 export interface CheckCommandOptions {
   readonly tools?: string;
@@ -50,7 +50,7 @@ export async function checkCommand(
   if (given.json) {
     printJson({ ok, files: findings.map(findingJson) }, io);
   } else {
-    const view = viewOf(io);
+    const view = outputLayout(io);
     printLines(
       findings.flatMap((finding) => findingLines(finding, view)),
       io,
@@ -83,7 +83,8 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
     if (!inline.has(name)) await attempt(() => runtime.tools.resolve([name]));
   }
   await attempt(() => runtime.models.resolve(spec.llm_config));
-  if (problems.length === 0) await attempt(() => compileAgent(runnable(definition), runtime));
+  if (problems.length === 0)
+    await attempt(() => compileAgent(withDryRunModel(definition), runtime));
   const { bounds, isWhole } = boundsOf(definition, runtime);
   if (!isWhole) notes.push(`Only the first ${bounds.length} agents inside were looked at.`);
   const warnings = bounds.flatMap(refusedCalls);

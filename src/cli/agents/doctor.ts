@@ -18,7 +18,7 @@ import { exitCodes } from "../report-error.ts";
 import { findTools, type ToolSource } from "../tools/find.ts";
 import { count } from "../view/figures.ts";
 import { plainLine, type Style, textWidth, wrapText } from "../view/terminal.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 import { withRuntime } from "./with-runtime.ts";
 
 export interface DoctorCommandOptions {
@@ -62,7 +62,7 @@ export async function doctorCommand(
   if (given.json) {
     printJson({ ok: isOk, environment: around, agents: agents.map(agentJson) }, io);
   } else {
-    printLines(doctorLines(groups, viewOf(io)), io);
+    printLines(doctorLines(groups, outputLayout(io)), io);
   }
   return isOk ? exitCodes.done : exitCodes.runFailed;
 }

@@ -19,7 +19,7 @@ import { snakeKeys } from "../output.ts";
 import { NoPlanError, withKnownThread } from "../threads/open.ts";
 import { planLines } from "../view/plan/plan-lines.ts";
 import { createStyle } from "../view/terminal.ts";
-import { jsonText, viewOf } from "../view/values.ts";
+import { jsonText, outputLayout } from "../view/values.ts";
 import { withRuntime } from "./with-runtime.ts";
 
 export interface GraphCommandOptions {
@@ -114,7 +114,7 @@ export async function planCommand(
       return writeDrawing(planMermaid(plans), out, io);
     case "text": {
       const now = systemClock.now();
-      const onScreen = out === undefined ? viewOf(io) : unstyled;
+      const onScreen = out === undefined ? outputLayout(io) : unstyled;
       const lines = planLines(plans, { ...onScreen, now });
       return writeDrawing(lines.map((line) => `${line}\n`).join(""), out, io);
     }

@@ -7,7 +7,7 @@ import type { ToolPrediction } from "../../state/step-record.ts";
 import { type ArgumentRule, proposeCall } from "../../tools/admit-call.ts";
 import { isRecord } from "../../values/json.ts";
 import { printLines } from "../output.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 import { askPerson } from "./ask-person.ts";
 
 /**
@@ -48,7 +48,7 @@ export async function approveCall(
     expires_at: null,
   } as const;
   const prompt = io.openPrompt();
-  const view = viewOf(io);
+  const view = outputLayout(io);
   const print = (lines: readonly string[]) => printLines(lines, io);
   try {
     const asked = await askPerson(request, {

@@ -4,7 +4,7 @@ import { toolsInside, withAgentsInside } from "../../definition/check/agents.ts"
 import {
   describeProblem,
   InvalidDefinitionError,
-  valueAt,
+  getAtPath,
 } from "../../definition/check/problems.ts";
 import { railProblems } from "../../definition/check/tools.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
@@ -14,7 +14,7 @@ import { StratagraphError } from "../../errors.ts";
 import { createRails } from "../../guardrails/create-rails.ts";
 import { missingPermissions } from "../../tools/admit-call.ts";
 import { boundsOf, refusedCalls } from "../agents/bounds-text.ts";
-import { runnable } from "../agents/with-runtime.ts";
+import { withDryRunModel } from "../agents/with-runtime.ts";
 import type { ToolSource } from "../tools/find.ts";
 import { count, duration } from "../view/figures.ts";
 import {
@@ -193,7 +193,7 @@ export async function checkCompiled(
   services: CompileServices,
 ): Promise<readonly Finding[]> {
   try {
-    await compileAgentWith(runnable(definition), services);
+    await compileAgentWith(withDryRunModel(definition), services);
     const inside = boundsOf(definition, services).bounds.filter(({ agents }) => agents.length > 1);
     // What an agent's own definition refuses is found when that is looked at.
     const byOthers = inside.map((one) => {
@@ -238,7 +238,7 @@ function otherModels({
     if (typeof ref === "string" && !found.has(ref)) found.set(ref, use);
   };
   for (const node of graph?.nodes ?? []) {
-    add(valueAt(node, ["config", "model"]), `node ${String(valueAt(node, ["name"]))}`);
+    add(getAtPath(node, ["config", "model"]), `node ${String(getAtPath(node, ["name"]))}`);
   }
   add(context_config.summarize_results?.model, "context_config.summarize_results");
   return [...found];

@@ -1,6 +1,6 @@
 import { type CliIo, UsageError } from "../io.ts";
 import { extname, resolve } from "node:path";
-import { writeWhole } from "../input.ts";
+import { writeFileAtomic } from "../input.ts";
 import { exitCodes } from "../report-error.ts";
 import { findBrowser } from "./find-browser.ts";
 import { asStandIn, type Escape } from "./mermaid-text.ts";
@@ -34,7 +34,7 @@ export async function writeDrawing(
     io.stdout.write(typeof content === "string" ? content : Buffer.from(content).toString());
     return exitCodes.done;
   }
-  await writeWhole(resolve(io.cwd, out), content);
+  await writeFileAtomic(resolve(io.cwd, out), content);
   io.stderr.write(`Wrote ${out}\n`);
   return exitCodes.done;
 }

@@ -12,8 +12,8 @@ import {
   runUsage,
 } from "../../experiment/report/run-summary.ts";
 import { checkConfig, type ConfigCheck } from "../agents/check-config.ts";
-import { writeWhole } from "../input.ts";
-import { existingFile, existingFolder, shownPath } from "../load.ts";
+import { writeFileAtomic } from "../input.ts";
+import { existingFile, existingFolder, displayPath } from "../load.ts";
 import { printJson, printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import {
@@ -23,7 +23,7 @@ import {
   runTable,
 } from "../view/experiment/check-lines.ts";
 import { plainLine } from "../view/terminal.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 
 export interface ExperimentCheckOptions {
   /** Logs, folders with logs in them, or configs (`.yaml`, `.yml`, `.json`). */
@@ -47,7 +47,7 @@ export async function experimentCheckCommand(
   const configs: { file: string; check: ConfigCheck }[] = [];
   const logs: { file: string; check: LogCheck }[] = [];
   for (const path of files) {
-    const file = shownPath(path, io.cwd);
+    const file = displayPath(path, io.cwd);
     if (isConfig(path)) configs.push({ file, check: await checkConfig(path) });
     else logs.push({ file, check: await checkLog(path) });
   }
@@ -59,7 +59,7 @@ export async function experimentCheckCommand(
     };
     printJson({ ok, ...documents }, io);
   } else {
-    const view = viewOf(io);
+    const view = outputLayout(io);
     const lines = [
       ...configs.flatMap(({ file, check }) => configCheckLines(file, check, view)),
       ...logs.flatMap(({ file, check }) => logCheckLines(file, check, view.style)),
@@ -109,7 +109,7 @@ export async function experimentReportCommand(
 ): Promise<number> {
   const folder = await existingFolder(resolve(io.cwd, given.folder), given.folder);
   const read = await readRuns(await logsIn(folder, given.folder));
-  const leftOut = read.leftOut.map((log) => ({ ...log, file: shownPath(log.file, io.cwd) }));
+  const leftOut = read.leftOut.map((log) => ({ ...log, file: displayPath(log.file, io.cwd) }));
   const files = {
     html: given.out === undefined ? join(folder, "report.html") : resolve(io.cwd, given.out),
     csv: given.csv === undefined ? join(folder, "report.csv") : resolve(io.cwd, given.csv),
@@ -117,8 +117,8 @@ export async function experimentReportCommand(
   const written = read.runs.length > 0;
   if (written) {
     const source = { folder: given.folder, madeAt: clock.now(), runs: read.runs, leftOut };
-    await writeWhole(files.html, asynchronous(reportHtml(source)));
-    await writeWhole(files.csv, asynchronous(reportCsv(read.runs)));
+    await writeFileAtomic(files.html, asynchronous(reportHtml(source)));
+    await writeFileAtomic(files.csv, asynchronous(reportCsv(read.runs)));
   }
   if (given.json) printJson(reportJson({ ...read, leftOut }, written ? files : null), io);
   else {
@@ -139,8 +139,8 @@ function printReport(
   { title, files }: { readonly title: string; readonly files: ReportFiles | null },
   io: CliIo,
 ): void {
-  const view = viewOf(io);
-  const shown = (path: string) => plainLine(shownPath(path, io.cwd));
+  const view = outputLayout(io);
+  const shown = (path: string) => plainLine(displayPath(path, io.cwd));
   const told = leftOut.flatMap(leftOutLines);
   if (told.length > 0) io.stderr.write(told.map((line) => `${line}\n`).join(""));
   printLines(

@@ -12,7 +12,7 @@ import { commandLine } from "../command-line.ts";
 import { experimentOptions, optionWords, type OptionValues } from "../options.ts";
 import { experimentEnding, experimentOpening } from "../view/experiment/experiment-lines.ts";
 import { ExperimentView } from "../view/experiment/experiment-view.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 
 export interface ExperimentRunOptions extends OptionValues<typeof experimentOptions> {
   readonly fresh?: boolean;
@@ -94,7 +94,7 @@ function liveReport(
   given: ExperimentRunOptions & { readonly config: string },
   io: CliIo,
 ): ExperimentReport {
-  const { width, style } = viewOf(io);
+  const { width, style } = outputLayout(io);
   const { runs } = experiment;
   const parallel = given.parallel ?? experiment.parallel;
   const view = new ExperimentView({ sink: io.stdout, style, clock: systemClock, runs, parallel });

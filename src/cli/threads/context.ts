@@ -9,7 +9,7 @@ import { plainMessage } from "../view/thread/context-lines.ts";
 import { exitCodes } from "../report-error.ts";
 import { prepareAgent, withPrepared } from "../run/prepare-run.ts";
 import { contextLines } from "../view/thread/context-lines.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 import { withKnownThread } from "./open.ts";
 
 export interface ContextCommandOptions extends Omit<AgentOptions, "temperature" | "acceptAgent"> {
@@ -72,7 +72,7 @@ export async function contextCommand(
     throw new UsageError(said, thrown.code, { cause: thrown });
   });
   if (given.json) printJson(contextJson(context), io);
-  else printLines(contextLines(context, viewOf(io)), io);
+  else printLines(contextLines(context, outputLayout(io)), io);
   return exitCodes.done;
 }
 

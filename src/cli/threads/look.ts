@@ -13,7 +13,7 @@ import { count } from "../view/figures.ts";
 import { plainLine, plainText } from "../view/terminal.ts";
 import { historyLines, threadTable } from "../view/thread/history-lines.ts";
 import { diffLines, stateLines } from "../view/thread/state-lines.ts";
-import { plainData, plainJson, viewOf } from "../view/values.ts";
+import { plainData, plainJson, outputLayout } from "../view/values.ts";
 import {
   findCheckpoint,
   hasDatabase,
@@ -42,7 +42,7 @@ export async function threadsCommand(given: ThreadsOptions, io: CliIo): Promise<
     printJson({ threads: items.map(snakeKeys), next }, io);
     return exitCodes.done;
   }
-  const view = viewOf(io);
+  const view = outputLayout(io);
   if (items.length === 0) {
     if (given.cursor !== undefined) printLines(["No more threads."], io);
     else if (Object.keys(filter).length > 0) printLines(["No such threads."], io);
@@ -87,7 +87,7 @@ export async function historyCommand(
     printJson({ thread_id: thread, checkpoints: items.map(snakeKeys), next }, io);
     return exitCodes.done;
   }
-  const view = viewOf(io);
+  const view = outputLayout(io);
   if (items.length === 0) {
     printLines(["No checkpoints here."], io);
     return exitCodes.done;
@@ -130,7 +130,7 @@ export async function showCommand(
   } else if (given.json) {
     printJson({ ...snakeKeys(state), values: plainData(state.values) }, io);
   } else {
-    printLines(stateLines(state, { ...viewOf(io), full, now: systemClock.now() }), io);
+    printLines(stateLines(state, { ...outputLayout(io), full, now: systemClock.now() }), io);
   }
   return exitCodes.done;
 }
@@ -189,7 +189,7 @@ export async function diffCommand(
     const { a, b, channels } = compared;
     printJson({ a: snakeKeys(a), b: snakeKeys(b), channels }, io);
   } else {
-    printLines(diffLines(compared, viewOf(io)), io);
+    printLines(diffLines(compared, outputLayout(io)), io);
   }
   return exitCodes.done;
 }

@@ -7,7 +7,7 @@ import { checkThreadId } from "../../runtime/errors.ts";
 import type { PruneOptions, PruneResult } from "../../durable-saver.ts";
 import type { ReclaimedSpace } from "../../storage/database.ts";
 import { confirmed } from "../ask/approve-call.ts";
-import { writeWhole } from "../input.ts";
+import { writeFileAtomic } from "../input.ts";
 import { existingFile } from "../load.ts";
 import { commandLine } from "../command-line.ts";
 import { printJson, printLines } from "../output.ts";
@@ -152,7 +152,7 @@ export async function exportCommand(
   const { thread: threadId, out } = given;
   await withKnownThread(threadId, io, async (threads) => {
     const lines = endedLines(threads.export(threadId));
-    if (out !== undefined) return writeWhole(resolve(io.cwd, out), lines);
+    if (out !== undefined) return writeFileAtomic(resolve(io.cwd, out), lines);
     // Elsewhere every byte stays: the last line has the hash of all of them.
     const shown = io.stdout.isTerminal ? printableJson : (line: string) => line;
     for await (const line of lines) io.stdout.write(shown(line));

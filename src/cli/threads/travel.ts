@@ -15,7 +15,7 @@ import { waitingLines } from "../view/run/lines.ts";
 import { exampleAnswer } from "../view/run/request-lines.ts";
 import { plainLine } from "../view/terminal.ts";
 import { recoveryLines } from "../view/thread/history-lines.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 import {
   findCheckpoint,
   knownThreads,
@@ -89,7 +89,7 @@ export async function forkCommand(
     const origin = { thread_id: threadId, checkpoint_id: from };
     printJson({ thread_id, checkpoint_id, from: origin, next, command }, io);
   } else {
-    const { style } = viewOf(io);
+    const { style } = outputLayout(io);
     const made = plainLine(`Thread ${state.threadId} begins at checkpoint ${from} of ${threadId}.`);
     printLines([made, "", style.yellow("To go on:"), `  ${command}`], io);
   }
@@ -189,7 +189,7 @@ export async function recoverCommand(
           const options = turnOptions(given, { report, signal });
           const recovery = await threads.recover(definition, { threadId, ...at, ...options });
           found.recovery = recovery;
-          report.say(["", ...recoveryLines(recovery, viewOf(io))]);
+          report.say(["", ...recoveryLines(recovery, outputLayout(io))]);
           return recovery.result;
         }),
       goOn: (runtime, signal, answers) =>
@@ -214,7 +214,7 @@ export async function recoverCommand(
         } else if (result !== null) report.end(result);
         else if (recovery.waiting.length > 0) {
           const resume = resumeCommand(given, threadId, io);
-          report.say(waitingLines(recovery.waiting, { ...viewOf(io), resume }));
+          report.say(waitingLines(recovery.waiting, { ...outputLayout(io), resume }));
         }
       },
     });

@@ -21,7 +21,7 @@ import { readInput } from "../input.ts";
 import { printJson, printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { callLines } from "../view/run/tool-line.ts";
-import { plainData, viewOf } from "../view/values.ts";
+import { plainData, outputLayout } from "../view/values.ts";
 import { findTools, type FoundTool, type FoundTools, listTools, registryTools } from "./find.ts";
 import { prepareTools, type ToolsOptions } from "./list.ts";
 
@@ -59,7 +59,7 @@ export async function toolsCallCommand(given: CallArguments, io: CliIo): Promise
   );
   const { result, notes } = made;
   if (given.json) printJson(callJson(made), io);
-  else printLines(callLines(result, notes, viewOf(io)), io);
+  else printLines(callLines(result, notes, outputLayout(io)), io);
   return result.outcome === "success" ? exitCodes.done : exitCodes.runFailed;
 }
 

@@ -15,7 +15,7 @@ import { printJson, printLines } from "../output.ts";
 import { errorJson, exitCodes } from "../report-error.ts";
 import { plainLine } from "../view/terminal.ts";
 import { rankingLines, toolTable } from "../view/run/tool-line.ts";
-import { viewOf } from "../view/values.ts";
+import { outputLayout } from "../view/values.ts";
 import { withRuntime } from "../agents/with-runtime.ts";
 
 export interface ToolsOptions {
@@ -95,7 +95,7 @@ function toolsLines(
   ranking: ToolRanking | null,
   io: CliIo,
 ): string[] {
-  const view = viewOf(io);
+  const view = outputLayout(io);
   const { style } = view;
   const listed = listTools(found, definition);
   const table = ranking === null ? toolTable(listed, view) : rankingLines(ranking, view);

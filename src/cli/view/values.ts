@@ -1,5 +1,5 @@
 import { jsonHead } from "../../values/bounded-json.ts";
-import { plain, valueWords } from "../../values/diff.ts";
+import { plain, describeValue } from "../../values/diff.ts";
 import { isRecord } from "../../values/json.ts";
 import { headOf } from "../../values/text.ts";
 import type { CliIo } from "../io.ts";
@@ -68,7 +68,7 @@ function shortElement(element: unknown, room: number): string {
       return cutToWidth(plainLine(`${type}: ${headOf(content, readCharacters)}`), room);
     }
   }
-  return cutToWidth(plainLine(valueWords(element)), room);
+  return cutToWidth(plainLine(describeValue(element)), room);
 }
 
 function shortLine(value: unknown, room: number): string {
@@ -97,7 +97,7 @@ export function plainData(value: unknown): unknown {
 }
 
 /** How what goes to standard output is laid out: lines of unbounded width where it is no terminal. */
-export function viewOf({ stdout, env }: Pick<CliIo, "stdout" | "env">): {
+export function outputLayout({ stdout, env }: Pick<CliIo, "stdout" | "env">): {
   readonly width: number;
   readonly style: Style;
 } {

@@ -18,7 +18,7 @@ import {
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { RunningSummary } from "../../state/summaries.ts";
-import { keptText } from "../../values/text.ts";
+import { truncateModelText } from "../../values/text.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import { callModelWithSignal, contextOf, contextSettingsOf } from "./context.ts";
 import type { NodeBody, NodeContext } from "./node.ts";
@@ -48,7 +48,7 @@ export const beginAttempt: NodeBody = async (state, run) => {
   const reply = await run.callModel(model, { messages }, "unseen");
   return {
     update,
-    turn: { approach: keptText(reply.message.text) },
+    turn: { approach: truncateModelText(reply.message.text) },
     goto: begun.goto,
   };
 };

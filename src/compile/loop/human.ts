@@ -190,7 +190,7 @@ export function callRules(
     argumentRules,
     values: argumentRules.length === 0 ? values : rails.unredact(values),
     around,
-    reveal: (args: unknown) => rails.unredact(args),
+    unredact: (args: unknown) => rails.unredact(args),
   };
   const counted = countCalls(calls, state, run);
   if (!(counted instanceof Promise)) return rules;

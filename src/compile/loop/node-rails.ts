@@ -2,8 +2,8 @@ import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { Rail, RailContext } from "../../definition/rail.ts";
 import type { SchemaCheck } from "../../definition/schema/json-schema.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
-import { RedactionBook } from "../../guardrails/redaction-book.ts";
-import { hideKnown, restore } from "../../guardrails/redaction.ts";
+import { RedactionRegistry } from "../../guardrails/redaction-book.ts";
+import { redactKnownValues, unredact } from "../../guardrails/redaction.ts";
 import { type RailResult, runRails } from "../../guardrails/run-rails.ts";
 import { textsOf } from "../../guardrails/value-texts.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
@@ -71,7 +71,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
   const { clock, rails } = loop;
   const isAny = !isEmpty(inherited);
   const known = isAny ? { ...inherited, ...options.redactions } : options.redactions;
-  const book = new RedactionBook(known, { suffix });
+  const book = new RedactionRegistry(known, { suffix });
   const makesMarks = hasRails(rails);
   const records: RailRecord[] = [];
   const record = (result: RailResult, place: RailPosition) => {
@@ -88,7 +88,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
   };
   // A rail may repeat its input, and an error may contain a key.
   const clean = (reason: string) =>
-    hideKnown(loop.secrets?.scrub(reason) ?? reason, book.redactions) as string;
+    redactKnownValues(loop.secrets?.scrub(reason) ?? reason, book.redactions) as string;
   return {
     isIdle: false,
     async check(of, place) {
@@ -104,8 +104,8 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
       });
       // Placeholders of output rails are permanent: they are never unredacted.
       const used = on === "output" ? book.copy() : book;
-      const reveal = (marked: unknown) => restore(marked, book.redactions);
-      const run = { context, clock, book: used, reveal, clean };
+      const unredacted = (redacted: unknown) => unredact(redacted, book.redactions);
+      const run = { context, clock, registry: used, unredact: unredacted, clean };
       const end = await runRails(list, { on, value, tool }, run);
       if (used !== book) book.enter(permanentPlaceholders(without(used.redactions, known)));
       for (const result of end.results) record(result, place);
@@ -129,12 +129,12 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
     },
     unredact<T>(value: T, { scope = "all" }: UnredactOptions = {}) {
       const all = book.redactions;
-      return restore(value, scope === "own" ? without(all, inherited) : all) as T;
+      return unredact(value, scope === "own" ? without(all, inherited) : all) as T;
     },
     redact<T>(value: T) {
       // Unchecked values may contain texts that look like placeholders.
       if (makesMarks) for (const { text } of textsOf(value).leaves) book.reserve(text);
-      return hideKnown(value, book.redactions) as T;
+      return redactKnownValues(value, book.redactions) as T;
     },
     redactions: () => book.redactions,
     addRedactions(redactions) {

@@ -2,7 +2,7 @@ import type { CallModel, ContextRun } from "./context.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
-import type { RailsEnd } from "../../guardrails/run-rails.ts";
+import type { RailsOutcome } from "../../guardrails/run-rails.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/events.ts";
 import type { HumanRequest } from "../../state/human-request.ts";
@@ -158,7 +158,7 @@ export interface RailCheck {
 export interface NodeRails extends Redactor {
   /** Whether it knows no redactions and cannot make any. */
   readonly isIdle: boolean;
-  check(of: RailCheck, place: RailPosition): Promise<RailsEnd>;
+  check(of: RailCheck, place: RailPosition): Promise<RailsOutcome>;
   /** Records the findings of tool rails about a call. */
   recordFindings(
     call: ToolPrediction,

@@ -28,7 +28,7 @@ import type {
 } from "../../state/step-record.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
-import { keptText } from "../../values/text.ts";
+import { truncateModelText } from "../../values/text.ts";
 import { isOutputGated } from "../run/run-config.ts";
 import { unredactedCheck } from "./node-rails.ts";
 import type { NodeContext } from "./node.ts";
@@ -51,7 +51,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   run.emit({ type: "status", status: "EXECUTING" });
   const timestamp = run.loop.clock.now().toISOString();
   const planning = mode === "deep" ? await askForPlan(step) : null;
-  const planned = keptText(planning?.message.text ?? "");
+  const planned = truncateModelText(planning?.message.text ?? "");
   const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
   const forAnswer = await answerContext(step, context, planned);
   const { messages } = context;

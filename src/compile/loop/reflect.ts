@@ -14,7 +14,7 @@ import type { AgentState } from "../../state/tiers.ts";
 import { type Draft, type FailedAttempt, stepsOfTurn } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { deepFreeze, isRecord } from "../../values/json.ts";
-import { keptText } from "../../values/text.ts";
+import { truncateModelText } from "../../values/text.ts";
 import { ValidateReturnError } from "../errors.ts";
 import { contextOf } from "./context.ts";
 import type { LoopConfig } from "./loop-config.ts";
@@ -247,7 +247,8 @@ export async function reflectOn(
       const observation = noted.get(result.id);
       return observation === undefined ? result : withObservation(result, observation);
     }),
-    reflection: "reflection" in said ? textOf(said, "reflection") : keptText(reply.message.text),
+    reflection:
+      "reflection" in said ? textOf(said, "reflection") : truncateModelText(reply.message.text),
     synthesis: synthesis || step.synthesis,
     progress: progress || step.progress,
     hypothesis: hypothesis ?? step.hypothesis,
@@ -275,7 +276,7 @@ async function judge(
   const named = (Array.isArray(reasons) ? reasons : [])
     .filter((one) => typeof one === "string")
     .slice(0, mostReasons)
-    .map(keptText);
+    .map(truncateModelText);
   return named.length > 0 ? named : ["the answer does not fulfil the request"];
 }
 

@@ -10,7 +10,7 @@ import type {
 } from "../../state/step-record.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { refusedCall } from "../../tools/tool-result.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import type { NodeContext } from "./node.ts";
 
@@ -95,7 +95,7 @@ export function toolMessage(result: ToolResult, id: string): ToolMessage {
     id,
     tool_call_id: result.id,
     name: result.name,
-    content: cutText(plainResultText(result), shownCharacters),
+    content: truncateText(plainResultText(result), shownCharacters),
     status: result.outcome === "success" ? "success" : "error",
   });
 }

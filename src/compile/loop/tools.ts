@@ -138,7 +138,7 @@ export async function makeCalls(
 
 /** Removes secrets from a handler's request, which is stored and read by people. */
 function withoutSecrets(interrupt: GraphInterrupt, secrets: Secrets | undefined): GraphInterrupt {
-  if (secrets?.hasGivenOut() !== true) return interrupt;
+  if (secrets?.hasRevealed() !== true) return interrupt;
   const interrupts: readonly Interrupt[] = [interrupt.interrupts].flat();
   return new GraphInterrupt(
     interrupts.map((one) => ({ ...one, value: secrets.scrubValue(one.value) })),
@@ -230,9 +230,9 @@ function callEnv({ signal, loop, rails, config }: NodeContext): StatefulCallEnv 
     clock,
     secrets,
     sandbox,
-    reveal: (args) => rails.unredact(args),
+    unredact: (args) => rails.unredact(args),
     // Concurrent calls may redact values that the others must then redact too.
-    ...(!rails.isIdle && { hide: (value) => rails.redact(value) }),
+    ...(!rails.isIdle && { redact: (value) => rails.redact(value) }),
     executionSchema: executionSchema && unredactedCheck(executionSchema, rails),
     attemptSchema: attemptSchema && unredactedCheck(attemptSchema, rails),
     merges: spec.state_config.merge,

@@ -1,4 +1,4 @@
-import { isSpoken } from "../../context/spoken-turns.ts";
+import { isChatMessage } from "../../context/spoken-turns.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { TemplateValue } from "../../expression/template.ts";
 import type { TurnFailure } from "../../state/turn.ts";
@@ -38,7 +38,7 @@ interface AgentOutput extends Readonly<Record<string, unknown>> {
 export function agentNode({ plan, input, agent }: AgentNodeDeps): NodeWork {
   return async (at) => {
     const given = input === null ? at.state.input : input.render(at.values);
-    const messages = plan.conversation === "shared" ? at.state.messages.filter(isSpoken) : [];
+    const messages = plan.conversation === "shared" ? at.state.messages.filter(isChatMessage) : [];
     const turn = await runSubagent(agent, { input: given, messages }, at.run);
     // The usage of its whole thread, which has only this turn.
     at.run.addUsage(turn.usage);

@@ -1,5 +1,5 @@
 import type { Template, TemplateValue } from "../../expression/template.ts";
-import { valueAt } from "../../definition/check/problems.ts";
+import { getAtPath } from "../../definition/check/problems.ts";
 import { answerSchema, type Decision } from "../../state/answer-schema.ts";
 import { hashRequest } from "../../state/human-request.ts";
 import { checkHumanAnswer } from "../../state/human-answer.ts";
@@ -51,7 +51,7 @@ export function humanNode({ plan, prompt, proposed }: HumanNodeDeps): NodeWork {
 
 /** Returns the branch's last text for an approval or edit without `proposed`. */
 function defaultProposal({ kind }: HumanNode, { values }: NodeAt): unknown {
-  return kind === "input" ? null : (valueAt(values, ["last", "text"]) ?? "");
+  return kind === "input" ? null : (getAtPath(values, ["last", "text"]) ?? "");
 }
 
 /** The maximum time value of a `Date`. */

@@ -1,7 +1,7 @@
-import { valueAt } from "../../definition/check/problems.ts";
+import { getAtPath } from "../../definition/check/problems.ts";
 import type { Expression } from "../../expression/expression.ts";
 import type { Template } from "../../expression/template.ts";
-import { hideKnown } from "../../guardrails/redaction.ts";
+import { redactKnownValues } from "../../guardrails/redaction.ts";
 import { type Branch, conflictOf } from "../../state/branch.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Redactions } from "../../state/rails.ts";
@@ -98,7 +98,7 @@ export function valuesOf(
 
 /** Redacts a tier for templates: handlers may store values there that models must not read. */
 function redactedTier(tier: unknown, redactions: Redactions): unknown {
-  return Object.keys(redactions).length === 0 ? tier : hideKnown(tier, redactions);
+  return Object.keys(redactions).length === 0 ? tier : redactKnownValues(tier, redactions);
 }
 
 /** Returns the values that expressions have read, by path, to explain why none of them holds. */
@@ -107,7 +107,7 @@ export function valuesRead(
   values: ExpressionValues,
 ): Readonly<Record<string, unknown>> {
   const paths = expressions.flatMap(({ references }) => references);
-  return Object.fromEntries(paths.map((path) => [path.join("."), valueAt(values, path)]));
+  return Object.fromEntries(paths.map((path) => [path.join("."), getAtPath(values, path)]));
 }
 
 /** Returns the output of the branch's last llm node. */

@@ -1,5 +1,5 @@
 import { inputText } from "../../context/answer-form.ts";
-import { restore } from "../../guardrails/redaction.ts";
+import { unredact } from "../../guardrails/redaction.ts";
 import type { Template, TemplateValue } from "../../expression/template.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
 import { isRecord } from "../../values/json.ts";
@@ -47,7 +47,7 @@ export function plannerNode(deps: PlannerNodeDeps): NodeWork {
     const { output, failure } = turn;
     const given = { output, failure, gaps, plan: planned.plan ?? null, subtasks };
     // Unredacted: the outer agent does not know the planner's placeholders.
-    const made = restore(given, planned.redactions ?? {}) as typeof given;
+    const made = unredact(given, planned.redactions ?? {}) as typeof given;
     const { value, withheldBy } = await applyOutputRails(made, plan.name, at);
     const { status, ...told } =
       withheldBy === null

@@ -5,7 +5,7 @@ import { loopTranscript } from "../../context/transcript.ts";
 import { observedSteps } from "../../context/step-note.ts";
 import type { AgentModel, ModelReply, StructuredAnswer } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { cutText, keptText } from "../../values/text.ts";
+import { truncateText, truncateModelText } from "../../values/text.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import { emptyStep } from "../loop/step.ts";
@@ -64,7 +64,7 @@ export function askedAgain(
   { message }: ModelReply,
   request: string,
 ): readonly BaseMessage[] {
-  const said = cutText(saidIn(message), shownCharacters);
+  const said = truncateText(saidIn(message), shownCharacters);
   return [...messages, ...(said === "" ? [] : [new AIMessage(said)]), new HumanMessage(request)];
 }
 
@@ -88,7 +88,7 @@ export function askedRecord(
   const last = replies.at(-1);
   return withoutTools({
     ...emptyStep(placeOf(state, run, timestamp)),
-    thought: keptText(thought),
+    thought: truncateModelText(thought),
     problem,
     usage: replies.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
     model: last?.model ?? "",

@@ -13,7 +13,7 @@ import type { Subtask, SubtaskError } from "../../state/plan.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import { toJson } from "../../values/bounded-json.ts";
 import { deepFreeze, isRecord } from "../../values/json.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import type { NodeContext, NodeRails } from "../loop/node.ts";
 import { applyResultRails } from "../loop/tools.ts";
 import { withheldFailure } from "../nodes/node-work.ts";
@@ -163,7 +163,7 @@ function outcomeOf(
 ): AttemptOutcome {
   if (failure === null) return done(plainOutput(output, agent), usage);
   const { cause: code, transient = false } = failure;
-  const error = { code, message: cutText(rails.redact(failure.message), messageCharacters) };
+  const error = { code, message: truncateText(rails.redact(failure.message), messageCharacters) };
   return { kind: "failed", error, transient, retryAfterMs: 0, usage };
 }
 
@@ -238,7 +238,7 @@ function failedWith(thrown: unknown, usage: Usage, rails: Hiding): EndedOutcome 
   const transient = failure?.transient ?? (isOurs && thrown.transient);
   const retryAfterMs = failure?.retryAfterMs ?? 0;
   const code = isOurs ? thrown.code : "worker_error";
-  const message = cutText(rails.redact(errorMessage(thrown)), messageCharacters);
+  const message = truncateText(rails.redact(errorMessage(thrown)), messageCharacters);
   return { kind: "failed", error: { code, message }, transient, retryAfterMs, usage };
 }
 

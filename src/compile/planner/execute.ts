@@ -1,6 +1,6 @@
 import { backoff, sleep } from "../../async.ts";
 import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
-import { standingIn } from "../../guardrails/redaction.ts";
+import { redactionsIn } from "../../guardrails/redaction.ts";
 import { SubtaskFailedError } from "../../planning/errors.ts";
 import { Scheduler, type Skipped } from "../../planning/scheduler.ts";
 import type { GraphState, PlanningState } from "../../state/channels.ts";
@@ -281,7 +281,7 @@ class Dataflow {
   async #settle(states: SubtaskStates): Promise<void> {
     const { log, run } = this.#of;
     const { redactions = {} } = run.rails.update();
-    await log.settle(states, standingIn(states, redactions));
+    await log.settle(states, redactionsIn(states, redactions));
   }
 
   #ended(id: string, state: SubtaskState): void {

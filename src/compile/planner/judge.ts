@@ -5,7 +5,7 @@ import type { ModelReply } from "../../models/agent-model.ts";
 import { readStructured } from "../../models/json-answer.ts";
 import { gapAnswer, gapRequest, gapRetry, synthesisRequest } from "../../planning/prompts.ts";
 import type { GraphState } from "../../state/channels.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import { answerIn, failedDraft } from "../loop/reasoning-step.ts";
 import { type NodeBody, type NodeContext, probeContext } from "../loop/node.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
@@ -120,7 +120,7 @@ function gapsIn({ message }: ModelReply) {
   if (!read.ok) return read;
   const { gaps } = read.value as { readonly gaps: readonly string[] };
   const said = gaps.map((gap) => gap.trim()).filter((gap) => gap !== "");
-  const cut = said.slice(0, mostGaps).map((gap) => cutText(gap, gapCharacters));
+  const cut = said.slice(0, mostGaps).map((gap) => truncateText(gap, gapCharacters));
   return { ok: true, gaps: cut } as const;
 }
 

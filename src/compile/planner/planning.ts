@@ -3,7 +3,7 @@ import type { GraphState, GraphUpdate, PlanningState } from "../../state/channel
 import type { SubtaskError, SubtaskState } from "../../state/plan.ts";
 import type { Draft } from "../../state/turn.ts";
 import { isRecord } from "../../values/json.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import type { NodeContext } from "../loop/node.ts";
 import type { PlannerInput, PlannerConfig } from "./planner-config.ts";
 import { sharedOf } from "./worker-slots.ts";
@@ -70,7 +70,7 @@ export function failuresOf(
     if (state === undefined || error === null || state.depth !== last) return [];
     if (state.status !== "failed" && state.status !== "skipped") return [];
     const what = state.status === "failed" ? "failed" : "was not begun";
-    const gap = `${description} (subtask "${id}" ${what}: ${cutText(error.message, errorCharacters)})`;
+    const gap = `${description} (subtask "${id}" ${what}: ${truncateText(error.message, errorCharacters)})`;
     return [{ id, state, error, gap }];
   });
   return all.toSorted(

@@ -13,7 +13,7 @@ import {
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { Fitting, level, type Level, openErrors, type Room } from "./fit.ts";
+import { HistoryFitter, level, type Level, openErrors, type Room } from "./fit.ts";
 import { contextMetadata } from "./metadata.ts";
 import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
@@ -22,7 +22,7 @@ import {
   boundSteps,
   renderEntries,
   shortenedConversation,
-  ToldEntries,
+  RenderedEntries,
 } from "./told-entries.ts";
 
 /** Characters of texts and items of lists that previews keep; less where there is no room for that. */
@@ -36,7 +36,7 @@ const lowShare = 0.75;
 /** Of the room a step may have so much at most. */
 const largestShare = 0.95;
 
-/** A last step is told shorter, down to so much of the room, before anything is left out for it. */
+/** A last step is rendered shorter, down to so much of the room, before anything is left out for it. */
 const lastShare = 0.5;
 
 /** A result that may be whole has at most so many characters for each token of the room. */
@@ -47,8 +47,8 @@ const tailShare = 0.1;
 const tailTokens = 1024;
 
 /**
- * What a model call gets to read: the opening, then as much of the transcript as its budget has room for, told in full or
- * shortened as {@link Fitting} decides, then what is said last.
+ * What a model call gets to read: the opening, then as much of the transcript as its budget has room for, rendered in full or
+ * shortened as {@link HistoryFitter} decides, then what is said last.
  *
  * @throws ContextOverflowError when what always stays is larger than the budget
  * @throws InvalidContextOptionError
@@ -81,7 +81,7 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
     messagesTokens(messages, profile.count);
   const fixed = [...opening, ...memory, ...before];
 
-  const told = new ToldEntries(entries, {
+  const rendered = new RenderedEntries(entries, {
     form: options.form,
     settled:
       goal === "synthesis"
@@ -93,24 +93,24 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
     observed: options.observed ?? new Map(),
   });
   const open = openErrors(entries);
-  const done = (fitting: Fitting, messages: readonly BaseMessage[]): ReasoningContext => ({
+  const done = (fitter: HistoryFitter, messages: readonly BaseMessage[]): ReasoningContext => ({
     messages,
     metadata: contextMetadata({
       options,
       budget,
       reserved,
-      told,
-      fitting,
+      rendered,
+      fitter,
       covered,
       sections: { opening, memory, before, tail, messages },
     }),
   });
 
-  const composed = (fitting: Fitting): readonly BaseMessage[] => {
-    const body = [...memory, ...before, ...renderEntries(told, fitting), ...tail];
+  const composed = (fitter: HistoryFitter): readonly BaseMessage[] => {
+    const body = [...memory, ...before, ...renderEntries(rendered, fitter), ...tail];
     return [...opening, ...beginning(body), ...body];
   };
-  const cheap = cheapSizes(told, open);
+  const cheap = cheapSizes(rendered, open);
   const roomOf = (tokens: number): Room => ({
     tokens,
     low: Math.floor(tokens * lowShare),
@@ -119,31 +119,31 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
   });
   const cheapTokens = cheap.messages([...fixed, leftOut, ...tail]) + cheap.bound(options);
   const easy = yield* fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
-  if (easy.moves === 0 && !(yield* hasLarge(told))) {
+  if (easy.moves === 0 && !(yield* hasLarge(rendered))) {
     return done(easy, composed(easy));
   }
 
   const tools = tokensBound(options, profile.count);
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
-  const sizes = tokenSizes(told, open, profile.count);
-  yield* boundSteps(told, { count: profile.count, tokens: Math.floor(room * largestShare) });
-  const fitting = yield* fitted(sizes, roomOf(room));
+  const sizes = tokenSizes(rendered, open, profile.count);
+  yield* boundSteps(rendered, { count: profile.count, tokens: Math.floor(room * largestShare) });
+  const fitter = yield* fitted(sizes, roomOf(room));
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
-  if (fitting.isLastOver) lastForms.push(level.dropped);
+  if (fitter.isLastOver) lastForms.push(level.dropped);
   for (;;) {
-    const messages = composed(fitting);
+    const messages = composed(fitter);
     const needed = count(messages) + tools;
-    if (needed <= budget) return done(fitting, messages);
-    const target = Math.max(0, fitting.tokens - (needed - budget));
-    const had = fitting.tokens;
-    fitting.shorten(target, entries.length, !fitting.isLastLarge);
-    if (fitting.tokens < had) continue;
-    if (fitting.isLastLarge) {
-      const left = Math.max(fitting.lastTokens - (needed - budget), Math.floor(room * lastShare));
+    if (needed <= budget) return done(fitter, messages);
+    const target = Math.max(0, fitter.tokens - (needed - budget));
+    const had = fitter.tokens;
+    fitter.shorten(target, entries.length, !fitter.isLastLarge);
+    if (fitter.tokens < had) continue;
+    if (fitter.isLastLarge) {
+      const left = Math.max(fitter.lastTokens - (needed - budget), Math.floor(room * lastShare));
       const part = { count: profile.count, tokens: left };
-      fitting.retell((lastStep) => boundStep(told, lastStep, part));
-      if (fitting.tokens < had) continue;
+      fitter.rerender((lastStep) => boundStep(rendered, lastStep, part));
+      if (fitter.tokens < had) continue;
     }
     const next = lastForms.shift();
     if (next === undefined)
@@ -153,10 +153,10 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
         tools,
         fixed: { opening, memory },
         count,
-        told,
-        fitting,
+        rendered,
+        fitter,
       });
-    fitting.shortenLast(next);
+    fitter.shortenLast(next);
   }
 }
 
@@ -167,21 +167,21 @@ function beginning([first]: readonly BaseMessage[]): readonly BaseMessage[] {
   return first === undefined || first.type === "human" ? [] : [leftOut];
 }
 
-function* hasLarge(told: ToldEntries): Generator<void, boolean> {
-  for (let at = 0; at < told.length; at += 1) {
-    if (told.isTooLarge(at)) return true;
+function* hasLarge(rendered: RenderedEntries): Generator<void, boolean> {
+  for (let at = 0; at < rendered.length; at += 1) {
+    if (rendered.isTooLarge(at)) return true;
     yield;
   }
   return false;
 }
 
 function* fitted(
-  entries: ConstructorParameters<typeof Fitting>[0],
+  entries: ConstructorParameters<typeof HistoryFitter>[0],
   room: Room,
-): Generator<void, Fitting> {
-  const fitting = new Fitting(entries, room);
-  while (!(room.onlyAsks === true && fitting.moves > 0) && fitting.grow()) yield;
-  return fitting;
+): Generator<void, HistoryFitter> {
+  const fitter = new HistoryFitter(entries, room);
+  while (!(room.onlyAsks === true && fitter.moves > 0) && fitter.grow()) yield;
+  return fitter;
 }
 
 function overflow(
@@ -195,21 +195,21 @@ function overflow(
       readonly memory: readonly BaseMessage[];
     };
     readonly count: (messages: readonly BaseMessage[]) => number;
-    readonly told: ToldEntries;
-    readonly fitting: Fitting;
+    readonly rendered: RenderedEntries;
+    readonly fitter: HistoryFitter;
   },
 ): ContextOverflowError {
-  const { budget, needed, tools, fixed, count, told, fitting } = facts;
+  const { budget, needed, tools, fixed, count, rendered, fitter } = facts;
   const system = count(fixed.opening);
   const memory = count(fixed.memory);
   let steps = 0;
-  for (let at = fitting.from; at < told.length; at += 1) {
-    const as = fitting.levels[at] as Level;
-    if (told.entry(at).kind !== "step" || as === level.dropped) continue;
+  for (let at = fitter.from; at < rendered.length; at += 1) {
+    const as = fitter.levels[at] as Level;
+    if (rendered.entry(at).kind !== "step" || as === level.dropped) continue;
     steps +=
       as >= level.line
-        ? count([new HumanMessage(told.lines(at, as, fitting.from).join("\n"))])
-        : count(told.step(at, as).messages);
+        ? count([new HumanMessage(rendered.lines(at, as, fitter.from).join("\n"))])
+        : count(rendered.step(at, as).messages);
   }
   const conversation = Math.max(0, needed - system - memory - tools - steps);
   return new ContextOverflowError({

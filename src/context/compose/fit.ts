@@ -62,7 +62,7 @@ const lowShare = 0.6;
  *
  * The same entries and the same room give the same fit. Time is linear in the entries for each move.
  */
-export class Fitting implements Fit {
+export class HistoryFitter implements Fit {
   readonly levels: Level[] = [];
   tokens = 0;
   from = 0;
@@ -134,7 +134,7 @@ export class Fitting implements Fit {
   }
 
   /** Takes it into account that the last step is told otherwise from now on. */
-  retell(tell: (lastStep: number) => void): void {
+  rerender(tell: (lastStep: number) => void): void {
     const before = this.lastTokens;
     tell(this.#lastStep);
     this.tokens += this.lastTokens - before;

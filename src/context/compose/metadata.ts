@@ -14,20 +14,20 @@ import {
   plainResultText,
   type StepForm,
   stepMessages,
-  toldCall,
+  renderCall,
 } from "../step-messages.ts";
 import type { Entry } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Fit, type Level } from "./fit.ts";
 import { lineTokens, tokensBound } from "./sizes.ts";
-import type { ToldEntries } from "./told-entries.ts";
+import type { RenderedEntries } from "./told-entries.ts";
 
 export interface Composed {
   readonly options: ComposeOptions;
   readonly budget: number;
   readonly reserved: number;
-  readonly told: ToldEntries;
-  readonly fitting: Fit;
+  readonly rendered: RenderedEntries;
+  readonly fitter: Fit;
   /** Entries that the summary stands for. */
   readonly covered: readonly Entry[];
   readonly sections: {
@@ -66,15 +66,15 @@ export function contextMetadata(composed: Composed): ContextMetadata {
 }
 
 function countSections(composed: Composed): ContextTokens {
-  const { options, sections, told, fitting } = composed;
+  const { options, sections, rendered, fitter } = composed;
   const { count } = options.profile;
   const sum = (messages: readonly BaseMessage[]): number => messagesTokens(messages, count);
   const system = sum(sections.opening);
   const tools = tokensBound(options, count);
   const memory = sum(sections.memory);
   const messages = sum(sections.messages);
-  const steps = stepTokens(told, fitting, count);
-  // What is told in lines has a heading, and the summary may tell of steps: both count as conversation.
+  const steps = stepTokens(rendered, fitter, count);
+  // What is rendered in lines has a heading, and the summary may tell of steps: both count as conversation.
   const conversation = Math.max(0, messages - system - memory - steps);
   const raw =
     system +
@@ -82,32 +82,37 @@ function countSections(composed: Composed): ContextTokens {
     memory +
     sum(sections.tail) +
     rawTokens(composed.covered, options.form, count) +
-    rawTokens(entriesOf(told), options.form, count);
+    rawTokens(entriesOf(rendered), options.form, count);
   const total = messages + tools;
   return { total, system, tools, memory, conversation, steps, raw, saved: raw - total };
 }
 
-function entriesOf(told: ToldEntries): readonly Entry[] {
-  return Array.from({ length: told.length }, (_, at) => told.entry(at));
+function entriesOf(rendered: RenderedEntries): readonly Entry[] {
+  return Array.from({ length: rendered.length }, (_, at) => rendered.entry(at));
 }
 
-function stepTokens(told: ToldEntries, fitting: Fit, count: TokenCounter): number {
+function stepTokens(rendered: RenderedEntries, fitter: Fit, count: TokenCounter): number {
   let sum = 0;
-  for (let at = fitting.from; at < told.length; at += 1)
-    sum += tokensOfStep(told, fitting, at, count);
+  for (let at = fitter.from; at < rendered.length; at += 1)
+    sum += tokensOfStep(rendered, fitter, at, count);
   return sum;
 }
 
-function tokensOfStep(told: ToldEntries, { levels, from }: Fit, at: number, count: TokenCounter) {
+function tokensOfStep(
+  rendered: RenderedEntries,
+  { levels, from }: Fit,
+  at: number,
+  count: TokenCounter,
+) {
   const as = levels[at] as Level;
-  if (told.entry(at).kind !== "step" || as === level.dropped) return 0;
+  if (rendered.entry(at).kind !== "step" || as === level.dropped) return 0;
   if (as >= level.line) {
-    return told.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
+    return rendered.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
   }
-  return messagesTokens(told.step(at, as).messages, count);
+  return messagesTokens(rendered.step(at, as).messages, count);
 }
 
-function stepsShown({ options, told, fitting, covered }: Composed): readonly StepShown[] {
+function stepsShown({ options, rendered, fitter, covered }: Composed): readonly StepShown[] {
   const { count } = options.profile;
   const shown = (step: StepRecord, fidelity: StepFidelity, tokens: number): StepShown => ({
     turn: step.turn_number,
@@ -118,26 +123,26 @@ function stepsShown({ options, told, fitting, covered }: Composed): readonly Ste
   const summarised = covered.flatMap((entry) =>
     entry.kind === "step" ? [shown(entry.step, "summarised", 0)] : [],
   );
-  const own = entriesOf(told).flatMap((entry, at) => {
+  const own = entriesOf(rendered).flatMap((entry, at) => {
     if (entry.kind !== "step") return [];
-    const tokens = tokensOfStep(told, fitting, at, count);
-    return [shown(entry.step, fidelityOf(told, fitting, at), tokens)];
+    const tokens = tokensOfStep(rendered, fitter, at, count);
+    return [shown(entry.step, fidelityOf(rendered, fitter, at), tokens)];
   });
   return [...summarised, ...own];
 }
 
-function fidelityOf(told: ToldEntries, { levels }: Fit, at: number): StepFidelity {
+function fidelityOf(rendered: RenderedEntries, { levels }: Fit, at: number): StepFidelity {
   const as = levels[at] as Level;
   if (as === level.dropped) return "dropped";
-  return as >= level.line ? "line" : told.step(at, as).fidelity;
+  return as >= level.line ? "line" : rendered.step(at, as).fidelity;
 }
 
-function countSpoken({ told, fitting, covered }: Composed): Record<MessageFidelity, number> {
+function countSpoken({ rendered, fitter, covered }: Composed): Record<MessageFidelity, number> {
   const counts = { whole: 0, summarised: 0, dropped: 0 };
   counts.summarised = covered.filter(({ kind }) => kind === "spoken").length;
-  for (let at = 0; at < told.length; at += 1) {
-    if (told.entry(at).kind !== "spoken") continue;
-    const as = fitting.levels[at] as Level;
+  for (let at = 0; at < rendered.length; at += 1) {
+    if (rendered.entry(at).kind !== "spoken") continue;
+    const as = fitter.levels[at] as Level;
     if (as === level.dropped) counts.dropped += 1;
     else if (as >= level.digest) counts.summarised += 1;
     else counts.whole += 1;
@@ -164,7 +169,8 @@ function rawStepTokens(step: StepRecord, form: StepForm, count: TokenCounter): n
   if (known === undefined) rawSteps.set(step, (known = new Map()));
   const tokens = known.get(count);
   if (tokens !== undefined) return tokens;
-  const plain = () => pairedCalls(step).map((result) => toldCall(result, plainResultText(result)));
+  const plain = () =>
+    pairedCalls(step).map((result) => renderCall(result, plainResultText(result)));
   const made = messagesTokens(stepMessages(step, form, plain), count);
   known.set(count, made);
   return made;

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../../models/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
 import { TextCache } from "./step-variant.ts";
-import type { ToldEntries } from "./told-entries.ts";
+import type { RenderedEntries } from "./told-entries.ts";
 
 /** Tokens of the message around a run of lines, and of its heading. */
 const headingTokens = 24;
@@ -27,7 +27,7 @@ type Measure = (messages: readonly BaseMessage[]) => number;
 
 /** The entries with their sizes in tokens. */
 export function tokenSizes(
-  told: ToldEntries,
+  told: RenderedEntries,
   open: readonly number[],
   count: TokenCounter,
 ): readonly Sized[] {
@@ -48,7 +48,7 @@ export function lineTokens(line: string, count: TokenCounter): number {
 }
 
 /** The entries with sizes that are no smaller than their tokens, and need no tokenizer. */
-export function cheapSizes(told: ToldEntries, open: readonly number[]) {
+export function cheapSizes(told: RenderedEntries, open: readonly number[]) {
   const messages: Measure = (list) => list.reduce((sum, one) => sum + mostTokens(one), 0);
   return {
     entries: sized(told, open, messages, (line) => bytesOfUnit * line.length + 1),
@@ -60,7 +60,7 @@ export function cheapSizes(told: ToldEntries, open: readonly number[]) {
 }
 
 function sized(
-  told: ToldEntries,
+  told: RenderedEntries,
   open: readonly number[],
   measure: Measure,
   tokensOfLine: (line: string) => number,

@@ -7,7 +7,7 @@ import {
 } from "../../state/step-record.ts";
 import { jsonHead } from "../../values/bounded-json.ts";
 import { isRecord } from "../../values/json.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import { cleanText, cleanValue } from "../clean-text.ts";
 import { preview, previewText } from "../preview/preview.ts";
 import { salientValues, salientWords } from "../preview/salient-values.ts";
@@ -19,8 +19,8 @@ import {
   resultText,
   type StepForm,
   stepMessages,
-  toldCall,
-  type ToldCall,
+  renderCall,
+  type RenderedCall,
 } from "../step-messages.ts";
 
 /** How much of a step's results and arguments is told. */
@@ -32,7 +32,7 @@ export interface Shortening {
   readonly maxItems: number;
 }
 
-export interface StepTelling extends Shortening {
+export interface StepRenderOptions extends Shortening {
   readonly form: StepForm;
   /** What a model made of a result, by {@link summaryKey}. */
   readonly summaries: ReadonlyMap<string, string>;
@@ -46,7 +46,7 @@ export function summaryKey({ turn_number }: StepRecord, callId: string): string 
 }
 
 /** A step as messages, in one way. */
-export interface ToldStep {
+export interface RenderedStep {
   readonly messages: readonly BaseMessage[];
   readonly fidelity: StepFidelity;
 }
@@ -57,9 +57,9 @@ const longestOddText = 4000;
 export const nothingShortened: Shortening = { above: Infinity, maxChars: 0, maxItems: 0 };
 
 /** A record never changes, so that its messages are made once, and counted once, however often they are read. */
-const knownSteps = new WeakMap<StepRecord, Map<string, ToldStep>>();
+const knownSteps = new WeakMap<StepRecord, Map<string, RenderedStep>>();
 
-export function tellStep(step: StepRecord, telling: StepTelling): ToldStep {
+export function renderStep(step: StepRecord, telling: StepRenderOptions): RenderedStep {
   const key = keyOf(step, telling);
   let variants = knownSteps.get(step);
   if (variants === undefined) knownSteps.set(step, (variants = new Map()));
@@ -70,7 +70,7 @@ export function tellStep(step: StepRecord, telling: StepTelling): ToldStep {
   return made;
 }
 
-function keyOf(step: StepRecord, telling: StepTelling): string {
+function keyOf(step: StepRecord, telling: StepRenderOptions): string {
   const { form, above, maxChars, maxItems, ownIds } = telling;
   const said =
     telling.summaries.size === 0
@@ -79,9 +79,9 @@ function keyOf(step: StepRecord, telling: StepTelling): string {
   return JSON.stringify([form, above === Infinity ? -1 : above, maxChars, maxItems, ownIds, said]);
 }
 
-function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
+function makeStep(step: StepRecord, telling: StepRenderOptions): RenderedStep {
   let fidelity: StepFidelity = "whole";
-  const told = pairedCalls(step).map((result): ToldCall => {
+  const told = pairedCalls(step).map((result): RenderedCall => {
     const summary = telling.summaries.get(summaryKey(step, result.id));
     const args = cleanValue(shortArgs(result.args, telling));
     const text = summary !== undefined ? marked(summary) : shortResult(result, telling);
@@ -89,13 +89,15 @@ function makeStep(step: StepRecord, telling: StepTelling): ToldStep {
     else if ((text !== null || isShortArgs(result.args, telling)) && fidelity === "whole") {
       fidelity = "preview";
     }
-    const call = toldCall(result, text ?? resultText(result));
+    const call = renderCall(result, text ?? resultText(result));
     const id = telling.ownIds ? `${result.id}-${step.turn_number}-${step.step_index}` : result.id;
     return { ...call, id, args };
   });
   const { thought } = step;
   const isLong = telling.above < Infinity && thought.length > longestThought(telling);
-  const short = isLong ? { ...step, thought: cutText(thought, longestThought(telling)) } : step;
+  const short = isLong
+    ? { ...step, thought: truncateText(thought, longestThought(telling)) }
+    : step;
   if (isLong && fidelity === "whole") fidelity = "preview";
   return { messages: stepMessages(short, telling.form, () => told), fidelity };
 }
@@ -130,7 +132,7 @@ function shortArgs(args: ToolResult["args"], how: Shortening): ToolResult["args"
   if (!isShort && isJson(args)) return args;
   const maxChars = isShort ? how.maxChars : longestOddText;
   const short = preview(args, { maxChars, maxItems: Math.max(10, how.maxItems) });
-  return isRecord(short) ? short : { shortened: cutText(String(short), maxChars) };
+  return isRecord(short) ? short : { shortened: truncateText(String(short), maxChars) };
 }
 
 /** Whether arguments can be written as JSON: records that were made by hand may hold circles and big integers. */
@@ -204,15 +206,15 @@ export function callLines(step: StepRecord): readonly CallLine[] {
 /** What was wrong with a reply without calls. */
 function problemLines({ problem }: StepRecord): readonly CallLine[] {
   if (problem === "") return [];
-  const text = `- no call: ${cutText(inOneLine(cleanText(problem)), shownCharacters)}`;
+  const text = `- no call: ${truncateText(inOneLine(cleanText(problem)), shownCharacters)}`;
   return [{ text, values: [], words: new Set(), isPlain: true }];
 }
 
 function callLine(result: ToolResult): CallLine {
   const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
   if (result.outcome !== "success") {
-    const message = inOneLine(cutText(cleanText(result.error ?? ""), errorCharacters));
-    const learned = inOneLine(cleanText(cutText(result.learning, shownCharacters)));
+    const message = inOneLine(truncateText(cleanText(result.error ?? ""), errorCharacters));
+    const learned = inOneLine(cleanText(truncateText(result.learning, shownCharacters)));
     const said = message === "" ? call : `${call}: ${message}`;
     const text = learned === "" ? said : `${said} [${learned}]`;
     return { text, values: [], words: salientWords(text), isPlain: false };
@@ -220,7 +222,8 @@ function callLine(result: ToolResult): CallLine {
   const insight = inOneLine(cleanText(result.insights));
   // What was noted to be of little use is told as long as there is room for everything.
   const isUseless = result.relevance === "low";
-  const said = insight === "" ? resultOnLine(result.result) : cutText(insight, shownCharacters);
+  const said =
+    insight === "" ? resultOnLine(result.result) : truncateText(insight, shownCharacters);
   const text = said === "" || isUseless ? call : `${call}: ${said}`;
   const values = isUseless ? [] : salientValues(result.result, valuesNamed).map(cleanText);
   return {
@@ -239,7 +242,7 @@ function resultOnLine(result: unknown): string {
 }
 
 /** Whether a call failed, or gave something that another call may need. */
-export function saysSomething(line: CallLine, isNew: (value: string) => boolean): boolean {
+export function hasContent(line: CallLine, isNew: (value: string) => boolean): boolean {
   return !line.isPlain || line.values.some(isNew);
 }
 

@@ -9,7 +9,7 @@ import type { Transcript } from "../transcript.ts";
 import type { AskForSummary, ResultSummaries } from "./results.ts";
 
 /** Results of one turn, and the request that they were for. */
-export interface SummaryWish {
+export interface SummaryRequest {
   readonly results: readonly ToolResult[];
   readonly question: string;
 }
@@ -23,7 +23,7 @@ export interface SummaryWish {
  */
 export async function composeSummarised(
   options: ComposeOptions,
-  summarise: (wish: SummaryWish) => Promise<ResultSummaries>,
+  summarise: (wish: SummaryRequest) => Promise<ResultSummaries>,
   signal?: AbortSignal,
 ): Promise<ReasoningContext> {
   const context = await composeInSlices(options, signal);
@@ -54,7 +54,7 @@ function notKept(calls: readonly string[]): string {
 function wishesOf(
   { metadata }: ReasoningContext,
   { entries }: Transcript,
-): ReadonlyMap<number, SummaryWish> {
+): ReadonlyMap<number, SummaryRequest> {
   const previewed = new Set(
     metadata.steps
       .filter(({ fidelity }) => fidelity === "preview")

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { TokenCounter } from "../../models/tokens.ts";
 import { callSignature, type ToolResult } from "../../state/step-record.ts";
-import { cutText, headOf } from "../../values/text.ts";
+import { truncateText, headOf } from "../../values/text.ts";
 import { cleanText } from "../clean-text.ts";
 import type { Goal } from "../reasoning-context.ts";
 import { resultText } from "../step-messages.ts";
@@ -122,7 +122,7 @@ export function resultSummaryRequest(
     "",
     `Tool: ${cleanText(callSignature(result))}`,
     `Goal: ${goals[goal]}`,
-    `Question: ${cutText(cleanText(question), questionCharacters)}`,
+    `Question: ${truncateText(cleanText(question), questionCharacters)}`,
     `Result:\n${fitText(resultText(result), room.maxTokens, room.count)}`,
   ];
   return [new SystemMessage(role), new HumanMessage(parts.join("\n"))];

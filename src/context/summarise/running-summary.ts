@@ -1,7 +1,7 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { TokenCounter } from "../../models/tokens.ts";
 import type { RunningSummary } from "../../state/summaries.ts";
-import { cutText, headOf } from "../../values/text.ts";
+import { truncateText, headOf } from "../../values/text.ts";
 import { cleanText } from "../clean-text.ts";
 import { callLines, foldLines, lineText } from "../compose/step-variant.ts";
 import { type EarlierTurn, earlierTurns, type ThreadHistory } from "./turns.ts";
@@ -51,7 +51,7 @@ export function readSummary(reply: string, maxCharacters: number): string | null
     .replace(/^\s*(#+\s*)?(\*\*)?(running )?summary(\*\*)?\s*:(\*\*)?\s*/i, "")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
-  return text === "" ? null : cutText(text, maxCharacters);
+  return text === "" ? null : truncateText(text, maxCharacters);
 }
 
 /** What a new summary is to be made of. */
@@ -102,7 +102,7 @@ function requestOf(material: SummaryMaterial, characters: number): readonly Base
   const { former, turns, firstTurn, maxCharacters } = material;
   const given = former === null ? "" : withoutMarks(cleanText(headOf(former, maxCharacters)));
   const texts = turns.map((turn, at) => withoutMarks(turnText(turn, firstTurn + at + 1)));
-  const told = shareOut(texts, characters);
+  const told = allocateCharacters(texts, characters);
   const left = texts.length - told.length;
   const parts = [
     `Write a running summary of the conversation below, in at most ${Math.floor(maxCharacters / 7)} words.`,
@@ -119,11 +119,11 @@ function requestOf(material: SummaryMaterial, characters: number): readonly Base
 /** A turn in plain lines: the request, one line for each call, the answer. */
 export function turnText({ asked, steps, answered }: EarlierTurn, number: number): string {
   const said = (who: string) => (message: BaseMessage) =>
-    `${who}: ${cutText(cleanText(message.text), messageCharacters)}`;
+    `${who}: ${truncateText(cleanText(message.text), messageCharacters)}`;
   const lines = foldLines(
     steps.flatMap((step) =>
       callLines(step).map((line) =>
-        cutText(
+        truncateText(
           lineText(line, () => true),
           lineCharacters,
         ),
@@ -153,13 +153,16 @@ const ofMark = 40;
  * The last texts that fit into `characters` together. Where all do not fit as they are, the longest are cut, all to the
  * same length; where even that would leave too little of each, the first ones are left out.
  */
-export function shareOut(texts: readonly string[], characters: number): readonly string[] {
+export function allocateCharacters(
+  texts: readonly string[],
+  characters: number,
+): readonly string[] {
   const kept = texts.slice(Math.max(0, texts.length - Math.floor(characters / (least + ofMark))));
   const length = commonLength(
     kept.map((text) => text.length),
     characters - ofMark * kept.length,
   );
-  return kept.map((text) => (text.length <= length + ofMark ? text : cutText(text, length)));
+  return kept.map((text) => (text.length <= length + ofMark ? text : truncateText(text, length)));
 }
 
 /** The largest length such that the texts, each cut to it, have at most `total` characters; Infinity where they have. */

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../../models/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { callLines, lineText } from "../compose/step-variant.ts";
 import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";
-import { spokenTurns } from "../spoken-turns.ts";
+import { chatTurns } from "../spoken-turns.ts";
 import { stepMessages } from "../step-messages.ts";
 
 /** A turn that is over: what was asked, the records of its steps, what was answered. */
@@ -27,7 +27,7 @@ export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {
   const turns = Array.from({ length: present }, () => {
     return { asked: [] as BaseMessage[], steps: [] as StepRecord[], answered: [] as BaseMessage[] };
   });
-  for (const { turn, asked, answered } of spokenTurns(history.messages, history.steps, present)) {
+  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, present)) {
     const own = turns[Math.max(0, turn)];
     own?.asked.push(...asked);
     own?.answered.push(...answered);

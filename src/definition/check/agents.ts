@@ -2,7 +2,7 @@ import { isRecord } from "../../values/json.ts";
 import type { AgentDefinition } from "../agent-definition.ts";
 import type { AgentSpec } from "../schema/agent.ts";
 import { checkFromJsonSchema } from "../schema/json-schema.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
 /** Agents within agents, the outermost one included. */
 export const maxAgentDepth = 16;
@@ -31,21 +31,21 @@ export function agentReferences(
   written: unknown,
   all: Iterable<string> = [],
 ): readonly AgentReference[] {
-  const nodes = valueAt(written, ["workflow_graph", "nodes"]);
+  const nodes = getAtPath(written, ["workflow_graph", "nodes"]);
   const everyAgent = [...all];
   return (Array.isArray(nodes) ? nodes : []).flatMap((node: unknown, index): AgentReference[] => {
-    const name = valueAt(node, ["name"]);
+    const name = getAtPath(node, ["name"]);
     const path = ["workflow_graph", "nodes", index, "config"];
     const of = { node: typeof name === "string" ? name : "", path };
-    switch (valueAt(node, ["type"])) {
+    switch (getAtPath(node, ["type"])) {
       case "agent": {
-        const agent = valueAt(node, ["config", "agent"]);
+        const agent = getAtPath(node, ["config", "agent"]);
         if (typeof agent !== "string") return [];
-        const input = valueAt(node, ["config", "input"]);
+        const input = getAtPath(node, ["config", "input"]);
         return [{ role: "node", agent, input, at: [...path, "agent"], ...of }];
       }
       case "planner": {
-        const workers = valueAt(node, ["config", "workers"]);
+        const workers = getAtPath(node, ["config", "workers"]);
         const named = workers === undefined ? everyAgent : workers;
         return (Array.isArray(named) ? named : []).flatMap((agent: unknown, place) => {
           if (typeof agent !== "string") return [];
@@ -139,7 +139,7 @@ function workerInputProblems(
       .filter((key) => !given.includes(key))
       .map((key) => problem(`requires "${key}"`)),
     ...(closedKeys(schema)?.includes("message") === false ? [problem('takes no "message"')] : []),
-    ...(allowsText(valueAt(schema, ["properties", "message", "type"]))
+    ...(allowsText(getAtPath(schema, ["properties", "message", "type"]))
       ? []
       : [problem('takes no text as "message"')]),
   ];
@@ -152,30 +152,30 @@ function allowsText(type: unknown): boolean {
 
 /** Whether an agent that is a worker is given the results that its subtask depends on as they are, by id. */
 function takesResults(schema: unknown): boolean {
-  return valueAt(schema, ["properties", "results"]) !== undefined;
+  return getAtPath(schema, ["properties", "results"]) !== undefined;
 }
 
 /** Keys that a value has to have; those with a default are filled in. */
 function requiredKeys(schema: unknown): readonly string[] {
-  const required = valueAt(schema, ["required"]);
+  const required = getAtPath(schema, ["required"]);
   if (!Array.isArray(required)) return [];
   return required.filter(
     (key): key is string =>
-      typeof key === "string" && valueAt(schema, ["properties", key, "default"]) === undefined,
+      typeof key === "string" && getAtPath(schema, ["properties", key, "default"]) === undefined,
   );
 }
 
 /** All keys that a value may have; null where there may be others. */
 function closedKeys(schema: unknown): readonly string[] | null {
-  const properties = valueAt(schema, ["properties"]);
+  const properties = getAtPath(schema, ["properties"]);
   const isClosed =
-    valueAt(schema, ["additionalProperties"]) === false &&
-    valueAt(schema, ["patternProperties"]) === undefined;
+    getAtPath(schema, ["additionalProperties"]) === false &&
+    getAtPath(schema, ["patternProperties"]) === undefined;
   return isClosed && isRecord(properties) ? Object.keys(properties) : null;
 }
 
 function constantIssues(schema: unknown, key: string, value: unknown): readonly string[] {
-  const property = valueAt(schema, ["properties", key]);
+  const property = getAtPath(schema, ["properties", key]);
   if (!isRecord(property) || JSON.stringify(property).includes('"$ref"')) return [];
   try {
     const checked = checkFromJsonSchema(property).check(value);

@@ -9,7 +9,7 @@ import { workflowProblems } from "../workflow/problems.ts";
 import { agentReferences } from "./agents.ts";
 import { argumentRuleProblems } from "./expressions.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { railConfigProblems } from "./rails.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { railProblems, serverProblems, writtenTools } from "./tools.ts";
@@ -19,7 +19,7 @@ export type CheckedDefinition =
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
 /** What a definition may have beside what is written. */
-export interface BesideDefinition {
+export interface DefinitionExtras {
   /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
   /**
@@ -34,7 +34,7 @@ export interface BesideDefinition {
 /** Everything that can be said of a definition as it was written, without knowing what tools and models there are. */
 export function checkDefinition(
   written: unknown,
-  beside: BesideDefinition = {},
+  beside: DefinitionExtras = {},
 ): CheckedDefinition {
   const nesting = nestingProblems(written);
   if (nesting.length > 0) return { ok: false, problems: nesting };
@@ -50,20 +50,20 @@ export function checkDefinition(
 }
 
 /** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
-function ruleProblems(written: unknown, beside: BesideDefinition): readonly DefinitionProblem[] {
+function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
   const { hasWorkers = false, zodSchemas = new Set() } = beside;
   const namesAgents = agentReferences(written).length > 0;
   const inside = "toolsInside" in beside || namesAgents ? beside.toolsInside : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
-    schemaRule(key, valueAt(written, [key]), zodSchemas.has(key));
+    schemaRule(key, getAtPath(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");
   const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
-  const graph = valueAt(written, ["workflow_graph"]);
-  const merges = valueAt(written, ["state_config", "merge"]);
+  const graph = getAtPath(written, ["workflow_graph"]);
+  const merges = getAtPath(written, ["state_config", "merge"]);
   return [
-    ...versionRule(valueAt(written, ["version"])),
-    ...duplicateTools(valueAt(written, ["tools"])),
+    ...versionRule(getAtPath(written, ["version"])),
+    ...duplicateTools(getAtPath(written, ["tools"])),
     ...input,
     ...schemaRuleOf("output_schema"),
     ...serverProblems(written),
@@ -75,7 +75,7 @@ function ruleProblems(written: unknown, beside: BesideDefinition): readonly Defi
       : workflowProblems(graph, {
           tools,
           inputSchema,
-          maxIterations: valueAt(written, ["execution_config", "max_iterations"]),
+          maxIterations: getAtPath(written, ["execution_config", "max_iterations"]),
           hasWorkers,
           merged: new Set(Object.keys(isMap(merges) ? merges : {})),
         })),
@@ -84,7 +84,7 @@ function ruleProblems(written: unknown, beside: BesideDefinition): readonly Defi
 
 /** With its default; empty where it is none. */
 function inputSchemaOf(written: unknown): JsonSchema {
-  const schema = valueAt(written, ["input_schema"]);
+  const schema = getAtPath(written, ["input_schema"]);
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
@@ -198,6 +198,6 @@ const unsupported: readonly Unsupported[] = [
 /** What a definition, as it was written, asks for and would not get. */
 export function unsupportedProblems(written: unknown): readonly DefinitionProblem[] {
   return unsupported
-    .filter(({ path, asks }) => asks(valueAt(written, path)))
+    .filter(({ path, asks }) => asks(getAtPath(written, path)))
     .map(({ path, instead }) => ({ path, message: `not run by this version; ${instead}` }));
 }

@@ -5,7 +5,7 @@ import { type ValueType, valueTypeOfJsonSchema } from "../../expression/types.ts
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { WorkflowNode } from "../schema/workflow.ts";
 import type { ReadWorkflow } from "../workflow/read-workflow.ts";
-import { type DefinitionPath, type DefinitionProblem, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, getAtPath } from "./problems.ts";
 
 /** What is wrong with the conditions, rules and templates of a workflow. */
 export function expressionProblems(
@@ -222,10 +222,10 @@ export function argumentRuleProblems(
   inputSchema: JsonSchema,
 ): readonly DefinitionProblem[] {
   const path = ["guardrail_config", "tool_rails", "rules"];
-  const rules = valueAt(written, path);
+  const rules = getAtPath(written, path);
   const scope = argumentRuleScope(inputSchema);
   return (Array.isArray(rules) ? rules : []).flatMap((rule: unknown, index) => {
-    const source = valueAt(rule, ["check"]);
+    const source = getAtPath(rule, ["check"]);
     if (typeof source !== "string" || source === "") return [];
     return conditionProblems({ what: "rule", source, path: [...path, index, "check"] }, scope);
   });

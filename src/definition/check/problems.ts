@@ -116,7 +116,7 @@ function showObject(value: object | null): string {
 }
 
 /** What stands at a path of a plain value; undefined where the path leaves it. Own properties only. */
-export function valueAt(value: unknown, path: DefinitionPath): unknown {
+export function getAtPath(value: unknown, path: DefinitionPath): unknown {
   let current = value;
   for (const part of path) {
     if (typeof current !== "object" || current === null || !Object.hasOwn(current, part)) {

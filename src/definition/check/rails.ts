@@ -1,16 +1,16 @@
 import { patternProblem } from "../../expression/functions.ts";
 import { isRecord } from "../../values/json.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
 /** What is wrong with the configs of rails, beyond what their schema says. */
 export function railConfigProblems(written: unknown): readonly DefinitionProblem[] {
   return ["input_rails", "output_rails"].flatMap((side) => {
-    const rails = valueAt(written, ["guardrail_config", side]);
+    const rails = getAtPath(written, ["guardrail_config", side]);
     return (Array.isArray(rails) ? rails : []).flatMap((rail: unknown, index) => {
       const path = ["guardrail_config", side, index, "config"];
-      const config = valueAt(rail, ["config"]);
-      switch (valueAt(rail, ["type"])) {
+      const config = getAtPath(rail, ["config"]);
+      switch (getAtPath(rail, ["type"])) {
         case "topic":
           return topicProblems(config, path);
         case "format":

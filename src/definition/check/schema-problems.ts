@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { nearestName } from "../../nearest-name.ts";
 import { isRecord } from "../../values/json.ts";
 import { agentSpecSchema } from "../schema/agent.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
 /**
  * The problems that a schema finds in what was written.
@@ -20,7 +20,7 @@ export function schemaProblems(
 
 function toProblems(issue: z.core.$ZodIssue, checked: CheckedValue): DefinitionProblem[] {
   const path = issue.path.map((part) => (typeof part === "symbol" ? String(part) : part));
-  const found = valueAt(checked.written, path);
+  const found = getAtPath(checked.written, path);
   if (mayBeSecret(path) && issue.code === "invalid_type") return [wrongKind(path, found)];
   switch (issue.code) {
     case "unrecognized_keys": {
@@ -102,12 +102,12 @@ function unionProblems(
   checked: CheckedValue,
 ): DefinitionProblem[] {
   const { written } = checked;
-  const found = valueAt(written, path);
+  const found = getAtPath(written, path);
   if (issue.discriminator !== undefined) {
     const { discriminator } = issue;
     const at = path.at(-1) === discriminator ? path : [...path, discriminator];
     const options = "options" in issue ? (issue.options ?? []) : [];
-    return [wrongValue(at, valueAt(written, at), options.map(String))];
+    return [wrongValue(at, getAtPath(written, at), options.map(String))];
   }
   const keys = isRecord(found) ? soleKeys(path, checked) : undefined;
   if (keys !== undefined) return soleKeyProblems({ issue, path, checked, keys });
@@ -139,7 +139,7 @@ interface SoleKeyUnion {
 /** Of a map that has to have one of some keys, and nothing beside it. */
 function soleKeyProblems({ issue, path, checked, keys }: SoleKeyUnion): DefinitionProblem[] {
   const names = keys.filter((key) => key !== null);
-  const given = Object.keys(valueAt(checked.written, path) as object);
+  const given = Object.keys(getAtPath(checked.written, path) as object);
   const meant = names.filter((key) => given.includes(key));
   if (given.length === 0) {
     const message = "expected a map with one of the allowed keys";
@@ -221,7 +221,7 @@ interface CheckedValue {
 /** The keys that the schema has at a path; which branch of a union that is, is told by what was written. */
 function knownKeys(path: DefinitionPath, checked: CheckedValue): readonly string[] {
   const schema = schemaAt(path, checked);
-  return schema === undefined ? [] : keysOf(resolve(schema, valueAt(checked.written, path)));
+  return schema === undefined ? [] : keysOf(resolve(schema, getAtPath(checked.written, path)));
 }
 
 /**
@@ -248,7 +248,7 @@ function schemaAt(path: DefinitionPath, checked: CheckedValue): z.ZodType | unde
     if (schema === undefined) return undefined;
     const def: SchemaDef = resolve(schema, value);
     schema = def.element ?? def.valueType ?? def.shape?.[part];
-    value = valueAt(value, [part]);
+    value = getAtPath(value, [part]);
   }
   return schema;
 }
@@ -267,13 +267,13 @@ function unwrapped(schema: z.ZodType): SchemaDef {
 
 function chooseOption({ options = [], discriminator }: SchemaDef, value: unknown) {
   if (discriminator !== undefined) {
-    const wanted = valueAt(value, [discriminator]);
+    const wanted = getAtPath(value, [discriminator]);
     const named = options.find((option) => literalOf(option, discriminator) === wanted);
     if (wanted !== undefined && named !== undefined) return named;
   }
   const maps = options.filter((option) => unwrapped(option).type === "object");
   const hasKeyOf = (option: z.ZodType) =>
-    keysOf(unwrapped(option)).some((key) => valueAt(value, [key]) !== undefined);
+    keysOf(unwrapped(option)).some((key) => getAtPath(value, [key]) !== undefined);
   return maps.find(hasKeyOf) ?? maps[0];
 }
 

@@ -2,7 +2,7 @@ import { nearestName } from "../../nearest-name.ts";
 import { isRecord } from "../../values/json.ts";
 import { hasBrokenReference, secretsIn } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, valueAt } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
 /** The tools that a definition names, as it was written. */
 export interface WrittenTools {
@@ -14,8 +14,8 @@ export interface WrittenTools {
 
 export function writtenTools(written: unknown): WrittenTools {
   return {
-    names: listOfNames(valueAt(written, ["tools"]) ?? []),
-    allowed: listOfNames(valueAt(written, [...railKeys, "allowed_tools"])),
+    names: listOfNames(getAtPath(written, ["tools"]) ?? []),
+    allowed: listOfNames(getAtPath(written, [...railKeys, "allowed_tools"])),
   };
 }
 
@@ -46,7 +46,7 @@ export function railProblems(
   // Whether an agent inside is stuck its own rails say.
   const checkOwn = checkIn(names);
   const listed = (key: string): readonly unknown[] => {
-    const list: unknown = valueAt(written, [...railKeys, key]);
+    const list: unknown = getAtPath(written, [...railKeys, key]);
     return Array.isArray(list) ? list : [];
   };
   return [
@@ -57,7 +57,7 @@ export function railProblems(
       checkOwn(name, [...railKeys, "repeatable", index]),
     ),
     ...listed("rules").flatMap((rule, index) =>
-      check(valueAt(rule, ["tool"]), [...railKeys, "rules", index, "tool"]),
+      check(getAtPath(rule, ["tool"]), [...railKeys, "rules", index, "tool"]),
     ),
   ];
 }
@@ -101,7 +101,7 @@ function unknownTool(
 
 /** Servers of one name, and references to secrets that would not be replaced. */
 export function serverProblems(written: unknown): readonly DefinitionProblem[] {
-  const tools = valueAt(written, ["tools"]);
+  const tools = getAtPath(written, ["tools"]);
   const entries: readonly unknown[] = Array.isArray(tools) ? tools : [];
   return [...sameNames(entries), ...entries.flatMap(misplacedSecrets), ...brokenSecrets(written)];
 }
@@ -109,7 +109,7 @@ export function serverProblems(written: unknown): readonly DefinitionProblem[] {
 function sameNames(entries: readonly unknown[]): readonly DefinitionProblem[] {
   const first = new Map<string, number>();
   return entries.flatMap((entry, index) => {
-    const name = valueAt(entry, ["mcp", "name"]);
+    const name = getAtPath(entry, ["mcp", "name"]);
     if (typeof name !== "string") return [];
     const earlier = first.get(name);
     if (earlier === undefined) {
@@ -126,7 +126,7 @@ const plainKeys = ["command", "cwd"] as const;
 
 function misplacedSecrets(entry: unknown, index: number): readonly DefinitionProblem[] {
   return plainKeys.flatMap((key) => {
-    const text = valueAt(entry, ["mcp", key]);
+    const text = getAtPath(entry, ["mcp", key]);
     if (typeof text !== "string" || secretsIn(text).length === 0) return [];
     const message = "a reference to a secret is not replaced here";
     return [{ path: ["tools", index, "mcp", key], message, allowed: ["args", "env"] }];
@@ -135,14 +135,14 @@ function misplacedSecrets(entry: unknown, index: number): readonly DefinitionPro
 
 /** What is shown of texts with secrets is where they stand, since what is written may be a secret itself. */
 function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
-  const rails = valueAt(written, ["guardrail_config", "output_rails"]);
-  const tools = valueAt(written, ["tools"]);
+  const rails = getAtPath(written, ["guardrail_config", "output_rails"]);
+  const tools = getAtPath(written, ["tools"]);
   return [
     ...(Array.isArray(tools) ? tools : []).flatMap((entry: unknown, index) =>
       isRecord(entry) ? brokenReferences(entry, ["tools", index]) : [],
     ),
     ...(Array.isArray(rails) ? rails : []).flatMap((rail: unknown, index) =>
-      brokenReferences(valueAt(rail, ["config", "moderation"]), [
+      brokenReferences(getAtPath(rail, ["config", "moderation"]), [
         "guardrail_config",
         "output_rails",
         index,

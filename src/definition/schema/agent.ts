@@ -244,8 +244,8 @@ export type ContextConfig = z.output<typeof contextConfigSchema>;
 const contextDefaults = contextConfigSchema.parse({});
 
 /** The part of it that is not what it would be if nothing were written; null where that is nothing. */
-export function contextConfigBeside(config: ContextConfig): Partial<ContextConfig> | null {
-  return besideDefaults(config, contextDefaults);
+export function contextOverrides(config: ContextConfig): Partial<ContextConfig> | null {
+  return withoutDefaultValues(config, contextDefaults);
 }
 
 export type ToolSelectionConfig = z.output<typeof toolSelectionSchema>;
@@ -253,20 +253,20 @@ export type ToolSelectionConfig = z.output<typeof toolSelectionSchema>;
 const selectionDefaults = toolSelectionSchema.parse({});
 
 /** The part of it that is not what it would be if nothing were written; null where that is nothing. */
-export function toolSelectionBeside(config: ToolSelectionConfig): ToolSelectionBeside | null {
-  return besideDefaults(config, selectionDefaults);
+export function toolSelectionOverrides(config: ToolSelectionConfig): ToolSelectionOverrides | null {
+  return withoutDefaultValues(config, selectionDefaults);
 }
 
-export type ToolSelectionBeside = ReturnType<typeof besideDefaults<ToolSelectionConfig>>;
+export type ToolSelectionOverrides = ReturnType<typeof withoutDefaultValues<ToolSelectionConfig>>;
 
 /** The part of a config that is not what it would be if nothing were written, maps in it likewise; null where that is nothing. */
-function besideDefaults<Config extends object>(
+function withoutDefaultValues<Config extends object>(
   config: Config,
   defaults: Config,
 ): DeepPartial<Config> | null {
   const own = Object.entries(config).flatMap(([key, value]: [string, unknown]) => {
     const usual: unknown = defaults[key as keyof Config];
-    const part = isRecord(value) && isRecord(usual) ? besideDefaults(value, usual) : value;
+    const part = isRecord(value) && isRecord(usual) ? withoutDefaultValues(value, usual) : value;
     return value === undefined || value === usual || part === null ? [] : [[key, part] as const];
   });
   return own.length === 0 ? null : (Object.fromEntries(own) as DeepPartial<Config>);

@@ -41,24 +41,24 @@ export interface WorkflowLoop {
 /** @param graph one whose names and edges were checked */
 export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
   const walk = walkWorkflow(graph);
-  const { names, placeOf } = walk;
-  const end = placeOf.get(endOfWorkflow);
+  const { names, indexOf } = walk;
+  const end = indexOf.get(endOfWorkflow);
   const loops = loopNest(walk);
   const waits = branchWaits(walk, loops, end);
   const nameOf = (place: number) => names[place] ?? "";
   let pairs: ((a: number, b: number) => boolean) | undefined;
   return {
-    targets: (name) => (walk.next[placeOf.get(name) ?? -1] ?? []).map(nameOf),
+    targets: (name) => (walk.next[indexOf.get(name) ?? -1] ?? []).map(nameOf),
     loops: walk.closing.map((closing) => {
       return { edge: closing.edge, way: () => walk.wayOf(closing) };
     }),
-    isCyclic: (name) => (loops[placeOf.get(name) ?? -1] ?? null) !== null,
+    isCyclic: (name) => (loops[indexOf.get(name) ?? -1] ?? null) !== null,
     waitsFor(name) {
-      const place = placeOf.get(name);
+      const place = indexOf.get(name);
       return place === undefined ? new Set() : new Set(Array.from(waits(place), nameOf));
     },
     areParallel(name, otherName) {
-      const [a, b] = [placeOf.get(name), placeOf.get(otherName)];
+      const [a, b] = [indexOf.get(name), indexOf.get(otherName)];
       if (a === undefined || b === undefined || walk.fanOuts.length === 0) return false;
       pairs ??= parallelPairs(walk, waits);
       if (!pairs(a, b)) return false;

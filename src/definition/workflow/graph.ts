@@ -9,7 +9,7 @@ export type WorkflowEdges = Pick<WorkflowGraph, "entry_point" | "edges">;
  */
 export interface WorkflowWalk {
   readonly names: readonly string[];
-  readonly placeOf: ReadonlyMap<string, number>;
+  readonly indexOf: ReadonlyMap<string, number>;
   /** Where each may lead, once each. */
   readonly next: readonly (readonly number[])[];
   /** What may lead to each. */
@@ -33,14 +33,14 @@ export interface ClosingEdge {
 export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   const targets = targetsOf(graph);
   const names: string[] = [];
-  const placeOf = new Map<string, number>();
+  const indexOf = new Map<string, number>();
   const parent: number[] = [];
   const onPath = new Set<number>();
   const closing: ClosingEdge[] = [];
   const path: { place: number; left: Iterator<[string, number]> }[] = [];
   const enter = (name: string, from: number) => {
     const place = names.push(name) - 1;
-    placeOf.set(name, place);
+    indexOf.set(name, place);
     parent.push(from);
     onPath.add(place);
     path.push({ place, left: (targets.get(name) ?? new Map<string, number>()).entries() });
@@ -54,16 +54,16 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
       continue;
     }
     const [target, edge] = value;
-    const to = placeOf.get(target);
+    const to = indexOf.get(target);
     if (to === undefined) enter(target, top.place);
     else if (onPath.has(to)) closing.push({ edge, from: top.place, to });
   }
   const placesOf = (list: Iterable<string>) =>
-    Array.from(list, (name) => placeOf.get(name)).filter((place) => place !== undefined);
+    Array.from(list, (name) => indexOf.get(name)).filter((place) => place !== undefined);
   const next = names.map((name) => placesOf(targets.get(name)?.keys() ?? []));
   return {
     names,
-    placeOf,
+    indexOf,
     next,
     before: reversed(next),
     closing,
@@ -74,7 +74,7 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
     },
     fanOuts: graph.edges.flatMap(({ from, to }) => {
       const several = typeof to === "string" ? [] : placesOf(new Set(to));
-      return several.length > 1 && placeOf.has(from) ? [several] : [];
+      return several.length > 1 && indexOf.has(from) ? [several] : [];
     }),
   };
 }

@@ -10,7 +10,7 @@ import { callProblems, choiceProblems, nodeProblems, parallelProblems } from "./
 import { readWorkflow, type ReadWorkflow } from "./read-workflow.ts";
 
 /** What the rules of a workflow need of the rest of its definition. */
-export interface AroundWorkflow {
+export interface WorkflowContext {
   readonly tools: WrittenTools;
   /** An empty one where nothing can be said of inputs. */
   readonly inputSchema: JsonSchema;
@@ -30,7 +30,7 @@ export interface AroundWorkflow {
  */
 export function workflowProblems(
   written: unknown,
-  { tools, inputSchema, maxIterations, hasWorkers, merged }: AroundWorkflow,
+  { tools, inputSchema, maxIterations, hasWorkers, merged }: WorkflowContext,
 ): readonly DefinitionProblem[] {
   const graph = readWorkflow(written);
   const { problems, isSound } = graphProblems(graph);

@@ -1,5 +1,5 @@
 import { isRecord } from "../../values/json.ts";
-import { valueAt } from "../check/problems.ts";
+import { getAtPath } from "../check/problems.ts";
 import {
   workflowGraphSchema,
   type NodeOfType,
@@ -50,10 +50,10 @@ export function readWorkflow(written: unknown): ReadWorkflow {
       isWhole: true,
     };
   }
-  const entry = parts.entry_point.safeParse(valueAt(written, ["entry_point"])).data;
+  const entry = parts.entry_point.safeParse(getAtPath(written, ["entry_point"])).data;
   const writtenNodes = listAt(written, "nodes");
   const nodes = (writtenNodes ?? []).flatMap((node, index): ReadNode[] => {
-    const name = valueAt(node, ["name"]);
+    const name = getAtPath(node, ["name"]);
     if (typeof name !== "string" || ["START", "END"].includes(name)) return [];
     return [{ index, name, node: readNode(node) }];
   });
@@ -67,7 +67,7 @@ export function readWorkflow(written: unknown): ReadWorkflow {
     entry,
     nodes,
     edges,
-    output: parts.output.safeParse(valueAt(written, ["output"])).data,
+    output: parts.output.safeParse(getAtPath(written, ["output"])).data,
     isNamed,
     isWhole: isNamed && entry !== undefined && edges.length === writtenEdges?.length,
   };
@@ -92,7 +92,7 @@ function readNode(written: unknown): WorkflowNode | undefined {
 }
 
 function listAt(written: unknown, key: string): readonly unknown[] | undefined {
-  const value = valueAt(written, [key]);
+  const value = getAtPath(written, [key]);
   return Array.isArray(value) ? value : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { duplicateTools, nestingProblems } from "../../definition/check/check-definition.ts";
 import { templateProblems } from "../../definition/check/expressions.ts";
-import { type DefinitionProblem, valueAt } from "../../definition/check/problems.ts";
+import { type DefinitionProblem, getAtPath } from "../../definition/check/problems.ts";
 import { schemaProblems } from "../../definition/check/schema-problems.ts";
 import { brokenReferences, serverProblems } from "../../definition/check/tools.ts";
 import { readDefinitionFile } from "../../definition/load/parse-definition.ts";
@@ -157,9 +157,9 @@ export function checkExperiment(written: unknown, models: ExperimentModels): Che
     ...ofPoints,
     ...modelProblems(written, { models, points }),
     ...clientProblems(written),
-    ...duplicateTools(valueAt(written, ["tools"])),
+    ...duplicateTools(getAtPath(written, ["tools"])),
     ...serverProblems(written),
-    ...promptProblems(valueAt(written, ["cycle_prompt"])),
+    ...promptProblems(getAtPath(written, ["cycle_prompt"])),
   ];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
   // A copy, so that freezing it leaves the caller's objects as they are; it is plain JSON by now.
@@ -172,7 +172,7 @@ function pointsOf(written: unknown): {
   readonly points: readonly MatrixPoint[];
   readonly problems: readonly DefinitionProblem[];
 } {
-  const matrix = valueAt(written, ["matrix"]);
+  const matrix = getAtPath(written, ["matrix"]);
   if (matrix !== undefined && !matrixSchema.safeParse(matrix).success) {
     return { points: [], problems: [] };
   }
@@ -180,7 +180,7 @@ function pointsOf(written: unknown): {
   const axes = axesOf(matrix ?? {});
   const tooMany = sizeProblems(axes);
   if (tooMany.length > 0) return { points: [], problems: tooMany };
-  const runId = valueAt(written, ["run_id"]);
+  const runId = getAtPath(written, ["run_id"]);
   const points = expandMatrix(typeof runId === "string" ? runId : "", axes);
   const isNamed = experimentSchema.shape.run_id.safeParse(runId).success;
   const hasDoubles = matrixProblems(written).length > 0;
@@ -195,7 +195,7 @@ function promptProblems(source: unknown): readonly DefinitionProblem[] {
 /** Headers that no request can have. Their values are not shown, which may be secrets. */
 function clientProblems(written: unknown): readonly DefinitionProblem[] {
   const path = ["ollama_client_config", "headers"];
-  const headers = valueAt(written, path);
+  const headers = getAtPath(written, path);
   if (!isRecord(headers)) return [];
   return [
     ...Object.entries(headers).flatMap(([name, value]): DefinitionProblem[] => {

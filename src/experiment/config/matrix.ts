@@ -2,7 +2,7 @@ import {
   type DefinitionPath,
   type DefinitionProblem,
   showFound,
-  valueAt,
+  getAtPath,
 } from "../../definition/check/problems.ts";
 import { isRecord } from "../../values/json.ts";
 import {
@@ -105,7 +105,7 @@ function fileSafe(text: string): string {
 
 /** What is wrong with a matrix as it was written, beside what its schema says. */
 export function matrixProblems(written: unknown): readonly DefinitionProblem[] {
-  const matrix = valueAt(written, ["matrix"]);
+  const matrix = getAtPath(written, ["matrix"]);
   if (!isRecord(matrix)) return [];
   if (Object.keys(matrix).length === 0) {
     const message = "expected at least one key with the values that runs differ in";
@@ -126,7 +126,7 @@ function outsidePath(key: AxisKey): DefinitionPath {
 function setTwice(written: unknown, key: AxisKey): readonly DefinitionProblem[] {
   const outside = outsidePath(key);
   const isTwice =
-    valueAt(written, ["matrix", key]) !== undefined && valueAt(written, outside) !== undefined;
+    getAtPath(written, ["matrix", key]) !== undefined && getAtPath(written, outside) !== undefined;
   if (!isTwice) return [];
   const message = `also set by ${outside.join(".")}; leave one of the two out`;
   return [{ path: ["matrix", key], message }];

@@ -2,7 +2,7 @@ import {
   type DefinitionPath,
   type DefinitionProblem,
   showFound,
-  valueAt,
+  getAtPath,
 } from "../../definition/check/problems.ts";
 import { modelRefPattern } from "../../definition/schema/model-ref.ts";
 import type { CreateModelsOptions } from "../../models/create-models.ts";
@@ -58,9 +58,9 @@ export function modelProblems(
 }
 
 function namedModels(written: unknown): readonly { ref: string; path: DefinitionPath }[] {
-  const list = valueAt(written, ["matrix", "model_name"]);
+  const list = getAtPath(written, ["matrix", "model_name"]);
   return [
-    { ref: valueAt(written, ["model_name"]), path: ["model_name"] },
+    { ref: getAtPath(written, ["model_name"]), path: ["model_name"] },
     ...(Array.isArray(list) ? list : []).map((ref: unknown, index) => {
       return { ref, path: ["matrix", "model_name", index] };
     }),
@@ -69,7 +69,7 @@ function namedModels(written: unknown): readonly { ref: string; path: Definition
 
 function missing(written: unknown): readonly DefinitionProblem[] {
   const isNamed = [["model_name"], ["matrix", "model_name"]].some(
-    (path) => valueAt(written, path) !== undefined,
+    (path) => getAtPath(written, path) !== undefined,
   );
   if (isNamed) return [];
   const message = "expected provider:model, here or in matrix.model_name, but it is missing";
@@ -118,14 +118,14 @@ function optionPaths(written: unknown, name: OptionName): readonly DefinitionPat
   return [
     ["model_options", name],
     ["matrix", name],
-  ].filter((path) => valueAt(written, path) !== undefined);
+  ].filter((path) => getAtPath(written, path) !== undefined);
 }
 
 function ollamaProblems(
   written: unknown,
   named: readonly NamedModel[],
 ): readonly DefinitionProblem[] {
-  const isGiven = valueAt(written, ["ollama_client_config"]) !== undefined;
+  const isGiven = getAtPath(written, ["ollama_client_config"]) !== undefined;
   const isKnown = named.length > 0 && named.every(({ takes }) => takes !== null);
   if (!isGiven || !isKnown || named.some(({ ref }) => isOllama(ref))) return [];
   const message = "only models of ollama: are reached with this, and no run has one";

@@ -17,8 +17,8 @@ import type { CycleState, CycleUpdate } from "./cycle-state.ts";
  * the memory is taken back first, so that every call gives again what it gave.
  */
 export async function act(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { run, memory, otherTools } = cycle.parts;
-  await takeBack(state, cycle);
+  const { run, memory, otherTools } = cycle.resources;
+  await rollbackCycle(state, cycle);
   let { changes } = state;
   const watched = watchedMemory(memory);
   const own = experimentTools({
@@ -66,7 +66,7 @@ async function makeCall(
   call: ToolPrediction,
   tools: ReadonlyMap<string, AgentTool>,
   state: CycleState,
-  { parts: { run }, services, config }: CycleRun,
+  { resources: { run }, services, config }: CycleRun,
 ): Promise<ToolResult> {
   const { clock, secrets, sandbox, journal } = services;
   const threadId: unknown = config.configurable?.["thread_id"];
@@ -97,9 +97,12 @@ async function makeCall(
  * Takes back what was changed in the memory after the state that a node goes on from.
  * @throws MemoryChangedError where the memory is another one
  */
-export async function takeBack({ changes }: CycleState, { parts }: CycleRun): Promise<void> {
-  const { memory } = parts;
+export async function rollbackCycle(
+  { changes }: CycleState,
+  { resources }: CycleRun,
+): Promise<void> {
+  const { memory } = resources;
   await memory.rewind(changes);
   const left = await memory.lastChange();
-  if (left !== changes) throw new MemoryChangedError(parts.run.run_id, changes, left);
+  if (left !== changes) throw new MemoryChangedError(resources.run.run_id, changes, left);
 }

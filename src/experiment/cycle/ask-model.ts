@@ -12,7 +12,7 @@ import { isRecord } from "../../values/json.ts";
 import { CyclePromptError } from "../errors.ts";
 import type { LogMessage } from "../log/log-entry.ts";
 import type { CycleRun } from "./cycle-run.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { RunResources } from "./run-parts.ts";
 
 /** A reply, and what it was a reply to. */
 export interface Asked {
@@ -29,9 +29,9 @@ export interface Asked {
 export async function askForMove(
   history: readonly LogMessage[],
   form: ToolForm,
-  { parts, config }: CycleRun,
+  { resources, config }: CycleRun,
 ): Promise<Asked> {
-  const { model, modelTools, toolInstructions } = parts;
+  const { model, modelTools, toolInstructions } = resources;
   const used = model.toolCalling ? form : "text";
   const sent = toldIn(used, history, toolInstructions);
   const isNative = used === "native" && modelTools.length > 0;
@@ -43,17 +43,17 @@ export async function askForMove(
     return { reply, sent, form: used };
   } catch (thrown) {
     if (!isNative || !(thrown instanceof ModelCallError) || !thrown.lacksTools) throw thrown;
-    return askForMove(history, "text", { parts, config } as CycleRun);
+    return askForMove(history, "text", { resources, config } as CycleRun);
   }
 }
 
 /** Asks for words alone: no tool is offered. */
 export async function askForWords(
   history: readonly LogMessage[],
-  { parts, config }: CycleRun,
+  { resources, config }: CycleRun,
 ): Promise<Omit<Asked, "form">> {
   const sent = toldIn("report", history, "");
-  const reply = await parts.model.call({ messages: toLangChain(sent) }, config);
+  const reply = await resources.model.call({ messages: toLangChain(sent) }, config);
   return { reply, sent };
 }
 
@@ -134,7 +134,7 @@ function toLangChain(messages: readonly LogMessage[]): readonly BaseMessage[] {
  * @throws CyclePromptError where its template cannot be evaluated
  */
 export function cyclePrompt(
-  { run, cyclePrompt: template }: Pick<RunParts, "run" | "cyclePrompt">,
+  { run, cyclePrompt: template }: Pick<RunResources, "run" | "cyclePrompt">,
   cycle: number,
 ): string {
   const { run_id, cycle_count } = run;

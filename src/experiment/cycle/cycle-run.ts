@@ -4,7 +4,7 @@ import { addUsage, type Usage } from "../../state/usage.ts";
 import type { LogRecord } from "../log/log-file.ts";
 import { withEntry } from "../log/log-entry.ts";
 import type { CycleEvent, CycleState, NodeConfig } from "./cycle-state.ts";
-import { runParts, type ExperimentServices, type RunParts } from "./run-parts.ts";
+import { openRunResources, type ExperimentServices, type RunResources } from "./run-parts.ts";
 
 /** What a node tells of its cycle; `spent` is what this node has spent. */
 export type CycleNews =
@@ -16,7 +16,7 @@ export type CycleNews =
 /** What a node of a run that has begun works with. */
 export interface CycleRun {
   readonly services: ExperimentServices;
-  readonly parts: RunParts;
+  readonly resources: RunResources;
   readonly config: NodeConfig;
   /** How far the log is, and what the cycle has counted; both go into the node's update. */
   written(): Pick<CycleState, "log" | "metrics">;
@@ -28,7 +28,7 @@ export interface CycleRun {
 interface KnownRun {
   /** Where it is reached as somebody said in this process; else as its config says. */
   readonly client?: RunSpec["ollama_client_config"];
-  readonly made?: { readonly of: RunSpec; readonly parts: Promise<RunParts> };
+  readonly made?: { readonly of: RunSpec; readonly resources: Promise<RunResources> };
 }
 
 /** Runs of one process: their models, tools and logs, made when they are first needed. */
@@ -48,14 +48,14 @@ export class CycleRuns {
   }
 
   /** Made once for the same config; what fails is tried again the next time. */
-  partsOf(run: RunSpec): Promise<RunParts> {
+  resourcesOf(run: RunSpec): Promise<RunResources> {
     const { client = run.ollama_client_config, made } = this.#known.get(run.run_id) ?? {};
     const reached = { ...run, ollama_client_config: client };
-    if (made !== undefined && sameValue(made.of, reached)) return made.parts;
-    const parts = runParts(reached, this.#services, this.#logFolder);
-    this.#known.set(run.run_id, { client, made: { of: reached, parts } });
-    parts.catch(() => this.#known.set(run.run_id, { client }));
-    return parts;
+    if (made !== undefined && sameValue(made.of, reached)) return made.resources;
+    const resources = openRunResources(reached, this.#services, this.#logFolder);
+    this.#known.set(run.run_id, { client, made: { of: reached, resources } });
+    resources.catch(() => this.#known.set(run.run_id, { client }));
+    return resources;
   }
 
   /** Forgets a run that has ended. */
@@ -65,17 +65,17 @@ export class CycleRuns {
 
   async at(state: CycleState, config: NodeConfig): Promise<CycleRun> {
     if (state.run === null) throw new TypeError("The run has not begun.");
-    const parts = await this.partsOf(state.run);
-    const { run_id } = parts.run;
+    const resources = await this.resourcesOf(state.run);
+    const { run_id } = resources.run;
     let { log, metrics } = state;
     return {
       services: this.#services,
-      parts,
+      resources,
       config,
       written: () => ({ log, metrics }),
       async write(record, cycle = state.cycle_number) {
         const line = { ...record, cycle_number: cycle } as LogRecord;
-        log = await parts.log.append(log, line);
+        log = await resources.log.append(log, line);
         metrics = withEntry(metrics, { timestamp: "", run_id, ...line });
       },
       tell: (news) => config.writer?.(eventOf(news, state, config.executionInfo?.nodeAttempt ?? 1)),

@@ -79,7 +79,7 @@ export function compileExperimentWith(
       body(state, await runs.at(state, config));
   const ending = async (ended: CycleState, cycle: CycleRun): Promise<CycleUpdate> => {
     const update = await endCycle(ended, cycle);
-    if (update.status === "COMPLETED") runs.release(cycle.parts.run.run_id);
+    if (update.status === "COMPLETED") runs.release(cycle.resources.run.run_id);
     return update;
   };
   const asking = { retryPolicy: { ...retries, retryOn: isPassing, logWarning: false } };
@@ -165,7 +165,7 @@ async function begin(state: CycleState, runs: CycleRuns): Promise<CycleUpdate> {
     );
   }
   const run = runOf(state.config);
-  const { log, memory } = await runs.partsOf(run);
+  const { log, memory } = await runs.resourcesOf(run);
   await log.expectNone();
   if ((await memory.lastChange()) > 0) throw new MemoryExistsError(run.run_id);
   return { run, run_id: run.run_id, model_name: run.model_name, status: "EXECUTING" };
@@ -173,7 +173,7 @@ async function begin(state: CycleState, runs: CycleRuns): Promise<CycleUpdate> {
 
 /** Ends a cycle with what it has come to. */
 async function endCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { run } = cycle.parts;
+  const { run } = cycle.resources;
   const { metrics } = state;
   const reflection = state.reflection_history.at(-1) ?? "";
   await cycle.write({
@@ -187,7 +187,7 @@ async function endCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate
 
 /** Asks for the cycle's reflection, and keeps it. */
 async function reflect(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { run } = cycle.parts;
+  const { run } = cycle.resources;
   cycle.tell({ doing: "reflecting" });
   const request: LogMessage = { role: "user", content: run.reflection_prompt };
   const history = [...state.message_history, request];

@@ -23,7 +23,7 @@ export interface ExperimentServices extends CompileServices {
 }
 
 /** All that the nodes of one run work with. */
-export interface RunParts {
+export interface RunResources {
   readonly run: RunSpec;
   readonly configHash: string;
   readonly model: AgentModel;
@@ -44,11 +44,11 @@ export interface RunParts {
  * @param logFolder absolute
  * @throws what resolving its model, its tools and its secrets throws; ExperimentToolError
  */
-export async function runParts(
+export async function openRunResources(
   run: RunSpec,
   services: ExperimentServices,
   logFolder: string,
-): Promise<RunParts> {
+): Promise<RunResources> {
   const memory = services.experimentMemory.of(run.run_id);
   const otherTools = await toolsBeside(run, services);
   const own = experimentTools({ memory, nextChange: () => 0 }).filter(({ definition: { name } }) =>

@@ -1,17 +1,17 @@
 import { headOf } from "../../values/text.ts";
 import { noMetrics } from "../log/log-entry.ts";
-import { takeBack } from "./act.ts";
+import { rollbackCycle } from "./act.ts";
 import { cyclePrompt } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
 /** Begins a cycle with nothing said but what it begins with. */
 export async function startCycle(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { parts } = cycle;
-  const { run, memory, configHash } = parts;
-  await takeBack(state, cycle);
+  const { resources } = cycle;
+  const { run, memory, configHash } = resources;
+  await rollbackCycle(state, cycle);
   const number = state.cycle_number + 1;
-  const said = cyclePrompt(parts, number);
+  const said = cyclePrompt(resources, number);
   const keys = await memory.list();
   await cycle.write(
     {

@@ -7,7 +7,7 @@ import type { CycleState, CycleUpdate } from "./cycle-state.ts";
 
 /** Asks the model for the next move. */
 export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUpdate> {
-  const { run, tools } = cycle.parts;
+  const { run, tools } = cycle.resources;
   cycle.tell({ doing: "thinking" });
   const { reply, sent, form } = await askForMove(state.message_history, state.tool_form, cycle);
   cycle.tell({ spent: reply.usage });

@@ -7,7 +7,7 @@ import {
   quoteIdentifier,
 } from "../../storage/pool.ts";
 import { CorruptMemoryError } from "../errors.ts";
-import { type ExperimentMemory, MemoryChangeTakenError, type RunMemory } from "./run-memory.ts";
+import { type ExperimentMemory, MemoryConflictError, type RunMemory } from "./run-memory.ts";
 
 export interface DatabaseExperimentMemoryOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -188,7 +188,7 @@ class DatabaseRunMemory implements RunMemory {
         values: [this.#runId, change, ...values],
       });
       const { last, made, existed } = rows[0]!;
-      if (!made) throw new MemoryChangeTakenError(this.#runId, change, last);
+      if (!made) throw new MemoryConflictError(this.#runId, change, last);
       return existed;
     });
   }

@@ -1,4 +1,4 @@
-import { type ExperimentMemory, MemoryChangeTakenError, type RunMemory } from "./run-memory.ts";
+import { type ExperimentMemory, MemoryConflictError, type RunMemory } from "./run-memory.ts";
 
 /** A memory that lasts as long as this object, for runtimes without a database. */
 export function createInMemoryExperimentMemory(): ExperimentMemory {
@@ -68,7 +68,7 @@ class InMemoryRunMemory implements RunMemory {
   /** Returns whether there was a value before. */
   #set(key: string, value: string | undefined, number: number): boolean {
     const last = this.#last();
-    if (number <= last) throw new MemoryChangeTakenError(this.#runId, number, last);
+    if (number <= last) throw new MemoryConflictError(this.#runId, number, last);
     const before = this.#values.get(key);
     this.#changes.push({ number, key, before });
     this.#put(key, value);

@@ -22,13 +22,13 @@ export interface RunMemory {
    * Adds or replaces a text; durable, with what taking it back needs, when it resolves.
    * @param change number of the change: one more than the last, or above that where changes in between have failed
    * @returns whether there was a text of that key before
-   * @throws MemoryChangeTakenError for a number that is not above the last
+   * @throws MemoryConflictError for a number that is not above the last
    */
   write(key: string, value: string, change: number): Promise<boolean>;
   /**
    * Removes a text. A key that is not there is a change too.
    * @returns whether there was one
-   * @throws MemoryChangeTakenError for a number that is not above the last
+   * @throws MemoryConflictError for a number that is not above the last
    */
   delete(key: string, change: number): Promise<boolean>;
   /** Number of the last change that was made and not taken back; 0 for none. */
@@ -43,8 +43,8 @@ export interface RunMemory {
  * A change of a run's memory came with a number that is not above the last one's: the run went on without taking back
  * the changes after its checkpoint, or two processes run it. Nothing was changed.
  */
-export class MemoryChangeTakenError extends StratagraphError {
-  readonly code = "memory_change_taken";
+export class MemoryConflictError extends StratagraphError {
+  readonly code = "memory_conflict";
   override readonly kind = "run";
 
   constructor(

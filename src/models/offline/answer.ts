@@ -211,8 +211,8 @@ export function joinResults(outcomes: readonly Outcome[], missing: readonly stri
   if (last === undefined || last.failed || !isOfSeveral(taskOf(last) ?? "")) {
     return [...outcomes.map(outcomeLine), ...gone].join("\n");
   }
-  const joined = told(last);
-  const rest = outcomes.slice(0, -1).filter((one) => !joined.includes(told(one)));
+  const joined = outcomeText(last);
+  const rest = outcomes.slice(0, -1).filter((one) => !joined.includes(outcomeText(one)));
   return [joined, ...rest.map(outcomeLine), ...gone].join("\n");
 }
 
@@ -227,13 +227,13 @@ export function inOrderOf(task: string, outcomes: readonly Outcome[]): readonly 
 
 function outcomeLine(one: Outcome): string {
   const label = (taskOf(one) ?? one.name).trim().replace(/[\s.:!?]+$/, "");
-  if (one.failed) return `${label}: not done (${told(one)})`;
-  const text = told(one);
+  if (one.failed) return `${label}: not done (${outcomeText(one)})`;
+  const text = outcomeText(one);
   return `${label}:${text.includes("\n") ? "\n" : " "}${text}`;
 }
 
 /** A result as text. */
-export function told(one: Outcome): string {
+export function outcomeText(one: Outcome): string {
   if (!one.failed) return shortResult(one);
   return shortResult({ ...one, text: one.text.replace(/^(?:failure|error|timeout): (?=.)/, "") });
 }

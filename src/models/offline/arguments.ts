@@ -199,7 +199,7 @@ export function askedObject(conversation: Conversation): Record<string, unknown>
       object[key] = chosen.value;
     } else {
       const isReason = chosen !== null && reasonName.test(key) && about.startsWith("string");
-      object[key] = isReason && chosen ? whyChosen(chosen) : plainest(about, said, failed);
+      object[key] = isReason && chosen ? choiceReason(chosen) : plainest(about, said, failed);
     }
   }
   return object;
@@ -348,7 +348,7 @@ function describedIn(about: string, label: string, choices: readonly unknown[]):
 export const reasonName = /^(reason|reasons|reasoning|rationale|why|explanation|justification)$/i;
 
 /** Why a value was chosen, said honestly. */
-export function whyChosen({ value, shared }: ChosenValue): string {
+export function choiceReason({ value, shared }: ChosenValue): string {
   const why =
     shared.length === 0
       ? "nothing that was asked speaks for any choice"

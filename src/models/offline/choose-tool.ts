@@ -19,7 +19,7 @@ export interface Choice {
 }
 
 /** One word of a description is no reason to call a tool, one of its name is. */
-export const enough = 1.8;
+export const minimumScore = 1.8;
 
 const nameWeight = 3;
 const descriptionWeight = 1;
@@ -29,7 +29,7 @@ const argumentWeight = 0.6;
 export function chooseTool(
   tools: readonly OfflineTool[],
   source: Source,
-  threshold = enough,
+  threshold = minimumScore,
 ): Choice | null {
   const rarity = rarityOf(tools);
   let best: Choice | null = null;

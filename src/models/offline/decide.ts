@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isRecord } from "../../values/json.ts";
 import { answerFrom, inOrderOf, joinResults, relevant } from "./answer.ts";
 import { askedObject, forEach } from "./arguments.ts";
-import { chooseTool, enough, type Choice } from "./choose-tool.ts";
+import { chooseTool, minimumScore, type Choice } from "./choose-tool.ts";
 import {
   type Conversation,
   type OfflineCall,
@@ -90,14 +90,17 @@ function nextCall(conversation: Conversation, tools: readonly OfflineTool[]): De
   if (tools.length === 0) return null;
   const { given } = conversation;
   const parts = subtasksOf(conversation.request).flatMap((part, i) =>
-    forEach(part, given).map((text) => ({ text, threshold: i === 0 ? enough : thresholdOf(part) })),
+    forEach(part, given).map((text) => ({
+      text,
+      threshold: i === 0 ? minimumScore : thresholdOf(part),
+    })),
   );
   for (const { text, threshold } of parts) {
     const choice = choose(text, threshold, conversation, toolsFor(text, given, tools));
     if (choice !== null) return say(choice, text, parts.length, conversation);
   }
   for (const line of conversation.feedback) {
-    const choice = choose(line, enough * 1.5, conversation, tools);
+    const choice = choose(line, minimumScore * 1.5, conversation, tools);
     if (choice !== null) return say(choice, line, 1, conversation);
   }
   return null;
@@ -121,11 +124,11 @@ function thresholdOf(part: string): number {
   if (
     /^tell\s+(?!me\b|us\b)(?:the\s+|my\s+|our\s+)?[\p{L}\p{N}]+\s*(?:\bthat\b|["“:])/iu.test(part)
   ) {
-    return enough;
+    return minimumScore;
   }
   return /^(count|summari[sz]e|tell|say|explain|report|answer)\b/i.test(part)
-    ? enough * 1.7
-    : enough * 0.8;
+    ? minimumScore * 1.7
+    : minimumScore * 0.8;
 }
 
 /** Null when the part needs no tool, or its call was made. */

@@ -6,9 +6,9 @@ import {
   lastNumber,
   partsOf,
   relevant,
-  told,
+  outcomeText,
 } from "./answer.ts";
-import { chooseValue, reasonName, whyChosen, type ChosenValue } from "./arguments.ts";
+import { chooseValue, reasonName, choiceReason, type ChosenValue } from "./arguments.ts";
 import type { Conversation } from "./conversation.ts";
 import {
   datesIn,
@@ -93,7 +93,7 @@ function reasonFor(
       : [choiceFor(other, schema, choices, conversation)];
   });
   const [only] = chosen;
-  return chosen.length === 1 && only !== undefined ? whyChosen(only) : null;
+  return chosen.length === 1 && only !== undefined ? choiceReason(only) : null;
 }
 
 /** Optional parts are given where a result has them or the request asks for them. */
@@ -202,7 +202,7 @@ function stringFor(
   const subtask = ofSubtask(name, schema, outcomes);
   const said =
     subtask !== undefined
-      ? told(subtask)
+      ? outcomeText(subtask)
       : outcomes.some((one) => taskOf(one) !== null)
         ? joinResults(inOrderOf(request, outcomes))
         : outcomes.length > 0
@@ -250,7 +250,7 @@ function arrayFor(name: string, schema: Schema, filling: Filling): unknown[] {
   if (type === "string" && outcomes.some((one) => taskOf(one) !== null)) {
     return inOrderOf(request, outcomes)
       .filter((one) => !one.failed)
-      .map(told)
+      .map(outcomeText)
       .slice(0, most);
   }
   if (type === "string" && outcomes.length > 0) {

@@ -1,4 +1,4 @@
-import { type LooseJson, scanJson } from "../json-answer.ts";
+import { type LenientJson, scanJson } from "../json-answer.ts";
 
 /** One tool call that a model asked for in text. */
 export interface TextFormAction {
@@ -28,7 +28,7 @@ const finish = /^(finish|final[\s_-]{0,2}answer)$/i;
 const shownCharacters = 120;
 
 /** Reads an action in any of the forms that models write it in. */
-export function readAction({ text, input }: ActionText, json: LooseJson): ReadAction {
+export function readAction({ text, input }: ActionText, json: LenientJson): ReadAction {
   const body = withoutFences(text);
   if (body.startsWith("{")) return readBlob(body, json);
   const head = firstLine(body);
@@ -51,7 +51,7 @@ export function readAction({ text, input }: ActionText, json: LooseJson): ReadAc
 }
 
 /** `tool[text]`, `tool(args)`. */
-function readCall(body: string, json: LooseJson): ReadAction | null {
+function readCall(body: string, json: LenientJson): ReadAction | null {
   const text = body.replace(/^[`*]{1,3}/, "").replace(/[`*]{1,3}$/, "");
   const match = callStart.exec(text);
   if (match === null) return null;
@@ -74,7 +74,7 @@ function readArguments(inner: string): unknown {
 }
 
 /** `{"action": "search", "action_input": {…}}` and the same in other words. */
-function readBlob(body: string, json: LooseJson): ReadAction {
+function readBlob(body: string, json: LenientJson): ReadAction {
   const read = json.read(body);
   const blob: Record<string, unknown> = read.ok ? { ...read.value } : {};
   const name = blob["action"] ?? blob["name"] ?? blob["tool"] ?? blob["function"];
@@ -89,7 +89,7 @@ function readBlob(body: string, json: LooseJson): ReadAction {
   };
 }
 
-function namedAction(name: string, input: unknown, json: LooseJson): ReadAction {
+function namedAction(name: string, input: unknown, json: LenientJson): ReadAction {
   if (finish.test(name)) return { kind: "final", answer: answerText(input) };
   if (typeof input !== "string") return call(name, input);
   const text = withoutFences(input);

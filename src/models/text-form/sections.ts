@@ -1,4 +1,4 @@
-import { type LooseJson, scanJson } from "../json-answer.ts";
+import { type LenientJson, scanJson } from "../json-answer.ts";
 
 /** A labelled part of a turn; `thought` is also what stands before the first label. */
 export interface Section {
@@ -15,7 +15,7 @@ export interface Section {
  *
  * @param text with `\n` as its line ends
  */
-export function splitSections(text: string, json: LooseJson): Section[] {
+export function splitSections(text: string, json: LenientJson): Section[] {
   return new Splitter(text, json).split();
 }
 
@@ -35,7 +35,7 @@ const afterJson = /^[\s*_`~]*$/;
 
 class Splitter {
   readonly #text: string;
-  readonly #json: LooseJson;
+  readonly #json: LenientJson;
   readonly #lastFence: number;
   readonly #sections: Section[] = [];
   #current: OpenSection = { kind: "thought", lines: [], hasText: false };
@@ -53,7 +53,7 @@ class Splitter {
   /** One scan that runs to the text's end without closing is all that is paid for. */
   #scans = true;
 
-  constructor(text: string, json: LooseJson) {
+  constructor(text: string, json: LenientJson) {
     this.#text = text;
     this.#json = json;
     this.#lastFence = Math.max(text.lastIndexOf("\n```"), text.lastIndexOf("\n~~~"));

@@ -1,4 +1,4 @@
-import { LooseJson } from "../json-answer.ts";
+import { LenientJson } from "../json-answer.ts";
 import { readAction, type TextFormAction } from "./actions.ts";
 import { type Section, splitSections } from "./sections.ts";
 export { toToolInput } from "./actions.ts";
@@ -46,7 +46,7 @@ function isEmpty(turn: TextFormTurn): boolean {
 }
 
 function read(text: string): TextFormTurn {
-  const json = new LooseJson();
+  const json = new LenientJson();
   const sections = splitSections(text, json);
   const thoughts = sections.filter(({ kind }) => kind === "thought").map((section) => section.text);
   const actions: TextFormAction[] = [];

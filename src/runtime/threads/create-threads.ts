@@ -17,8 +17,8 @@ export function createThreads(services: ThreadServices): Threads {
     list: async (options) => archiveOf(services, "list", "listThreads").listThreads(options),
 
     async history(threadId, options = {}) {
-      const archive = archiveOf(services, "history", "listSummaries", "settled", "definitionOf");
-      await archive.settled(checkThreadId(threadId));
+      const archive = archiveOf(services, "history", "listSummaries", "drain", "definitionOf");
+      await archive.drain(checkThreadId(threadId));
       const { items, next } = await archive.listSummaries({ threadId, ...options });
       if (items.length === 0 && options.cursor === undefined) {
         throw services.noCheckpoint(threadId, null);
@@ -28,8 +28,8 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     async stateAt(of) {
-      const archive = archiveOf(services, "stateAt", "listSummaries", "settled", "definitionOf");
-      await archive.settled(checkThreadId(of.threadId));
+      const archive = archiveOf(services, "stateAt", "listSummaries", "drain", "definitionOf");
+      await archive.drain(checkThreadId(of.threadId));
       const tuple = await checkpointAt(services, of);
       const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
       const summary = await summaryOf(archive, ref);

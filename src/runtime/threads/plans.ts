@@ -56,7 +56,7 @@ export async function readPlans(
 ): Promise<readonly ThreadPlan[]> {
   const source = checkpointerOf(services);
   checkThreadId(threadId);
-  await durableSaver(source, ["settled"])?.settled(threadId);
+  await durableSaver(source, ["drain"])?.drain(threadId);
   return plansOf(source, await checkpointAt(services, { threadId }), []);
 }
 

@@ -37,7 +37,7 @@ export async function readContext(
   const threadId = checkThreadId(options.threadId);
   const source = checkpointerOf(services);
   const { namespace = "", input } = options;
-  await durableSaver(source, ["settled"])?.settled(threadId);
+  await durableSaver(source, ["drain"])?.drain(threadId);
   const lastAt = (checkpoint_ns: string) =>
     source.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
   const last = await lastAt(namespace);

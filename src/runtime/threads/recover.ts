@@ -34,10 +34,10 @@ export async function recoverThread(
   const { threadId, checkpointId } = options;
   checkThreadId(threadId);
   const checkpointer = checkpointerOf(services);
-  const archive = durableSaver(checkpointer, ["listSummaries", "settled"]);
+  const archive = durableSaver(checkpointer, ["listSummaries", "drain"]);
   const run = await prepareRun(agent, services.run, options);
   return withThread(services.run, threadId, async (held) => {
-    await archive?.settled(threadId);
+    await archive?.drain(threadId);
     const source = { checkpointer, archive };
     const deadEnd = (at: CheckpointTuple) => deadEndAt(at, run.graph);
     const found = await findIntactCheckpoint(source, {

@@ -15,7 +15,7 @@ import {
 } from "../../compile/planner/subtask-log.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
-import { type DefinitionDocument, documentOfToday } from "../../definition/definition-hash.ts";
+import { type DefinitionDocument, normalizeDocument } from "../../definition/definition-hash.ts";
 import { passed, type Rail } from "../../definition/rail.ts";
 import { type AgentSpec, agentSpecSchema } from "../../definition/schema/agent.ts";
 import { checkFromJsonSchema } from "../../definition/schema/json-schema.ts";
@@ -87,7 +87,7 @@ function ownOnly<Value>(channels: Readonly<Record<string, Value>>): Record<strin
  * @returns null if the stored document is no valid definition
  */
 export function storedDefinition(stored: unknown): AgentDefinition | null {
-  const document = documentOfToday(stored);
+  const document = normalizeDocument(stored);
   if (!isRecord(document) || !agentSpecSchema.safeParse(document["spec"]).success) return null;
   return definitionOf(document as unknown as DefinitionDocument);
 }

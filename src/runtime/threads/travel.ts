@@ -27,12 +27,12 @@ export async function forkThread(
   services: ThreadServices,
   options: ForkOptions,
 ): Promise<CheckpointRef> {
-  const archive = archiveOf(services, "fork", "forkThread", "listSummaries", "settled");
+  const archive = archiveOf(services, "fork", "forkThread", "listSummaries", "drain");
   const checkpointer = checkpointerOf(services);
   const { checkpointId } = options;
   const threadId = checkThreadId(options.threadId);
   const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
-  await archive.settled(threadId);
+  await archive.drain(threadId);
   const tuple = await checkpointAt(services, { threadId, checkpointId });
   const values = await modifiedValues(services, tuple, options);
   const [last] = (await archive.listSummaries({ threadId, limit: 1 })).items;
@@ -47,7 +47,7 @@ export async function forkThread(
       const { configurable } = await updateCheckpointState(checkpointer, copied, {
         values: values ?? {},
       });
-      await archive.settled(newThreadId);
+      await archive.drain(newThreadId);
       return { threadId: newThreadId, checkpointId: String(configurable?.["checkpoint_id"]) };
     } catch (thrown) {
       await checkpointer.deleteThread(newThreadId);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import { ToolFailure } from "../tool-result.ts";
 import { builtinTool } from "./builtin-tool.ts";
 import { linesOf, textOfFile } from "./read-text.ts";
@@ -64,7 +64,7 @@ function firstThatFit(lines: readonly string[]): readonly string[] {
   for (const line of lines) {
     length += line.length + 1;
     if (length > maxContentLength && fit.length > 0) break;
-    fit.push(cutText(line, maxContentLength));
+    fit.push(truncateText(line, maxContentLength));
   }
   return fit;
 }

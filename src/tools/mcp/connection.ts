@@ -4,7 +4,7 @@ import type { ServerSpec } from "../../definition/schema/servers.ts";
 import type { Secrets } from "../secrets.ts";
 import { abortable } from "../../async.ts";
 import { ServerStartError } from "./tool-servers.ts";
-import { type Link, type LinkProblem, loadMcpPackages, type McpPackages } from "./link.ts";
+import { type TransportLink, type LinkProblem, loadMcpPackages, type McpPackages } from "./link.ts";
 import { remoteLink } from "./remote-link.ts";
 import { stdioLink } from "./stdio-link.ts";
 
@@ -82,7 +82,7 @@ export async function openConnection(
 async function linkTo(
   spec: ServerSpec,
   deps: ConnectionDeps & { readonly packages: McpPackages },
-): Promise<Link> {
+): Promise<TransportLink> {
   if (spec.transport === "stdio") return stdioLink(spec, deps);
   try {
     return await remoteLink(spec, deps);

@@ -4,11 +4,11 @@ import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import { canonicalJson, isRecord } from "../../values/json.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 import type { Secrets } from "../secrets.ts";
 import { ToolFailure } from "../tool-result.ts";
 import { type Connection, noTimeout } from "./connection.ts";
-import { brokenAnswerCodes } from "./guarded-fetch.ts";
+import { invalidResponseCodes } from "./guarded-fetch.ts";
 import { asSentence, plainMessage } from "./link.ts";
 import { type AdapterCall, adapterTools, listTools } from "./list-tools.ts";
 import { httpFailure } from "./remote-link.ts";
@@ -195,9 +195,9 @@ function callError(thrown: unknown, { server, connection, tool, secrets }: Faile
     return new ServerCallError(name, tool, secrets.scrub(asSentence(failure.problem)), { status });
   }
   const { code } = thrown as { code?: unknown };
-  const said = cutText(plainMessage(errorMessage(thrown)), maxErrorCharacters);
-  if (code === brokenAnswerCodes.lost) return died(asSentence(capitalised(said)), false);
-  if (!connection.isOpen() && code !== brokenAnswerCodes.unreadable) {
+  const said = truncateText(plainMessage(errorMessage(thrown)), maxErrorCharacters);
+  if (code === invalidResponseCodes.lost) return died(asSentence(capitalised(said)), false);
+  if (!connection.isOpen() && code !== invalidResponseCodes.unreadable) {
     return died(connection.endProblem().text, false);
   }
   // Whatever it answered, it is there.

@@ -144,19 +144,19 @@ export const maxMessageBytes = 64 * 1024 * 1024;
  * Codes of errors that a transport puts in the place of an answer, since the SDK's client would wait for that answer for
  * ever. They lie outside of what JSON-RPC keeps for itself.
  */
-export const brokenAnswerCodes = {
+export const invalidResponseCodes = {
   /** The connection ended before the answer came. */
   lost: -31_001,
   /** The answer cannot be read. */
   unreadable: -31_002,
 } as const;
 
-export function brokenAnswer(
+export function invalidResponse(
   id: RequestId,
-  kind: keyof typeof brokenAnswerCodes,
+  kind: keyof typeof invalidResponseCodes,
   message: string,
 ): JSONRPCMessage {
-  return { jsonrpc: "2.0", id, error: { code: brokenAnswerCodes[kind], message } };
+  return { jsonrpc: "2.0", id, error: { code: invalidResponseCodes[kind], message } };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /** A way to a server, as its transport needs it. Texts may hold secrets. */
-export interface Link {
+export interface TransportLink {
   readonly transport: Transport;
   /** Why there is no connection; `thrown` is what opening it came to. */
   startProblem(thrown: unknown): LinkProblem;

@@ -6,13 +6,13 @@ import { headOf } from "../../values/text.ts";
 import type { Secrets } from "../secrets.ts";
 import {
   BadHeaderError,
-  brokenAnswer,
+  invalidResponse,
   guardedFetch,
   type RemoteSpec,
   type StreamEnd,
   TooLargeError,
 } from "./guarded-fetch.ts";
-import { asSentence, type Link, type McpPackages, plainMessage } from "./link.ts";
+import { asSentence, type TransportLink, type McpPackages, plainMessage } from "./link.ts";
 
 /** Milliseconds that a server has for ending its session before it is left to its own timeout. */
 const sessionEndMs = 1_000;
@@ -28,7 +28,7 @@ interface RemoteDeps {
  * stream of its answer breaks off; here it ends with an error.
  * @throws MissingSecretError, TypeError where the endpoint with its secrets is no URL
  */
-export async function remoteLink(spec: RemoteSpec, deps: RemoteDeps): Promise<Link> {
+export async function remoteLink(spec: RemoteSpec, deps: RemoteDeps): Promise<TransportLink> {
   const url = new URL(await deps.secrets.resolve(spec.endpoint));
   const broken = { reason: undefined as string | undefined };
   const parts =
@@ -69,7 +69,7 @@ function httpTransport(
   /** Requests whose answers the SDK tries to get by resuming their streams. */
   const resumed = new Set<number>();
   const lose = (id: number, kind: "lost" | "unreadable", problem: string) =>
-    transport.onmessage?.(brokenAnswer(id, kind, problem));
+    transport.onmessage?.(invalidResponse(id, kind, problem));
 
   const onEnd = ({ method, sent, isStream, hasEventId, error }: StreamEnd) => {
     if (!isStream) return;

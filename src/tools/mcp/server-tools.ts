@@ -14,7 +14,7 @@ import {
 } from "../../definition/tool/tool.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { deepFreeze, isRecord } from "../../values/json.ts";
-import { cutText, headOf } from "../../values/text.ts";
+import { truncateText, headOf } from "../../values/text.ts";
 import { type ServerTools, ServerToolsError } from "./tool-servers.ts";
 
 /**
@@ -122,7 +122,7 @@ function listedTool(options: ListedToolOptions): ListedTool | { readonly refused
     description:
       described.trim() === ""
         ? `The tool ${own} of the server ${spec.name}.`
-        : cutText(described, maxDescription),
+        : truncateText(described, maxDescription),
     input_schema: input.check.jsonSchema,
     ...(outputOf && { output_schema: outputOf.jsonSchema }),
     transport: transportOf(spec),
@@ -254,7 +254,7 @@ const mostNamed = 3;
 /** A server's patterns that backtracking alone could match are left out, and the rest of its schema is checked. */
 function unmatchedProblem(key: string, { unmatched }: JsonSchemaCheck): { problem?: string } {
   if (unmatched.length === 0) return {};
-  const named = unmatched.slice(0, mostNamed).map((one) => cutText(one, 300));
+  const named = unmatched.slice(0, mostNamed).map((one) => truncateText(one, 300));
   const others = unmatched.length > mostNamed ? `; and ${unmatched.length - mostNamed} more` : "";
   return { problem: `of its ${key}, patterns are not checked (${named.join("; ")}${others})` };
 }

@@ -2,7 +2,13 @@ import type { Clock } from "../../clock.ts";
 import type { ServerSpec } from "../../definition/schema/servers.ts";
 import { errorMessage } from "../../errors.ts";
 import type { Secrets } from "../secrets.ts";
-import { asSentence, type Link, type McpPackages, OpenAbortedError, plainMessage } from "./link.ts";
+import {
+  asSentence,
+  type TransportLink,
+  type McpPackages,
+  OpenAbortedError,
+  plainMessage,
+} from "./link.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export type StdioSpec = Extract<ServerSpec, { transport: "stdio" }>;
@@ -11,7 +17,7 @@ export type StdioSpec = Extract<ServerSpec, { transport: "stdio" }>;
 export async function stdioLink(
   spec: StdioSpec,
   deps: { readonly secrets: Secrets; readonly clock: Clock; readonly packages: McpPackages },
-): Promise<Link> {
+): Promise<TransportLink> {
   const { secrets, clock, packages } = deps;
   const env: Record<string, string> = packages.defaultEnvironment();
   for (const [name, value] of Object.entries(spec.env)) env[name] = await secrets.resolve(value);

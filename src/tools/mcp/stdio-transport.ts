@@ -5,7 +5,7 @@ import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.
 import type { Clock } from "../../clock.ts";
 import { headOf } from "../../values/text.ts";
 import { hasOwnGroup, signalChild, trackChild } from "./child-processes.ts";
-import { answeredRequest, brokenAnswer, maxMessageBytes } from "./guarded-fetch.ts";
+import { answeredRequest, invalidResponse, maxMessageBytes } from "./guarded-fetch.ts";
 
 /** Milliseconds that a process has for ending by itself once its input has ended. */
 const graceMs = 500;
@@ -31,7 +31,7 @@ export interface ProcessEnd {
 }
 
 /** The last 20 lines of a stream of text, each cut to 500 characters, whatever is written to it. */
-export class LastLines {
+export class TailBuffer {
   readonly #lines: string[] = [];
   #open = "";
 
@@ -70,7 +70,7 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
 
-  readonly stderr = new LastLines();
+  readonly stderr = new TailBuffer();
   /** Lines of its output that are no messages; only the first is kept. */
   readonly garbage = { count: 0, first: "" };
   /** Set when the process has ended. */
@@ -228,7 +228,7 @@ export class StdioTransport implements Transport {
     const id = answeredRequest(ends, this.#pending);
     if (id === undefined) return;
     this.#pending.delete(id);
-    this.onmessage?.(brokenAnswer(id, "unreadable", problem));
+    this.onmessage?.(invalidResponse(id, "unreadable", problem));
   }
 }
 

@@ -1,5 +1,5 @@
 import { StratagraphError } from "../../errors.ts";
-import { cutText } from "../../values/text.ts";
+import { truncateText } from "../../values/text.ts";
 
 /** A piece of JavaScript that is run away from everything else. */
 export interface SandboxedCode {
@@ -106,7 +106,7 @@ export class SandboxOptionError extends StratagraphError {
 
 function messageOf(name: string, { reason, detail, thrown, line }: SandboxFault): string {
   const at = line === undefined ? "" : ` at line ${line}`;
-  const text = cutText(detail, maxDetail).replace(/\.$/, "");
+  const text = truncateText(detail, maxDetail).replace(/\.$/, "");
   switch (reason) {
     case "syntax":
       return `The code of "${name}" cannot be read${at}: ${text}.`;

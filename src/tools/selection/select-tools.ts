@@ -161,13 +161,13 @@ export interface ToolUse {
 }
 
 /** How a tool has done so far, both from 0 to 1. */
-export interface ToolStanding {
+export interface ToolUsageStats {
   readonly success: number;
   readonly recency: number;
 }
 
 /** Of a tool that was never called. */
-const unusedStanding: ToolStanding = { success: 0.5, recency: 0 };
+const unusedStanding: ToolUsageStats = { success: 0.5, recency: 0 };
 
 /** Minutes after which a call counts 1/e. */
 const recentMinutes = 30;
@@ -178,7 +178,7 @@ const recentMinutes = 30;
  * clock, counts as made now.
  * @throws InvalidSelectionOptionError for a time that cannot be read
  */
-function standings(history: readonly ToolUse[], now: Date): ReadonlyMap<string, ToolStanding> {
+function standings(history: readonly ToolUse[], now: Date): ReadonlyMap<string, ToolUsageStats> {
   const records = new Map<string, { successes: number; calls: number; last: number }>();
   for (const [index, { tool, outcome, at }] of history.entries()) {
     const time = Date.parse(at);

@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { freezeElement, isDeeplyFrozen } from "../../../checkpointers/elements/freeze.ts";
-import { segmentsOf, type Image } from "../../../checkpointers/elements/stored-value.ts";
+import { segmentsOf, type ValueLayout } from "../../../checkpointers/elements/stored-value.ts";
 import { valueOf } from "../../../checkpointers/elements/load-value.ts";
 import { standsAlone, storeValue } from "../../../checkpointers/elements/store-value.ts";
 import { anyEdit, anyValue, applyEdit } from "../../helpers/arbitrary-edits.ts";
@@ -28,8 +28,11 @@ function text(of: unknown, length = 200): string {
   return `${String(of)} ${"x".repeat(length)}`;
 }
 
-async function storeAll(elements: MemoryElements, values: Iterable<unknown>): Promise<Image[]> {
-  const images: Image[] = [];
+async function storeAll(
+  elements: MemoryElements,
+  values: Iterable<unknown>,
+): Promise<ValueLayout[]> {
+  const images: ValueLayout[] = [];
   for (const value of values) {
     images.push(await storeValue(value, images.at(-1) ?? null, elements));
   }
@@ -38,17 +41,17 @@ async function storeAll(elements: MemoryElements, values: Iterable<unknown>): Pr
 
 describe("storeValue", () => {
   for (const [name, options, numRuns] of [
-    ["freezing what is stored", { fix: freezeElement }, 60],
-    ["comparing what is stored", { fix: isDeeplyFrozen }, 60],
+    ["freezing what is stored", { freeze: freezeElement }, 60],
+    ["comparing what is stored", { freeze: isDeeplyFrozen }, 60],
     ["encrypted", { serde: encryptingSerde() }, 40],
   ] as const) {
     it(`keeps every version of a value as LangGraph's serializer would, ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(anyHistory, async ({ first, edits }) => {
           const elements = new MemoryElements(options);
-          const versions: { image: Image; expected: unknown }[] = [];
+          const versions: { image: ValueLayout; expected: unknown }[] = [];
           let value: unknown = null;
-          let base: Image | null = null;
+          let base: ValueLayout | null = null;
           const store = async (next: unknown) => {
             const expected = await roundTrip(next).catch(() => UNREADABLE);
             if (expected === UNREADABLE) return;
@@ -78,7 +81,7 @@ describe("storeValue", () => {
   }
 
   it("keeps a version as it was when the value is changed in place afterwards", async () => {
-    const elements = new MemoryElements({ fix: isDeeplyFrozen });
+    const elements = new MemoryElements({ freeze: isDeeplyFrozen });
     const bytes = Buffer.from("as it was");
     const value = { bytes, list: [{ text: text(1) }, { text: text(2) }], set: new Set([1]) };
     const [whole, lone] = [
@@ -106,7 +109,7 @@ describe("storeValue", () => {
     const elements = new MemoryElements();
     const list = Array.from({ length: 20 }, (_, at) => ({ text: text(at) }));
     const storing = storeValue(list, null, elements);
-    let image: Image | undefined;
+    let image: ValueLayout | undefined;
     // Whenever it happens, what is stored next is what the list holds then.
     for (let turn = 0; turn < 60; turn += 1) {
       list[turn % 20] = { text: text(`new ${turn}`) };
@@ -205,7 +208,7 @@ describe("storeValue", () => {
         const elements = new MemoryElements();
         const referred = new Set<string>();
         let value = first;
-        let base: Image | null = null;
+        let base: ValueLayout | null = null;
         for (const { edit } of [{ edit: null }, ...edits]) {
           if (edit) value = applyEdit(value, edit);
           // What turns out to contain itself is stored anew as a whole.

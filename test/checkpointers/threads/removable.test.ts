@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  removable,
+  removableCheckpoints,
   turnEnds,
   type HistoryEntry,
   type Retention,
@@ -23,7 +23,7 @@ const input = { source: "input" };
 const delta = (...deltaChannels: string[]) => ({ deltaChannels });
 
 const kept = (history: HistoryEntry[], retention: Retention) => {
-  const gone = new Set(removable(history, retention));
+  const gone = new Set(removableCheckpoints(history, retention));
   return history.filter((one) => !gone.has(one)).map(({ id }) => id);
 };
 

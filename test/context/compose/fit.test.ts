@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  Fitting,
+  HistoryFitter,
   level,
   type Level,
   type Room,
@@ -31,7 +31,7 @@ const step = (turn: number, over: Partial<Sized> = {}) => entry("step", turn, ov
 
 function fitted(entries: readonly Sized[], over: Partial<Room> = {}) {
   const room = { tokens: 1000, low: 700, keepsTurn: false, shortTerm: undefined, ...over };
-  const fitting = new Fitting(entries, room);
+  const fitting = new HistoryFitter(entries, room);
   while (fitting.grow());
   return fitting;
 }

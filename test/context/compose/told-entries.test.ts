@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
 import { level } from "../../../src/context/compose/fit.ts";
-import { renderEntries, type ToldEntries } from "../../../src/context/compose/told-entries.ts";
+import { renderEntries, type RenderedEntries } from "../../../src/context/compose/told-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 it("gives no heading to a turn of which nothing is left to say", () => {
@@ -38,11 +38,11 @@ it("gives no heading to a turn of which nothing is left to say", () => {
 
 /** What tells of a step in one line. */
 function lineMessage(line: string) {
-  const told: Pick<ToldEntries, "entry" | "lines"> = {
+  const told: Pick<RenderedEntries, "entry" | "lines"> = {
     entry: () => ({ kind: "step", turn: 0, step: stepRecord({}) }),
     lines: () => [line],
   };
-  return renderEntries(told as ToldEntries, { levels: [level.line], tokens: 0, from: 0 })[0];
+  return renderEntries(told as RenderedEntries, { levels: [level.line], tokens: 0, from: 0 })[0];
 }
 
 it("makes a message that tells of steps once, until longer ones than are remembered came between", () => {

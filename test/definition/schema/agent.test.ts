@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextConfigBeside } from "../../../src/definition/schema/agent.ts";
+import { contextOverrides } from "../../../src/definition/schema/agent.ts";
 import { defineAgent, InvalidDefinitionError } from "../../../src/index.ts";
 
 const configOf = (written: object) =>
@@ -42,12 +42,12 @@ describe("context_config", () => {
   });
 
   it("is nothing beside its defaults until something else is written", () => {
-    expect(contextConfigBeside(configOf({}))).toBeNull();
-    expect(contextConfigBeside(configOf({ utilization: "medium" }))).toBeNull();
-    expect(contextConfigBeside(configOf({ utilization: "low", preview_chars: 1000 }))).toEqual({
+    expect(contextOverrides(configOf({}))).toBeNull();
+    expect(contextOverrides(configOf({ utilization: "medium" }))).toBeNull();
+    expect(contextOverrides(configOf({ utilization: "low", preview_chars: 1000 }))).toEqual({
       utilization: "low",
     });
-    expect(contextConfigBeside(configOf({ summarize_results: {} }))).toEqual({
+    expect(contextOverrides(configOf({ summarize_results: {} }))).toEqual({
       summarize_results: { threshold_tokens: 2000, timeout_seconds: 15 },
     });
   });

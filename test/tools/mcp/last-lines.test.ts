@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { LastLines } from "../../../src/tools/mcp/stdio-transport.ts";
+import { TailBuffer } from "../../../src/tools/mcp/stdio-transport.ts";
 
 it("keeps the last 20 lines that say something", () => {
-  const last = new LastLines();
+  const last = new TailBuffer();
   for (let line = 1; line <= 30; line += 1) last.push(`line ${line}\n\n`);
   last.push("and a ");
   last.push("half");
@@ -12,7 +12,7 @@ it("keeps the last 20 lines that say something", () => {
 });
 
 it("holds no more of a line than its first 500 characters", () => {
-  const last = new LastLines();
+  const last = new TailBuffer();
   for (let chunk = 0; chunk < 100; chunk += 1) last.push("x".repeat(1_000));
   last.push("\nend\n");
   expect(last.lines).toEqual(["x".repeat(500), "end"]);

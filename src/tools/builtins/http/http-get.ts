@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { replaceSecrets, secretsIn } from "../../../definition/schema/servers.ts";
 import type { ToolContext } from "../../../definition/tool/tool.ts";
-import { cutText } from "../../../values/text.ts";
+import { truncateText } from "../../../values/text.ts";
 import type { Secrets } from "../../secrets.ts";
 import { ToolFailure } from "../../tool-result.ts";
 import { builtinTool } from "../builtin-tool.ts";
@@ -65,7 +65,7 @@ export function httpGetTool(options: HttpGetOptions = {}) {
 function hostsOf(entries: readonly AllowEntry[]): string {
   return entries.length === 0
     ? "No host is allowed yet."
-    : `Allowed are: ${cutText(entries.map(({ shown }) => shown).join(", "), 1_000)}.`;
+    : `Allowed are: ${truncateText(entries.map(({ shown }) => shown).join(", "), 1_000)}.`;
 }
 
 class Reading {
@@ -98,7 +98,7 @@ class Reading {
   #parsed(text: string): URL {
     if (!URL.canParse(text)) {
       throw new ToolFailure(
-        `${JSON.stringify(cutText(text, 200))} is no URL such as https://example.com/data.json.`,
+        `${JSON.stringify(truncateText(text, 200))} is no URL such as https://example.com/data.json.`,
       );
     }
     return this.#checked(new URL(text));
@@ -153,7 +153,7 @@ class Reading {
     const contentType = headers["content-type"] ?? "";
     if (status >= 400) {
       const text = shownBody(body, contentType, truncated);
-      const shown = text.trim() === "" ? "" : ` It says: ${cutText(text, maxShownBody)}`;
+      const shown = text.trim() === "" ? "" : ` It says: ${truncateText(text, maxShownBody)}`;
       const message = `${url.host} answered with status ${status}.${shown}`;
       throw new HttpStatusFailure(status, this.#options.secrets?.scrub(message) ?? message);
     }
