@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isRecord } from "../../values/json.ts";
 import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
-import { stateConfigSchema } from "./json-schema.ts";
+import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
 import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
@@ -232,6 +232,15 @@ export const agentSpecSchema = z.strictObject({
   execution_config: executionConfigSchema.prefault({}),
   is_active: z.boolean().default(true),
 });
+
+/** Returns the JSON Schema of a definition file, for editors. */
+export function agentJsonSchema(): JsonSchema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Stratagraph agent definition",
+    ...(z.toJSONSchema(agentSpecSchema, { io: "input" }) as JsonSchema),
+  };
+}
 
 /** A definition with its defaults filled in: plain JSON. */
 export type AgentSpec = z.output<typeof agentSpecSchema>;
