@@ -12,7 +12,9 @@ import {
   requestPassages,
   requestTitle,
 } from "../view/run/request-lines.ts";
-import { parsed, readAnswer, readEdit, type TypedAnswer } from "./given-answers.ts";
+import { isRecord } from "../../values/json.ts";
+import { askFields, type FormField, formFields } from "./ask-fields.ts";
+import { newValueSchema, parsed, readAnswer, readEdit, type TypedAnswer } from "./given-answers.ts";
 
 /** `left`: the person went away. `expired`: the time to answer is over. */
 export type Asked = { readonly answer: unknown } | "left" | "expired";
@@ -64,14 +66,20 @@ type Answer = { readonly answer: unknown };
 function dialogue(request: PendingRequest, options: AskOptions): Promise<Answer | null> {
   const passages = requestPassages(request, options);
   switch (request.kind) {
-    case "input":
-      return askValue(request, { label: "answer", passages }, options);
+    case "input": {
+      const fields = formFields(newValueSchema(request));
+      const read = (text: string) => readAnswer(request, text);
+      return fields === null
+        ? askValue(request, { label: "answer", passages }, options)
+        : askForm(fields, { before: {}, passages, read }, options);
+    }
     case "approval":
     case "edit":
       return decide(request, options, {
         passages,
         edit: { label: "new value", form: '{"decision":"edit","value":…}' },
         proposed: request.proposed,
+        fields: formFields(newValueSchema(request)),
         read: (text) => readEdit(request, text),
       });
     case "tool_approval":
@@ -95,6 +103,7 @@ async function decideCalls(
       passages: [...(index === 0 ? passages : []), ...counted, ...callPassages(call, options)],
       edit: { label: "arguments", form: '{"decision":"edit","args":{…}}' },
       proposed: call.args,
+      fields: null,
       read: (text) => readArguments(request, calls, call, text),
     });
     if (decided === null) return null;
@@ -123,6 +132,8 @@ interface Decided {
   /** What an edit asks for, and how an answer elsewhere says it. */
   readonly edit: { readonly label: string; readonly form: string };
   readonly proposed: unknown;
+  /** The fields of a new value; null if it is written as JSON. */
+  readonly fields: readonly FormField[] | null;
   readonly read: (text: string) => TypedAnswer;
 }
 
@@ -156,7 +167,7 @@ const editableCharacters = 4000;
 async function decide(
   request: PendingRequest,
   options: AskOptions,
-  { passages, edit, proposed, read }: Decided,
+  { passages, edit, proposed, fields, read }: Decided,
 ): Promise<Answer | null> {
   const { prompt, style, signal, print } = options;
   const reader = new Reader(passages, options);
@@ -179,12 +190,56 @@ async function decide(
       const rest = `${moreCharacters(reader.left)} were not shown`;
       print([style.yellow(`  ${rest}: type v to view them, or "${unseenWords}".`)]);
     } else if (["e", "edit"].includes(typed)) {
+      if (fields !== null && isFilled(proposed, fields)) {
+        return askForm(fields, { before: proposed, read }, options);
+      }
       const prefilled = editable(proposed);
       if (prefilled.length <= editableCharacters) {
         return askValue(request, { label: edit.label, prefilled, read }, options);
       }
       print([style.yellow(`  ${tooLong(prefilled, edit.form, options)}`)]);
     } else print([style.yellow(`  Type ${isCut ? "v" : "y"}, e or n.`)]);
+  }
+}
+
+/** Returns whether a value has no properties but the fields. */
+function isFilled(
+  value: unknown,
+  fields: readonly FormField[],
+): value is Readonly<Record<string, unknown>> {
+  const names = new Set(fields.map(({ name }) => name));
+  return isRecord(value) && Object.keys(value).every((name) => names.has(name));
+}
+
+/** Asks for the fields of an object until the whole fits. */
+async function askForm(
+  fields: readonly FormField[],
+  of: {
+    readonly before: Readonly<Record<string, unknown>>;
+    /** Default: none are left to show. */
+    readonly passages?: readonly Passage[];
+    readonly read: (text: string) => TypedAnswer;
+  },
+  options: AskOptions,
+): Promise<Answer | null> {
+  const { prompt, style, signal, print } = options;
+  const reader = of.passages && new Reader(of.passages, options);
+  for (;;) {
+    if (reader === undefined || reader.left === 0) break;
+    const question = style.dim("Enter views more · a answers");
+    const line = await prompt.line(`  ${question} ${style.bold("›")} `, { signal });
+    if (line === null) return null;
+    if (line.trim() !== "") break;
+    reader.more();
+  }
+  let { before } = of;
+  for (;;) {
+    const values = await askFields(fields, before, options);
+    if (values === null) return null;
+    const answer = of.read(JSON.stringify(values));
+    if (answer.ok) return { answer: answer.answer };
+    print([style.yellow(`  ${plainText(answer.problem)}`)]);
+    before = values;
   }
 }
 

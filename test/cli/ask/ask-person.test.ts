@@ -214,16 +214,37 @@ describe("asking a person", () => {
     );
   });
 
-  it("says what an answer has to look like, and takes JSON where no text is asked for", async () => {
+  it("shows the form of an object, and takes it as JSON in place of its first field", async () => {
     const schema = {
       type: "object",
       properties: { n: { type: "integer" }, note: { type: "string" }, kind: { enum: ["a", "b"] } },
       required: ["n"],
     };
     const request = { ...base, schema: answerSchema({ kind: "input", schema }) };
-    const { asked, sink } = asking(request, scriptedPrompt(["7", '{"n":7}'], memorySink()));
+    const { asked, sink } = asking(request, scriptedPrompt(["x", '{"n":7}'], memorySink()));
     expect(await asked).toEqual({ answer: { n: 7 } });
     expect(sink.take()).toContain('  as { n: integer, note?: text, kind?: "a" | "b" }\n');
+  });
+
+  it("edits an object field by field, and asks again for what does not fit together", async () => {
+    const schema = {
+      type: "object",
+      properties: { from: { type: "integer" }, to: { type: "integer" } },
+      required: ["from", "to"],
+      maxProperties: 2,
+    };
+    const request: PendingRequest = {
+      ...base,
+      kind: "edit",
+      proposed: { from: 1, to: 2 },
+      schema: answerSchema({ kind: "edit", schema }),
+    };
+    const sink = memorySink();
+    const { asked } = asking(request, scriptedPrompt(["e", "1", "9"], sink));
+    expect(await asked).toMatchObject({ answer: { decision: "edit", value: { from: 1, to: 9 } } });
+    expect(sink.take()).toContain("to (whole number) › [2]9\n");
+    const left = asking(request, scriptedPrompt(["e", "1", null], memorySink()));
+    expect(await left.asked).toBe("left");
   });
 
   it("lets a text of several lines be edited in one", async () => {
