@@ -17,7 +17,7 @@ export interface InputArguments {
 const fromStdin = "-";
 
 /**
- * The input of a turn from what was given on the command line, or null where a thread is to be resumed.
+ * Returns the input of a turn from the command line; null if a thread will be resumed.
  * @throws UsageError
  */
 export async function readInput(given: InputArguments): Promise<unknown> {
@@ -93,7 +93,7 @@ export async function writeFileAtomic(
   file: string,
   content: string | Uint8Array | AsyncIterable<string>,
 ): Promise<void> {
-  // Beside it, since a file is moved in one go only inside of a file system.
+  // In the same folder, because a rename is atomic only within a file system.
   const draft = `${file}.${randomUUID()}.tmp`;
   try {
     await writeFile(draft, content, { flag: "wx", mode: 0o600 });

@@ -9,7 +9,7 @@ export interface Sink {
   write(text: string): void;
 }
 
-/** Why a command is asked to end early. `output_closed`: nobody reads what it prints any more. */
+/** The reason why a command should end early. `output_closed`: the reader of its output is gone. */
 export type StopReason = "SIGINT" | "SIGTERM" | "output_closed";
 
 /** Lines that a person types, from when it is made until it is closed. */

@@ -28,7 +28,7 @@ export function processIo(): CliIo {
         stopped = true;
       };
       const onSignal = (signal: "SIGINT" | "SIGTERM") => {
-        // Whoever asks twice does not want to wait. The exit handlers still give back the database's folder.
+        // A second signal ends the process at once. The exit handlers still release the database's folder.
         if (stopped) process.exit(killedCodes[signal]);
         once(signal);
       };

@@ -14,7 +14,7 @@ const unsaid = new Set(["code", "kind", "transient", "name", "message", "cause",
 
 /**
  * Tells what was thrown: as text on stderr, and as the one JSON document on stdout where that was asked for. Only what
- * nobody threw on purpose comes with its stack.
+ * unexpected errors come with their stack.
  * @returns the exit code
  */
 export function reportError(thrown: unknown, io: CliIo, asJson: boolean): number {

@@ -20,7 +20,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
       return reportError(thrown, io, wantsJson(argv));
     }
     if (thrown.exitCode === 0) return exitCodes.done;
-    // Help that nobody asked for has been printed already: no command was given.
+    // Commander has printed the help already: no command was given.
     if (thrown.code === "commander.help") return exitCodes.wrongUse;
     return reportError(usageErrorOf(thrown), io, wantsJson(argv));
   }

@@ -40,7 +40,7 @@ export interface BuildReasoningContextOptions extends ContextSettings {
   readonly executionView?: string;
   /** The turn under way. Default: the last one that the conversation or the steps know of. */
   readonly turnNumber?: number;
-  /** How steps are told. Default `native`; `report` for a request that offers no tools. */
+  /** How steps are rendered. Default `native`; `report` for a request that offers no tools. */
   readonly form?: StepForm;
   /** Counted within the budget. */
   readonly tools?: readonly ModelTool[];
@@ -67,7 +67,7 @@ export interface SummarizeOptions {
  * previews that keep ids, URLs, counts and keys; one for `synthesis` has whole results. What the budget has no room for
  * falls away in the order of the documentation, docs/context.md, in rare large moves.
  *
- * The same options give the same bytes. Records and messages are not changed; each is told and counted once.
+ * The same options give the same bytes. Records and messages are not changed; each is rendered and counted once.
  *
  * With `summarize` a model's words stand for results that would be previewed, and the context is a promise. A summary that
  * fails or takes too long leaves the preview; what it cost is in the metadata.

@@ -77,7 +77,7 @@ function cleanContent({ content, type }: BaseMessage): MessageContent {
   return parts.some((part, at) => part !== content[at]) ? parts : content;
 }
 
-/** Only such messages are told as they are: calls and results are made from records. */
+/** Only these messages are sent unchanged: calls and results are rendered from records. */
 function withContent({ type, id, name }: BaseMessage, content: MessageContent): BaseMessage {
   const fields = { content, ...(id !== undefined && { id }), ...(name !== undefined && { name }) };
   if (type === "human") return new HumanMessage(fields);

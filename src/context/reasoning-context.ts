@@ -57,12 +57,12 @@ export type Goal = "planning" | "synthesis";
 export type Utilization = "low" | "medium" | "full";
 
 /**
- * How a step is told. `whole`: nothing is left out. `preview`: a result is shortened. `summarised`: a result is told in a
+ * How a step is rendered. `whole`: nothing is left out. `preview`: a result is shortened. `summarised`: a result in a
  * model's words. `line`: one line for each call. `dropped`: not at all, or only by what a summary says of it.
  */
 export type StepFidelity = "whole" | "preview" | "summarised" | "line" | "dropped";
 
-/** How a message of the conversation is told: `summarised` by its first words, or by a summary that covers it. */
+/** How a message of the conversation is rendered: `summarised` by its first words, or by a summary that covers it. */
 export type MessageFidelity = "whole" | "summarised" | "dropped";
 
 /** What a model call gets to read, and how it was made. */
@@ -97,7 +97,7 @@ export interface ContextTokens {
   readonly total: number;
   /** System prompt and examples. */
   readonly system: number;
-  /** What the model is told of the tools that it is offered, and the schema of its reply where one is bound. */
+  /** The offered tools as the model reads them, and the schema of its reply if one is bound. */
   readonly tools: number;
   readonly memory: number;
   /** What people said and were answered, what an answer was refused for, and what is asked last. */
@@ -142,7 +142,7 @@ export function isShortened({ steps }: ContextMetadata, turn: number): boolean {
 }
 
 /**
- * Whether an answer that was made from a context for planning is to be written from the one for synthesis: where that
+ * Whether an answer made from a planning context will be written again from the synthesis context: if that
  * one shows more of a step of the turn which planning was shown shortened.
  */
 export function needsSynthesis(made: {

@@ -9,7 +9,7 @@ export interface ChatTurn {
   readonly answered: readonly BaseMessage[];
 }
 
-/** Whether a message was said aloud: by people, and to them. Calls and their results are told from step records. */
+/** Returns whether a message belongs to the chat. Calls and their results are rendered from step records. */
 export function isChatMessage(message: BaseMessage): boolean {
   if (HumanMessage.isInstance(message)) return true;
   return AIMessage.isInstance(message) && (message.tool_calls?.length ?? 0) === 0;

@@ -10,10 +10,10 @@ import { emptyReplyFeedback } from "./prompts.ts";
 /** How a model calls tools: through the provider's own messages, or in text (`Action:` / `Observation:`). */
 export type ToolForm = "native" | "text";
 
-/** How steps are told: as the model calls tools, or as a report to one that may call none. */
+/** How steps are rendered: as tool calls, or as a report for a request without tools. */
 export type StepForm = ToolForm | "report";
 
-/** A call of a step as it is told, with what it gave. Ids are unique among the messages of a request. */
+/** A rendered call with its result. Ids are unique among the messages of a request. */
 export interface RenderedCall {
   readonly id: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface RenderedCall {
   readonly isError: boolean;
 }
 
-/** How the calls of a step are told. */
+/** Renders the calls of a step. */
 export type RenderCalls = (step: StepRecord) => readonly RenderedCall[];
 
 /**

@@ -108,7 +108,7 @@ export function textOf(from: Readonly<Record<string, unknown>>, key: string): st
 }
 
 /**
- * What a model may say of its step beside its next calls or its answer, so that no call of its own is spent on it. It
+ * The tool by which a model notes its step together with its next calls or its answer, so that no extra call is needed. It
  * stands among the tools that are offered and is never run: see `readStepNote`.
  */
 export const noteTool: ModelTool = {

@@ -13,7 +13,7 @@ import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
 import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
 import { type CodeWorker, describedWorkers } from "./worker.ts";
 
-/** Puts a checked spec and the code beside it together, frozen. */
+/** Combines a checked spec with its code, frozen. */
 export function buildDefinition(parts: {
   spec: AgentSpec;
   source?: string;

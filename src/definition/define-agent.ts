@@ -85,7 +85,7 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
           Tools[Name]
         >;
       };
-  /** Tools and names beside a map in `tools`. */
+  /** Tools and names in addition to a map in `tools`. */
   readonly otherTools?: readonly ToolReference[];
   /** Agents that nodes of the workflow name; looked for before those of the runtime. */
   readonly agents?: readonly AgentDefinition[];

@@ -13,7 +13,7 @@ import {
   type ShortFinding,
 } from "./rail.ts";
 
-/** A rail is not defined as it has to be. */
+/** The definition of a rail is invalid. */
 export class InvalidRailError extends StratagraphError {
   readonly code = "invalid_rail";
 

@@ -148,7 +148,7 @@ const ofSchemas = new Set([
   "unevaluatedProperties",
 ]);
 
-/** Keywords whose value holds schemas by names that are nobody's keywords. */
+/** Keywords whose value maps free names to schemas. */
 const ofNamedSchemas = new Set([
   "$defs",
   "definitions",
@@ -201,7 +201,7 @@ export function definitionChanges(before: unknown, after: unknown): readonly Def
   return changes;
 }
 
-/** The spec's keys stand beside `agents` and `state`; the tools' definitions take the place of their names. */
+/** The spec's keys, `agents` and `state`; the tools' definitions replace their names. */
 function flat(document: unknown): unknown {
   if (!isRecord(document) || !isRecord(document["spec"])) return document;
   const { spec, tools, state, agents, workers } = document;

@@ -51,7 +51,7 @@ function isExpression(text: string): boolean {
   }
 }
 
-/** Where names are to be kept, esbuild, and so tsx, puts calls of a helper of its own into functions. */
+/** With `keepNames`, esbuild, and so tsx, inserts calls of its own helper into functions. */
 function withNaming(source: string): string {
   if (!/\b__name\(/.test(source)) return source;
   return `((__name) => (${source}\n))((named) => named)`;

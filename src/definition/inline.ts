@@ -124,7 +124,7 @@ function customRailNames(written: unknown): readonly string[] {
   });
 }
 
-/** What is wrong with the `workers` of a TypeScript definition, by themselves and beside its `agents`. */
+/** Returns the problems of a TypeScript definition's `workers`, including clashes with its `agents`. */
 export function inlineWorkerProblems(
   workers: unknown,
   agents: unknown,

@@ -76,7 +76,7 @@ export const passed: RailFinding = Object.freeze({
   reasons: Object.freeze([]),
 });
 
-/** A finding of which only the verdict has to be said. */
+/** A finding that may consist of its verdict alone. */
 export interface ShortFinding {
   readonly verdict: RailVerdict;
   /** From 0 to 1. Default: 0 for `pass`, 1 for all else. */
@@ -104,7 +104,7 @@ const verdicts: readonly unknown[] = ["pass", "redact", "block", "flag"] satisfi
 const keys = ["verdict", "score", "reasons", "spans"];
 
 /**
- * What a check gave, with what it left out; nothing is `pass`. What was found is told by kind only, never in full.
+ * Returns a check's finding with its defaults; no finding is `pass`. Errors name kinds only, never the checked text.
  * @throws RailFindingError
  */
 export function completeFinding(

@@ -20,12 +20,12 @@ export interface WorkerTask {
 }
 
 /**
- * A function that does subtasks beside the agents of a planner. It gives plain JSON. What it throws fails the attempt:
+ * A function that runs subtasks, like the agents of a planner. It returns plain JSON. An exception fails the attempt:
  * an error with `status` 408, 429 or 5xx, and those of a broken connection, are worth another one.
  */
 export interface CodeWorker {
   readonly name: string;
-  /** What it is good at: the planner reads it, and subtasks that name nobody are matched with it. */
+  /** Its purpose: the planner reads it, and subtasks without a worker are matched with it. */
   readonly description: string;
   run(task: WorkerTask): unknown;
 }
@@ -35,7 +35,7 @@ export function describedWorkers(workers: readonly CodeWorker[]): Readonly<Recor
   return Object.fromEntries(workers.map(({ name, description }) => [name, description]));
 }
 
-/** A worker is not defined as it has to be. */
+/** The definition of a worker is invalid. */
 export class InvalidWorkerError extends StratagraphError {
   readonly code = "invalid_worker";
 

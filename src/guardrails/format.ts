@@ -67,15 +67,15 @@ export class FormatRailError extends StratagraphError {
 /** An answer's texts, and the value that they are of. */
 type Answer = Pick<RailSubject, "text" | "value">;
 
-/** What has to be mended in an answer, one sentence each; none where it is as it should be. */
+/** Returns the problems of an answer, one sentence each; empty if it is valid. */
 type FormatCheck = (answer: Answer) => Awaitable<readonly string[]>;
 
 /** So that the reasons stay shorter than the text they are about. */
 const mostIssues = 10;
 
 /**
- * The whole text has to be JSON, of the schema where there is one. An answer of the agent's own output schema is JSON
- * already; what it holds has to be of the schema.
+ * The whole text must be JSON that fits the schema, if there is one. An answer of the agent's own output schema is JSON
+ * already; its value must fit the schema.
  * @throws FormatRailError
  */
 function checkJson(schema: Readonly<Record<string, unknown>> | undefined): FormatCheck {
@@ -127,7 +127,7 @@ function syntaxProblem(text: string): string {
 }
 
 /**
- * Paths are told where the schema names all of their keys: other keys are the text's own. So are those that should not be
+ * Paths are shown if the schema names all of their keys: other keys come from the text. So do unexpected
  * there.
  */
 function describeIssue(issue: string, names: ReadonlySet<string>): string {
@@ -211,7 +211,7 @@ async function detector() {
 }
 
 /**
- * The text has to be in the language, as far as that can be told: short texts pass, and those that the detector is not sure
+ * The text must be in the language, as far as it can be detected: short texts pass, and those that the detector is unsure
  * about.
  */
 function checkLanguage(language: DetectedLanguage): FormatCheck {
@@ -264,7 +264,7 @@ const config: Configuration = {
   ...Object.fromEntries(Object.keys(advice).map((rule) => [rule, true])),
 };
 
-/** The text has to be Markdown that is shown as it was meant, within the bounds of what can be parsed. */
+/** The text must be Markdown that renders as intended, within the parser's bounds. */
 const checkMarkdown: FormatCheck = async ({ text }) => {
   const beyond = markdownBoundsProblem(text);
   if (beyond !== null) return [beyond];

@@ -238,7 +238,7 @@ interface Spelling {
   readonly isGap: (code: number) => boolean;
   /** How many of them at most, one after the other. */
   readonly mostGaps: number;
-  /** Whether the text may go on with this character after a key. */
+  /** Returns whether the text may continue with this character after a key. */
   readonly isAfter: (code: number) => boolean;
 }
 
@@ -266,7 +266,7 @@ export const placeholderPattern = /<[A-Z][A-Z0-9_]{0,63}_[1-9]\d{0,8}>/g;
 
 const longestLabel = 64;
 
-/** What a mark may call a value. A rail of somebody else may label as it likes; a mark has to be one. */
+/** Labels of placeholders. A custom rail may use any label; a placeholder's label must match. */
 export function placeholderLabel(label: string): string {
   const name = label.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
   return (/^[A-Z]/.test(name) ? name : `X${name}`).slice(0, longestLabel);

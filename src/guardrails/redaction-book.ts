@@ -22,10 +22,10 @@ export interface RedactionRegistryOptions {
 }
 
 /**
- * What was redacted so far, over turns too, and how more of it is. One value under one label has one mark; it has to be
+ * The redactions so far, over all turns, and the way to add more. One value under one label has one placeholder; it must
  * the same to the letter, since the mark gives back what stood there. New numbers go on after the highest.
  *
- * Once it is full, what is found has a mark without a number, `<EMAIL>`, which nobody gets the value of again.
+ * Once it is full, further values get a placeholder without a number, `<EMAIL>`, which is never unredacted.
  */
 export class RedactionRegistry {
   #known: Redactions;
@@ -65,7 +65,7 @@ export class RedactionRegistry {
   }
 
   /**
-   * Enters all texts of a mark's form that somebody else wrote as standing for themselves, so that their numbers are
+   * Reserves all texts in the form of placeholders that others wrote, so that their numbers are
    * never given to values. To be called with every text that is checked, before the first redaction.
    */
   reserve(text: string): void {

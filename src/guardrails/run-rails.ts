@@ -36,7 +36,7 @@ export interface RailsRun {
   readonly registry: RedactionRegistry;
   /** What marks stand for, for rails that read that. Default the marks. */
   readonly unredact?: (value: unknown) => unknown;
-  /** What is done to the reasons of a rail before anybody reads them. Default nothing. */
+  /** Cleans the reasons of a rail before they are stored or shown. Default none. */
   readonly clean?: (reason: string) => string;
 }
 

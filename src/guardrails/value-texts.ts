@@ -34,11 +34,11 @@ export type SpansByLeaf = ReadonlyMap<number, readonly RailSpan[]>;
 /** Digits from which on a number may be one of a card, a phone or an account. */
 const identifyingDigits = 7;
 
-/** More digits than a name has that somebody thought of. */
+/** Names made up by people have fewer digits. */
 const mostNameDigits = 4;
 
 /**
- * All texts of a value in order, its numbers that may identify somebody, and its names of properties that are no plain
+ * All texts of a value in order, its numbers that may identify a person, and its names of properties that are no plain
  * names, before what they name.
  */
 export function textsOf(value: unknown): ValueTexts {

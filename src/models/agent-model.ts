@@ -6,14 +6,14 @@ import type { Usage } from "../state/usage.ts";
 import type { ModelProfile } from "./model-profile.ts";
 import type { ModelOptions } from "./provider.ts";
 
-/** What a model is told of a tool. */
+/** A tool as described to a model. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly input_schema: JsonSchema;
 }
 
-/** One JSON value that a reply has to be. */
+/** The single JSON value that a reply must be. */
 export interface StructuredAnswer {
   /** Letters, digits, `_` and `-`, at most 64; providers know it as the name of a function. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface ModelRequest {
   /** Bound natively; binding is cached by the identity of this array, so pass the same one every step. Ignored without `toolCalling`. */
   readonly tools?: readonly ModelTool[];
   /**
-   * The reply has to be one value of this schema; read it with `readStructured`. Providers that take tools have to call
+   * The reply must be one value of this schema; read it with `readStructured`. Providers that take tools must call
    * a function whose arguments the value is, where the schema is an object's; everywhere else only the prompt says what
    * is wanted, so it has to say so always. Instead of `tools`, and bound once for the same object.
    */

@@ -23,7 +23,7 @@ const thinking = /^\s*<think>[^]*?<\/think>/;
 
 /**
  * Finds the JSON in a model's answer: the whole text, else an object or array in a code block, else one with prose
- * around it. Of several an object is taken before an array, and a longer one before a shorter one. What has to be
+ * around it. An object is preferred to an array, and a longer one to a shorter one. JSON that needs
  * mended to be JSON comes last. Never throws, and takes time in proportion to the text.
  */
 export function parseJsonAnswer(text: string): JsonAnswer {

@@ -33,7 +33,7 @@ export function messagesTokens(messages: readonly BaseMessage[], count: TokenCou
   return messages.reduce((sum, message) => sum + messageTokens(message, count), 0);
 }
 
-/** Tokens of what a model is told of its tools, about: providers word it in ways of their own. Remembered by the list. */
+/** Estimated tokens of the tool descriptions: providers word them in their own ways. Cached by the list. */
 export function toolsTokens(tools: readonly ModelTool[] | undefined, count: TokenCounter): number {
   return tools === undefined || tools.length === 0 ? 0 : boundTokens(tools, count);
 }

@@ -17,9 +17,9 @@ export interface ModelProfile {
   readonly notes: readonly string[];
 }
 
-/** What is known of a model beside its name, in tokens. */
+/** Known facts of a model, in tokens. */
 export interface ModelProfileOptions {
-  /** Window that an Ollama server is told to use; no window is larger than that. */
+  /** The context window requested from an Ollama server; the window is never larger. */
   readonly num_ctx?: number | undefined;
   /** Longest reply. */
   readonly max_tokens?: number | undefined;
@@ -32,7 +32,7 @@ export interface ModelProfileOptions {
 /** Tokens of a window that is not known; most models that are served today have this much. */
 const assumedWindow = 32_768;
 
-/** Tokens of an Ollama server's window where nobody says another one; servers with much memory take more. */
+/** Default window of an Ollama server, in tokens; servers with much memory use more. */
 const ollamaDefaultWindow = 4_096;
 
 /** Tokens kept for a reply whose longest form is not known; at most a quarter of the window. */
@@ -106,7 +106,7 @@ export interface KnownWindow {
 
 /**
  * By patterns of `provider:model`; the first that fits holds. From the model pages of the providers (OpenAI's as of July
- * 2026, with the metadata of gpt-tokenizer 4.0.0); windows that have to be asked for by a header are not counted on.
+ * 2026, with the metadata of gpt-tokenizer 4.0.0); windows that need a header to be enabled are not counted.
  */
 const known: readonly (readonly [pattern: RegExp, window: number, maxOutput: number | null])[] = [
   [/^openai:gpt-3\.5-turbo(-instruct|-0301|-0613)/, 4_096, null],

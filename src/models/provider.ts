@@ -16,7 +16,7 @@ export interface OllamaClientConfig {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What `llm_config` can say beside the names of the models, and what experiments say of Ollama's server. */
+/** Provider options in `llm_config`, and those of experiments for Ollama's server. */
 export interface ModelOptions extends Omit<LlmConfig, "default_model" | "fallback_model"> {
   readonly ollama_client_config?: OllamaClientConfig;
 }

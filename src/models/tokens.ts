@@ -12,7 +12,7 @@ const run = /[\p{L}\p{M}]+|\s+|[^\s\p{L}\p{M}\p{N}]+/gu;
  */
 const longestRun = 256;
 
-/** A sample of {@link countBySample}: so many parts, evenly spread, of so many characters each. */
+/** The sample of {@link countBySample}: number of evenly spread parts, and characters of each. */
 const sampledParts = 64;
 const sampledLength = 8_192;
 

@@ -179,7 +179,7 @@ export interface CallFinding {
   readonly reason: string;
 }
 
-/** What rules may read beside the arguments. */
+/** Values that rules may read, in addition to the arguments. */
 export interface RuleValues {
   readonly input: unknown;
   readonly execution: unknown;

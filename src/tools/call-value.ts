@@ -105,7 +105,7 @@ export function checkOutput(
 /** What stands in place of a result that is no text and has more bytes than its tool's `max_result_bytes`. */
 export interface CutResult {
   readonly truncated: true;
-  /** UTF-8 bytes of the whole result's JSON; at least so many when `original_bytes_counted` is false. */
+  /** UTF-8 bytes of the whole result's JSON; a minimum if `original_bytes_counted` is false. */
   readonly original_bytes: number;
   /** Left out when the bytes are exact. */
   readonly original_bytes_counted?: false;
@@ -116,7 +116,7 @@ export interface CutResult {
 /**
  * Any handler's result as JSON of at most `maxBytes`, the mark of a cut included (a limit smaller than the mark gives
  * the mark alone). A text that is too long is cut and says so at its end; anything else becomes a {@link CutResult}.
- * @param clean takes out of a result that is cut what nobody is to see. It is given more than what is kept, since the cut
+ * @param clean removes confidential values from a result that is cut. It gets more than is kept, since the cut
  * may leave a beginning that it would not know.
  * @throws what a getter, a proxy or `toJSON` of the value throws.
  */

@@ -42,7 +42,7 @@ export interface CallEnv {
   readonly unredact?: ((args: unknown) => unknown) | undefined;
   /** Puts the marks of what was redacted back, before anything is cut or refused. Left out, nothing was redacted. */
   readonly redact?: (<T>(value: T) => T) | undefined;
-  /** Left out, the `interrupt()` of a handler is an error as others are: nobody could answer. */
+  /** If left out, the `interrupt()` of a handler is an ordinary error, because no answer could arrive. */
   readonly interrupts?: HandlerInterrupts | undefined;
   /** From 0 to below 1, for backoff. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
@@ -211,7 +211,7 @@ function succeeded(made: Begun, output: unknown): ToolResult {
   return ended(made, { outcome: "success", result, error: null });
 }
 
-/** @throws the reason of the run's signal when that has aborted; an interrupt that somebody can answer */
+/** @throws the reason of the run's signal if it has aborted; an interrupt that can be answered */
 function failed(made: Begun, thrown: unknown): ToolResult {
   const { signal, secrets, interrupts } = made.env;
   signal.throwIfAborted();
@@ -222,7 +222,7 @@ function failed(made: Begun, thrown: unknown): ToolResult {
   return ended(made, { outcome: outcomeOf(thrown), result: null, error });
 }
 
-/** Takes out what nobody is to see. Undefined where there is nothing to look for, since that costs a larger copy. */
+/** Removes confidential values. Undefined if there are none, since cleaning costs a larger copy. */
 function cleaner({ secrets, redact }: CallEnv): (<T>(value: T) => T) | undefined {
   if (secrets?.hasRevealed() !== true) return redact;
   return (value) => {

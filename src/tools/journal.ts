@@ -79,7 +79,7 @@ export class CorruptJournalError extends StratagraphError {
 export interface ToolJournal {
   /**
    * Writes down that a call begins, unless it is known already; what is answered was known before. Durable when it
-   * resolves, unless the call may be made twice: what a crash of the database forgets of such a call is made again, and
+   * resolves, unless the call is idempotent: if a crash of the database loses such a record, the call is made again, and
    * where its record is damaged it begins anew.
    */
   begin(entry: CallEntry): Promise<CallRecord>;
@@ -179,7 +179,7 @@ export interface JournalledCall {
 
 /**
  * Makes a call, and writes down that it begins and how it ends; or gives the end that was written down before. A call
- * that began, and whose end nobody knows, is made again when its tool is idempotent, and is an `error` otherwise.
+ * that began, and whose end is unknown, is made again if its tool is idempotent, and is an `error` otherwise.
  * @throws CorruptJournalError unless damage is accepted, the reason of `env.signal`, and what the journal and `make` throw
  */
 export async function journalledCall(options: JournalledCall): Promise<CallEnded> {

@@ -92,7 +92,7 @@ export function createToolRegistry(tools: readonly AgentTool[]): ToolRegistry {
   };
 }
 
-/** All that a model is told of a tool. */
+/** Returns a tool as described to a model. */
 export function toModelTool(tool: AgentTool): ModelTool {
   const { name, description, input_schema } = tool.definition;
   return { name, description, input_schema };

@@ -24,12 +24,12 @@ export interface RunToolCallsOptions extends CallRules {
   /** Where calls are written down, so that none that has ended is made again. Left out, they are not. */
   readonly log?: CallLog | undefined;
   /**
-   * Looks at what a call gave before anybody reads it, results of the journal included. What it throws ends the others.
+   * Inspects a call's result before it is read, results of the journal included. An exception ends the other calls.
    */
   readonly inspect?: ((result: ToolResult, tool: AgentTool) => Awaitable<ToolResult>) | undefined;
   /** Told of every call as it ends, refused ones included; not in the order of the calls. */
   readonly onResult?: (result: ToolResult) => void;
-  /** Told the state that a stateful call left, at the moment when its result is told. */
+  /** Receives the state that a stateful call left, together with its result. */
   readonly onState?: (state: AgentState<unknown, unknown>) => void;
   /** Told what tool rails found of a call, before any is made. */
   readonly onFindings?: (call: ToolPrediction, findings: readonly CallFinding[]) => void;
@@ -45,7 +45,7 @@ export interface RunToolCallsResult {
 
 /**
  * Runs the calls of one step. Tools without state run at the same time; those with state run one after the other in
- * call order, each on the state that the former left, beside the others.
+ * call order, each on the state that the former left, concurrently with the others.
  * @throws HandlerMutationError, HandlerReturnError, HandlerTierError, the reason of `env.signal`, and what the journal
  * throws: then the other calls are aborted. The interrupt of the first call whose handler asks a person, when the others
  * have ended.
@@ -86,7 +86,7 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
           : await make();
       const { asked = 0, recovered } = ended.result;
       if (recovered === "recorded") interrupts?.skip(asked);
-      // Nobody knows how many of the answers it has taken.
+      // The number of answers it has taken is unknown.
       if (recovered === "unknown" && interrupts?.hasAnswers === true) areAnswersLost = true;
       return ended;
     } catch (thrown) {
@@ -182,7 +182,7 @@ async function runInOrder(
   }
 }
 
-/** Runs tasks in so many lanes. When one throws, the signal of the others aborts and no further one starts. */
+/** Runs tasks in a number of lanes. When one throws, the signal of the others aborts and no further one starts. */
 async function runTasks(
   tasks: readonly Task[],
   of: {

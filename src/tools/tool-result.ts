@@ -23,12 +23,12 @@ export function isToolFailure(thrown: unknown): boolean {
 /** Characters of a thrown message that a result keeps. */
 const maxErrorCharacters = 2_000;
 
-/** Of a longer one, so many are cleaned, since the cut may leave a beginning that cleaning would not know. */
+/** Characters of a longer text that are cleaned, since the cut may leave a beginning that cleaning would not recognise. */
 const cleanedCharacters = 16 * maxErrorCharacters;
 
 /**
  * The text of what a handler threw, whatever it was; never throws itself.
- * @param clean takes out of a text that is cut what nobody is to see
+ * @param clean removes confidential values from a text that is cut
  */
 export function thrownText(thrown: unknown, clean?: (text: string) => string): string {
   let text: string;

@@ -15,7 +15,7 @@ import { askPerson } from "./ask-person.ts";
  *
  * @param agent who asks: its name
  * @returns the call as the person lets it be made, with a problem where it was rejected; null when the person left
- * @throws UsageError where nobody can be asked
+ * @throws UsageError without a terminal
  */
 export async function approveCall(
   call: ToolPrediction,
@@ -77,7 +77,7 @@ export async function approveCall(
 /**
  * Asks on the terminal whether to do what cannot be undone; `--yes` says so beforehand.
  * @returns whether to go on
- * @throws UsageError where nobody can be asked
+ * @throws UsageError without a terminal
  */
 export async function confirmed(
   question: string,

@@ -4,7 +4,7 @@ import type { PendingRequest } from "../../state/human-request.ts";
 import { isRecord } from "../../values/json.ts";
 import { UsageError } from "../io.ts";
 
-/** What `--answer` was given, before anybody knows what is asked. */
+/** The values of `--answer`, before the pending requests are known. */
 export type AnswerTexts = string | ReadonlyMap<string, string>;
 
 /** Either `{ answer }` or `{ answers }`, as `executeAgent` takes them. */

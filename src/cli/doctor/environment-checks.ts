@@ -103,7 +103,7 @@ const lock = z.object({
   since: z.string(),
 });
 
-/** Who has the folder, read without taking it; null where nobody does, as where who had it no longer runs. */
+/** Returns the process that holds the folder's lock, without taking it; null if none does, or if it no longer runs. */
 async function lockHolder(file: string): Promise<string | null> {
   const text = await readFile(file, "utf8").catch(() => "");
   const read = lock.safeParse(jsonOf(text));

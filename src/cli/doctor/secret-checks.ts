@@ -31,7 +31,7 @@ function looksSecret({ name, text }: SecretText): boolean {
   return secretName.test(words) && literal.length >= leastLength && !noSecret.test(literal);
 }
 
-/** Whether the secrets that a definition refers to are there. Their values are told to nobody. */
+/** Checks that the secrets of a definition exist. Their values are not printed. */
 export const checkSecrets: AgentCheck = async ({ spec }, { secrets }) => {
   const places = new Map<string, string>();
   for (const { path, text } of secretTexts(spec)) {

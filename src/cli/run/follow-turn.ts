@@ -20,12 +20,12 @@ class StoppedEarlyError extends StratagraphError {
 export interface FollowOptions<Result extends ExecuteResult | null> {
   readonly io: Pick<CliIo, "onStop">;
   readonly report: RunReport;
-  /** Null where nobody is to be asked. */
+  /** Null if no person can be asked. */
   readonly openPrompt: (() => LinePrompt) | null;
   readonly openRuntime: () => Promise<Runtime>;
   /** Runs the turn until it ends or waits; null where there was nothing to run. */
   readonly begin: (runtime: Runtime, signal: AbortSignal) => Promise<Result>;
-  /** Goes on with the turn that waits. */
+  /** Resumes the waiting turn. */
   readonly goOn: (
     runtime: Runtime,
     signal: AbortSignal,

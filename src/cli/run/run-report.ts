@@ -12,14 +12,14 @@ import { RunView } from "../view/run/run-view.ts";
 import { createStyle, wantsColour } from "../view/terminal.ts";
 import type { PreparedAgent } from "./prepare-run.ts";
 
-/** Tells of a run while it goes on and when it is over. */
+/** Reports a run while it runs and when it has ended. */
 export interface RunReport {
   /** The database is open, and the turn begins: what it takes counts from here. */
   begin(): void;
   event(event: AgentEvent): void;
   /** Asks a person on the terminal; aborting the signal is leaving. */
   ask(request: PendingRequest, openPrompt: () => LinePrompt, signal: AbortSignal): Promise<Asked>;
-  /** Lines beside those of the run itself. */
+  /** Lines in addition to those of the run itself. */
   say(lines: readonly string[]): void;
   /** It is being stopped. */
   stopping(): void;
@@ -30,11 +30,11 @@ export interface RunReport {
 
 interface RunReportOptions extends Opening {
   readonly maxAttempts: number;
-  /** The command that goes on with the thread, or null where nothing is kept. */
+  /** The command that resumes the thread; null if it is not stored. */
   readonly resume: string | null;
 }
 
-/** Tells of a run in the form that was asked for. */
+/** Reports a run in the requested form. */
 export function runReport(
   given: AgentOptions & {
     readonly agent: string;

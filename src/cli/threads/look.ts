@@ -194,7 +194,7 @@ export async function diffCommand(
   return exitCodes.done;
 }
 
-/** Checkpoints after which progress is told again. */
+/** Number of checkpoints between two reports of progress. */
 const progressEvery = 1_000;
 
 /**

@@ -96,7 +96,7 @@ export async function forkCommand(
   return exitCodes.done;
 }
 
-/** The command line that goes on with the new thread. */
+/** The command line that continues the new thread. */
 function goOnCommand(
   given: ForkOptions,
   { threadId, next, waiting }: StoredState,
@@ -156,7 +156,7 @@ export async function replayCommand(
 }
 
 /**
- * `stratagraph recover`: goes on with a turn that was cut off, from the last checkpoint that is sound.
+ * `stratagraph recover`: resumes an interrupted turn from the last intact checkpoint.
  * @throws whatever is wrong with its use, before anything is run
  */
 export async function recoverCommand(

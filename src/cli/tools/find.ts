@@ -132,7 +132,7 @@ function serverOf({ kind, name }: ToolSource): readonly string[] {
   return kind === "server" ? [name] : [];
 }
 
-/** A tool as `stratagraph tools list` tells of it. */
+/** A tool as `stratagraph tools list` prints it. */
 export interface ListedTool {
   readonly name: string;
   /** `builtin`, `function`, `stdio SERVER`, `http SERVER`, `sse SERVER`, `community MODULE`. */

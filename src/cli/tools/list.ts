@@ -25,7 +25,7 @@ export interface ToolsOptions {
 }
 
 export interface ToolsListOptions extends ToolsOptions {
-  /** What is to be done, in words. */
+  /** The task, in words. */
   readonly task?: string;
 }
 

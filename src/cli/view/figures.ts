@@ -33,7 +33,7 @@ export function count(number: number, noun: string): string {
 export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): string {
   const { usage } = of;
   return [
-    // Steps of agents within are their own; none of one's own is no figure worth saying.
+    // Steps of nested agents are theirs; an agent without steps of its own shows no number.
     ...(of.steps > 0 ? [count(of.steps, "step")] : []),
     count(usage.tool_calls, "tool call"),
     ...(usage.llm_calls + usage.tokens_in + usage.tokens_out > 0
@@ -86,7 +86,7 @@ export function timeAgo(iso: string, now: Date): string {
 }
 
 /**
- * Characters that are shown at least. Ids of checkpoints begin with their time: so many tell times apart that are half
+ * Minimum number of characters. Checkpoint ids begin with their time: this many distinguish times that are half
  * a millisecond from each other, so that a short id seldom becomes ambiguous when the thread goes on.
  */
 const leastLength = 13;

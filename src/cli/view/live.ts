@@ -90,7 +90,7 @@ const lineUp = "\u001B[1A";
 /** Lines at the end of what a terminal shows that are replaced by others, or taken away. Each has to fit in one line there. */
 export class LiveBlock {
   readonly #sink: Pick<Sink, "write">;
-  /** Lines that are to be erased. */
+  /** Number of lines to erase. */
   #shown = 0;
 
   constructor(sink: Pick<Sink, "write">) {

@@ -3,7 +3,7 @@ import { cutToWidth, type Style, textWidth } from "./terminal.ts";
 export interface Column {
   readonly title: string;
   readonly align?: "right";
-  /** The column may be cut down to so many columns of the terminal. Left out, it is never cut. */
+  /** Minimum width, in columns, to which the column may be cut. If left out, it is never cut. */
   readonly least?: number;
   /** Left out where there is no room for it: those with the highest number first. */
   readonly optional?: number;

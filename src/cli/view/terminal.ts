@@ -152,7 +152,7 @@ function graphemeWidth(grapheme: string): number {
 /** Characters that are looked at: nothing that is shown needs more. */
 const readCharacters = 2000;
 
-/** A text on at most so many lines, its white space collapsed. */
+/** Returns a text on a maximum number of lines, with white space collapsed. */
 export function shortLines(text: string, width: number, most: number): string[] {
   const line = plainLine(headOf(text, readCharacters));
   if (line === "") return [];

@@ -39,7 +39,7 @@ const largestShare = 0.95;
 /** A last step is rendered shorter, down to so much of the room, before anything is left out for it. */
 const lastShare = 0.5;
 
-/** A result that may be whole has at most so many characters for each token of the room. */
+/** Maximum characters of a whole result for each token of the room. */
 const charactersOfToken = 8;
 
 /** What is said last differs from call to call; so much is kept for it, so that the rest does not depend on it. */
@@ -223,11 +223,11 @@ function overflow(
 
 const shares: Readonly<Record<Utilization, number>> = { low: 0.33, medium: 0.66, full: 1 };
 
-/** A longer reply than this part of the window has to be asked for by `max_tokens`, or by a budget. */
+/** Maximum part of the window kept for the reply; a longer reply needs `max_tokens` or a budget. */
 const largestReserve = 0.25;
 
 /**
- * Tokens that messages and tools may have: the given budget, as far as the window has room for it beside the reply, else
+ * Tokens for messages and tools: the given budget, limited by the window less the reply; else
  * the utilization's share of the window less what is kept for the reply.
  *
  * @throws InvalidContextOptionError

@@ -16,9 +16,9 @@ export interface ComposeOptions {
   readonly opening: readonly BaseMessage[];
   /** What is remembered from elsewhere; after the opening. */
   readonly memory?: readonly BaseMessage[];
-  /** What the model is offered beside the messages. */
+  /** The tools that the request offers. */
   readonly tools?: readonly ModelTool[];
-  /** The schema of the reply, where one is bound beside the messages. */
+  /** The schema of the reply, if one is bound. */
   readonly answer?: StructuredAnswer;
   readonly transcript: Transcript;
   /** What a model has written about the first turns. */

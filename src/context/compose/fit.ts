@@ -2,7 +2,7 @@ import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.
 import type { Entry } from "../transcript.ts";
 
 /**
- * How an entry is told, each further on shorter: `whole`; `settled`, as it is told once something follows it; `preview`;
+ * How an entry is rendered, from longest to shortest: `whole`; `settled`, its form once another entry follows; `preview`;
  * `line`; `digest`, within the summary of its turn; `brief`, in a shorter one that holds more facts than words; `dropped`.
  */
 export const level = {
@@ -25,7 +25,7 @@ export interface Sized {
   /** Place of the entry from which on the errors of this one are mended; -1 where it has none. */
   readonly openUntil: number;
   /**
-   * Tokens of the entry when it is told so.
+   * Tokens of the entry at this level.
    * @param from place of the first entry that is not dropped: a line names the values that no line since then names
    */
   size(as: Level, from: number): number;
@@ -39,7 +39,7 @@ export interface Room {
   /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
   readonly keepsTurn: boolean;
   readonly shortTerm: ShortTermPolicy | undefined;
-  /** Only counts the times that something would have to be shortened. */
+  /** Counts the moves without applying them. */
   readonly onlyAsks?: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface Fit {
 const lowShare = 0.6;
 
 /**
- * Decides how each entry is told. The history is walked from its beginning, as it grew: whenever it has more than its room,
+ * Decides how each entry is rendered. The history is walked from its beginning, as it grew: whenever it exceeds its room,
  * it is brought down to `low` in one move, and then grows at its end alone, so that from step to step the front stays as
  * it was. What falls away first: results of older steps, then older steps but for a line each, then the words of the
  * oldest turns, then those turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
@@ -99,7 +99,7 @@ export class HistoryFitter implements Fit {
     return true;
   }
 
-  /** Brings the entries before `end` down to so many tokens, or as far as it goes, if need be by leaving some out. */
+  /** Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed. */
   shorten(low: number, end: number, drops = true): void {
     this.moves += 1;
     if (this.#room.onlyAsks === true) return;
@@ -120,20 +120,20 @@ export class HistoryFitter implements Fit {
   }
 
   /**
-   * Whether the last step has more than half of the room. It is told shorter as soon as another follows, so that nothing
-   * is left out for it for good: before that it is told shorter itself.
+   * Whether the last step takes more than half of the room. It is shortened as soon as another step follows. Until then it
+   * is shortened itself, so that nothing is dropped permanently because of it.
    */
   get isLastLarge(): boolean {
     return !this.isLastOver && this.lastTokens > this.#room.tokens / 2;
   }
 
-  /** Tokens of the last step as it is told; 0 where there is none. */
+  /** Tokens of the last step as rendered; 0 without one. */
   get lastTokens(): number {
     const as = this.levels[this.#lastStep];
     return as === undefined ? 0 : (this.#entries[this.#lastStep] as Sized).size(as, this.from);
   }
 
-  /** Takes it into account that the last step is told otherwise from now on. */
+  /** Accounts for a new rendering of the last step. */
   rerender(tell: (lastStep: number) => void): void {
     const before = this.lastTokens;
     tell(this.#lastStep);

@@ -72,7 +72,7 @@ function sized(
     const own = (as: Level): number => {
       const messages = kind === "step" ? told.step(at, as).messages : told.messages(at);
       const known = ways[as];
-      // How a large step is told depends on the room that there is.
+      // The rendering of a large step depends on the room.
       if (known !== undefined && (kind !== "step" || known.messages === messages)) {
         return known.tokens;
       }

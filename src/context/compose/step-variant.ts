@@ -23,7 +23,7 @@ import {
   type RenderedCall,
 } from "../step-messages.ts";
 
-/** How much of a step's results and arguments is told. */
+/** Limits for a step's results and arguments. */
 export interface Shortening {
   /** Characters from which on a result or an argument is shortened; Infinity for none. */
   readonly above: number;
@@ -220,7 +220,7 @@ function callLine(result: ToolResult): CallLine {
     return { text, values: [], words: salientWords(text), isPlain: false };
   }
   const insight = inOneLine(cleanText(result.insights));
-  // What was noted to be of little use is told as long as there is room for everything.
+  // Results noted as unhelpful stay as long as there is room for everything.
   const isUseless = result.relevance === "low";
   const said =
     insight === "" ? resultOnLine(result.result) : truncateText(insight, shownCharacters);

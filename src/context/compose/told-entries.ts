@@ -32,9 +32,9 @@ const briefValues = 30;
 
 export interface RenderOptions {
   readonly form: StepForm;
-  /** How a result is told once it need not be whole. */
+  /** Limits of a result once it need not be whole. */
   readonly settled: Shortening;
-  /** How results are told when there is no room for that. */
+  /** Limits of results when there is no room for that. */
   readonly preview: Shortening;
   /** Results that are larger are never told whole; characters. */
   readonly largest: number;
@@ -103,7 +103,7 @@ export class RenderedEntries {
     return renderStep(step, { ...how, form, summaries: instead, ownIds: this.#ownIds.has(step) });
   }
 
-  /** From now on the step is told so where it would be whole. */
+  /** Sets the rendering of the step at level `whole`. */
   bound(at: number, told: RenderedStep): void {
     this.#bounded.set(at, told);
   }
@@ -223,7 +223,7 @@ const itemsOfToken = 0.1;
 const step = 2 / 3;
 const shortest = { above: 300, maxChars: 300, maxItems: 3 } as const;
 
-/** The previews to try for a part of so many tokens, the largest first. */
+/** Preview limits to try for a number of tokens, the largest first. */
 function previewsFor(tokens: number): readonly Shortening[] {
   const previews: Shortening[] = [];
   for (let share = 1; share * charactersOfToken * tokens > shortest.maxChars; share *= step) {
@@ -241,7 +241,7 @@ interface Part {
 }
 
 /**
- * From now on each step that is larger than its part of the room is told by the largest preview that fits into it. Pauses
+ * Renders each step that exceeds its share of the room by the largest preview that fits into it. Pauses
  * after each.
  */
 export function* boundSteps(told: RenderedEntries, part: Part): Generator<void, void> {
@@ -298,7 +298,7 @@ export function renderEntries(told: RenderedEntries, { levels, from }: Fit): Bas
   return messages;
 }
 
-/** The turns that are told by their first words and a line for each call; null where there are none. */
+/** The turns rendered as their first words and a line for each call; null if there are none. */
 function digestText(told: RenderedEntries, { levels, from }: Pick<Fit, "levels" | "from">) {
   const lines: string[] = [];
   let turn = -1;

@@ -180,7 +180,7 @@ interface TableText {
 const sampleCharacters = 20_000;
 const countedCharacters = 1_000_000;
 
-/** Lines that must be alike: prose seldom has so many lines with equally many commas. */
+/** Minimum number of alike lines of a table: prose rarely has that many lines with equally many commas. */
 const fewestLines = 4;
 
 /** Null for a text whose first lines do not all have as many cells. */

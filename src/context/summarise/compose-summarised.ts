@@ -16,7 +16,7 @@ export interface SummaryRequest {
 
 /**
  * A context in which a model's words stand for results that would be previewed. A result is summarised for the request of
- * the turn that it was made in, so that it is told in the same way from then on. Contexts with the goal `synthesis` are
+ * its own turn, so that its rendering stays the same. Contexts with the goal `synthesis` are
  * for whole results, and are made as they are.
  *
  * @throws ContextOverflowError, InvalidContextOptionError, what `summarise` throws, and the reason of the signal

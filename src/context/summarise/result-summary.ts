@@ -92,7 +92,7 @@ function lengthOf(outcome: SummaryOutcome | undefined): number {
   return outcome?.outcome === "made" ? outcome.text.length : 0;
 }
 
-/** Characters of the question that are told. */
+/** Maximum characters of the question. */
 const questionCharacters = 2000;
 
 const goals: Readonly<Record<Goal, string>> = {

@@ -33,7 +33,7 @@ export interface SummariseOptions {
   readonly goal: Goal;
   /** The request that the results are for. */
   readonly question: string;
-  /** Null where nobody is to be asked, and only what is known is told. */
+  /** Null in a dry run, which uses known summaries only. */
   readonly ask: AskForSummary | null;
   /** Of the model that is asked. */
   readonly profile: Pick<ModelProfile, "ref" | "window" | "count">;
@@ -51,7 +51,7 @@ export interface ResultSummaries {
   readonly summaries: ReadonlyMap<string, string>;
   /** One for each large result, in order; none for those that are not known. */
   readonly made: readonly ResultSummaryMade[];
-  /** Call ids of large results that were not known, where nobody was to be asked. */
+  /** Call ids of large results without a known summary, in a dry run. */
   readonly unknown: readonly string[];
 }
 
@@ -106,7 +106,7 @@ interface Summarised {
   readonly text: string | null;
 }
 
-/** Null where it is not known, and nobody is to be asked. */
+/** Returns null if it is unknown in a dry run. */
 async function summarise(
   result: ToolResult,
   options: SummariseOptions,
@@ -137,7 +137,7 @@ async function summarise(
     }
     const underWay = cache.underWay.get(key);
     if (underWay === undefined) break;
-    // Somebody else's time may be over sooner than this one's: then it is asked again.
+    // Another caller's time limit may be shorter than this one's: then the model is called again.
     await bound.race(underWay).catch(() => {});
   }
   let usage = noUsage;

@@ -7,8 +7,8 @@ import { callLines, foldLines, lineText } from "../compose/step-variant.ts";
 import { type EarlierTurn, earlierTurns, type ThreadHistory } from "./turns.ts";
 
 /**
- * The summary of a state, if it tells of the turns that are in it: null where it covers the turn under way, or where the
- * records and messages that it covers are no longer there, as in a state that somebody has edited.
+ * Returns the summary of a state; null if it covers the running turn, or if the
+ * records and messages that it covers no longer exist, as in an edited state.
  */
 export function validSummary(
   summary: RunningSummary | null | undefined,
@@ -37,7 +37,7 @@ export function coverage(earlier: readonly EarlierTurn[], turns: number): Runnin
 const longest = 4000;
 const shortest = 200;
 
-/** Characters of a summary beside `maxTokens` of earlier turns: at most about two fifths of them, at three a token. */
+/** Maximum characters of a summary for `maxTokens` of earlier turns: about two fifths of them, at three a token. */
 export function summaryCharacters(maxTokens: number): number {
   return Math.max(shortest, Math.min(longest, Math.floor(maxTokens * 1.2)));
 }
@@ -54,11 +54,11 @@ export function readSummary(reply: string, maxCharacters: number): string | null
   return text === "" ? null : truncateText(text, maxCharacters);
 }
 
-/** What a new summary is to be made of. */
+/** The material of a new summary. */
 export interface SummaryMaterial {
   /** The summary that it replaces; null where there is none. */
   readonly former: string | null;
-  /** The turns that it covers beside that, in order. */
+  /** The further turns that it covers, in order. */
   readonly turns: readonly EarlierTurn[];
   /** Number of the first of them. */
   readonly firstTurn: number;

@@ -39,11 +39,11 @@ export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {
 /** How steps of earlier turns are measured: as they were, with all of their results, or as one line for each call. */
 export type MeasuredForm = "whole" | "lines";
 
-/** Tokens that a message has beside its text. */
+/** Tokens of a message in addition to its text. */
 const aroundMessage = 4;
 
 /**
- * Whether turns can be said to have at most so many tokens without counting them, which is so for short threads: no token
+ * Returns whether turns surely fit into a number of tokens without counting, as in short threads: no token
  * is shorter than a byte.
  */
 export function isSurelyWithin(
@@ -125,7 +125,7 @@ function messagesOf(step: StepRecord, form: MeasuredForm): readonly string[] {
 const summarisedDownTo = 0.6;
 
 /**
- * How many of the oldest turns a new summary has to cover, or null while none has to be made. What is not covered then
+ * Returns how many of the oldest turns a new summary must cover; null if none is needed. The rest
  * has at most 60 % of `maxTokens`, unless the turn before the one under way alone has more: that one is always told.
  *
  * @param sizes tokens of each turn before the one under way, in the form that the strategy measures

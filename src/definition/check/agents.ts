@@ -104,7 +104,7 @@ export function agentInputProblems(
   ];
 }
 
-/** The turn's own input is passed on: what the agent requires, it has to be able to hold. */
+/** The turn's own input is passed on: it must satisfy what the agent requires. */
 function ownInputProblems(
   reference: AgentReference,
   spec: Pick<AgentSpec, "input_schema">,

@@ -18,7 +18,7 @@ export type CheckedDefinition =
   | { readonly ok: true; readonly spec: AgentSpec }
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
-/** What a definition may have beside what is written. */
+/** Facts about a definition that its document does not contain. */
 export interface DefinitionExtras {
   /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
@@ -182,7 +182,7 @@ function isDeeperThan(value: unknown, limit: number): boolean {
 
 interface Unsupported {
   readonly path: DefinitionPath;
-  /** Whether what is written at `path` asks for what is not there yet. */
+  /** Returns whether the value at `path` refers to something that is not there yet. */
   readonly asks: (written: unknown) => boolean;
   readonly instead: string;
 }

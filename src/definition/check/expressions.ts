@@ -216,7 +216,7 @@ function outputOf(node: WorkflowNode | UnknownNode): ValueType {
   }
 }
 
-/** What is wrong with the conditions of argument rules; whether their tools exist is told with other names of tools. */
+/** Returns the problems of argument rules' conditions. Tool names are checked with all others. */
 export function argumentRuleProblems(
   written: unknown,
   inputSchema: JsonSchema,

@@ -87,7 +87,7 @@ const unchecked: ReadonlyMap<string, string> = new Map([
   ["nullable", 'use type: [..., "null"]'],
 ]);
 
-/** The type that has to be said for a keyword to be checked. */
+/** The type that a keyword requires. */
 const typeOf: Readonly<Record<string, string>> = {
   ...named("object", "properties patternProperties additionalProperties propertyNames required"),
   ...named("object", "minProperties maxProperties"),
@@ -266,7 +266,7 @@ function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Keywords that are known and would still not be looked at: beside `$ref`, or without the type that they belong to. */
+/** Known keywords that would have no effect: next to `$ref`, or without the type that they belong to. */
 function ignoredProblems(schema: JsonSchema, path: DefinitionPath): DefinitionProblem[] {
   const written = Object.keys(schema).filter((key) => schema[key] !== undefined);
   const typed = written.filter((key) => Object.hasOwn(typeOf, key));

@@ -70,7 +70,7 @@ function formatProblems(config: unknown, path: DefinitionPath): readonly Definit
   ];
 }
 
-/** ISO 639-1 codes of the languages that texts are told apart by: those of eld, whose data is too large to load for it. */
+/** ISO 639-1 codes of the languages that eld detects; its data is too large to load for this list. */
 export const detectedLanguages = [
   "am",
   "ar",

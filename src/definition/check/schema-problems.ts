@@ -136,7 +136,7 @@ interface SoleKeyUnion {
   readonly keys: readonly (string | null)[];
 }
 
-/** Of a map that has to have one of some keys, and nothing beside it. */
+/** The problem of a map that must have exactly one of several keys. */
 function soleKeyProblems({ issue, path, checked, keys }: SoleKeyUnion): DefinitionProblem[] {
   const names = keys.filter((key) => key !== null);
   const given = Object.keys(getAtPath(checked.written, path) as object);
@@ -218,7 +218,7 @@ interface CheckedValue {
   readonly written: unknown;
 }
 
-/** The keys that the schema has at a path; which branch of a union that is, is told by what was written. */
+/** Returns the schema's keys at a path; the written value selects the branch of a union. */
 function knownKeys(path: DefinitionPath, checked: CheckedValue): readonly string[] {
   const schema = schemaAt(path, checked);
   return schema === undefined ? [] : keysOf(resolve(schema, getAtPath(checked.written, path)));

@@ -133,7 +133,7 @@ function misplacedSecrets(entry: unknown, index: number): readonly DefinitionPro
   });
 }
 
-/** What is shown of texts with secrets is where they stand, since what is written may be a secret itself. */
+/** Texts with secrets are shown by their position, because the written text may be a secret itself. */
 function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   const rails = getAtPath(written, ["guardrail_config", "output_rails"]);
   const tools = getAtPath(written, ["tools"]);

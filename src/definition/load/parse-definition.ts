@@ -23,7 +23,7 @@ export class DefinitionFileError extends StratagraphError {
 /**
  * Checks a definition given as YAML or JSON text. Agents that it names by path are not looked for.
  *
- * @param file named in problems; one that ends in `.json` has to be JSON
+ * @param file named in problems; a file that ends in `.json` must be JSON
  * @param source absolute path, kept in the definition
  * @throws InvalidDefinitionError with every problem and its line; those of text that is neither begin with
  * "YAML:" or "JSON syntax:"

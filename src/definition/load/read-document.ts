@@ -20,7 +20,7 @@ export type ReadDocument =
 /**
  * Reads what a file of the kind `what`, such as `definition`, holds.
  *
- * @param file named in problems; one that ends in `.json` has to be JSON
+ * @param file named in problems; a file that ends in `.json` must be JSON
  */
 export async function readDocument(
   text: string,

@@ -30,7 +30,7 @@ interface ToolOptionsBase<Input> {
   readonly input_schema: ToolSchema<Input>;
   readonly output_schema?: ToolSchema<unknown>;
   readonly execution?: ToolExecutionOptions;
-  /** What an agent has to be granted: names such as `file:read`, or with `required: false` for people to read. Default none. */
+  /** Permissions that an agent needs: names such as `file:read`; `required: false` only documents one. Default none. */
   readonly permissions?: readonly (string | ToolPermission)[];
   /** Whether a person has to approve every call. Default false. */
   readonly requires_approval?: boolean;
@@ -51,7 +51,7 @@ export interface StatefulToolOptions<Exec, Attempt, Input> extends ToolOptionsBa
   ) => ReturnType<ToolReducerHandler<Exec, Attempt, Input>>;
 }
 
-/** What the model is told of the tier that a tool writes. */
+/** The description of the tier that a tool writes, for the model. */
 const persistenceNotes = {
   execution: "(persists across retries)",
   attempt: "(reset on retry)",

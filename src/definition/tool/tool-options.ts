@@ -12,7 +12,7 @@ import {
   type ToolPersistence,
 } from "./tool.ts";
 
-/** What is checked of a tool's options beside its schemas, as TypeScript has it. */
+/** The checked options of a tool, apart from its schemas, as typed in TypeScript. */
 export interface ToolOptionsToCheck extends Partial<
   Pick<ToolDefinition, "display_name" | "version" | "requires_approval">
 > {
@@ -164,7 +164,7 @@ function refuseUnknown(
   throw refuse(`unknown option "${unknown}" (allowed: ${allowed.join(", ")}${meant})`);
 }
 
-/** A tool is not defined as it has to be. */
+/** The definition of a tool is invalid. */
 export class InvalidToolError extends StratagraphError {
   readonly code = "invalid_tool";
 

@@ -4,7 +4,7 @@ import type { JsonSchema, SchemaCheck } from "../schema/json-schema.ts";
 /** Which tier a tool's handler writes; `none` for tools without state. */
 export type ToolPersistence = "none" | "attempt" | "execution";
 
-/** A tool as data: MCP-compatible, what a model is told and what the caller enforces. */
+/** A tool as data, compatible with MCP: the facts that a model reads and that the caller enforces. */
 export interface ToolDefinition {
   /** `[A-Za-z0-9_-]{1,64}`, unique in an agent. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ToolDefinition {
   /** What its calls go through. */
   readonly transport: ToolTransport;
   readonly execution: ToolExecution;
-  /** What an agent has to be granted before it may call the tool. Default none. */
+  /** Permissions that an agent needs to call the tool. Default none. */
   readonly permissions: readonly ToolPermission[];
   readonly persistence: ToolPersistence;
   /** Whether a person has to approve every call. */
@@ -59,7 +59,7 @@ export interface ToolRetry {
   readonly backoff_ms: number;
 }
 
-/** What a handler is given beside its input. */
+/** The second argument of a handler, after its input. */
 export interface ToolContext {
   /** Aborts on the tool's timeout, the turn's timeout and cancellation. */
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ import type { NodeOfType } from "../schema/workflow.ts";
 import type { WorkflowFlow } from "./flow.ts";
 import { nodesOfType, type ReadNode, type ReadWorkflow } from "./read-workflow.ts";
 
-/** What is wrong within single nodes of a workflow, beside their shape. */
+/** Problems within single nodes of a workflow, apart from their shape. */
 export function nodeProblems(
   { nodes }: ReadWorkflow,
   { hasWorkers }: { readonly hasWorkers: boolean },

@@ -23,7 +23,7 @@ export interface WorkflowContext {
 }
 
 /**
- * Everything that is wrong with a workflow beside its shape. What agents there are is not known here: that is checked
+ * Returns all problems of a workflow, apart from its shape. Agents are checked
  * where they are looked up.
  *
  * @param written what stands in `workflow_graph`

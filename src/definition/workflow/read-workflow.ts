@@ -73,7 +73,7 @@ export function readWorkflow(written: unknown): ReadWorkflow {
   };
 }
 
-/** Keys of a node that no rule reads beside others: a fault in one leaves the rest of the node checked. */
+/** Keys of a node that no rule reads together with others: an invalid one leaves the rest of the node checked. */
 const loneKeys: readonly unknown[] = ["description", "mode", "model", "writes"];
 
 function readNode(written: unknown): WorkflowNode | undefined {

@@ -113,7 +113,7 @@ function spelled(key: string): string {
 
 const cue =
   /\b(?:total|totals|totalling|sum|altogether|combined|together|in all|overall|difference|more|less|fewer|cheaper|longer|save[sd]?|saving|left|remaining|remain|balance|average|mean|per|each|percent|times|twice|double|half|increase[sd]?|decrease[sd]?|rose|fell|grew|gesamt|insgesamt|summe|zusammen|differenz|durchschnitt|prozent|mehr|weniger|rest|jeweils)\b|[%+×=]/iu;
-/** Of so many numbers every pair is tried. */
+/** Maximum number of figures of which all pairs are tried. */
 const mostOperands = 40;
 
 /**

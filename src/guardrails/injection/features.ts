@@ -165,7 +165,7 @@ export interface Candidate {
   readonly features: Features;
 }
 
-/** What is known of all sentences together, so that each can be seen beside the rest. */
+/** Facts about all sentences together, so that each can be compared with the rest. */
 interface Surroundings {
   readonly stems: ReadonlyMap<number, number>;
   readonly requests: readonly boolean[];
@@ -177,7 +177,7 @@ interface Surroundings {
 /** A text of fewer is no document with something else in it. */
 const fewest = 3;
 
-/** The sentences of a document that have the form of a request to an assistant, each beside the rest. Linear in the text. */
+/** The sentences of a document that have the form of a request to an assistant, each compared with the rest. Linear in the text. */
 export function* candidatesIn(sentences: readonly Sentence[]): Generator<Candidate> {
   if (sentences.length < fewest) return;
   const surroundings = surroundingsOf(sentences);

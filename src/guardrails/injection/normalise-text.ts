@@ -105,7 +105,7 @@ export function normalText(text: string): NormalText {
   if (mayHaveDigits.test(plain) || !wasAscii)
     plain = plain.replace(digitWord, (word) => {
       const letters = Array.from(word, (char) => letterOf.get(char) ?? char).join("");
-      // A name such as `mp3player` or `a4` is no disguise: at least two letters have to be replaced, or one amid letters.
+      // A name such as `mp3player` or `a4` is no disguise: at least two letters must be replaced, or one amid letters.
       const replaced = word.match(/[013457@$]/g)?.length ?? 0;
       if (replaced < 2 && !/\p{L}[013457@$]\p{L}/u.test(word)) return word;
       digits += 1;

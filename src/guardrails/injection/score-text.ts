@@ -139,7 +139,7 @@ export interface LinearModel {
 }
 
 export interface InjectionModels {
-  /** Attempts to change what the agent was told, wherever they stand. */
+  /** Attempts to override the agent's instructions, wherever they stand. */
   readonly override: LinearModel;
   /** Added to the bias of `override` in tool results, where a false alarm costs more. Not positive. */
   readonly overrideInData: number;

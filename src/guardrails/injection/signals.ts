@@ -13,7 +13,7 @@ const answer =
 
 const find = textPattern;
 const dropVerb = textPattern(drop);
-/** A pattern that has such a verb in it: most sentences have none, which is quicker to see. */
+/** A pattern that contains such a verb: most sentences have none, which is cheaper to test. */
 const findDrop = (source: string): TextPattern => {
   const pattern = textPattern(source);
   return { test: (plain, ascii) => dropVerb.test(plain, ascii) && pattern.test(plain, ascii) };
@@ -21,7 +21,7 @@ const findDrop = (source: string): TextPattern => {
 
 /**
  * Signs of an attack that people know, each a pattern on the normal text (normalise-text.ts). What each is worth was
- * learned beside the words; none decides alone. The order is that of their weights in weights.json.
+ * learned together with the words; none decides alone. The order is that of their weights in weights.json.
  */
 export const signals: readonly (readonly [name: string, pattern: TextPattern])[] = [
   [

@@ -50,7 +50,7 @@ const addressAfter = /^(?::\d{2,5}\b|\/\d{1,2}\b)/;
 const versionBefore =
   /(?:\b(?:v|ver|version|release|build|firmware|driver|update|patch|section|chapter|clause|paragraph|article|figure|table|rule|step|rev|revision)s?\.?[ :=#]{0,3}|[v@+/^~])$/i;
 
-/** Nobody is found by them. */
+/** Addresses that identify no person. */
 const ofNoOne = new Set(["0.0.0.0", "127.0.0.1", "255.255.255.255", "::", "::1"]);
 
 /**

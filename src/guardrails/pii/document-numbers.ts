@@ -16,7 +16,7 @@ const cardWord =
 
 /** ISO/IEC 7812 allows up to 19 digits; the shortest in use, of Maestro, have 12. */
 const lengths = { shortest: 12, longest: 19 };
-/** Lengths of cards that need no word beside them: other lengths are as often those of barcodes and ids. */
+/** Card lengths that need no word next to them: other lengths are as often those of barcodes and ids. */
 const usual = new Set([14, 15, 16]);
 
 /** Digits that issuers write together, but for the last of them. */

@@ -49,7 +49,7 @@ const northAmerican = /^(?:\+?1[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\
 /**
  * Phone numbers: those with a country's code, those in the form of North America, those that are valid in one of some
  * countries, and any of 7 to 15 digits that the text calls one. The last are found even where no such number can exist:
- * mistyped or made up, whoever wrote it meant a phone.
+ * mistyped or invented, they were meant as phone numbers.
  */
 export const findPhones: Finder = (text) => {
   const found: RailSpan[] = [];

@@ -85,7 +85,7 @@ const leastWords = 4;
 const word =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,2}|[\p{L}\p{N}]+/gu;
 
-/** English has to be as likely as this share of the likeliest language: short requests are close to several. */
+/** English must be as likely as this share of the likeliest language: short requests are close to several. */
 const leastShare = 0.9;
 
 /**

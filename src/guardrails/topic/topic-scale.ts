@@ -24,7 +24,7 @@ export interface TopicScale {
 /**
  * Raw cosines cannot be compared: those of averaged word vectors are all high, and some topics are near to everything. So
  * what ordinary texts share is taken off (Arora, Liang, Ma 2017, "A simple but tough-to-beat baseline for sentence
- * embeddings", with the mean for the first component), and the cosine is told in deviations from those that ordinary texts
+ * embeddings", with the mean for the first component), and the cosine is given in deviations from those that ordinary texts
  * have with the topic and with the text: the mean of both, which is the S-norm of speaker verification (Kenny 2010).
  */
 export async function topicScale(

@@ -142,7 +142,7 @@ const groups: readonly (readonly [severity: number, words: readonly string[]])[]
       "vagina",
     ],
   ],
-  // Coarse, and aimed at nobody by itself.
+  // Coarse, but not directed at a person by itself.
   [0.4, ["arse", "ass", "bollocks", "piss", "wank", "jerk off"]],
 ];
 

@@ -33,7 +33,7 @@ export interface CacheOptions {
 
 /**
  * Embeddings that remember what they were asked. One text asked for several times at once is one text of one call;
- * failures are not remembered. Whoever waits with a signal stops waiting when it aborts; the call, which others may
+ * failures are not cached. A caller with a signal stops waiting when it aborts; the call, which others may
  * wait for, goes on. Vectors are shared: do not change them.
  *
  * @param options.maxTexts at least 0

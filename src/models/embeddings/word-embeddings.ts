@@ -18,10 +18,10 @@ const halfWeight = 1e-3;
 /** Shares of words in English by rank, after Zipf's law as Mandelbrot mended it: 1 / ((rank + 2.7) x this). */
 const zipfSum = 12.1;
 
-/** What a number counts beside a rare word: it is seldom what a text is about. */
+/** Weight of a number relative to a rare word: it is rarely the subject of a text. */
 const numberWeight = 0.3;
 
-/** How much it counts which word it is, beside what it means. */
+/** Weight of a word's identity relative to its meaning. */
 const identityShare = 1.15;
 
 interface Model {

@@ -8,7 +8,7 @@ import { isOfSeveral } from "./subtasks.ts";
 const longestAnswer = 800;
 const mostLines = 5;
 
-/** What the results say on a request: one line for each result; failures are told as such. Empty without results. */
+/** Returns the results on a request: one line for each, failures included. Empty without results. */
 export function answerFrom(request: string, outcomes: readonly Outcome[]): string {
   const lines = outcomes.map((one) => tell(request, one));
   if (lines.length === 1) return lines[0] ?? "";

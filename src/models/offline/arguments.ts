@@ -161,7 +161,7 @@ const every =
 
 const looking = /^(?:read|open|show|parse|count|search|fetch|get|check|look)\b/i;
 
-/** A part that is to be done with each file or page of the results it was given: one part for each of them. */
+/** A part to repeat for each file or page of its results. */
 export function forEach(part: string, given: readonly Outcome[]): readonly string[] {
   if (given.length === 0 || pathsIn(part).length + urlsIn(part).length > 0) return [part];
   if (!looking.test(part) || !every.test(part)) return [part];
@@ -251,7 +251,7 @@ export interface ChosenValue {
 const labelWeight = 3;
 const relatedWeight = 0.5;
 
-/** Words that people use for one matter, beside those that descriptions have. */
+/** Everyday synonyms of words in descriptions. */
 const matters = [
   "bill billing invoice charge payment pay paid price money card refund receipt subscription twice cost",
   "technical crash bug error broken fail install log login password slow freeze screen connect",

@@ -50,7 +50,7 @@ export interface Conversation {
   readonly answered: string;
 }
 
-/** What the loop says beside the conversation: nobody asks for anything in it. */
+/** Texts that the loop adds to the conversation: they contain no request. */
 const notes =
   /^\[Notes\]|^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither|^You are going round in circles: /;
 /** These may also begin what a person says, but not in the midst of a turn. */
@@ -180,7 +180,7 @@ function callKey(name: string, args: Readonly<Record<string, unknown>>): string 
   return JSON.stringify([name, sorted]);
 }
 
-/** Whether the call was made since the person or a check last spoke; also where only a line tells of it. */
+/** Returns whether the call was made since the last message of a person or a check, in full or as a line. */
 export function wasMade(
   { made }: Pick<Conversation, "made">,
   name: string,

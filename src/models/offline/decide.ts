@@ -31,7 +31,7 @@ const mark = "[offline:rules] ";
  * The next move, from the whole conversation: the first part of the request whose tool was not called yet, else the
  * answer. The same conversation and tools always give the same move.
  *
- * @param forced a tool that has to be called, whatever was asked
+ * @param forced a tool that must be called, regardless of the request
  */
 export function decide(
   messages: readonly BaseMessage[],
@@ -120,7 +120,7 @@ function toolsFor(
 
 /** "… and count the lines" is about the result before, unless a tool is meant for just that. */
 function thresholdOf(part: string): number {
-  // "… and tell the editor that it is done" is for somebody else.
+  // "… and tell the editor that it is done" is for another reader.
   if (
     /^tell\s+(?!me\b|us\b)(?:the\s+|my\s+|our\s+)?[\p{L}\p{N}]+\s*(?:\bthat\b|["“:])/iu.test(part)
   ) {

@@ -11,7 +11,7 @@ const partCharacters = 300;
 
 const phrase = /\bExtract from this tool result\b/i;
 
-/** About so many characters has a word with the space after it. */
+/** Average characters of a word with its space. */
 const charactersOfWord = 6;
 
 interface Wanted {

@@ -95,7 +95,7 @@ export function labelOf(name: string): string {
 }
 
 /**
- * What a text says in so many words that an argument is: `key "big shop"`, `under the key shop`, `key shop to "milk"`,
+ * An argument that a text names explicitly: `key "big shop"`, `under the key shop`, `key shop to "milk"`,
  * and at its end `as shop` for arguments that are called name or key. Null where it is said in passing or not at all.
  */
 export function givenName(name: string, text: string): string | null {

@@ -52,7 +52,7 @@ export function readCallLine(line: string): ShortenedCall | null {
   const ends = [...line.matchAll(resultPattern)];
   const argsBefore = ({ index }: RegExpExecArray) =>
     readArguments(line.slice(name.length + 1, index));
-  // Values may hold the mark that ends the arguments: those before the right one are told by what stands there.
+  // Values may contain the separator that ends the arguments: the text before the right one is valid.
   const exact = ends.find((one) => {
     const args = argsBefore(one);
     return args !== null && callSignature({ name, args }) === line.slice(0, one.index + 1);
@@ -79,7 +79,7 @@ const reportHeading = /^What the tools gave:\n(?=- )/;
 const failure = /^(failure|error|timeout): /;
 
 /**
- * The calls and results that a message tells of in words, where no tools are offered: a line `- name({…}): result` for
+ * The calls and results of a message in words, for requests without tools: a line `- name({…}): result` for
  * each call, whose result may go on for further lines. Empty where the text is no such report.
  */
 export function readToolReport(text: string): Outcome[] {
@@ -119,7 +119,7 @@ function objectIn(text: string): Record<string, unknown> | null {
   }
 }
 
-/** What a worker of a planner is told: what to do, and the results of earlier subtasks, each named by its id. */
+/** The message to a planner's worker: its task, and the results of earlier subtasks by id. */
 export interface WorkerMessage {
   readonly description: string;
   readonly given: readonly Outcome[];

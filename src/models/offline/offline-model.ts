@@ -12,7 +12,7 @@ import type { OfflineTool } from "./conversation.ts";
 
 interface OfflineCallOptions extends BaseChatModelCallOptions {
   offlineTools?: readonly OfflineTool[];
-  /** The one that has to be called. */
+  /** The tool that must be called. */
   offlineForced?: OfflineTool | null;
 }
 

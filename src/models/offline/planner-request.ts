@@ -12,7 +12,7 @@ export type PlannerRequest =
       readonly gaps: readonly string[];
       /** Ids of what is done already. */
       readonly done: readonly string[];
-      /** Ids that no new subtask may have, beside those. */
+      /** Further ids that new subtasks must not use. */
       readonly taken: readonly string[];
     }
   | {
@@ -94,7 +94,7 @@ const judgeForm = new RegExp(
     "(?:\\nThese were missing before; .*\\n(- [^]*?))?(?:\\nReply with one JSON object: |$)",
 );
 
-/** Items of a list `- …`, each with the lines that go on with it. */
+/** Items of a list `- …`, each with its continuation lines. */
 function itemsOf(text: string): string[] {
   const lines = text.split("\n");
   const items: string[] = [];

@@ -67,7 +67,7 @@ function piecesOf(task: string): readonly Piece[] {
   return parts.map(({ text }, i) => ({ description: text, after: links[i] ?? [] }));
 }
 
-/** At most so many: the last one has what is left over. */
+/** Maximum number of parts: the last one takes the rest. */
 function gathered(pieces: readonly Piece[], most: number): readonly Piece[] {
   if (pieces.length <= most) return pieces;
   const kept = pieces.slice(0, Math.max(0, most - 1));

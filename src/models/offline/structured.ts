@@ -77,7 +77,7 @@ function objectFor(schema: Schema, filling: Filling): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-/** The reason for the only choice that stands beside it; null for anything else. */
+/** The reason next to the only choice; null for anything else. */
 function reasonFor(
   name: string,
   property: Schema,

@@ -42,7 +42,7 @@ export interface RequestPart {
   readonly isMaterial: boolean;
 }
 
-/** A request as its parts in the order they are to be done: numbered, listed, or one after the other. Never empty. */
+/** Splits a request into parts in their order: numbered, listed, or sequential. Never empty. */
 export function subtasksOf(request: string): string[] {
   return requestParts(request).map(({ text }) => text);
 }
@@ -178,7 +178,7 @@ const one = new RegExp(
 );
 
 /**
- * For each part the parts before it whose results it needs, by their index. What is told by number is taken as told. "It",
+ * For each part the earlier parts whose results it needs, by index. Explicit numbers count. "It",
  * "that" and "the result" stand for the part before; "them", "both", "the results", and parts that compare, combine, report
  * or summarise what they do not name themselves, for all parts before that no other one needs. "Then" alone tells an
  * order and no need, except before something definite that names nothing of its own ("then count the errors").
@@ -205,7 +205,7 @@ export function linksOf(parts: readonly RequestPart[]): readonly (readonly numbe
 const joining =
   /^(?:compare|contrast|combine|merge|join|collate|report|summari[sz]e|synthesi[sz]e|conclude|tell|say|explain|describe|answer|write|give|make|prepare|draft|compose)\b/i;
 
-/** Whether what is to be done with several results is to say something of them. */
+/** Returns whether a part needs the results of several others. */
 export function joinsResults(text: string): boolean {
   return joining.test(text) && isOfSeveral(text);
 }

@@ -4,7 +4,7 @@ import { readCallLine } from "./history.ts";
 /** Characters that a summary has at most, whatever it is asked for. */
 const longestSummary = 1_200;
 
-/** About so many characters has a word with the space after it. */
+/** Average characters of a word with its space. */
 const charactersOfWord = 6;
 
 /** Characters of one turn's line, of what was asked in it, and of the answer. */

@@ -45,7 +45,7 @@ const longestRefusal = 4_096;
 
 /**
  * Chats with one Ollama server. Every request has a socket of its own, which is closed with it: none is dead by the time
- * it is used again, and a server knows at once that nobody reads on. There is no limit of time but `timeoutMs` (`fetch`
+ * it is reused, and a server notices at once that the reader is gone. The only time limit is `timeoutMs` (`fetch`
  * would end after five minutes without a word, which a large model needs to be loaded and to read a long prompt).
  */
 export class OllamaConnection {
@@ -59,7 +59,7 @@ export class OllamaConnection {
   }
 
   /**
-   * The reply in the pieces in which it comes; the request ends with the signal, and with whoever stops reading.
+   * The reply in its chunks; the request ends with the signal, and when the caller stops reading.
    * @throws the signal's reason, OutOfTime, UnreachableServer, RefusedRequest, BrokenStream, BadReply, or Node's error of the network
    */
   async *chat(request: ChatRequest, signal?: AbortSignal): AsyncGenerator<ReplyChunk> {
@@ -115,7 +115,7 @@ export class OllamaConnection {
       });
       sent.on("response", (response) => {
         answered.add(this.#options.url);
-        // An error while nobody reads is thrown to the one who reads next.
+        // An error between two reads is thrown at the next read.
         response.on("error", () => undefined);
         resolve(response);
       });
@@ -271,10 +271,10 @@ function notOllama(line: string): BadReply {
 
 /**
  * Ollama models that stop working when the call is aborted, or no longer read. ChatOllama looks at its signal between
- * words only, so that a model that is still loading or reading a long prompt would go on for nobody.
+ * words only, so that a model that is still loading or reading a long prompt would keep running without a reader.
  */
 export class AbortableOllama extends ChatOllama {
-  // Not among the fields, which LangChain shows to whoever traces a run.
+  // Not a field: LangChain shows fields in traces.
   readonly #connection: OllamaConnection;
 
   constructor(fields: ChatOllamaInput, connection: OllamaConnection) {

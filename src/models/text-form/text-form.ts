@@ -7,7 +7,7 @@ export { toToolInput } from "./actions.ts";
 export interface TextFormTurn {
   readonly thought: string;
   readonly actions: readonly TextFormAction[];
-  /** Null while there are actions: an answer beside them was given before their results were known. */
+  /** Null while there are actions: an answer next to them was given before their results were known. */
   readonly finalAnswer: string | null;
   /** What was wrong, in sentences that can be told back to the model. */
   readonly problems: readonly string[];

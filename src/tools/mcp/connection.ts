@@ -14,7 +14,7 @@ export const noTimeout = 2 ** 31 - 1;
 export interface ConnectionDeps {
   readonly secrets: Secrets;
   readonly clock: Clock;
-  /** What the server is told of who connects. */
+  /** The client's identity as sent to the server. */
   readonly version: string;
 }
 
@@ -32,7 +32,7 @@ export interface Connection {
 export interface OpenOptions {
   /** Aborts where it takes too long or is no longer wanted; its reason is a sentence without a full stop. */
   readonly signal: AbortSignal;
-  /** Called once, when the connection has ended, whoever ended it. */
+  /** Called once when the connection has ended, on either side. */
   readonly onEnd: () => void;
 }
 

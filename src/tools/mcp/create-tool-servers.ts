@@ -32,7 +32,7 @@ export interface ToolServersOptions {
    * close their servers, whose processes would keep them alive. Default: never.
    */
   readonly idleMs?: number | undefined;
-  /** Of the program that connects; servers are told of it. Default 0.0.0. */
+  /** Version of the connecting program, sent to servers. Default 0.0.0. */
   readonly version?: string;
 }
 

@@ -102,7 +102,7 @@ class PassedOn extends Error {
 
 /**
  * Makes the server's tools with LangChain's adapter: it turns what they give into LangChain's content blocks. It is given
- * a client of our own instead of the SDK's, for what it cannot do: list so many tools safely ({@link listTools}), keep
+ * our own client instead of the SDK's, which cannot list thousands of tools safely ({@link listTools}), nor keep
  * schemas as the server wrote them (it rewrites them, and fills in what they refer to, which a server can make
  * exponentially large), tell errors apart, start a server again, and fill in secrets for each request.
  */

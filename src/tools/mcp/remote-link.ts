@@ -116,7 +116,7 @@ function sseTransport(
   const { packages, secrets, broken } = deps;
   const onEnd = ({ method, isStream, error }: StreamEnd) => {
     if (method === "POST" || !isStream) return;
-    // The SDK would open a new stream, which is another session that nobody has begun.
+    // The SDK would open a new stream: another session, without initialization.
     setImmediate(() => {
       broken.reason ??= error instanceof TooLargeError ? error.message : "its stream broke off";
       void transport.close();

@@ -203,7 +203,7 @@ export function quoted(name: string): string {
   );
 }
 
-/** Levels of a schema; deeper ones are for nobody to read. */
+/** Maximum levels of a schema. */
 const maxDepth = 100;
 
 export interface CheckedSchema {

@@ -198,7 +198,7 @@ export class StdioTransport implements Transport {
     child.stdout.on("data", (chunk: Buffer) => splitter.push(chunk));
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => this.stderr.push(text));
-    // A broken pipe is told by the end of the process, and to whoever writes.
+    // A broken pipe is reported by the end of the process and by failing writes.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
   }
 

@@ -21,7 +21,7 @@ const minMemoryBytes = 16 * 1024 * 1024;
 const defaultMaxOutputBytes = 16 * 1024 * 1024;
 
 /**
- * A sandbox of QuickJS in WebAssembly, in threads of its own: code that never ends blocks nobody, and is stopped. A
+ * A sandbox of QuickJS in WebAssembly, in its own threads: code that never ends blocks nothing else and is stopped. A
  * thread is started by the first run that needs it, kept for later ones, and lets the process end while it is idle.
  * @throws SandboxOptionError
  *

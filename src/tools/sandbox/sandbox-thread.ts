@@ -64,7 +64,7 @@ export class SandboxThread {
   }
 
   /**
-   * Runs a job and waits for its end. A worker that has to be stopped is dead afterwards.
+   * Runs a job and waits for its end. A worker that must be stopped is dead afterwards.
    * @throws SandboxError where the worker had to be killed or died; the signal's reason
    */
   async run({ job, name, signal, clock }: ThreadRun): Promise<WorkerEnd> {
@@ -94,7 +94,7 @@ export class SandboxThread {
       signal.removeEventListener("abort", onAbort);
       this.#settle = undefined;
       this.#onBegun = undefined;
-      // Whoever stopped it waits for its end, and may have nothing else that keeps the process.
+      // The caller waits for the end, and may have nothing else that keeps the process alive.
       if (!this.isDead) this.#worker.unref();
     }
   }

@@ -67,7 +67,7 @@ export interface SandboxFault {
   readonly line?: number | undefined;
 }
 
-/** Characters of a message of the code that are told. */
+/** Maximum characters of the code's error message. */
 const maxDetail = 1_000;
 
 /** Code in a sandbox gave no result. */

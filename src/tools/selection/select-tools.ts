@@ -208,7 +208,7 @@ function standings(history: readonly ToolUse[], now: Date): ReadonlyMap<string, 
 export type SelectionWeights = ToolSelectionConfig["weights"];
 
 export interface SelectToolsOptions {
-  /** What is to be done, in words. */
+  /** The task, in words. */
   readonly task: string;
   /** Names are unique. What is worked out from the list is kept as long as the list is: pass the same one again. */
   readonly tools: readonly SelectableTool[];

@@ -11,7 +11,7 @@ export interface SelectableTool {
   >;
 }
 
-/** How much the parameters of a tool count in its vector, beside its name and description. */
+/** Weight of a tool's parameters in its vector, relative to its name and description. */
 const parametersShare = 0.25;
 
 const indexes = new WeakMap<readonly SelectableTool[], ToolIndex>();

@@ -11,7 +11,7 @@ export interface ExperimentEndingOptions {
   readonly elapsedMs: number;
   /** Folder of the logs, as people read it. */
   readonly logs: string;
-  /** The command that goes on with runs that are not done. */
+  /** The command that resumes unfinished runs. */
   readonly again: string;
   /** The command that compares the runs. */
   readonly report: string;
@@ -123,7 +123,7 @@ export function experimentOpening(
   return [style.bold(plainText(run_id)), ...wrapText(plainText(what), width).map(style.dim), ""];
 }
 
-/** What a line tells of one run, or of all. */
+/** The facts that a line shows of one run, or of all. */
 export type Spent = Pick<RunProgress, "cycles_done" | "cycle_count" | "usage">;
 
 /** What runs have done and spent together. */

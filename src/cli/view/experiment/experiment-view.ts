@@ -31,7 +31,7 @@ export interface ExperimentViewOptions {
 interface SeenRun {
   readonly model_name: string;
   readonly progress: RunProgress;
-  /** When it was told, on the clock. */
+  /** Monotonic time of the report, in milliseconds. */
   readonly at: number;
 }
 
@@ -118,7 +118,7 @@ export class ExperimentView {
     );
   }
 
-  /** With the time that has passed since each was told. */
+  /** Adds the time that has passed since each report. */
   #runsNow(): readonly SeenRun[] {
     const now = this.#options.clock.monotonic();
     return [...this.#runs.values()].map((run) => {

@@ -14,7 +14,7 @@ import {
 
 /** A planner that runs, or waits. */
 interface Planner extends ShownPlan {
-  /** The agent nodes that its nodes run within: where it is told apart from others. */
+  /** The agent nodes around its nodes, if it must be distinguished from other planners. */
   readonly path: readonly string[];
   readonly subtasks: Record<string, SubtaskState>;
   readonly depth: number;
@@ -168,7 +168,7 @@ export class PlanView {
     return [title(planTitle(planner, depth)), ...rows.map((row) => `  ${row}`)];
   }
 
-  /** A planner that goes on where nothing was kept of what it began: its plan was told by another run. */
+  /** A planner that resumes a plan whose beginning another run reported. */
   #unknown(path: readonly string[]): Planner {
     const plan = { subtasks: [], success_criteria: "" };
     const planner = this.#planner({ path, plan, levels: [], subtasks: {}, depth: 0 });

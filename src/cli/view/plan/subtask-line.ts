@@ -29,7 +29,7 @@ export const subtaskMarks: Readonly<
 
 const readCharacters = 2000;
 
-/** An id, or the name of a worker, on a place of at most so many columns. */
+/** An id or a worker's name, cut or padded to a number of columns. */
 export function shortName(name: string, most = 32): string {
   return cutToWidth(plainLine(headOf(name, 200)), most);
 }
@@ -76,7 +76,7 @@ export function subtaskEnding(state: SubtaskState): {
 const messageLines = 2;
 const plainStyle = createStyle(false);
 
-/** A subtask, and why it does not go on: beside it where there is room, else below. */
+/** A subtask and the reason why it is stuck: on the same line if there is room, else below. */
 export function subtaskLines(
   sign: { readonly mark: string; readonly colour: Paint },
   place: SubtaskPlace,

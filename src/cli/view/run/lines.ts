@@ -33,7 +33,7 @@ export interface EndingOptions {
   readonly width: number;
   readonly style: Style;
   readonly elapsedMs: number;
-  /** The command that goes on with the thread, or null where nothing was kept. */
+  /** The command that resumes the thread; null if it is not stored. */
   readonly resume: string | null;
   /** Requests that are on the screen already, by id. */
   readonly asked?: ReadonlySet<string>;

@@ -122,7 +122,7 @@ function argumentPassage(key: string, value: unknown, view: RequestView): Passag
   };
 }
 
-/** Lays out lines beside the bar that what is proposed stands behind. */
+/** Lays out lines behind the bar that marks a proposal. */
 function besideBar(
   view: RequestView,
   indent: string,

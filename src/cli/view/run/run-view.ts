@@ -9,7 +9,7 @@ import { railLines } from "./request-lines.ts";
 import { toolLines } from "./tool-line.ts";
 
 export interface RunViewOptions {
-  /** Columns of the terminal; `Infinity` where nothing is to be wrapped. */
+  /** Columns of the terminal; `Infinity` turns wrapping off. */
   readonly width: number;
   readonly style: Style;
   /** Attempts that a turn may take. */
@@ -59,7 +59,7 @@ export class RunView {
   readonly #plans: PlanView;
   /** The number to put before the next line of its step. */
   #number: number | null = null;
-  /** Which step the lines are of: they may come by turns where steps are made beside each other. */
+  /** The step that the lines belong to: lines of concurrent steps may alternate. */
   #begun = "";
   /** Steps of which something was shown. */
   readonly #shown = new Set<string>();
@@ -124,7 +124,7 @@ export class RunView {
   }
 
   /**
-   * Workers run beside each other: of what they do, lines that stand alone are shown, and say whose they are. Steps of a
+   * Workers run concurrently: only lines that are complete by themselves are shown, with the worker's name. Steps of a
    * planner itself have events that tell more.
    */
   #ofWorker(event: AgentEvent): string[] {
@@ -173,7 +173,7 @@ export class RunView {
         return [];
       case "tool_call": {
         this.#running = [...this.#running, event.call];
-        // Nodes that run tools beside each other are named when their results come.
+        // Concurrent tool nodes are named when their results arrive.
         const begins = placeOf(event) === "" || this.#thoughts.has(keyOf(event, event.step_index));
         return begins ? this.#beginStep(event, event.step_index) : [];
       }
@@ -279,7 +279,7 @@ export class RunView {
     }
   }
 
-  /** What came of a node that no step tells of, and where its branch goes on. */
+  /** The result of a node without a step record, and the next nodes of its branch. */
   #outcome(event: AgentEvent & { type: "node" }): string[] {
     const outcome = outcomeOf(event.output);
     if (outcome === null) return [];
@@ -357,7 +357,7 @@ export class RunView {
     });
   }
 
-  /** A text on at most so many lines, its white space collapsed. */
+  /** A text on a maximum number of lines, with white space collapsed. */
   #shortened(text: string, most: number): string[] {
     return shortLines(text, this.#room - 4, most);
   }

@@ -62,7 +62,7 @@ function resultText({ result, error, outcome }: ToolResult): string {
   return result == null ? "" : plainLine(jsonHead(result, readCharacters).text);
 }
 
-/** A call by itself: what became of it, its whole result, and what is to be known beside it. */
+/** A single call: its outcome, its complete result, and notes on it. */
 export function callLines(
   call: ToolResult,
   notes: readonly string[],

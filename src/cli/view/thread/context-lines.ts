@@ -10,7 +10,7 @@ interface Options {
   readonly style: Style;
 }
 
-/** What a model read or would read: its size by section, how each step is told, and every message as it is sent. */
+/** A model's context: its size by section, how each step is rendered, and every message as it is sent. */
 export function contextLines(context: ThreadContext, options: Options): string[] {
   return [
     ...headLines(context, options),
@@ -77,7 +77,7 @@ const stepColumns: readonly Column[] = [
   { title: "tokens", align: "right" },
 ];
 
-/** `turn/step`, by whom, how it is told. */
+/** `turn/step`, the node, and how the step is rendered. */
 function stepLines({ steps }: ThreadContext, options: Options): string[] {
   if (steps.length === 0) return [];
   const { style } = options;
@@ -149,7 +149,7 @@ function share(part: number, whole: number): string {
   return whole <= 0 ? "–" : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
-/** What is to be known of a context beside itself: what is assumed, what is not in it, and what else was asked. */
+/** Notes on a context: its assumptions, what it leaves out, and the other requests of the step. */
 function contextNotes(context: ThreadContext): readonly string[] {
   const { metadata, asksBefore, withoutRequest, fromStored, tense } = context;
   const requests = asksBefore === 1 ? "One request comes" : `${asksBefore} requests come`;

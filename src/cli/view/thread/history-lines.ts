@@ -86,7 +86,7 @@ export function historyLines(
   return [...title, ...lines];
 }
 
-/** What is worth knowing of a checkpoint beside the rest: who waits, what failed, from where it branches off. */
+/** Notes on a checkpoint: pending requests, failures, the checkpoint from which it branches off. */
 function marksOf(
   { items, next }: HistoryPage,
   short: (id: string) => string,

@@ -138,7 +138,7 @@ function recordSection(title: string, value: unknown, options: StateOptions): st
   return section(title, lines, options);
 }
 
-/** What nodes gave. Of planners it is told in short here, and subtask by subtask below. */
+/** Node outputs. Planners are summarised here, and listed by subtask below. */
 function nodeSections(nodes: unknown, options: StateOptions): string[] {
   if (isEmpty(nodes)) return [];
   if (options.full || !isRecord(nodes)) return recordSection("Nodes", nodes, options);

@@ -89,7 +89,7 @@ export interface HostAddress {
   readonly family: 4 | 6;
 }
 
-/** The addresses of a host, in the order in which they are to be tried. */
+/** Returns the addresses of a host, in the order in which they will be tried. */
 export type HostLookup = (hostname: string) => Promise<readonly string[]>;
 
 /** As the system resolves names. */

@@ -153,7 +153,7 @@ export interface HttpAllowOptions {
   readonly private?: boolean;
 }
 
-/** An entry of the allow-list is not written as it has to be. */
+/** An entry of the allow-list is invalid. */
 export class HttpAllowError extends StratagraphError {
   readonly code = "http_allow";
 

@@ -233,7 +233,7 @@ function textOf(
   if (/^(?:image|audio|video|font)\//.test(type) && type !== "image/svg+xml") return undefined;
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
   const decoder = decoderOf(charset);
-  // Without a charset it has to be UTF-8 all through, whatever the server calls it.
+  // Without a charset it must be valid UTF-8, whatever the server calls it.
   if (charset === undefined && body.includes(0)) return undefined;
   try {
     return decoder.decode(body, { stream: truncated });

@@ -11,7 +11,7 @@ const free: readonly string[] = ["type", "not_null", "to_array"];
 /** Functions that look for their second argument in the first. */
 const finders: readonly string[] = ["contains", "find_first", "find_last", "split", "replace"];
 
-/** What calling a function costs at most, beside the queries that it is given as an argument. */
+/** Maximum cost of a function call, without the queries in its arguments. */
 export function costOfCall(name: string, args: readonly unknown[]): number {
   if (free.includes(name)) return 0;
   const [first, second] = args;

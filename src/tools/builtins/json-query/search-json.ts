@@ -9,7 +9,7 @@ type Interpreter = typeof TreeInterpreter;
 /** Units of work that one query may take: a fraction of a second. */
 const workBudget = 5_000_000;
 
-/** A scope of `let` has functions of its own, which take as long to make as so many units of work. */
+/** A scope of `let` has functions of its own; units of work that creating them costs. */
 const scopeCost = 500;
 
 /** Values and characters of a result, shared parts counted each time. */
