@@ -126,7 +126,7 @@ export function toJsonb(value: unknown): unknown {
   );
 }
 
-/** What listings say of a checkpoint, as it is stored beside it. */
+/** Returns the summary of a checkpoint, which is stored in its row for listings. */
 export function checkpointSummary(
   checkpoint: Checkpoint,
   of: { readonly parent: CachedCheckpoint | undefined; readonly bytes: number },

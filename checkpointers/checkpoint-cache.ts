@@ -54,7 +54,7 @@ const MAX_AHEAD = 10_000;
 /** Threads whose writes are waiting for their checkpoints: those that run, and some that were cut off. */
 const MAX_EARLY = 1000;
 
-/** The checkpoints that were used last, so many bytes of them. */
+/** An LRU cache of checkpoints, limited in bytes. */
 export class CheckpointCache {
   readonly #threads = new Map<string, Map<string, CachedCheckpoint>>();
   /** Sets of writes by thread and checkpoint, where the checkpoint is still on its way. */

@@ -103,7 +103,7 @@ export class CheckpointWriter {
           this.#parts.known.add(threadKey(place), known);
           return;
         }
-        // Somebody removed or replaced what this one was made from: it has to hold all of its values itself.
+        // The parent was removed or replaced: this checkpoint must hold all of its values itself.
         this.#parts.known.withoutElements(threadKey(place));
         if (parent === undefined) continue;
         parent = { ...withoutElements(parent), hash: null };
@@ -216,7 +216,7 @@ export class CheckpointWriter {
         place.parentId !== null &&
         Object.hasOwn(values, channel)
       ) {
-        // Whoever had it was removed meanwhile.
+        // The checkpoint that held it was removed meanwhile.
         layouts.set(channel, await store(values[channel], base, draft));
       }
     }
@@ -281,7 +281,7 @@ export class CheckpointWriter {
       metadata,
       summary,
     });
-    // Also of logs that are continued: somebody may have deleted the thread meanwhile, and what it used.
+    // Also for logs that are continued: the thread and its elements may have been deleted meanwhile.
     const logs = [...new Set(draft.elements.map(({ log }) => log))];
     const { queries, pool } = this.#parts;
     const statement = {

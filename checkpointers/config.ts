@@ -78,7 +78,7 @@ const RANDOM_DIGITS = 15;
  * part keeps the branches of a fork, which count on from the same number, from ever sharing a version.
  *
  * Threads of the stock saver have integers. Their channels change one by one, so integers and our text live side by
- * side, and LangGraph compares such pairs sometimes as numbers and sometimes as text. The counter of such a thread goes
+ * side, and LangGraph compares such pairs sometimes as numbers and sometimes as text. The counter of such a thread continues
  * on at 9999999900000000, where both agree; the random part is decimal so that the whole reads as a number.
  *
  * @throws {ChannelVersionError} for text that does not start with digits, and past the last number of a width: 10^16

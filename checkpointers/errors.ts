@@ -85,7 +85,7 @@ export class InvalidPageError extends StratagraphError {
   }
 }
 
-/** What is to be kept is not said in a way that can be understood. Nothing was removed. */
+/** The retention rule is invalid. Nothing was removed. */
 export class InvalidRetentionError extends StratagraphError {
   readonly code = "invalid_retention";
 
@@ -136,7 +136,7 @@ export class InvalidExportError extends StratagraphError {
   }
 }
 
-/** A thread is to be made under an id that is taken. */
+/** The id of a new thread is taken. */
 export class ThreadExistsError extends StratagraphError {
   readonly code = "thread_exists";
 

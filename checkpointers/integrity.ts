@@ -56,7 +56,7 @@ export interface HashTree {
   readonly root: Buffer;
 }
 
-/** @param like another tree, whose leaves are the same `until` so many of them, and maybe further on */
+/** @param like another tree with the same first `until` leaves, and maybe more */
 export function hashTree(
   leaves: readonly Buffer[],
   like?: { readonly tree: HashTree; readonly until: number },

@@ -46,7 +46,7 @@ export class ElementBatch implements StorePort {
   }
 
   /**
-   * Somebody else wrote where these elements were to go: none of their logs is to be continued.
+   * Another process wrote to these positions: none of the logs may be continued.
    * @param tails those that this process remembers; older ones are known to values alone
    */
   closeLogs(tails: Iterable<LogTail>): void {
@@ -123,7 +123,7 @@ export class LogPositions {
 
   /**
    * Where a sequence that ends with `last` may go on. A log of another process may be continued from a thread's newest
-   * checkpoint; should somebody else do so too, the second to write finds the place taken.
+   * checkpoint; if another process does the same, the second writer finds the position taken.
    */
   after(last: Segment, newest: boolean): LogTail | null {
     const known = this.#tails.get(last.log);

@@ -15,7 +15,7 @@ export interface WriteSetRow {
   readonly hash: Buffer;
 }
 
-/** Writes that somebody took upon himself to write. */
+/** Queued writes claimed by a checkpoint `put`, which stores them in its own statement. */
 export interface ClaimedWrites {
   readonly rows: readonly WriteSetRow[];
   written(): void;

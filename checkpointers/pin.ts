@@ -7,7 +7,7 @@ interface Pinnable {
 }
 
 /**
- * Makes `saver` the graph's checkpointer for good, and returns the graph. Assignments to `graph.checkpointer` are
+ * Makes `saver` the graph's checkpointer permanently, and returns the graph. Assignments to `graph.checkpointer` are
  * ignored: `langgraph dev` assigns its own, which lives in memory and in files, to every graph on every request.
  * Graphs derived by `withConfig` are pinned too. The graph itself is changed.
  */

@@ -74,7 +74,7 @@ export interface PostgresCheckpointerOptions {
  * by hashes whenever they are read, and are right after time travel. It reads and continues threads that the stock
  * saver wrote; the stock saver cannot read its threads.
  *
- * The tables are made by the first call that needs them; `setup()` may be called to have it done at a time of one's
+ * The tables are created by the first call that needs them, or by `setup()` at a time of the caller's
  * choosing, any number of times and by any number of processes at once. The pool stays the caller's: `end()` closes it
  * for all its users.
  *
@@ -365,7 +365,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /**
-   * Watches a run: until the returned function is called, the first failure of the thread's `put`s and `putWrites` is told
+   * Watches a run: until the returned function is called, the first failure of the thread's `put`s and `putWrites` is reported
    * to `onFailure`, and nothing more of the run is written. They resolve all the same, since LangGraph leaves puts that
    * are under way without a handler, and a rejection would end the process.
    */

@@ -50,7 +50,7 @@ export interface CheckpointQueries {
   readonly bodies: string;
   /** Sets of writes of one thread, as `writeColumns` has them; what is there stays. */
   readonly addWrites: string;
-  /** So many sets of writes, which replace what is there. */
+  /** Returns the statement that replaces a number of write sets. */
   replaceWrites(sets: number): string;
   /** Checkpoints for `where`, newest first, and all elements they refer to. */
   page(where: string, limit: number): string;
@@ -120,7 +120,7 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
     // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
     // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
-    // them is gone, or was put anew by somebody else, nothing is written.
+    // them is gone, or was replaced by another process, nothing is written.
     put: `with writes as (
       ${addWritesFrom(22)}
     ), held as (

@@ -127,8 +127,8 @@ export async function readWrites(
 }
 
 /**
- * Units that were read before, by their hash, so many bytes of them, the ones used last. Only items that cannot change
- * are kept: whoever reads an element gets the same object.
+ * An LRU cache of units by hash, limited in bytes. Only immutable items
+ * are cached: all readers of an element get the same object.
  */
 export class ElementCache {
   readonly #units = new Map<

@@ -1,6 +1,6 @@
 interface WatchedRun {
   readonly onFailure: (error: unknown) => void;
-  /** Set when something could not be written: nothing more is to be. */
+  /** Set after a failed write: later writes are dropped. */
   failure: { readonly error: unknown } | null;
 }
 
@@ -8,10 +8,10 @@ interface WatchedRun {
 export class WriteTracker {
   readonly #pending = new Map<string, Set<Promise<unknown>>>();
   readonly #runs = new Map<string, WatchedRun>();
-  /** Of threads whose runs nobody watches, since something was read of them. */
+  /** Write failures of threads without a watched run, since the last read. */
   readonly #failed = new Map<string, { readonly error: unknown }>();
 
-  /** Until the returned function is called, failures of the thread's writes are told instead of thrown, the first one. */
+  /** Reports the first write failure of the thread instead of throwing it, until the returned function is called. */
   watch(threadId: string, onFailure: (error: unknown) => void): () => void {
     const run: WatchedRun = { onFailure, failure: null };
     this.#runs.set(threadId, run);
@@ -31,7 +31,7 @@ export class WriteTracker {
   /**
    * Does the work, unless the thread's run has failed before.
    *
-   * @throws what the work throws, where nobody watches
+   * @throws the errors of the work, if the thread is not watched
    */
   async write(threadId: string, work: () => Promise<void>): Promise<void> {
     const run = this.#runs.get(threadId);
@@ -44,7 +44,7 @@ export class WriteTracker {
     }
   }
 
-  /** Of a run that nobody watches: it begins with what is stored, and earlier failures are of no consequence to it. */
+  /** Clears earlier failures when an unwatched run begins: it begins with the stored state. */
   resetFailures(threadId: string): void {
     this.#failed.delete(threadId);
   }

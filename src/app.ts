@@ -34,11 +34,11 @@ export interface RuntimeOptions {
   readonly cacheBytes?: number;
   /** A saver to use instead of a database; `false` keeps nothing. */
   readonly checkpointer?: BaseCheckpointSaver | false;
-  /** Tools that definitions may name, beside the builtins. */
+  /** Tools that definitions may name, in addition to the built-in ones. */
   readonly tools?: readonly AgentTool[];
   /** Agents that agent nodes of definitions may name. */
   readonly agents?: readonly AgentDefinition[];
-  /** Custom rails that definitions may name, beside their own. */
+  /** Custom rails that definitions may name, in addition to their own. */
   readonly rails?: readonly Rail[];
   /** The folder that the builtin file tools are confined to. Default: the working directory. */
   readonly root?: string;
@@ -185,7 +185,7 @@ export async function compilePlanner(
 }
 
 /**
- * Runs one turn of an agent, or with `input: null` goes on with the thread's turn: one that waits for people (with
+ * Runs one turn of an agent, or with `input: null` resumes the thread's turn: one that waits for people (with
  * their answers, or without, so that a time that is over takes effect), an unfinished one, or a cancelled one. A turn
  * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
  * Without a runtime nothing is kept.
@@ -246,7 +246,7 @@ export async function compileExperiment(
   return compileExperimentWith(runtime, { logFolder }).graph;
 }
 
-/** Milliseconds after which servers that nobody uses are ended, where there is no runtime to close. */
+/** Milliseconds after which idle servers are stopped if there is no runtime to close. */
 const serversIdleMs = 5_000;
 
 let withoutDatabase: Promise<CompileServices> | undefined;
@@ -257,14 +257,14 @@ function servicesWithoutDatabase(): Promise<CompileServices> {
   return withoutDatabase;
 }
 
-/** What runtimes have beside a database. Closing one of these runtimes closes it. */
+/** The parts of a runtime apart from its database. Closing one of these runtimes closes it. */
 export interface PreparedServices {
   readonly services: CompileServices;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Makes what a runtime has beside its database, for a runtime that only looks at an agent, and another that runs it:
+ * Creates the parts of a runtime apart from its database, for one runtime that only checks an agent and another that runs it:
  * servers that the one has started serve the other.
  */
 export function prepareServices(options: RuntimeOptions = {}): Promise<PreparedServices> {

@@ -1,13 +1,13 @@
 /**
  * Who can mend an error. `usage`: the caller, by changing what was passed (the command line exits with 2 and nothing
- * was written). `run`: nobody at the call site; the run itself went wrong (exit code 1).
+ * was written). `run`: no caller; the run itself failed (exit code 1).
  */
 export type ErrorKind = "usage" | "run";
 
 /**
  * Base of every error this package throws on purpose. Match on `code`, which is stable over releases; `message` is for
  * people and says what was expected, what came, and what to do. Subclasses carry the facts as readonly fields and live
- * beside the code that throws them.
+ * next to the code that throws them.
  */
 export abstract class StratagraphError extends Error {
   abstract readonly code: string;

@@ -25,7 +25,7 @@ const PREFIX = "plain:";
 
 /** A key of plain data as it is stored. */
 function escapeKey(key: string): string {
-  // Most keys are told by their last letter.
+  // The last letter decides most keys.
   const last = key.charCodeAt(key.length - 1);
   if (last !== 99 && last !== 95 && last !== 101) return key;
   return RESERVED.test(key) ? PREFIX + key : key;
@@ -74,7 +74,7 @@ class Renaming {
     private readonly convert: (instance: Convertible) => unknown,
   ) {}
 
-  /** Whether anything is to be renamed. Visits everything. */
+  /** Returns whether any key must be escaped. Visits everything. */
   finds(value: unknown): boolean {
     if (!isWalked(value) || this.#seen.has(value)) return false;
     this.#seen.add(value);
@@ -214,7 +214,7 @@ function isSerializable(value: object): boolean {
 
 /**
  * LangChain's own message classes by the name they are stored under. All that one of their instances knows is in its own
- * properties; of a subclass nobody can tell.
+ * properties; those of a subclass are unknown.
  */
 export const messageClasses = {
   AIMessage,

@@ -41,7 +41,7 @@ function isWrittenTo(object: object): boolean {
   const { id, type, response_metadata } = object as Partial<AIMessage>;
   // Reducers, streams and middleware give a message without an id one.
   if (!id) return true;
-  // The content of such a message is handed to its copies, which append their tool calls to it, be they none.
+  // Copies share the content of such a message and append their tool calls to it, even if there are none.
   return type === "ai" && response_metadata?.["output_version"] === "v1";
 }
 

@@ -119,7 +119,7 @@ function isFixed(value: unknown, port: LoadPort): boolean {
   return typeof value !== "object" || value === null || port.freeze(value);
 }
 
-/** Bytes are read as they are: what is given away must not be what is kept. */
+/** Bytes are copied: callers must not get the cached buffer. */
 function notItself(value: unknown, bytes: Buffer): unknown {
   return value === bytes ? Buffer.from(bytes) : value;
 }

@@ -55,7 +55,7 @@ export async function storeSequence(
   port: SequencePort,
 ): Promise<Sequence> {
   const base = of.base?.stride === of.stride ? of.base : null;
-  // What is remembered is what is stored, whatever becomes of the list while it is being stored.
+  // A snapshot of what is stored, because the list may change meanwhile.
   const items = given.slice();
   const prefix = base === null ? 0 : unitsInCommon(items, base);
   const fixed = fixItems(items, { base, from: prefix * of.stride }, port);
@@ -309,11 +309,11 @@ export interface LogTail {
   readonly log: number;
   /** Where the next element goes: behind all that this process knows of. */
   next: number;
-  /** Another process has written there: nothing more is to be appended. */
+  /** Another process has written there: the log must not be continued. */
   closed: boolean;
 }
 
-/** An element that is to be written. `type` is null for JSON. */
+/** An element to write. `type` is null for JSON. */
 export interface NewElement {
   readonly log: number;
   readonly idx: number;

@@ -14,7 +14,7 @@ const INLINE_BYTES = 128;
 const SPLIT_BYTES = 1024;
 /** Bytes that a unit of small elements is to have. */
 const UNIT_BYTES = 1024;
-/** An element or entry of so many bytes stands alone in its unit. */
+/** Minimum bytes of an element or entry that gets a unit of its own. */
 const LONE_BYTES = 128;
 /** Bytes above which several small elements in a unit have grown too large for it. */
 const COARSE_BYTES = 16 * UNIT_BYTES;
@@ -43,7 +43,7 @@ export function elementHash({ type, blob }: DumpedValue): Buffer {
 
 /**
  * Stores a channel's value, sharing with `base`, what the channel had before, all that is the same.
- * @returns how the value stands now; what has to be written was given to `port.append`
+ * @returns the layout of the value; its new elements were passed to `port.append`
  */
 export async function storeValue(
   value: unknown,
@@ -207,7 +207,7 @@ class Unsuitable extends Error {
 }
 
 /**
- * In units of `stride` items, or of the `least` where such a unit would be large.
+ * In units of `stride` items, or of `least` if such a unit would be large.
  * @returns null where an element cannot stand alone: it contains the whole that it is part of
  */
 async function storeUnits(

@@ -1,7 +1,7 @@
 import type { Segment, Sequence } from "./sequence.ts";
 
 /**
- * How a value is written in its checkpoint. Segments stand beside, in the order of `segmentsOf`; of a sequence
+ * The layout of a value in its checkpoint. Segments are stored separately, in the order of `segmentsOf`; of a sequence
  * their number is here, with the hash over its units. Hashes are base64.
  */
 export type StoredValue =

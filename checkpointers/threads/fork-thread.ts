@@ -94,7 +94,7 @@ async function asThreadExists<Result>(
 
 /**
  * The checkpoint, and of each subgraph the newest that belongs to it: made under it, or, of subgraphs that keep their
- * memory from run to run (their names have no task in them), made before. Held, so that nobody prunes them meanwhile.
+ * memory from run to run (their names have no task in them), made before. Locked, so that they are not pruned meanwhile.
  */
 async function holdRows(
   client: Queryable,

@@ -262,7 +262,7 @@ select count(*) as elements, coalesce(sum(bytes), 0) as bytes from freed`;
  * Rows are locked in one order, so that two of these cannot wait for each other. Should
  * the database still end one of several that wait for each other, it is run again.
  *
- * @param look which logs are to be looked at for elements that nobody needs
+ * @param look the logs to search for unreferenced elements
  */
 async function alone<Result>(
   { pool, schema }: CheckpointTables,

@@ -56,7 +56,7 @@ function headsOf(history: readonly HistoryEntry[]): Map<string, HistoryEntry> {
 
 /**
  * A turn ends with the last checkpoint whose status says so, where the next input came in, and where nothing follows:
- * ends of branches are somebody's result.
+ * ends of branches are results.
  */
 function endsOfTurns(history: readonly HistoryEntry[]): HistoryEntry[] {
   const { children, inherited } = statusesOf(history);

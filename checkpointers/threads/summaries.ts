@@ -78,7 +78,7 @@ function toSummary(row: SummaryRow): CheckpointSummary {
   };
 }
 
-/** Of JSON that nobody has checked. */
+/** Parses unchecked JSON. */
 function fieldsOf(json: unknown): Partial<Record<string, unknown>> {
   return typeof json === "object" && json !== null ? { ...json } : {};
 }

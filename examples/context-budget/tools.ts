@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineTool } from "../../src/index.ts";
 import { ordersOf, scansOf, stockOf } from "./shop.ts";
 
-/** What the agent may look up. Like most services, each says in a word what was asked, and all the rest beside it. */
+/** Data for look-ups. Like most services, each answers in one word and returns many other fields. */
 export const tools = [
   defineTool({
     name: "list_orders",

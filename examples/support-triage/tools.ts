@@ -11,7 +11,7 @@ function find(file: string, key: string, id: string): Readonly<Record<string, un
   return found;
 }
 
-/** What the agent may look up, from files beside this one. */
+/** Data for look-ups, from files in this folder. */
 export const tools = [
   defineTool({
     name: "find_order",

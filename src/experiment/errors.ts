@@ -124,7 +124,7 @@ export class ExperimentChangedError extends StratagraphError {
   }
 }
 
-/** A tool cannot be used where nobody watches. */
+/** A tool cannot be used in an unattended run. */
 export class ExperimentToolError extends StratagraphError {
   readonly code = "experiment_tool";
 

@@ -49,7 +49,7 @@ interface Forgetting {
 }
 
 /**
- * Runs every run of an experiment, or goes on with those that have begun. Everything is checked before anything is
+ * Runs every run of an experiment, or resumes those that have begun. Everything is checked before anything is
  * written; what goes wrong later ends one run alone.
  * @throws see `runExperiment` of the package
  */
@@ -115,7 +115,7 @@ async function checkAll(
 /** Cycles whose prompts are made before a run begins: those that cannot be are found then, and not in the night. */
 const mostPromptsChecked = 10_000;
 
-/** @throws ThreadBusyError, ThreadLockedError where somebody is on one of them */
+/** @throws ThreadBusyError, ThreadLockedError if one of them is running elsewhere */
 async function holdAll(
   runs: readonly RunSpec[],
   services: CycleServices,

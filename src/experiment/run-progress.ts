@@ -9,7 +9,7 @@ import { ExperimentChangedError } from "./errors.ts";
 /** How far one run of an experiment is. */
 export interface RunProgress {
   readonly run_id: string;
-  /** `stopped`: by a signal; it can be gone on with. */
+  /** `stopped`: by a signal; it can be resumed. */
   readonly status: "waiting" | "running" | "done" | "failed" | "stopped";
   readonly cycles_done: number;
   readonly cycle_count: number;

@@ -4,7 +4,7 @@ import type { AgentTool } from "../definition/tool/tool.ts";
 import type { RunMemory } from "./memory/run-memory.ts";
 
 export interface ExperimentToolsOptions extends MemoryToolsOptions {
-  /** Gets what the agent tells the operator. Left out, nobody does, and the agent is told that it was delivered. */
+  /** Receives the agent's messages to the operator. If left out, they are dropped, and reported as delivered. */
   readonly onMessage?: (text: string) => void;
 }
 

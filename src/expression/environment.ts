@@ -77,7 +77,7 @@ function boundPattern(pattern: CelValue | undefined): void {
 
 /**
  * Has every comprehension pay, before it starts, for the items it goes through: its range is wrapped in a call of
- * `@items`, a name that nobody can write. Changes the tree, which nobody else uses once it is checked.
+ * `@items`, a name that no expression can contain. Changes the tree, which is not used elsewhere once it is checked.
  */
 export function meterComprehensions(expr: Expr): Expr {
   childrenOf(expr).forEach(meterComprehensions);

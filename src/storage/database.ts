@@ -82,7 +82,7 @@ interface SharedConnection {
 
 /**
  * The PGlite open on each folder in this thread. It hangs on the global object because one process may hold this module
- * twice (a bundle beside the package, sources beside the build), and two PGlites on a folder destroy it.
+ * twice (a bundle and the package, sources and the build), and two PGlites on a folder destroy it.
  */
 const REGISTRY = Symbol.for("stratagraph.embedded-databases");
 const registry = ((globalThis as { [REGISTRY]?: Map<string, SharedConnection> })[REGISTRY] ??=

@@ -4,7 +4,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 
 /**
- * The files of a database without rows as a compressed tar, which the build puts beside this module. Unpacking it takes a
+ * The files of a database without rows as a compressed tar, which the build puts next to this module. Unpacking it takes a
  * twentieth of the time in which PGlite makes a new cluster, and half of the memory. Sources run without it.
  */
 const archive = new URL("empty-database.tar.br", import.meta.url);

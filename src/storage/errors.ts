@@ -64,7 +64,7 @@ abstract class DatabaseFailure extends StratagraphError {
   }
 }
 
-/** The session was lost in the middle, or no new one is to be had. Transactions that were open are undone. */
+/** The session was lost, or no new one is available. Open transactions are rolled back. */
 export class DatabaseUnavailableError extends DatabaseFailure {
   readonly code = "database_unavailable";
 
@@ -117,7 +117,7 @@ export class DatabasePermissionError extends DatabaseFailure {
   }
 }
 
-/** The server ended a statement that took too long, or that somebody cancelled. */
+/** The server ended a statement because of a timeout or a cancellation. */
 export class DatabaseTimeoutError extends DatabaseFailure {
   readonly code = "database_timeout";
 

@@ -135,7 +135,7 @@ function take(path: string, self: LockHolder): LockHolder | undefined {
   }
 }
 
-/** Makes the file at once with its content, by a link to a finished one, so that nobody reads half a lock. */
+/** Creates the file with its content atomically, by a link to a finished one, so that no reader sees half a lock. */
 function create(path: string, self: LockHolder): boolean {
   const draft = `${path}.draft-${self.token}`;
   writeFileSync(draft, JSON.stringify(self), { flag: "wx", mode: 0o600 });
@@ -150,7 +150,7 @@ function create(path: string, self: LockHolder): boolean {
   }
 }
 
-/** A lock whose machine lost power while it was written: nobody can hold it. */
+/** A lock whose machine lost power while it was written: it is stale. */
 const NOBODY: LockHolder = { token: "0", pid: 0, threadId: 0, host: "", since: "" };
 
 function readHolder(path: string): LockHolder | undefined {

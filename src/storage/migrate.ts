@@ -48,7 +48,7 @@ const UNDEFINED_TABLE = "42P01";
 
 /**
  * Runs the migrations that have not run yet, each once and in a transaction of its own, however many processes try at
- * the same time. Where nothing is to be done it reads one row and needs no other right. The lock belongs to
+ * the same time. If there is nothing to do, it reads one row and needs no other right. The lock belongs to
  * the transactions, so it holds through poolers and is never left behind; waiting for it knows no time limit,
  * nor do the migrations.
  *

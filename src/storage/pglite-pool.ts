@@ -70,7 +70,7 @@ class PGliteClient implements DatabaseClient {
   release(): void {
     if (this.#released) throw new DatabaseClosedError("The client was released before.");
     this.#released = true;
-    // Queries that nobody awaited end before the session changes hands. A session too broken to roll back says so to
+    // Queries that were not awaited end before the session changes hands. A session too broken to roll back says so to
     // the next query.
     void this.#last.then(() => this.connection.give()).catch(() => undefined);
   }

@@ -153,9 +153,9 @@ class PostgresClient implements DatabaseClient {
   release(error?: Error | boolean): void {
     if (this.#released) throw new DatabaseClosedError("The client was released before.");
     this.#released = true;
-    // Ending the session is what rolls back a transaction that somebody left open.
+    // Ending the session rolls back a transaction that was left open.
     const end = error || this.#broken || this.lost.aborted || !isIdle(this.client);
-    if (!end) this.client.off("error", this.#onError); // The pool listens to it now; to a session that ends, nobody does.
+    if (!end) this.client.off("error", this.#onError); // The pool handles its errors now; an ended session has none.
     this.client.release(end);
   }
 }

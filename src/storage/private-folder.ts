@@ -14,7 +14,7 @@ import { StratagraphError } from "../errors.ts";
 const PRIVATE = 0o700;
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
-/** In such a folder only owners rename and remove what is theirs. */
+/** In such a folder only owners rename and remove their files. */
 const STICKY = 0o1000;
 
 /** The folder of an embedded database belongs to another user, who could read and change whatever is stored in it. */

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { DatabaseUnavailableError } from "./errors.ts";
 import type { DatabaseClient, DatabasePool } from "./pool.ts";
 
-/** Somebody else runs or recovers a thread, in this process or in another. */
+/** Another run or recovery holds the thread, in this process or in another. */
 export class ThreadLockedError extends StratagraphError {
   readonly code = "thread_locked";
   override readonly kind = "run";
@@ -29,7 +29,7 @@ export interface ThreadLockOptions {
  * give the pool two sessions at least. The session must last, so a pooler that hands sessions on after each transaction
  * cannot carry these locks. On an embedded database the locks are in this process, since no other can open it.
  *
- * @throws {ThreadLockedError} when somebody has the thread.
+ * @throws {ThreadLockedError} if the thread is locked.
  * @example
  * const lock = await lockThread(database, "thread-1");
  * try {
@@ -75,7 +75,7 @@ function tryLocalLock(held: Set<string>, key: string): HeldLock | undefined {
 
 /** A lock that is held. */
 export interface HeldLock {
-  /** Aborts when the lock is lost because its session is, with the error as its reason: somebody else may have it then. */
+  /** Aborts when the lock is lost with its session, with the error as its reason: another process may hold it then. */
   readonly signal: AbortSignal;
   /** Gives the lock back; twice is once, and a lock that was lost is gone already. Never rejects. */
   release(): Promise<void>;
@@ -83,7 +83,7 @@ export interface HeldLock {
 
 const sessions = new WeakMap<DatabasePool, LockSession>();
 
-/** Takes the advisory lock `key`, or returns undefined when anybody has it, be it a user of the same pool. */
+/** Takes the advisory lock `key`, or returns undefined if it is taken, even by a user of the same pool. */
 async function tryAdvisoryLock(pool: DatabasePool, key: string): Promise<HeldLock | undefined> {
   let session = sessions.get(pool);
   if (!session) {

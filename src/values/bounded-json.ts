@@ -4,7 +4,7 @@ import { headOf } from "./text.ts";
 export interface JsonCopy {
   /** Plain JSON that shares nothing with the original. Past the limit: the part that stands before it. */
   readonly value: unknown;
-  /** UTF-8 bytes of the whole value's JSON; at least so many when `counted` is false. */
+  /** UTF-8 bytes of the whole value's JSON; a minimum if `counted` is false. */
   readonly bytes: number;
   /** Whether `value` is whole. */
   readonly whole: boolean;
@@ -186,7 +186,7 @@ const maxHeadDepth = 200;
 
 /**
  * What `JSON.stringify` gives, at a cost that is bounded by `maxLength` and not by the value: writing stops soon after
- * so many characters. Big integers are written as strings.
+ * a maximum number of characters. Big integers are written as strings.
  */
 export function jsonHead(value: unknown, maxLength: number): JsonHead {
   const writer = new HeadWriter(maxLength);

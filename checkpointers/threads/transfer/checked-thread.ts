@@ -19,7 +19,7 @@ interface NamedWrites {
   readonly taskId: string;
 }
 
-/** What has to be known of an element. */
+/** The facts about an element that checks need. */
 export interface CheckedElement {
   readonly hash: Buffer;
   /** Null where it is no list; left out where it was not looked into. */
@@ -37,7 +37,7 @@ interface KnownSequence {
 
 type StoredSequence = Extract<StoredValue, readonly ["l" | "m", ...unknown[]]>;
 
-/** Times that the elements there are may stand in one checkpoint: a list has so many segments at most. */
+/** Maximum number of segments in which one checkpoint may use each element. */
 const MAX_USES = 16;
 
 /**
@@ -239,14 +239,14 @@ class SegmentElements {
     private readonly most: number,
   ) {}
 
-  /** The next so many segments, which stay the next. */
+  /** Peeks at the next segments. */
   segmentsOf(count: number): readonly number[] {
     const segments = this.segments.slice(this.#at, this.#at + 3 * count);
     if (segments.length < 3 * count) throw new DamagedValue("places of elements are missing");
     return segments;
   }
 
-  /** Those in the next so many segments, without the first `known`. */
+  /** Those in the next segments, without the first `known`. */
   take(count: number, known = 0): CheckedElement[] {
     const taken: CheckedElement[] = [];
     const segments = this.segmentsOf(count);

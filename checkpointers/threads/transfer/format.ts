@@ -4,7 +4,7 @@ import { nameProblem } from "../../config.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
 import type { DataSerializer } from "../../elements/revive.ts";
 
-/** Of the format. Whoever changes what lines mean counts on; readers refuse what is newer than they are. */
+/** Version of the format. A change of meaning increments it; readers refuse newer versions. */
 export const FORMAT_VERSION = 1;
 
 /** Characters of a line at most, and bytes where they are read. A longer one is not received. */

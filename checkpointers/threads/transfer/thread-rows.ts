@@ -162,7 +162,7 @@ export class ThreadRows {
   }
 }
 
-/** The ranges in portions of so many elements at most; a wider one is alone, however few there are in it. */
+/** Splits ranges into portions of a maximum number of elements; a wider range is alone in its portion. */
 function* pagesOf(ranges: readonly ElementRange[]): Generator<readonly ElementRange[]> {
   let page: ElementRange[] = [];
   let room = ROWS;

@@ -75,7 +75,7 @@ export const matrixSchema = z.strictObject({
     .optional(),
 });
 
-/** What an agent is told that the config tells nothing. */
+/** The default system prompt. */
 const defaultPrompts = Object.freeze({
   system: [
     "You are an agent that works on its own, in cycles. Nobody answers you while you work: what you do, and why, is up to you.",

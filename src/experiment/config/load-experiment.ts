@@ -43,7 +43,7 @@ export interface Experiment {
 /**
  * Loads and checks the config of an experiment from a `.yaml`, `.yml` or `.json` file.
  *
- * @param models beside those of the built-in providers
+ * @param models in addition to those of the built-in providers
  * @throws DefinitionFileError for a file that is missing or too large; InvalidExperimentError with every problem, each
  * with file, line, column and path
  */

@@ -103,7 +103,7 @@ function fileSafe(text: string): string {
   return text.replace(/[^A-Za-z0-9._-]+/g, "-");
 }
 
-/** What is wrong with a matrix as it was written, beside what its schema says. */
+/** Returns the problems of a written matrix that its schema does not find. */
 export function matrixProblems(written: unknown): readonly DefinitionProblem[] {
   const matrix = getAtPath(written, ["matrix"]);
   if (!isRecord(matrix)) return [];

@@ -12,7 +12,7 @@ import { builtinProviders } from "../../models/providers/index.ts";
 import { optionNames, type OptionName } from "./experiment-schema.ts";
 import type { MatrixPoint } from "./matrix.ts";
 
-/** Models beside those of the built-in providers, as a runtime has them. */
+/** The runtime's models, in addition to those of the built-in providers. */
 export type ExperimentModels = Pick<CreateModelsOptions, "providers" | "instances">;
 
 /** The name of the provider whose models an `ollama_client_config` is for. */

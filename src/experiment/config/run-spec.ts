@@ -2,7 +2,7 @@ import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { OllamaClientConfig } from "../../models/provider.ts";
 import { canonicalHash } from "../../values/json.ts";
 
-/** What a model is told beside its messages; an option that its provider does not take is refused by name. */
+/** Parameters of model calls; an option that the provider does not support is refused by name. */
 export interface ExperimentModelOptions {
   readonly seed?: number;
   readonly temperature?: number;
@@ -69,7 +69,7 @@ export const memoryToolNames: readonly string[] = Object.freeze([
 export const operatorToolName = "message_operator";
 
 /**
- * The tools that experiments bring with them, in the order in which models are told of them. Agents have all of them
+ * The tools of experiments, in the order in which models read them. Agents have all of them
  * unless a config lists others.
  */
 export const experimentToolNames: readonly string[] = Object.freeze([

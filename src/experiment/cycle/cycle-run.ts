@@ -6,7 +6,7 @@ import { withEntry } from "../log/log-entry.ts";
 import type { CycleEvent, CycleState, NodeConfig } from "./cycle-state.ts";
 import { openRunResources, type ExperimentServices, type RunResources } from "./run-parts.ts";
 
-/** What a node tells of its cycle; `spent` is what this node has spent. */
+/** A node's report on its cycle; `spent` is the usage of this node. */
 export type CycleNews =
   | { readonly doing: string }
   | { readonly message: string }
@@ -26,7 +26,7 @@ export interface CycleRun {
 }
 
 interface KnownRun {
-  /** Where it is reached as somebody said in this process; else as its config says. */
+  /** Located by this process if it has registered the run; else by its config. */
   readonly client?: RunSpec["ollama_client_config"];
   readonly made?: { readonly of: RunSpec; readonly resources: Promise<RunResources> };
 }

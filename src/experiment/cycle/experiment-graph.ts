@@ -154,7 +154,7 @@ function configSchema() {
 }
 
 /**
- * Begins a run: checks the config, finds the model and the tools, and sees that nobody's log or memory is in the way.
+ * Begins a run: checks the config, finds the model and the tools, and checks that no other log or memory is in the way.
  * @throws what is wrong with the config; ExperimentInputError on a thread that has a run, LogExistsError,
  * MemoryExistsError
  */

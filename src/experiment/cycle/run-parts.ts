@@ -33,7 +33,7 @@ export interface RunResources {
   readonly otherTools: ReadonlyMap<string, AgentTool>;
   /** These and the experiment's own, as replies are read by them. */
   readonly tools: ReadonlyMap<string, AgentTool>;
-  /** What the model is told of all tools. Always the same array, by which bindings are kept. */
+  /** The tools as described to the model. Always the same array, by which bindings are cached. */
   readonly modelTools: readonly ModelTool[];
   /** How to call tools in text. */
   readonly toolInstructions: string;

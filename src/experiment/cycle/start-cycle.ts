@@ -59,7 +59,7 @@ function systemPrompt(of: {
   readonly prompt: string;
   readonly keys: readonly string[];
   readonly reflections: CycleState["reflection_history"];
-  /** How many reflections are told. */
+  /** Number of reflections in the prompt. */
   readonly shown: number;
 }): string {
   const { prompt, keys, reflections, shown } = of;

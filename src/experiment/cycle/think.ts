@@ -38,7 +38,7 @@ export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUp
       usage: loggedUsage(reply.usage),
     },
   });
-  // What cannot be read is told back; a native reply without calls is the agent's end of the cycle, whatever it says.
+  // An unreadable reply is fed back; a native reply without calls always ends the cycle.
   const isUnclear = form === "text" && read.nextAction === "continue";
   const isLast = iteration >= run.max_iterations;
   const isAskedAgain = asked.length === 0 && isUnclear && !isLast;
@@ -56,7 +56,7 @@ export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUp
   };
 }
 
-/** Where a cycle goes on: to the calls that were asked for, to the model that was told something, or to its end. */
+/** Returns the next step of a cycle: the requested calls, the model after feedback, or the end. */
 export function afterThink({ calls, message_history: said }: CycleState) {
   if (calls.length > 0) return "act";
   return said.at(-1)?.role === "user" ? "think" : "reflect";

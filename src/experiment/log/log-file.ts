@@ -30,7 +30,7 @@ export type LogRecord = LogEntry extends infer Entry
 
 /**
  * The JSONL log of one run. A line is handed to the operating system by one write, and is on the disk before the next
- * thing happens. A process that is killed in that write leaves half a line at most, which has no line feed; whoever goes
+ * thing happens. A process killed during that write leaves at most half a line, without a line feed; the process that resumes
  * on from the run's checkpoint takes it away with all that comes after the checkpoint.
  */
 export class LogFile {
@@ -59,7 +59,7 @@ export class LogFile {
   }
 
   /**
-   * Sees that what a checkpoint knows is there; what is there beside it does not matter.
+   * Checks that the log contains what a checkpoint knows; further lines do not matter.
    * @throws LogChangedError, LogAccessError
    */
   async expect(position: LogPosition): Promise<void> {
@@ -75,7 +75,7 @@ export class LogFile {
 
   /**
    * Writes a line after what a checkpoint knows, and takes away what else is there. The file is open for so long only: a
-   * server may have begun many runs that nobody goes on with.
+   * server may have begun many runs that are never resumed.
    * @returns what the next checkpoint is to know
    * @throws LogChangedError, LogAccessError
    */

@@ -10,7 +10,7 @@ export type LogLine =
   | { readonly kind: "entry"; readonly line: number; readonly entry: LogEntry }
   /** It is no entry. Each problem is a sentence without its full stop. */
   | { readonly kind: "broken"; readonly line: number; readonly problems: readonly string[] }
-  /** Half a line at the end, of a process that was killed while it wrote; whoever goes on with the run writes it anew. */
+  /** Half a line at the end, of a process killed while it wrote; the resumed run writes it again. */
   | { readonly kind: "unfinished"; readonly line: number };
 
 /** Bytes of a line; a text of this size can still be made in memory. */

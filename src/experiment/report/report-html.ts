@@ -97,7 +97,7 @@ function pageStyle(): string {
 
 /** What a report is made of. */
 interface ReportSource {
-  /** As whoever asked for the report called it. */
+  /** The title that the caller gave. */
   readonly folder: string;
   readonly madeAt: Date;
   readonly runs: readonly RunSummary[];
