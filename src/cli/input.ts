@@ -32,7 +32,7 @@ export async function readInput(given: InputArguments): Promise<unknown> {
   if (input !== undefined) return parseInput(input === fromStdin ? await readText(stdin) : input);
   if (thread !== undefined) return null;
   throw new UsageError(
-    "Nothing to run: give MESSAGE or --input, or --thread alone to go on with its unfinished turn.",
+    "Nothing to run: give MESSAGE or --input, or --thread alone to resume its unfinished turn.",
   );
 }
 

@@ -83,7 +83,7 @@ const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => st
   ambiguous_answer: () => "Answer by id, some of them or all: --answer ID=ANSWER, repeated.",
   approval_mismatch: () => "Leave out --answer to see what is asked now.",
   definition_changed: () =>
-    "Go on with the definition that it was begun under, or give --accept-changes to go on with this one.",
+    "Resume with the definition that it began with, or give --accept-changes to resume with this one.",
   foreign_thread: ({ agent }) =>
     `Give another --thread, or --accept-agent to have "${agent}" continue it.`,
   no_plan: (_error, program) => `"${program} show" tells where it stands.`,

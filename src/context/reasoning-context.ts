@@ -219,6 +219,6 @@ export class InvalidContextOptionError extends StratagraphError {
     readonly given: unknown,
     expected: string,
   ) {
-    super(`The option ${option} of a context has to be ${expected}; got ${String(given)}.`);
+    super(`The option ${option} of a context must be ${expected}; got ${String(given)}.`);
   }
 }

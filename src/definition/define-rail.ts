@@ -79,7 +79,7 @@ function railProblem(given: unknown): string | undefined {
   const unknown = Object.keys(given).find((key) => !optionNames.includes(key));
   if (unknown !== undefined) return notOneOf(`unknown option "${unknown}"`, unknown, optionNames);
   if (!Array.isArray(on) || on.length === 0) {
-    return `on has to be a list of at least one of ${sides.join(", ")}, not ${showFound(on)}`;
+    return `on must be a list of at least one of ${sides.join(", ")}, not ${showFound(on)}`;
   }
   const wrong: unknown = on.find((side: unknown) => !sides.some((known) => known === side));
   if (wrong !== undefined || on.includes(undefined)) {

@@ -131,19 +131,19 @@ function findingProblem(given: unknown, length: number): string | undefined {
   const unknown = Object.keys(given).find((key) => !keys.includes(key));
   if (unknown !== undefined) return `unknown key "${unknown}" (allowed: ${keys.join(", ")})`;
   if (!verdicts.includes(verdict)) {
-    return `the verdict has to be one of ${verdicts.join(", ")}, not ${showFound(verdict)}`;
+    return `the verdict must be one of ${verdicts.join(", ")}, not ${showFound(verdict)}`;
   }
   if (score !== undefined && !(typeof score === "number" && score >= 0 && score <= 1)) {
-    return `the score has to be a number from 0 to 1, not ${showFound(score)}`;
+    return `the score must be a number from 0 to 1, not ${showFound(score)}`;
   }
   const texts: readonly unknown[] = Array.isArray(reasons) ? reasons : [reasons];
   if (!texts.every((reason) => typeof reason === "string")) {
-    return "reasons have to be a text or a list of texts";
+    return "reasons must be a text or a list of texts";
   }
-  if (!Array.isArray(spans)) return `spans have to be a list, not ${kindOf(spans)}`;
+  if (!Array.isArray(spans)) return `spans must be a list, not ${kindOf(spans)}`;
   const wrong = spans.findIndex((span: unknown) => !isSpan(span, length));
   if (wrong >= 0) {
-    return `spans[${wrong}] has to be { start, end, label } with 0 <= start < end <= ${length}, and a label of upper-case letters, digits and _`;
+    return `spans[${wrong}] must be { start, end, label } with 0 <= start < end <= ${length}, and a label of upper-case letters, digits and _`;
   }
   if (verdict !== "redact" || spans.length > 0) return undefined;
   return "redact needs spans; there is nothing to put a mark for";

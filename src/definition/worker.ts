@@ -80,7 +80,7 @@ export function workerProblem(value: unknown): string | undefined {
     return `a name has 1 to 128 lower-case letters, digits, _ and -, and begins with a letter or digit; found ${showFound(name)}`;
   }
   if (description !== undefined && typeof description !== "string") {
-    return `the description has to be a text, not ${showFound(description)}`;
+    return `the description must be a text, not ${showFound(description)}`;
   }
   if (description === undefined || description.trim() === "") {
     return "the description is empty; subtasks are given to workers by it";

@@ -25,7 +25,7 @@ export class LogExistsError extends StratagraphError {
     readonly file: string,
   ) {
     super(
-      `There is a log of run "${runId}" already, ${file}, but no checkpoint that it could be gone on from. ` +
+      `There is a log of run "${runId}" already, ${file}, but no checkpoint to resume from. ` +
         "Move it away, give the run another run_id, or begin it again with --fresh.",
     );
   }
@@ -37,7 +37,7 @@ export class MemoryExistsError extends StratagraphError {
 
   constructor(readonly runId: string) {
     super(
-      `There is a memory of run "${runId}" already, but no checkpoint here that it could be gone on from. ` +
+      `There is a memory of run "${runId}" already, but no checkpoint here to resume from. ` +
         "Give the run another run_id, or begin it again with --fresh.",
     );
   }
@@ -89,7 +89,7 @@ export class LogAccessError extends StratagraphError {
   ) {
     const { code = "", message } = options.cause;
     super(
-      `The log ${file} of run "${runId}" cannot be read or written (${code || message}). The run goes on from its last checkpoint once it can.`,
+      `The log ${file} of run "${runId}" cannot be read or written (${code || message}). Once it can be, the run resumes from its last checkpoint.`,
       options,
     );
   }

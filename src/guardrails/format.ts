@@ -180,7 +180,7 @@ function checkPattern(pattern: string): FormatCheck {
   if (problem !== undefined)
     throw new FormatRailError(
       "pattern",
-      `${problem}; it has to be in RE2's syntax, without lookaround and backreferences`,
+      `${problem}; it must be in RE2's syntax, without lookaround and backreferences`,
     );
   const expression = matchExpression();
   const reason = `The text does not match the regular expression ${pattern}; write it so that it does.`;

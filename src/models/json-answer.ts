@@ -28,7 +28,7 @@ const thinking = /^\s*<think>[^]*?<\/think>/;
  */
 export function parseJsonAnswer(text: string): JsonAnswer {
   const answer = text.replace(thinking, "").trim();
-  if (answer === "") return { ok: false, problem: "The answer is empty; it has to be JSON." };
+  if (answer === "") return { ok: false, problem: "The answer is empty; it must be JSON." };
   const scalar = parseScalar(answer);
   if (scalar !== null) return scalar;
   const json = new LenientJson();

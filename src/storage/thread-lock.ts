@@ -11,7 +11,7 @@ export class ThreadLockedError extends StratagraphError {
 
   constructor(readonly threadId: string) {
     super(
-      `Thread ${JSON.stringify(threadId)} is run or recovered by somebody else. Try again when that is done.`,
+      `Thread ${JSON.stringify(threadId)} is run or recovered elsewhere. Try again when that has ended.`,
     );
   }
 }

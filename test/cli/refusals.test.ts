@@ -67,7 +67,7 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
       'Thread "t" does not exist: there is nothing to resume. Give MESSAGE or --input to run a turn.',
     ],
     ["a thread that is not kept", ["ok.yaml", "-t", "t", "--no-save"], "needs the database that"],
-    ["an answer to no thread", ["ok.yaml", "--answer", "yes"], "goes on with a thread that waits"],
+    ["an answer to no thread", ["ok.yaml", "--answer", "yes"], "resumes a waiting thread"],
     ["an answer with a message", ["ok.yaml", "hi", "-t", "t", "-a", "y"], "neither MESSAGE nor"],
     ["two bare answers", ["ok.yaml", "-t", "t", "-a", "y", "-a", "n"], "Give each as --answer ID"],
     [

@@ -192,7 +192,7 @@ describe("a router by model", () => {
   it("asks once more after nothing at all", async () => {
     const { model } = await route({ choices: desk }, ["", chose("billing", "")]);
     expect(model.read(1)).toHaveLength(3);
-    expect(model.read(1)[2]).toContain("- The answer is empty; it has to be JSON.");
+    expect(model.read(1)[2]).toContain("- The answer is empty; it must be JSON.");
   });
 
   it("takes the default, and says why, when the second reply chooses nothing either", async () => {

@@ -131,7 +131,7 @@ describe("buildReasoningContext, for any history", () => {
     );
   });
 
-  it("grows at its end alone while nothing has to be shortened", () => {
+  it("grows at its end alone while nothing must be shortened", () => {
     fc.assert(
       fc.property(histories, (history) => {
         const options = { goal: "planning", whole: "turn", previewChars: 1e9 } as const;

@@ -40,7 +40,7 @@ describe("defineRail", () => {
     ],
     [
       { on: [] },
-      'Rail "no-prices": on has to be a list of at least one of input, tool_result, output, not an empty list.',
+      'Rail "no-prices": on must be a list of at least one of input, tool_result, output, not an empty list.',
     ],
     [
       { on: ["output", "inputs"] },
@@ -81,16 +81,16 @@ describe("the check of a custom rail", () => {
   it.each<[unknown, string]>([
     ["costs 5 €", "expected { verdict }, or nothing, found a text"],
     [true, "expected { verdict }, or nothing, found true"],
-    [{}, "the verdict has to be one of pass, redact, block, flag, not nothing"],
+    [{}, "the verdict must be one of pass, redact, block, flag, not nothing"],
     [
       { verdict: "block", reason: "x" },
       'unknown key "reason" (allowed: verdict, score, reasons, spans)',
     ],
-    [{ verdict: "flag", score: 2 }, "the score has to be a number from 0 to 1, not 2"],
-    [{ verdict: "flag", score: Number.NaN }, "the score has to be a number from 0 to 1, not NaN"],
-    [{ verdict: "flag", reasons: [3] }, "reasons have to be a text or a list of texts"],
+    [{ verdict: "flag", score: 2 }, "the score must be a number from 0 to 1, not 2"],
+    [{ verdict: "flag", score: Number.NaN }, "the score must be a number from 0 to 1, not NaN"],
+    [{ verdict: "flag", reasons: [3] }, "reasons must be a text or a list of texts"],
     [{ verdict: "redact" }, "redact needs spans; there is nothing to put a mark for"],
-    [{ verdict: "flag", spans: "x" }, "spans have to be a list, not a text"],
+    [{ verdict: "flag", spans: "x" }, "spans must be a list, not a text"],
     ...[
       { start: 0, end: 10, label: "A" },
       { start: 3, end: 3, label: "A" },
@@ -99,7 +99,7 @@ describe("the check of a custom rail", () => {
       { start: 0.5, end: 2, label: "A" },
     ].map((span): [unknown, string] => [
       { verdict: "redact", spans: [span] },
-      "spans[0] has to be { start, end, label } with 0 <= start < end <= 9, and a label of upper-case letters, digits and _",
+      "spans[0] must be { start, end, label } with 0 <= start < end <= 9, and a label of upper-case letters, digits and _",
     ]),
   ])("fails when it gives %j", async (given, problem) => {
     await expect(checkGiving(given)).rejects.toMatchObject({

@@ -59,7 +59,7 @@ describe("defineWorker", () => {
       { description: undefined },
       'Worker "counter": the description is empty; subtasks are given to workers by it.',
     ],
-    [{ description: 3 }, 'Worker "counter": the description has to be a text, not 3.'],
+    [{ description: 3 }, 'Worker "counter": the description must be a text, not 3.'],
     [{ run: "x" }, 'Worker "counter": run is not a function.'],
     [
       { descriptions: "x" },

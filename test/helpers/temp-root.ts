@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** Where Linux keeps files in memory. */
 const memory = "/dev/shm";
 const prefix = "stratagraph-tests-";
-/** Bytes that have to be free there. */
+/** Bytes that must be free there. */
 const enough = 4 * 2 ** 30;
 
 /**

@@ -24,7 +24,7 @@ describe("parseJsonAnswer", () => {
   });
 
   it.each([
-    ["", "The answer is empty; it has to be JSON."],
+    ["", "The answer is empty; it must be JSON."],
     ["I do not know.", "The answer has no JSON object or array."],
     ['{"a": "cut o', "The answer's JSON could not be read: it ends inside a string."],
     [

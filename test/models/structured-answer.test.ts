@@ -22,7 +22,7 @@ const answer: StructuredAnswer = {
 
 const good = { calls: [{ name: "grade", args: { grade: "good" } }] };
 
-describe("a reply that has to be one value", () => {
+describe("a reply that must be one value", () => {
   const read = (message: AIMessage) => readStructured(message, answer);
 
   it("is the arguments of the function that stands for it", () => {
@@ -72,7 +72,7 @@ describe("a reply that has to be one value", () => {
     });
     expect(read(new AIMessage(""))).toEqual({
       ok: false,
-      problem: "The answer is empty; it has to be JSON.",
+      problem: "The answer is empty; it must be JSON.",
       value: undefined,
     });
   });

@@ -244,7 +244,7 @@ describe("the hash that an answer names", () => {
     expect(hashCall({ ...again, name: "wipe" })).not.toBe(a.hash);
   });
 
-  it("has to be that of the call or of the request, whatever is decided", () => {
+  it("must be that of the call or of the request, whatever is decided", () => {
     const one = { ...calls, proposed: [a] };
     expect(checkHumanAnswer(one, approve(a.hash)).ok).toBe(true);
     expect(checkHumanAnswer(calls, { decisions: { a: approve(a.hash), b: true } }).ok).toBe(true);

@@ -12,7 +12,7 @@ export const checkLiterals: AgentCheck = ({ spec }) =>
     .map(({ path }) =>
       warning(
         { check: "secret", subject: formatPath(path) },
-        "It looks like a secret, and whoever reads the definition reads it.",
+        "It looks like a secret, and every reader of the definition can read it.",
         "Keep it in the environment, and write {{secret:NAME}} in its place.",
       ),
     );

@@ -104,7 +104,7 @@ function answersIn({ answer, message, input, thread }: RunArguments): AnswerText
   if (answer === undefined) return null;
   if (thread === undefined || message !== undefined || input !== undefined) {
     throw new UsageError(
-      "--answer goes on with a thread that waits: give --thread, and neither MESSAGE nor --input.",
+      "--answer resumes a waiting thread: give --thread, and neither MESSAGE nor --input.",
     );
   }
   return parseAnswerOptions(answer);

@@ -91,7 +91,7 @@ export async function forkCommand(
   } else {
     const { style } = outputLayout(io);
     const made = plainLine(`Thread ${state.threadId} begins at checkpoint ${from} of ${threadId}.`);
-    printLines([made, "", style.yellow("To go on:"), `  ${command}`], io);
+    printLines([made, "", style.yellow("To continue:"), `  ${command}`], io);
   }
   return exitCodes.done;
 }

@@ -273,7 +273,7 @@ function ignoredProblems(schema: JsonSchema, path: DefinitionPath): DefinitionPr
   if (schema["$ref"] !== undefined) {
     return typed.map((key) => ({
       path: [...path, key],
-      message: "not checked beside $ref: put both into allOf",
+      message: "not checked next to $ref: put both into allOf",
     }));
   }
   if (["type", "enum", "const"].some((key) => schema[key] !== undefined)) return [];

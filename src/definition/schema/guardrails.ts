@@ -63,7 +63,7 @@ export const topicConfigSchema = z.strictObject({
   allow: z
     .array(topic)
     .default([])
-    .describe("Where any are given, the request has to be on one of them."),
+    .describe("If any are given, the request must be on one of them."),
   deny: z.array(topic).default([]),
   threshold: share.default(0.5).describe("Similarity from which on a request is on a topic."),
   action: z.enum(["block", "flag"]).default("block"),
@@ -93,7 +93,7 @@ export const toxicityConfigSchema = z.strictObject({
         .record(z.string(), z.string())
         .default({ Authorization: "Bearer {{secret:OPENAI_API_KEY}}" }),
     })
-    .describe("Asked as well, beside the lexicon.")
+    .describe("Also called, in addition to the lexicon.")
     .optional(),
 });
 export type ToxicityConfig = z.output<typeof toxicityConfigSchema>;
@@ -182,7 +182,7 @@ export const guardrailConfigSchema = z.strictObject({
       require_approval: z
         .union([z.literal("all"), z.array(z.string())])
         .default([])
-        .describe("Tools whose calls wait for a person, beside those that ask for it themselves."),
+        .describe("Tools whose calls wait for a person, in addition to those that require it themselves."),
       max_repeats: z
         .int()
         .min(2)
@@ -193,7 +193,7 @@ export const guardrailConfigSchema = z.strictObject({
       repeatable: z
         .array(z.string())
         .default([])
-        .describe("Tools that may be repeated, beside those that say so themselves."),
+        .describe("Tools that may be repeated, in addition to those that declare it themselves."),
       rules: z
         .array(argumentRule)
         .default([])

@@ -37,7 +37,7 @@ const serverExecutionSchema = z.strictObject({
 
 const toolSettings = {
   execution: serverExecutionSchema.optional(),
-  permissions: z.array(permission).describe("What an agent has to be granted.").optional(),
+  permissions: z.array(permission).describe("Permissions that an agent needs.").optional(),
   requires_approval: z.boolean().optional(),
 };
 

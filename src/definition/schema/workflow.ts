@@ -76,7 +76,7 @@ const humanNode = z.strictObject({
     proposed: z
       .unknown()
       .optional()
-      .describe("What is to be approved or edited, with templates; default: the last answer."),
+      .describe("The value to approve or edit, with templates; default: the last answer."),
     schema: z
       .record(z.string(), z.unknown())
       .optional()
@@ -119,7 +119,7 @@ const plannerNode = z.strictObject({
         .describe(
           "Agents, by name or path, and code workers. Default: all that came with the definition; files name them.",
         ),
-      task: template.optional().describe("What is to be done. Default: the turn's own input."),
+      task: template.optional().describe("The task. Default: the turn's own input."),
       plan: z
         .unknown()
         .optional()
@@ -171,7 +171,7 @@ const plannerNode = z.strictObject({
         .enum(["replan", "partial", "fail"])
         .default("replan")
         .describe(
-          "What follows when a subtask has failed for good: a new plan for what is missing, a result of what there is, or the node's failure. Default replan.",
+          "What happens after a subtask has exhausted its retries: a new plan for the gaps, a partial result, or the node's failure. Default replan.",
         ),
       model: modelRef.optional().describe("Plans, joins and judges. Default: the agent's own."),
       writes,

@@ -169,10 +169,7 @@ function toCheck(place: SchemaPlace, schema: ToolSchema<unknown>): SchemaCheck {
   const { name, key } = place;
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
     const found = showFound(schema);
-    throw new InvalidToolError(
-      name,
-      `${key} has to be a zod schema or a JSON Schema, not ${found}`,
-    );
+    throw new InvalidToolError(name, `${key} must be a zod schema or a JSON Schema, not ${found}`);
   }
   if (isZod3(schema)) {
     throw new InvalidToolError(

@@ -54,7 +54,7 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
   }
   refuseUnknown(Object.keys(options), optionNames, refuse);
   if (options.description !== undefined && typeof options.description !== "string") {
-    throw refuse(`the description has to be a text, not ${showFound(options.description)}`);
+    throw refuse(`the description must be a text, not ${showFound(options.description)}`);
   }
   if (options.description === undefined || options.description.trim() === "") {
     throw refuse("the description is empty; the model chooses tools by it");
@@ -66,10 +66,10 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
   }
   const { version, display_name } = options;
   if (version !== undefined && (typeof version !== "string" || !isSemanticVersion(version))) {
-    throw refuse(`the version has to be one such as 1.0.0, not ${showFound(version)}`);
+    throw refuse(`the version must be one such as 1.0.0, not ${showFound(version)}`);
   }
   if (display_name !== undefined && typeof display_name !== "string") {
-    throw refuse(`display_name has to be a text, not ${showFound(display_name)}`);
+    throw refuse(`display_name must be a text, not ${showFound(display_name)}`);
   }
   const { requires_approval: approval } = options;
   if (approval !== undefined && typeof approval !== "boolean") {
@@ -84,7 +84,7 @@ type Refuse = (problem: string) => InvalidToolError;
 function checkPermissions(permissions: unknown, refuse: Refuse): void {
   if (permissions === undefined) return;
   if (!Array.isArray(permissions)) {
-    throw refuse(`permissions has to be a list, not ${showFound(permissions)}`);
+    throw refuse(`permissions must be a list, not ${showFound(permissions)}`);
   }
   for (const one of permissions as unknown[]) {
     if (isPermissionOption(typeof one === "string" ? { name: one } : one)) continue;
@@ -111,7 +111,7 @@ function checkExecution(
   refuse: Refuse,
 ): void {
   if (typeof execution !== "object" || execution === null) {
-    throw refuse(`execution has to be an object, not ${showFound(execution)}`);
+    throw refuse(`execution must be an object, not ${showFound(execution)}`);
   }
   refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
   const { idempotent, repeatable, sandbox, retry, timeout_ms, max_result_bytes } =
@@ -129,7 +129,7 @@ function checkExecution(
   if (source?.ok === false) throw refuse(`the handler ${source.problem}`);
   if (retry === undefined) return;
   if (typeof retry !== "object" || retry === null) {
-    throw refuse(`execution.retry has to be an object, not ${showFound(retry)}`);
+    throw refuse(`execution.retry must be an object, not ${showFound(retry)}`);
   }
   refuseUnknown(Object.keys(retry), Object.keys(defaultExecution.retry), refuse);
   checkCounts({ max_retries: retry.max_retries }, "execution.retry", 0, refuse);
@@ -146,7 +146,7 @@ function checkCounts(
     if (value === undefined) continue;
     if (!Number.isInteger(value) || value < least || value > maxLimit) {
       throw refuse(
-        `${path}.${key} has to be a whole number from ${least} to 2,147,483,647, not ${showFound(value)}`,
+        `${path}.${key} must be a whole number from ${least} to 2,147,483,647, not ${showFound(value)}`,
       );
     }
   }

@@ -82,7 +82,7 @@ function toolRules({ config }: NodeOfType<"tool">, path: DefinitionPath): Defini
     return [{ path: [...path, "args"], message: "args need the tool that they are for in tool" }];
   }
   if (tool === undefined || concurrency === undefined) return [];
-  const message = "of no use beside tool, which makes one call; leave it out";
+  const message = "of no use next to tool, which makes one call; leave it out";
   return [{ path: [...path, "concurrency"], message }];
 }
 

@@ -113,7 +113,10 @@ async function toolsBeside(
       throw new ExperimentToolError(name, "it keeps state, which cycles do not have");
     }
     if (definition.requires_approval) {
-      throw new ExperimentToolError(name, "a person has to approve its calls, and nobody is there");
+      throw new ExperimentToolError(
+        name,
+        "a person must approve its calls, and an experiment runs unattended",
+      );
     }
   }
   return found;

@@ -55,7 +55,7 @@ export class MemoryConflictError extends StratagraphError {
   ) {
     super(
       `Expected a change of the memory of run ${JSON.stringify(runId)} numbered above ${last}, the last one there, got ${change}. ` +
-        `See that no other process runs it, and take back the changes after its checkpoint before it goes on.`,
+        `Make sure that no other process runs it, and roll back the changes after its checkpoint before it resumes.`,
     );
   }
 }

@@ -127,7 +127,7 @@ const backgroundTexts: readonly string[] = [
   "write a function that sorts a list",
   "when does the museum open on Sunday",
   "my neighbour is too loud, what can I do",
-  "how old do you have to be to vote",
+  "how old do you must be to vote",
   "what does this word mean",
   "please update my delivery address",
   "how do I lose weight quickly",

@@ -205,7 +205,7 @@ function failed(fault) {
   return { ok: false, fault };
 }
 
-/** What the instance itself threw; only its kind is told, since the rest is about the host. @param {unknown} thrown @returns {SandboxFault} */
+/** An exception of the instance itself; only its kind is reported, since the rest is about the host. @param {unknown} thrown @returns {SandboxFault} */
 function hostFault(thrown) {
   if (thrown instanceof RangeError) return { reason: "stack", detail: "" };
   const kind = thrown instanceof Error ? thrown.name : typeof thrown;

@@ -15,7 +15,7 @@ Reflect.defineProperty(Date.prototype, "getTimezoneOffset", { value: () => 0 });
 
 const variant = newVariant(releaseSync, { wasmModule: await compiledQuickJS() });
 
-/** Compiled once; each run gets an instance of its own, made while nobody waits. */
+/** Compiled once; each run gets its own instance, created ahead of time. */
 async function compiledQuickJS() {
   const { resolve } = createRequire(import.meta.url);
   return WebAssembly.compile(await readFile(resolve("@jitl/quickjs-wasmfile-release-sync/wasm")));

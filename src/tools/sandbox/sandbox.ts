@@ -99,7 +99,7 @@ export class SandboxOptionError extends StratagraphError {
     readonly minimum: number,
   ) {
     super(
-      `The sandbox's ${option} has to be a finite number of at least ${minimum.toLocaleString("en")}, not ${String(value)}.`,
+      `The sandbox's ${option} must be a finite number of at least ${minimum.toLocaleString("en")}, not ${String(value)}.`,
     );
   }
 }

@@ -274,6 +274,6 @@ export class InvalidSelectionOptionError extends StratagraphError {
     /** What came, in a few words. */
     readonly given: string,
   ) {
-    super(`The option ${option} of selectTools has to be ${expected}; got ${given}.`);
+    super(`The option ${option} of selectTools must be ${expected}; got ${given}.`);
   }
 }

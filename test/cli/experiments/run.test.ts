@@ -76,7 +76,7 @@ describe("stratagraph experiment run", { timeout: 120_000 }, () => {
     expect(await running).toBe(1);
     told += io.stdout.take();
     expect(told).toContain("Stopping.");
-    expect(told).toContain("To go on:\n  stratagraph experiment run diary.yaml\n");
+    expect(told).toContain("To continue:\n  stratagraph experiment run diary.yaml\n");
     expect(io.listening).toBe(0);
     expect((await run()).code).toBe(0);
     const whole = setUp();

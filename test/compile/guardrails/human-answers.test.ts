@@ -92,7 +92,7 @@ describe("what a person answers a human node", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("need not be on the topics that requests have to be on", async () => {
+  it("need not be on the topics that requests must be on", async () => {
     const agent = asking("input", {
       guardrail_config: {
         input_rails: [{ type: "topic", config: { deny: ["medical advice"] } }],

@@ -30,7 +30,7 @@ function outerAround(inner: ReturnType<typeof defineAgent>) {
   });
 }
 
-describe("an agent inside whose input has to be an e-mail address", () => {
+describe("an agent inside whose input must be an e-mail address", () => {
   const inner = defineAgent({
     name: "inner",
     description: "Answers.",

@@ -118,7 +118,7 @@ describe("an input to a compiled agent", () => {
     const { graph, saver } = await compiled();
     await graph.invoke(says("fail"), thread);
     await graph.invoke(approve, thread);
-    // What the failed turn began from is not kept, so that the thread has to be made ready for the next one.
+    // What the failed turn began from is not kept, so that the thread must be made ready for the next one.
     const kept = saver.storage["t"]?.[""] ?? {};
     for (const id of Object.keys(kept).toSorted().slice(0, -1)) delete kept[id];
     const before = JSON.stringify(saver.storage);

@@ -35,7 +35,7 @@ const shown = (messages: readonly BaseMessage[]) =>
   messages.map((message) => `${message.type}: ${message.text}`);
 
 describe("the messages of a context", () => {
-  it("leave each its role where their texts have to be cleaned", () => {
+  it("leave each its role where their texts must be cleaned", () => {
     const { messages } = built({
       systemPrompt: "You help.\r\nBe brief.",
       conversation: [ask("a\r\nb"), answer("c\u0000"), ask("d")],

@@ -9,7 +9,7 @@ import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 const count = 500;
 
-/** A history of which most has to be shortened. New records at every call: what was counted before is known. */
+/** A history of which most must be shortened. New records at every call: what was counted before is known. */
 function longHistory(): ComposeOptions {
   const steps = Array.from({ length: count }, (_, at) => {
     const result = toolResult({

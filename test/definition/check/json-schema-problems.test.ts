@@ -28,7 +28,7 @@ describe("a schema that would not be checked as it is written", () => {
       'nullable: this keyword is not checked: use type: [..., "null"]',
     ],
     [{ minLength: 3 }, "minLength: not checked without a type: add type: string"],
-    [{ $ref: "#", required: ["a"] }, "required: not checked beside $ref: put both into allOf"],
+    [{ $ref: "#", required: ["a"] }, "required: not checked next to $ref: put both into allOf"],
     [
       { $ref: "#/$defs/thng" },
       'expected a reference to one of the schema\'s own $defs (found "#/$defs/thng"; allowed: #, #/$defs/thing; did you mean "#/$defs/thing"?)',

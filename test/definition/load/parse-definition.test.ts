@@ -6,7 +6,7 @@ import {
 } from "../../../src/definition/load/parse-definition.ts";
 import { describeProblem, InvalidDefinitionError } from "../../../src/definition/check/problems.ts";
 
-/** What is thrown for a text that has to be refused. */
+/** What is thrown for a text that must be refused. */
 async function refusalOf(text: string): Promise<InvalidDefinitionError> {
   const error: unknown = await parseDefinition(text, "a.yaml").catch((thrown: unknown) => thrown);
   if (error instanceof InvalidDefinitionError) return error;

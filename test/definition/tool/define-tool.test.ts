@@ -111,7 +111,7 @@ describe("defineTool", () => {
       { description: " " },
       'Tool "weather": the description is empty; the model chooses tools by it.',
     ],
-    [{ description: 3 }, 'Tool "weather": the description has to be a text, not 3.'],
+    [{ description: 3 }, 'Tool "weather": the description must be a text, not 3.'],
     [
       { requires_approval: "yes" },
       'Tool "weather": requires_approval is true or false, not "yes".',
@@ -121,9 +121,9 @@ describe("defineTool", () => {
       { persistence: "exec" },
       'Tool "weather": persistence is none, execution or attempt, not "exec".',
     ],
-    [{ version: "1" }, 'Tool "weather": the version has to be one such as 1.0.0, not "1".'],
-    [{ display_name: 1 }, 'Tool "weather": display_name has to be a text, not 1.'],
-    [{ execution: 3 }, 'Tool "weather": execution has to be an object, not 3.'],
+    [{ version: "1" }, 'Tool "weather": the version must be one such as 1.0.0, not "1".'],
+    [{ display_name: 1 }, 'Tool "weather": display_name must be a text, not 1.'],
+    [{ execution: 3 }, 'Tool "weather": execution must be an object, not 3.'],
     [
       { execution: { timeout: 3 } },
       'Tool "weather": unknown option "timeout" (allowed: timeout_ms, retry, sandbox, idempotent, repeatable, max_result_bytes).',
@@ -134,15 +134,15 @@ describe("defineTool", () => {
     ],
     [
       { execution: { timeout_ms: 0 } },
-      'Tool "weather": execution.timeout_ms has to be a whole number from 1 to 2,147,483,647, not 0.',
+      'Tool "weather": execution.timeout_ms must be a whole number from 1 to 2,147,483,647, not 0.',
     ],
     [
       { execution: { timeout_ms: 2 ** 31 } },
-      'Tool "weather": execution.timeout_ms has to be a whole number from 1 to 2,147,483,647, not 2147483648.',
+      'Tool "weather": execution.timeout_ms must be a whole number from 1 to 2,147,483,647, not 2147483648.',
     ],
     [
       { input_schema: undefined },
-      'Tool "weather": input_schema has to be a zod schema or a JSON Schema, not nothing.',
+      'Tool "weather": input_schema must be a zod schema or a JSON Schema, not nothing.',
     ],
     [{ input_schema: z.string() }, 'Tool "weather": input_schema has to describe an object.'],
     [{ input_schema: {} }, 'Tool "weather": input_schema has to describe an object.'],
@@ -188,7 +188,7 @@ describe("defineTool", () => {
   });
 
   it.each<[Record<string, unknown>, string]>([
-    [{ permissions: "file:read" }, 'permissions has to be a list, not "file:read".'],
+    [{ permissions: "file:read" }, 'permissions must be a list, not "file:read".'],
     [
       { permissions: ["file:*"] },
       'a permission is a name such as file:read, or { name, required }, not "file:*".',
@@ -209,18 +209,18 @@ describe("defineTool", () => {
       { permissions: [{ name: "file:read", require: true }] },
       "a permission is a name such as file:read, or { name, required }, not a map.",
     ],
-    [{ execution: { retry: 3 } }, "execution.retry has to be an object, not 3."],
+    [{ execution: { retry: 3 } }, "execution.retry must be an object, not 3."],
     [
       { execution: { retry: { retries: 3 } } },
       'unknown option "retries" (allowed: max_retries, backoff_ms).',
     ],
     [
       { execution: { retry: { max_retries: -1 } } },
-      "execution.retry.max_retries has to be a whole number from 0 to 2,147,483,647, not -1.",
+      "execution.retry.max_retries must be a whole number from 0 to 2,147,483,647, not -1.",
     ],
     [
       { execution: { retry: { backoff_ms: 0 } } },
-      "execution.retry.backoff_ms has to be a whole number from 1 to 2,147,483,647, not 0.",
+      "execution.retry.backoff_ms must be a whole number from 1 to 2,147,483,647, not 0.",
     ],
     [{ execution: { sandbox: "yes" } }, 'execution.sandbox is true or false, not "yes".'],
     [

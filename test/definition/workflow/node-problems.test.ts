@@ -89,7 +89,7 @@ describe("a tool node", () => {
   it("has args for a tool that it names, and concurrency for calls that it is given", () => {
     expect(problemsOf("tool", { tool: "t", args: { a: 1 } })).toEqual([]);
     expect(problemsOf("tool", { tool: "t", args: {}, concurrency: 2 })).toEqual([
-      "workflow_graph.nodes[0].config.concurrency: of no use beside tool, which makes one call; leave it out",
+      "workflow_graph.nodes[0].config.concurrency: of no use next to tool, which makes one call; leave it out",
     ]);
     expect(problemsOf("tool", { args: {} })[0]).toBe(
       "workflow_graph.nodes[0].config.args: args need the tool that they are for in tool",

@@ -1,6 +1,6 @@
 import { InvalidExperimentError } from "../../../src/experiment/errors.ts";
 
-/** What is thrown for a config that has to be refused. */
+/** What is thrown for a config that must be refused. */
 export async function refusalOf(read: () => unknown): Promise<InvalidExperimentError> {
   try {
     await read();

@@ -146,7 +146,7 @@ describe("a log", () => {
     const log = new LogFile({ path, runId: "drift", now: () => new Date() });
     await expect(log.append(emptyLog, end("first"))).rejects.toThrow(LogAccessError);
     await expect(log.append(emptyLog, end("first"))).rejects.toThrow(
-      `The log ${path} of run "drift" cannot be read or written (EEXIST). The run goes on from its last checkpoint once it can.`,
+      `The log ${path} of run "drift" cannot be read or written (EEXIST). Once it can be, the run resumes from its last checkpoint.`,
     );
   });
 });

@@ -118,7 +118,7 @@ describe("a run", () => {
 
   it.each([Number.NaN, 0, -1])("is refused by a sandbox of %s workers", (workers) => {
     expect(() => createSandbox({ workers })).toThrow(
-      "workers has to be a finite number of at least 1",
+      "workers must be a finite number of at least 1",
     );
   });
 

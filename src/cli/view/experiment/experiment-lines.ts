@@ -50,7 +50,7 @@ export function experimentEnding(
     "",
     ...wrapText(totalOf(runs, options.elapsedMs), width).map(style.dim),
     `Logs: ${plainText(options.logs)}`,
-    ...(open.length === 0 ? [] : [style.yellow("To go on:"), `  ${options.again}`]),
+    ...(open.length === 0 ? [] : [style.yellow("To continue:"), `  ${options.again}`]),
     "To compare the runs:",
     `  ${options.report}`,
     "",

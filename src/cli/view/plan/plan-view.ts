@@ -162,7 +162,7 @@ export class PlanView {
     // What is on the screen already.
     if (before?.depth === depth && before.plan.subtasks.length === all && before.hasBegun) {
       const done = plan.subtasks.filter(({ id }) => subtasks[id]?.status === "done").length;
-      return [title(`goes on: ${done.toLocaleString("en")} of ${count(all, "subtask")} done`)];
+      return [title(`resumes: ${done.toLocaleString("en")} of ${count(all, "subtask")} done`)];
     }
     const rows = planTableLines(planner, { width: this.#width - 2, style: this.#style });
     return [title(planTitle(planner, depth)), ...rows.map((row) => `  ${row}`)];

@@ -66,7 +66,7 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
   if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
   const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
-  return ["", style.yellow(`${stopped} To go on:`), `  ${resume}`, ""];
+  return ["", style.yellow(`${stopped} To continue:`), `  ${resume}`, ""];
 }
 
 function failureText(

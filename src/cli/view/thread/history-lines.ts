@@ -250,14 +250,14 @@ const settlements = {
   repeated: { mark: "✓", text: "called again, it is safe to repeat", colour: "green" },
   unknown: {
     mark: "?",
-    text: "not called again, it had begun and nobody knows what came of it",
+    text: "not called again: it had begun, and its outcome is unknown",
     colour: "yellow",
   },
 } as const satisfies Record<Recovered, unknown>;
 
 const lostRecord = {
   mark: "?",
-  text: "not called again, its record is damaged and nobody knows what came of it",
+  text: "not called again: its record is damaged, and its outcome is unknown",
   colour: "yellow",
 } as const;
 

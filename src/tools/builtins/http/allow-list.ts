@@ -81,7 +81,7 @@ function checkHeaders(
       throw refuse(`the header ${JSON.stringify(name)} cannot be set`);
     }
     if (typeof value !== "string" || /[\r\n\0]/.test(value)) {
-      throw refuse(`the header ${name} has to be a text of one line`);
+      throw refuse(`the header ${name} must be a text of one line`);
     }
     if (hasBrokenReference(value)) {
       throw refuse(`the header ${name} has a broken reference; write {{secret:NAME}}`);

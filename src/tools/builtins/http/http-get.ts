@@ -190,7 +190,7 @@ function notAllowed(url: URL, entries: readonly AllowEntry[], isFirstHost: boole
     : `The redirect to ${url.origin} is not followed, since http_get may not ask it.`;
   if (entries.length === 0) {
     return new ToolFailure(
-      `${what} Nothing is: whoever runs the agent allows hosts with createRuntime({ httpAllow: ["${url.host}"] }).`,
+      `${what} Nothing is: the operator allows hosts with createRuntime({ httpAllow: ["${url.host}"] }).`,
     );
   }
   return new ToolFailure(`${what} ${hostsOf(entries)}`);

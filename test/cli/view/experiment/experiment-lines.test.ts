@@ -69,7 +69,7 @@ describe("experimentEnding", () => {
       "1 of 4 runs done · 15/40 cycles · 900 tokens · $0.50 · 5 min",
       "1 s",
       "Logs: logs",
-      "To go on:",
+      "To continue:",
       "  stratagraph experiment run drift.yaml",
       "To compare the runs:",
       "  stratagraph experiment report logs",

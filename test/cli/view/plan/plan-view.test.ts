@@ -129,7 +129,7 @@ describe("a plan, as a run tells of it", () => {
     ).toEqual(["     ? count-lines  w  waits for a person: Send it?"]);
     expect(
       team({ ...three, subtasks: { split: subtaskState(0, 1) } }, start("count-lines")),
-    ).toEqual(["     team  goes on: 1 of 3 subtasks done", "     ▸ count-lines  w"]);
+    ).toEqual(["     team  resumes: 1 of 3 subtasks done", "     ▸ count-lines  w"]);
   });
 
   it("shows what is left of a plan that another run has begun", () => {

@@ -120,7 +120,7 @@ describe("the ending", () => {
     const cancelled = { ...completed, status: "CANCELLED", output: null } as const;
     expect(endingLines(cancelled, options)).toEqual([
       "",
-      "■ Cancelled. To go on:",
+      "■ Cancelled. To continue:",
       "  stratagraph run a.yaml --thread t",
       "",
       took,

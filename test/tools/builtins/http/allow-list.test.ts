@@ -69,7 +69,7 @@ describe("readAllowList", () => {
   it.each([
     [{ Host: "evil.org" }, 'the header "Host" cannot be set'],
     [{ "a b": "c" }, 'the header "a b" cannot be set'],
-    [{ "X-Key": "a\r\nb: c" }, "the header X-Key has to be a text of one line"],
+    [{ "X-Key": "a\r\nb: c" }, "the header X-Key must be a text of one line"],
     [{ "X-Key": "{{secret:}}" }, "the header X-Key has a broken reference"],
   ])("refuses the headers %j", (headers, problem) => {
     expect(() => readAllowList([{ host: "example.com", headers }])).toThrow(problem);
