@@ -21,18 +21,18 @@ import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
 import type { SecretSource } from "./tools/secrets.ts";
 
-// What runs agents is loaded when it is first used, so that importing the package costs little more than its types.
+// Modules that run agents are imported on first use, so that importing the package stays cheap.
 
 export interface RuntimeOptions {
-  /** Postgres to keep threads in. Default: `DATABASE_URL` of `env`. */
+  /** URL of the Postgres database that stores threads. Default: `DATABASE_URL` of `env`. */
   readonly databaseUrl?: string;
-  /** Folder of the embedded database, used when there is no `databaseUrl`. Default: `.stratagraph`. */
+  /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
   readonly folder?: string;
-  /** Sessions on Postgres at most, in this process. Default 10; the embedded database has one. */
+  /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */
   readonly maxConnections?: number;
-  /** Bytes of stored values, about, that the checkpointer remembers between steps and readings. Default 64 MiB. */
+  /** Approximate bytes of stored values that the checkpointer caches between steps and reads. Default 64 MiB. */
   readonly cacheBytes?: number;
-  /** A saver to use instead of a database; `false` keeps nothing. */
+  /** A saver to use instead of a database; `false` stores nothing. */
   readonly checkpointer?: BaseCheckpointSaver | false;
   /** Tools that definitions may name, in addition to the built-in ones. */
   readonly tools?: readonly AgentTool[];
@@ -40,21 +40,21 @@ export interface RuntimeOptions {
   readonly agents?: readonly AgentDefinition[];
   /** Custom rails that definitions may name, in addition to their own. */
   readonly rails?: readonly Rail[];
-  /** The folder that the builtin file tools are confined to. Default: the working directory. */
+  /** The folder that the built-in file tools are confined to. Default: the working directory. */
   readonly root?: string;
-  /** The hosts that the builtin `http_get` may ask. Default: those in `STRATAGRAPH_HTTP_ALLOW`, between commas; else none. */
+  /** Hosts that the built-in `http_get` may call. Default: the comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none. */
   readonly httpAllow?: readonly HttpAllow[];
-  /** Where references `{{secret:NAME}}` are looked up. Default: `env`. */
+  /** The source of `{{secret:NAME}}` references. Default: `env`. */
   readonly secrets?: SecretSource;
-  /** Where sandboxed tools and `run_code` run. Default: QuickJS in a worker thread. */
+  /** The sandbox of sandboxed tools and `run_code`. Default: QuickJS in a worker thread. */
   readonly sandbox?: Sandbox;
-  /** What turns texts into vectors, to choose among many tools and for rails. Default: word vectors that come with the package. */
+  /** Embeddings for tool selection and for rails. Default: the word vectors bundled with the package. */
   readonly embeddings?: Embeddings;
-  /** `provider:model` for definitions that name none. */
+  /** The `provider:model` of definitions that name none. */
   readonly defaultModel?: string;
-  /** Further providers, ready chat models, prices, retries. */
+  /** Additional providers, chat model instances, prices and retries. */
   readonly modelOptions?: Omit<CreateModelsOptions, "env" | "clock" | "defaultModel">;
-  /** Where models come from instead of all that. */
+  /** The source of models; replaces `defaultModel` and `modelOptions`. */
   readonly models?: ModelSource;
   /**
    * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_HTTP_ALLOW`. Default:
@@ -65,21 +65,21 @@ export interface RuntimeOptions {
   readonly ids?: IdSource;
 }
 
-/** What agents run on: models, tools, and the database that keeps their threads. Make one for each process. */
+/** The models, tools and thread database that agents run on. Create one per process. */
 export interface Runtime extends CompileServices {
-  /** The threads it keeps: their past, and other ways on from it. */
+  /** The stored threads: their history, and branches from it. */
   readonly threads: Threads;
-  /** What agents of experiments keep from cycle to cycle: in the database, or without one in this process. */
+  /** The memory that experiment agents keep between cycles: in the database, or else in this process. */
   readonly experimentMemory: ExperimentMemory;
-  /** Lets go of the database, and ends the servers and the sandbox. */
+  /** Closes the database, the tool servers and the sandbox. */
   close(): Promise<void>;
 }
 
 /**
- * The embedded database is opened, and its folder locked, when it is first used.
+ * Creates a runtime. The embedded database is opened, and its folder locked, on first use.
  *
- * @throws DatabaseConnectionError when the Postgres server does not answer; StorageOptionError; ToolClashError and
- * AgentClashError when two tools or two agents have one name
+ * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError; ToolClashError and
+ * AgentClashError when two tools or two agents share a name
  */
 export async function createRuntime(
   options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
@@ -153,8 +153,8 @@ function withThreads(
 }
 
 /**
- * Compiles an agent into a plain LangGraph graph. Without a runtime the graph has no checkpointer of its own, so that
- * an Agent Server or `langgraph dev` puts in theirs.
+ * Compiles an agent into a plain LangGraph graph. Without a runtime the graph has no checkpointer; an Agent Server or
+ * `langgraph dev` adds its own.
  *
  * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
  * MissingApiKeyError, ModelOptionError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
@@ -169,10 +169,11 @@ export async function compileAgent<Input, Output, Exec, Attempt>(
 }
 
 /**
- * Compiles a planner into a plain LangGraph graph: a task is broken down, done by workers, joined and judged. The same
- * as {@link compileAgent} of what `definePlanner` gives, which `executeAgent` runs.
+ * Compiles a planner into a plain LangGraph graph: it decomposes a task, runs workers on the subtasks, and joins and
+ * judges their results. Equivalent to {@link compileAgent} with the result of `definePlanner`, which `executeAgent`
+ * also accepts.
  *
- * @throws InvalidDefinitionError, and what {@link compileAgent} throws
+ * @throws InvalidDefinitionError and the errors of {@link compileAgent}
  * @example
  * const graph = await compilePlanner({ workers: [counter, writer] }, runtime);
  */
@@ -185,17 +186,19 @@ export async function compilePlanner(
 }
 
 /**
- * Runs one turn of an agent, or with `input: null` resumes the thread's turn: one that waits for people (with
- * their answers, or without, so that a time that is over takes effect), an unfinished one, or a cancelled one. A turn
- * that goes wrong comes back as FAILED with its cause; what the caller did wrong is thrown, and nothing was written then.
- * Without a runtime nothing is kept.
+ * Runs one turn of an agent. With `input: null` it resumes the thread's turn if that was cancelled, is unfinished or
+ * awaits human answers. Resuming without an answer lets an expired time limit take effect.
+ *
+ * A failed turn is returned as FAILED with its cause. Caller errors are thrown before anything is written. Without a
+ * runtime nothing is stored.
  *
  * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
- * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError, NothingToAnswerError,
- * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError, ThreadLockedError, and what
- * {@link compileAgent} throws; HandlerMutationError, HandlerReturnError and HandlerTierError for a stateful tool that
- * breaks its contract; errors of the database, such as DatabaseFullError,
- * when a checkpoint cannot be written or the thread's lock is lost: the thread then goes on from what was written before
+ * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
+ * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
+ * ThreadLockedError, and the errors of {@link compileAgent}; HandlerMutationError, HandlerReturnError and
+ * HandlerTierError for a stateful tool that breaks its contract; database errors such as DatabaseFullError when a
+ * checkpoint cannot be written or the thread's lock is lost. The thread can then be resumed from its last written
+ * checkpoint
  * @example
  * const { output } = await executeAgent(agent, { message: "What is 6 * 7?" });
  * @example
@@ -214,11 +217,11 @@ export async function executeAgent<Input, Output, Exec, Attempt>(
 }
 
 /**
- * Runs an experiment: every run of it for all its cycles, or what is left of them. Everything is checked before anything
- * is written; what goes wrong in a run later comes back with it as `failed`.
+ * Runs all cycles of every run of an experiment, or the remaining ones. All checks precede the first write. A run that
+ * fails later is returned as `failed`.
  *
- * @throws NoCheckpointerError where the runtime keeps nothing; ExperimentOptionError, ExperimentChangedError,
- * LogExistsError, LogChangedError, ExperimentToolError, and what resolving models, tools and secrets throws
+ * @throws NoCheckpointerError if the runtime stores nothing; ExperimentOptionError, ExperimentChangedError,
+ * LogExistsError, LogChangedError, ExperimentToolError, and the errors of resolving models, tools and secrets
  * @example
  * const { runs } = await runExperiment(await loadExperiment("experiment.yaml"), { runtime });
  */
@@ -232,7 +235,7 @@ export async function runExperiment(
 }
 
 /**
- * Compiles the graph in which an experiment's cycles run, for an Agent Server or `langgraph dev`. It takes
+ * Compiles the graph that runs the cycles of an experiment, for an Agent Server or `langgraph dev`. Its input is
  * `{ config }`, the config of one run.
  *
  * @param options.logFolder default: `logs` in the working directory
@@ -246,7 +249,7 @@ export async function compileExperiment(
   return compileExperimentWith(runtime, { logFolder }).graph;
 }
 
-/** Milliseconds after which idle servers are stopped if there is no runtime to close. */
+/** Milliseconds after which idle tool servers are stopped when there is no runtime to close. */
 const serversIdleMs = 5_000;
 
 let withoutDatabase: Promise<CompileServices> | undefined;
@@ -257,15 +260,15 @@ function servicesWithoutDatabase(): Promise<CompileServices> {
   return withoutDatabase;
 }
 
-/** The parts of a runtime apart from its database. Closing one of these runtimes closes it. */
+/** The services of a runtime apart from its database. Closing any runtime made from them closes them. */
 export interface PreparedServices {
   readonly services: CompileServices;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Creates the parts of a runtime apart from its database, for one runtime that only checks an agent and another that runs it:
- * servers that the one has started serve the other.
+ * Creates the services of a runtime apart from its database. A runtime that only checks an agent and the one that runs
+ * it can share them, and so the tool servers started.
  */
 export function prepareServices(options: RuntimeOptions = {}): Promise<PreparedServices> {
   return createServices(options);
@@ -343,7 +346,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
   };
 }
 
-/** From a list between commas. */
+/** Splits a comma-separated list. */
 function hostsIn(list = ""): readonly string[] {
   return list
     .split(",")

@@ -2,8 +2,8 @@ import { setMaxListeners } from "node:events";
 import type { Clock } from "./clock.ts";
 
 /**
- * Settles as `pending` does, or rejects with the signal's reason as soon as that aborts. What `pending` does afterwards is
- * ignored.
+ * Settles like `pending`, or rejects with the signal's reason as soon as the signal aborts. The outcome of `pending` is
+ * then ignored.
  */
 export function abortable<T>(pending: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return pending;
@@ -38,11 +38,11 @@ export function sleep(
 }
 
 /**
- * Milliseconds before a retry: exponential, with the upper half at random ("equal jitter"), so that callers that failed
- * together do not retry together.
+ * Returns the milliseconds before a retry: exponential with "equal jitter" (the upper half is random), so that callers
+ * that failed together do not retry together.
  *
- * @param retry number of the retry, from 1
- * @param of.random a number in [0, 1); left out, there is no jitter
+ * @param retry 1-based number of the retry
+ * @param of.random returns a number in [0, 1); if left out, there is no jitter
  */
 export function backoff(
   retry: number,
@@ -52,19 +52,21 @@ export function backoff(
   return of.random === undefined ? most : most / 2 + (most / 2) * of.random();
 }
 
-/** A time limit, and the signals that end the work before it. */
+/** A time limit combined with outer abort signals. */
 export interface Deadline {
-  /** Aborts when the time is up, or with an outer signal and its reason. */
+  /** Aborts when the time is up, or when an outer signal aborts, with its reason. */
   readonly signal: AbortSignal;
-  /** Settles as `work` does, or rejects with the signal's reason as soon as that aborts. */
+  /** Settles like `work`, or rejects with the signal's reason as soon as the signal aborts. */
   race<T>(work: Promise<T>): Promise<T>;
   /** Stops the timer and removes the listeners from the outer signals. */
   release(): void;
 }
 
 /**
- * @param of.remainingMs milliseconds; with 0 or less the time is up at once
- * @param of.timeUp makes the reason with which the signal aborts then
+ * Starts a deadline.
+ *
+ * @param of.remainingMs milliseconds; at 0 or less the time is up immediately
+ * @param of.timeUp creates the abort reason for when the time is up
  */
 export function deadline(of: {
   readonly clock: Clock;
@@ -77,7 +79,7 @@ export function deadline(of: {
   const releases: (() => void)[] = [];
   for (const outer of of.outer) {
     if (outer === undefined) continue;
-    // One listener for each node that runs at the moment, regardless of how wide a workflow fans out.
+    // Each running node adds a listener; a wide fan-out must not trigger Node's leak warning.
     setMaxListeners(0, outer);
     const onAbort = () => controller.abort(outer.reason);
     if (outer.aborted) onAbort();

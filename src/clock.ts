@@ -1,16 +1,19 @@
 import { v7 as uuidv7 } from "@langchain/core/utils/uuid";
 
-/** Time as a dependency: tests pass a clock of their own. */
+/** Time as a dependency, so that tests can control it. */
 export interface Clock {
   /** Wall-clock time. */
   now(): Date;
-  /** Milliseconds on a clock that never goes back, for durations. */
+  /** Milliseconds of a monotonic clock, for durations. */
   monotonic(): number;
-  /** Calls `run` after `delayMs` milliseconds unless the returned function is called first. Keeps the process alive until then. */
+  /**
+   * Calls `run` after `delayMs` milliseconds unless the returned function cancels it. The timer keeps the process
+   * alive.
+   */
   after(delayMs: number, run: () => void): () => void;
 }
 
-/** Makes ids: unique, sorting by time of creation. */
+/** Generates unique ids that sort by creation time. */
 export type IdSource = () => string;
 
 export const systemClock: Clock = {

@@ -1,24 +1,24 @@
 /**
- * Who can mend an error. `usage`: the caller, by changing what was passed (the command line exits with 2 and nothing
- * was written). `run`: no caller; the run itself failed (exit code 1).
+ * The origin of an error. `usage`: the caller can fix it by changing the arguments; nothing was written, and the
+ * command line exits with 2. `run`: the run itself failed (exit code 1).
  */
 export type ErrorKind = "usage" | "run";
 
 /**
- * Base of every error this package throws on purpose. Match on `code`, which is stable over releases; `message` is for
- * people and says what was expected, what came, and what to do. Subclasses carry the facts as readonly fields and live
- * next to the code that throws them.
+ * Base class of every error this package throws on purpose. Match on `code`, which is stable across releases. `message`
+ * is for people: the expectation, the value found, and the fix. Subclasses carry the details as readonly fields and
+ * live next to the code that throws them.
  */
 export abstract class StratagraphError extends Error {
   abstract readonly code: string;
   readonly kind: ErrorKind = "usage";
-  /** Whether the same may succeed a little later: a time that was over, a limit of calls, a server that was down. */
+  /** Whether a retry may succeed: after a timeout, a rate limit or an outage. */
   readonly transient: boolean = false;
 
-  /** What was expected and what came, without the advice to callers of the API. */
+  /** The message without the advice to callers of the API. */
   readonly #statement: string;
 
-  /** @param options `advice`: what a caller of the API does about it; it ends the message */
+  /** @param options `advice`: how a caller of the API fixes it; appended to the message */
   constructor(statement: string, options?: { cause?: unknown; advice?: string }) {
     const { advice, ...cause } = options ?? {};
     super(advice === undefined ? statement : `${statement} ${advice}`, cause);
@@ -26,13 +26,13 @@ export abstract class StratagraphError extends Error {
     this.#statement = statement;
   }
 
-  /** The message without its advice, for callers that advise otherwise, as the command line does. */
+  /** The message without its advice, for callers such as the command line that give their own. */
   get statement(): string {
     return this.#statement;
   }
 }
 
-/** The text of anything that was thrown, for messages and records. */
+/** Returns the message of any thrown value. */
 export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

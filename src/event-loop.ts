@@ -4,20 +4,20 @@ const microtask = queueMicrotask;
 const nextTick = process.nextTick.bind(process);
 const now = performance.now.bind(performance);
 
-/** Milliseconds of pure work between two turns of the event loop. */
+/** Milliseconds of synchronous work between two turns of the event loop. */
 const sliceMs = 5;
 
-/** First in, first out: a set gives its first member in constant time. */
+/** FIFO queue; a set returns its first member in constant time. */
 const waiting = new Set<() => void>();
-/** Whether a turn is under way, or on its way. */
+/** Whether a turn is running or scheduled. */
 let isActive = false;
 
 /**
- * Resolves in the next turn of the event loop, after due timers and I/O had theirs. Code that waits for promises alone
- * never leaves the microtask queue: timers, signals and other connections would wait until it ends.
+ * Resolves in the next turn of the event loop, after due timers and I/O. Code that only awaits promises never leaves
+ * the microtask queue, which starves timers, signals and other connections.
  *
- * The callers that wait when the turn comes resume in it, in their order and each when the one before has no microtask
- * left, for {@link sliceMs} at most. The others are the first of the turn after that.
+ * Waiting callers resume in FIFO order, each once the microtasks of the previous one are drained, for at most
+ * {@link sliceMs} per turn. The rest resume first in the following turn.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ function resume(left: number, since: number): void {
   }
   if (left === 1) endTurn();
   else {
-    // Ticks come when the queue of microtasks is empty.
+    // `nextTick` callbacks run once the microtask queue is empty.
     microtask(() => {
       nextTick(() => {
         if (now() - since < sliceMs) resume(left - 1, since);
@@ -56,8 +56,8 @@ function endTurn(): void {
 }
 
 /**
- * Returns a function that yields to the event loop where {@link sliceMs} have passed since the last turn it waited for,
- * and returns null where not. Concurrent callers share it.
+ * Returns a function that yields to the event loop if {@link sliceMs} have passed since its last yield, and otherwise
+ * returns null. Concurrent callers share it.
  */
 export function createSlices(): () => Promise<void> | null {
   let since = now();
@@ -70,9 +70,9 @@ export function createSlices(): () => Promise<void> | null {
 }
 
 /**
- * Runs work that pauses at each `yield`, and yields to the event loop after each slice of it.
+ * Runs a generator, yielding to the event loop after each time slice.
  *
- * @throws the reason of the signal, once it has aborted
+ * @throws the signal's reason once it has aborted
  */
 export async function inSlices<Result>(
   work: Generator<void, Result>,
@@ -89,7 +89,7 @@ export async function inSlices<Result>(
   }
 }
 
-/** Runs the same work without a pause. */
+/** Runs a generator to completion synchronously. */
 export function atOnce<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const step = work.next();

@@ -1,6 +1,6 @@
 /**
- * The known name that `name` was most likely meant to be, or undefined when none is near: at most a third of its
- * characters differ (one or two in short names), letter case aside. The first of equally near ones.
+ * Returns the known name closest to `name`, ignoring case, for a "did you mean" hint. At most a third of its characters
+ * may differ (one or two in short names), else the result is undefined. The first of equally close names wins.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.slice(0, maxCompared).toLowerCase();
@@ -18,7 +18,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
 
 const maxCompared = 128;
 
-/** Levenshtein's distance, or `limit` when it is not less than that. */
+/** Returns the Levenshtein distance, capped at `limit`. */
 function editDistance(from: string, to: string, limit: number): number {
   if (Math.abs(from.length - to.length) >= limit) return limit;
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
@@ -28,7 +28,7 @@ function editDistance(from: string, to: string, limit: number): number {
       const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
       next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
-    // It never falls from one row to the next.
+    // The minimum never decreases from one row to the next.
     if (next.every((distance) => distance >= limit)) return limit;
     row = next;
   }

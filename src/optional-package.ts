@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { StratagraphError } from "./errors.ts";
 
-/** Optional peers: packages that only some definitions need, and the versions that are known to fit. */
+/** Optional peer dependencies, which only some definitions need, and their compatible versions. */
 const versions = {
   "@langchain/mcp-adapters": "^1.1.4",
   "@modelcontextprotocol/sdk": "^1.32.2",
@@ -11,7 +11,7 @@ const versions = {
   obscenity: "^0.4.6",
 } as const;
 
-/** What can be resolved of packages that are no module themselves. */
+/** Resolvable subpaths of packages without a main module. */
 const probes: Readonly<Record<string, string | undefined>> = {
   "@modelcontextprotocol/sdk": "@modelcontextprotocol/sdk/types.js",
 };
@@ -26,7 +26,7 @@ export class MissingPackageError extends StratagraphError {
 
   constructor(
     readonly packageName: OptionalPackage,
-    /** What needs it. */
+    /** The feature that needs it. */
     readonly neededBy: string,
     options?: ErrorOptions,
   ) {
@@ -42,8 +42,8 @@ export class MissingPackageError extends StratagraphError {
 const require = createRequire(import.meta.url);
 
 /**
- * Makes sure that an optional package is installed, without loading it.
- * @param resolve finds a package, and throws with the code MODULE_NOT_FOUND where there is none
+ * Checks that an optional package is installed, without loading it.
+ * @param resolve resolves a package; throws with the code MODULE_NOT_FOUND if it is missing
  * @throws MissingPackageError
  */
 export function needPackage(
@@ -54,7 +54,7 @@ export function needPackage(
   try {
     resolve(probes[name] ?? name);
   } catch (cause) {
-    // Of some packages only what is imported can be resolved.
+    // Some packages export no `require` entry: they are installed but cannot be resolved this way.
     if ((cause as { code?: unknown }).code !== "MODULE_NOT_FOUND") return;
     throw new MissingPackageError(name, neededBy, { cause });
   }

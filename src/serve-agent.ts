@@ -6,17 +6,18 @@ import type { AgentDefinition } from "./definition/agent-definition.ts";
 import { loadAgent } from "./definition/load/load-agent.ts";
 
 export interface ServeAgentOptions extends Omit<RuntimeOptions, "root"> {
-  /** Folder that the file tools may read. Default: the working directory. */
+  /** The folder that the built-in file tools are confined to. Default: the working directory. */
   readonly root?: string | URL;
 }
 
 /**
- * Compiles an agent for `langgraph dev` or an Agent Server: export what it returns from a file that `langgraph.json` names.
- * With a database (`DATABASE_URL`, or the `databaseUrl` or `folder` of the options) its threads are those that the command
- * line and code see; without one the server keeps them.
+ * Compiles an agent for `langgraph dev` or an Agent Server. Export the result from a file that `langgraph.json` names.
  *
- * @param agent a definition, or its file: a path from the working directory, or a URL
- * @throws what {@link loadAgent}, {@link createRuntime} and {@link compileAgent} throw
+ * With a database (`DATABASE_URL`, or the option `databaseUrl` or `folder`) the server shares its threads with the
+ * command line and with code. Without one the server stores them itself.
+ *
+ * @param agent a definition, or its file: a path relative to the working directory, or a URL
+ * @throws the errors of {@link loadAgent}, {@link createRuntime} and {@link compileAgent}
  * @example
  * export const graph = await serveAgent(new URL("agent.yaml", import.meta.url));
  */

@@ -6,8 +6,8 @@ import type { AgentTool } from "./tool/tool.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /**
- * A checked agent: the definition as data, and the code that a TypeScript definition brings along. Made by
- * {@link defineAgent} and {@link loadAgent} only, deeply frozen.
+ * A checked agent: the definition as data, plus the code of a TypeScript definition. Only {@link defineAgent} and
+ * {@link loadAgent} create one. Deeply frozen.
  */
 export interface AgentDefinition<
   Input = unknown,
@@ -17,32 +17,38 @@ export interface AgentDefinition<
 > {
   /** The whole definition with its defaults filled in: plain JSON. */
   readonly spec: AgentSpec;
-  /** SHA-256 (hex) of the spec's canonical JSON, of the hashes of `agents`, and of what `workers` are said to be good at. */
+  /** SHA-256 (hex) of the canonical JSON of the spec, the hashes of `agents` and the descriptions of `workers`. */
   readonly hash: string;
   /** Absolute path of the file it was loaded from. */
   readonly source?: string;
   readonly input: SchemaCheck<Input>;
   readonly output: SchemaCheck<Output>;
-  /** Whether `tools` has all that it may use, those of servers and packages too: it was made from what is kept of it. */
+  /** Whether `tools` includes the tools of servers and packages, as in a definition restored from a thread. */
   readonly hasAllTools?: true;
-  /** Tools defined inline; names in `spec.tools` that are not here come from the runtime's registry. */
+  /** Tools defined inline; the runtime's registry provides all others that `spec.tools` names. */
   readonly tools: readonly AgentTool[];
-  /** The agents that came with it, by the name or path under which its nodes name them. */
+  /** The bundled agents, by the name or path that nodes refer to them by. */
   readonly agents: ReadonlyMap<string, AgentDefinition>;
-  /** Workers of code that its planner nodes may name. */
+  /** Code workers that its planner nodes may name. */
   readonly workers: readonly CodeWorker[];
-  /** Rails of code that came with it; others that `guardrail_config` names come from the runtime. */
+  /** The bundled custom rails; the runtime provides all others that `guardrail_config` names. */
   readonly rails: readonly Rail[];
   readonly behaviour: AgentBehaviour<Input, Output, Exec, Attempt>;
 }
 
-/** The code of a definition. Every part may be left out. Methods, so that a typed definition passes as a general one. */
+/**
+ * The code of a definition. Declared as methods, whose bivariance makes a typed definition assignable to the untyped
+ * one.
+ */
 export interface AgentBehaviour<Input, Output, Exec, Attempt> {
-  /** Once a turn, before the first attempt. Default: `{}`. */
+  /** Runs once a turn, before the first attempt. Default: `{}`. */
   initialExecutionState?(input: Input): Exec;
-  /** Before every attempt; sees the execution state as the failed attempt left it. `attemptNumber` is 0-based. Default: `{}`. */
+  /**
+   * Runs before every attempt, with the execution state that the failed attempt left. `attemptNumber` is 0-based.
+   * Default: `{}`.
+   */
   initialAttemptState?(input: Input, execution: Exec, attemptNumber: number): Attempt;
-  /** Reasons why an output that fits its schema is still not good enough; none, or nothing, accepts it. */
+  /** Returns the reasons to reject an output that matches its schema; an empty list or undefined accepts it. */
   validate?(
     output: Output,
     state: AgentState<Exec, Attempt>,
@@ -52,8 +58,8 @@ export interface AgentBehaviour<Input, Output, Exec, Attempt> {
 }
 
 /**
- * Whether runs of an agent may ask a model: by the standard loop, by a node of its workflow, or as a judge of its
- * guardrails. An agent inside that does not come with the definition may.
+ * Whether runs of an agent may call a model: in the standard loop, in a workflow node, or as a judge of a guardrail.
+ * Nested agents that are not bundled count as calling one.
  */
 export function asksModel(definition: Pick<AgentDefinition, "spec" | "agents">): boolean {
   const { workflow_graph: graph, guardrail_config: rails } = definition.spec;

@@ -13,7 +13,7 @@ import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
 import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
 import { type CodeWorker, describedWorkers } from "./worker.ts";
 
-/** Combines a checked spec with its code, frozen. */
+/** Combines a checked spec with its code into a frozen definition. */
 export function buildDefinition(parts: {
   spec: AgentSpec;
   source?: string;
@@ -48,15 +48,15 @@ export function buildDefinition(parts: {
   });
 }
 
-/** A spec as it is hashed. */
+/** The form of a spec that is hashed. */
 export type HashedSpec = Omit<
   AgentSpec,
   "context_config" | "permissions" | "tool_selection" | "state_config" | "guardrail_config"
 > & {
-  /** What it says that is not the default, as of `tool_selection`. */
+  /** Only the values that differ from the defaults, as in `tool_selection`. */
   readonly context_config?: Partial<ContextConfig>;
   readonly tool_selection?: NonNullable<AgentSpecInput["tool_selection"]>;
-  /** Where there are any, as of the `rules` of tool rails. */
+  /** Absent if empty, like the `rules` of tool rails. */
   readonly permissions?: AgentSpec["permissions"];
   readonly state_config?: AgentSpec["state_config"];
   readonly guardrail_config: Omit<AgentSpec["guardrail_config"], "tool_rails"> & {
@@ -73,8 +73,8 @@ const { max_repeats: usualRepeats, max_polls: usualPolls } = guardrailConfigSche
 type ToolRails = AgentSpec["guardrail_config"]["tool_rails"];
 
 /**
- * A spec without the defaults of keys that came later than the first hashes: what says nothing of them has the hash that
- * it had before there were any.
+ * Returns a spec without the defaults of keys added since the first release with hashes. Definitions that do not use
+ * these keys keep their hash.
  */
 export function hashedSpec(spec: AgentSpec): HashedSpec {
   const { context_config, tool_selection, permissions, state_config, guardrail_config, ...rest } =
@@ -102,7 +102,7 @@ export function hashedSpec(spec: AgentSpec): HashedSpec {
 }
 
 /**
- * A tool that comes with its definition, as it is hashed there: without the defaults of keys that came later than the first
+ * Returns the form of an inline tool that is hashed: without the defaults of keys added since the first release with
  * hashes.
  */
 function hashedTool(tool: ToolDefinition): Record<string, unknown> {
@@ -123,7 +123,7 @@ function hashedTool(tool: ToolDefinition): Record<string, unknown> {
   };
 }
 
-/** A tool as an earlier version stored it, with the keys that it did not know as they were meant. */
+/** Returns a stored tool with defaults for the keys that the version that wrote it did not have. */
 export function normalizeTool(stored: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { execution, is_builtin } = stored;
   const { retry, sandbox, repeatable } = defaultExecution;
@@ -135,7 +135,7 @@ export function normalizeTool(stored: Readonly<Record<string, unknown>>): Record
   };
 }
 
-/** What the calls of all tools went through before there were others. */
+/** Returns the transport of tools stored before tools had one. */
 function typeOfOlder(isBuiltin: unknown): "builtin" | "function" {
   return isBuiltin === true ? "builtin" : "function";
 }

@@ -34,7 +34,7 @@ interface Message {
   message: string;
 }
 
-/** An MCP server whose tools the agent gets. */
+/** An MCP server that provides tools. */
 export interface ServerReference {
   readonly mcp: ServerSpecInput;
 }
@@ -44,7 +44,7 @@ export interface CommunityReference {
   readonly community: CommunitySpecInput;
 }
 
-/** A name of the tool registry, a tool of `defineTool`, a LangChain tool, an MCP server, or a tool of LangChain's community. */
+/** A registered tool's name, a tool of `defineTool`, a LangChain tool, an MCP server, or a LangChain community tool. */
 export type ToolReference =
   | string
   | AgentTool
@@ -58,23 +58,25 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
 > {
   /** Default: `{ message: string }`. */
   readonly input_schema?: z.ZodType<Input> | JsonSchema;
-  /** Default: `{ message: string }`; anything else makes the model answer in JSON. */
+  /** Default: `{ message: string }`; with any other schema the model answers in JSON. */
   readonly output_schema?: z.ZodType<Output> | JsonSchema;
-  /** Checks every new execution state. */
+  /** Validates every new execution state. */
   readonly execution_schema?: z.ZodType<Exec>;
-  /** Checks every new attempt state. */
+  /** Validates every new attempt state. */
   readonly attempt_schema?: z.ZodType<Attempt>;
-  /** Tier 1, once a turn: plain JSON, which is copied. Default `{}`. */
+  /** Creates tier 1 once a turn: plain JSON, which is copied. Default `{}`. */
   readonly initialExecutionState?: (input: Input) => Exec & JsonOf<NoInfer<Exec>>;
-  /** Tier 2, before every attempt, likewise; sees tier 1 as the failed attempt left it. Default `{}`. */
+  /**
+   * Creates tier 2 before every attempt, also as plain JSON, from tier 1 as the failed attempt left it. Default `{}`.
+   */
   readonly initialAttemptState?: (
     input: Input,
     execution: NoInfer<Exec>,
     attemptNumber: number,
   ) => Attempt & JsonOf<NoInfer<Attempt>>;
   /**
-   * A list of tools and names; or a map from names to tools defined here, whose handlers are typed from the
-   * initialisers.
+   * A list of tools and names, or a map from names to tools defined inline. The initialisers determine the types of
+   * inline handlers.
    */
   readonly tools?:
     | readonly ToolReference[]
@@ -87,13 +89,13 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
       };
   /** Tools and names in addition to a map in `tools`. */
   readonly otherTools?: readonly ToolReference[];
-  /** Agents that nodes of the workflow name; looked for before those of the runtime. */
+  /** Agents that workflow nodes may name; they take precedence over those of the runtime. */
   readonly agents?: readonly AgentDefinition[];
-  /** Workers of code that planner nodes name, as those of `defineWorker`; looked for before agents of the runtime. */
+  /** Code workers of `defineWorker` that planner nodes may name; they take precedence over agents of the runtime. */
   readonly workers?: readonly CodeWorker[];
-  /** Rails of `defineRail` that `guardrail_config` names; looked for before those of the runtime. */
+  /** Rails of `defineRail` that `guardrail_config` may name; they take precedence over those of the runtime. */
   readonly rails?: readonly Rail[];
-  /** Reasons why an output that fits its schema is not good enough. None, or nothing, accepts it. */
+  /** Returns the reasons to reject an output that matches its schema; an empty list or undefined accepts it. */
   readonly validate?: (
     output: Output,
     state: AgentState<NoInfer<Exec>, NoInfer<Attempt>>,
@@ -101,8 +103,8 @@ export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
 }
 
 /**
- * Defines an agent in TypeScript, checked at once. Everything but the code is what a YAML definition has, under the
- * same names.
+ * Defines an agent in TypeScript and checks it immediately. Apart from the code, the options are the keys of a YAML
+ * definition.
  *
  * @throws InvalidDefinitionError with every problem; InvalidToolError
  * @example
@@ -205,7 +207,7 @@ export function defineAgent<
 }
 
 interface ReadSchema {
-  /** As the definition has it. */
+  /** The schema as it stands in the definition. */
   readonly written?: unknown;
   readonly check?: SchemaCheck;
   readonly problems: readonly DefinitionProblem[];
@@ -227,7 +229,7 @@ function readSchema(key: string, schema: unknown): ReadSchema {
   }
 }
 
-/** Nothing but the display of state needs its JSON Schema, so that a schema may check what that cannot say. */
+/** The JSON Schema is only displayed, so the zod schema may contain checks that JSON Schema cannot represent. */
 function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
   return checkFromZod(schema, z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema);
 }
@@ -243,7 +245,7 @@ const codeOptions = [
   "rails",
 ];
 
-/** What TypeScript refuses, for callers in JavaScript. */
+/** Returns the type errors of the code options, for JavaScript callers. */
 function codeProblems(options: {
   readonly [
     Name in (typeof functionOptions | typeof stateSchemaOptions)[number] | "tools" | "otherTools"
@@ -273,7 +275,7 @@ function codeProblems(options: {
   ];
 }
 
-/** At the top level, the options that hold code are known too. */
+/** Adds the code options to the allowed keys of a problem at the top level. */
 function withCodeOptions(problem: DefinitionProblem): DefinitionProblem {
   const { path, message, allowed } = problem;
   if (message !== "unknown key" || path.length !== 1 || allowed === undefined) return problem;

@@ -6,7 +6,7 @@ import type { NodeOfType } from "./schema/workflow.ts";
 
 type PlannerConfig = NodeOfType<"planner">["config"];
 
-/** A plan takes longer than the turn of an agent that answers by itself. */
+/** Default turn timeout: a plan takes longer than a single agent's turn. */
 const turnSeconds = 3600;
 
 /** The input of a planner. */
@@ -31,16 +31,18 @@ export interface PlannerOptions<Output = unknown>
     Partial<Omit<PlannerConfig, "workers" | "task" | "plan" | "model" | "writes">> {
   /** Default: `planner`. */
   readonly name?: string;
-  /** Who does the subtasks: agents, and functions of `defineWorker`. At least one. */
+  /** At least one worker for the subtasks: agents, and functions of `defineWorker`. */
   readonly workers: readonly (AgentDefinition | CodeWorker)[];
-  /** What the result is to look like. Default: `{ message: string }`. */
+  /** Schema of the result. Default: `{ message: string }`. */
   readonly output_schema?: AgentOptions<never, Output, never, never, never>["output_schema"];
 }
 
 /**
- * Defines a planner as an agent: a workflow of one planner node. Its input is `{ message }`, the task, and may have a `plan` to
- * run instead of one that the model makes. `permissions` and `guardrail_config` bound what its workers may call, which need
- * the permissions of their tools from the planner too. A turn may take an hour (`execution_config.timeout_seconds`), not a minute.
+ * Defines a planner as an agent: a workflow of one planner node. Its input is `{ message }`, the task, with an optional
+ * `plan` to run instead of a generated one.
+ *
+ * `permissions` and `guardrail_config` also restrict the workers: the planner must grant every permission that their
+ * tools need. The default turn timeout (`execution_config.timeout_seconds`) is an hour, not a minute.
  *
  * @throws InvalidDefinitionError with every problem
  * @example

@@ -26,13 +26,13 @@ export class InvalidRailError extends StratagraphError {
 }
 
 export interface RailOptions {
-  /** `[a-z][a-z0-9_-]*`, and none of the rails that there are already. */
+  /** `[a-z][a-z0-9_-]*`, and not the name of a built-in rail. */
   readonly name: string;
-  /** What it is asked about, at least one. */
+  /** The sides that it checks, at least one. */
   readonly on: readonly RailSubject["on"][];
-  /** What becomes of a text when the check throws or gives no finding. Default `block`. */
+  /** The verdict for a text when the check throws or returns an invalid finding. Default `block`. */
   readonly on_error?: Rail["onError"];
-  /** Gives what it found; nothing, where it found nothing. */
+  /** Returns its finding, or undefined to pass the text. */
   check(subject: RailSubject, context: RailContext): Awaitable<ShortFinding | undefined | void>;
 }
 

@@ -8,30 +8,30 @@ import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
 import { describedWorkers } from "./worker.ts";
 
 /**
- * All of an agent that is data, with what its names stand for: what a run was made under. JSON Schemas in it have no
- * `default`s. Code (handlers, initialisers,
- * `validate`) cannot be compared and is not in it; the version of a tool says that its handler has changed.
+ * The data of an agent with all names resolved, which is stored with its runs. JSON Schemas in it have no `default`s.
+ * Code (handlers, initialisers, `validate`) cannot be compared and is left out; a tool's version indicates changes to
+ * its handler.
  */
 export interface DefinitionDocument {
   readonly spec: HashedSpec;
-  /** Those of the registry too, by name. */
+  /** All tools by name, including those of the registry. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
-  /** The schemas of the tiers, where there are any. */
+  /** The state tiers' schemas, if any. */
   readonly state: { readonly execution?: JsonSchema; readonly attempt?: JsonSchema };
-  /** The agents of nodes, by the name or path that the nodes give. */
+  /** The agents of nodes, by the name or path in the node. */
   readonly agents: Readonly<Record<string, DefinitionDocument>>;
-  /** What its workers of code are good at, by name; absent where there are none. */
+  /** Descriptions of its code workers by name; absent if there are none. */
   readonly workers?: Readonly<Record<string, string>>;
 }
 
-/** A definition as it was compiled. */
+/** The document of a compiled definition and its hash. */
 export interface DefinitionStamp {
-  /** SHA-256 (hex) of the document's canonical JSON: the same for all documents that hold the same. */
+  /** SHA-256 (hex) of the document's canonical JSON: equal for equal documents. */
   readonly hash: string;
   readonly document: DefinitionDocument;
 }
 
-/** @param resolved what the definition's names were found to stand for */
+/** @param resolved the tools and agents that the definition's names resolve to */
 export function stampDefinition(
   { spec, behaviour, workers }: AgentDefinition,
   resolved: {
@@ -56,8 +56,8 @@ export function stampDefinition(
 }
 
 /**
- * A document that was stored, as it would be made today: what a spec or a tool lacks has its default, agents inside
- * included. A spec that is none today stays as it is.
+ * Returns a stored document in the format of this version: keys missing from specs and tools get their defaults, in
+ * nested agents too. A spec that this version no longer accepts stays unchanged.
  */
 export function normalizeDocument(stored: unknown): unknown {
   if (!isRecord(stored)) return stored;
@@ -74,7 +74,7 @@ export function normalizeDocument(stored: unknown): unknown {
   };
 }
 
-/** Whether a document is the one that was stamped. */
+/** Whether a document has the hash of a stamp. */
 export function isStamped(document: unknown, { hash }: DefinitionStamp): boolean {
   return canonicalHash(document) === hash;
 }
@@ -128,7 +128,7 @@ function mapValues(
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }
 
-/** Keywords whose value is a schema, or a list of schemas. */
+/** Keywords whose value is a schema or a list of schemas. */
 const ofSchemas = new Set([
   "additionalItems",
   "additionalProperties",
@@ -148,7 +148,7 @@ const ofSchemas = new Set([
   "unevaluatedProperties",
 ]);
 
-/** Keywords whose value maps free names to schemas. */
+/** Keywords whose value maps arbitrary names to schemas. */
 const ofNamedSchemas = new Set([
   "$defs",
   "definitions",
@@ -159,9 +159,9 @@ const ofNamedSchemas = new Set([
 ]);
 
 /**
- * A JSON Schema without its `default`s. They may be made anew whenever a zod schema is read, as the time of day is, and
- * they say nothing of what is valid. What only looks like one stays: a property of that name, and data.
- * What is no object is returned as it is.
+ * Returns a JSON Schema without its `default` keywords. Defaults do not affect validity, and a zod schema may compute a
+ * new one on every read, such as the current time. Properties named `default` and plain data are kept. A value that is
+ * not an object is returned unchanged.
  */
 export function withoutDefaults<Schema>(schema: Schema): Schema {
   if (!isRecord(schema)) return schema;
@@ -186,22 +186,21 @@ function withoutDefaultsIn(keyword: string, value: unknown): unknown {
 /** One difference between two definitions. */
 export type DefinitionChange = ValueChange;
 
-/** Differences that are listed. */
+/** Maximum number of differences listed. */
 const maxListed = 100;
 
 /**
- * How a definition differs from an earlier one, part by part: `tools.send: removed {…}`,
- * `workflow_graph.nodes[ask].config.prompt: "May I?" → "Go on?"`. What the spec says comes first, without a path in
- * front of it. Equal definitions have no difference.
+ * Returns the differences between two definitions: `tools.send: removed {…}`, `workflow_graph.nodes[ask].config.prompt:
+ * "May I?" → "Go on?"`. Changes to the spec come first, with paths relative to it. Equal definitions have none.
  *
- * @param before a document that was stored; anything that is none is one change
+ * @param before a stored document; a value that is not a document counts as one change
  */
 export function definitionChanges(before: unknown, after: unknown): readonly DefinitionChange[] {
   const { changes } = diffValues(flat(before), flat(after), { limit: maxListed });
   return changes;
 }
 
-/** The spec's keys, `agents` and `state`; the tools' definitions replace their names. */
+/** Flattens a document to the spec's keys, `agents` and `state`; tool definitions replace the tool names. */
 function flat(document: unknown): unknown {
   if (!isRecord(document) || !isRecord(document["spec"])) return document;
   const { spec, tools, state, agents, workers } = document;

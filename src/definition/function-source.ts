@@ -2,13 +2,13 @@ import { Script } from "node:vm";
 
 export type FunctionSource =
   | { readonly ok: true; readonly source: string }
-  /** The problem reads on after "the handler". */
+  /** The problem continues a sentence that begins with "the handler". */
   | { readonly ok: false; readonly problem: string };
 
 /**
- * The source text of a function as an expression whose value is that function: it can be run elsewhere, where nothing of
- * its module is there. Taken are functions of at most one argument: arrow functions, function expressions and
- * declarations, and methods, async or not.
+ * Returns the source text of a function as an expression that evaluates to it, so that it can run without its module.
+ * Accepts functions of at most one argument: arrow functions, function expressions and declarations, and methods, async
+ * or not.
  */
 export function functionSource(handler: (...args: never[]) => unknown): FunctionSource {
   const text = Function.prototype.toString.call(handler);
@@ -42,7 +42,7 @@ function kindProblem(handler: (...args: never[]) => unknown, text: string): stri
   return undefined;
 }
 
-/** Only reads the text: the function made of it is never called. */
+/** Only parses the text: the compiled script is never run. */
 function isExpression(text: string): boolean {
   try {
     return new Script(`(${text}\n)`) instanceof Script;
@@ -51,7 +51,7 @@ function isExpression(text: string): boolean {
   }
 }
 
-/** With `keepNames`, esbuild, and so tsx, inserts calls of its own helper into functions. */
+/** Defines the `__name` helper, calls of which esbuild (and so tsx) inserts with `keepNames`. */
 function withNaming(source: string): string {
   if (!/\b__name\(/.test(source)) return source;
   return `((__name) => (${source}\n))((named) => named)`;

@@ -10,7 +10,7 @@ import { fromLangChainTool, isLangChainTool } from "./tool/langchain-tool.ts";
 import type { AgentTool } from "./tool/tool.ts";
 import { workerProblem } from "./worker.ts";
 
-/** The agents of a TypeScript definition by name. */
+/** Returns the agents of a TypeScript definition by name. */
 export function namedAgents(
   agents: readonly AgentDefinition[],
 ): ReadonlyMap<string, AgentDefinition> {
@@ -18,8 +18,8 @@ export function namedAgents(
 }
 
 /**
- * What is wrong with the `agents` of a TypeScript definition, and with how its nodes name them.
- * @param spec null where the rest of the definition is not valid
+ * Returns the problems of a TypeScript definition's `agents`, and of the nodes that refer to them.
+ * @param spec null if the rest of the definition is invalid
  */
 export function inlineAgentProblems(
   written: unknown,
@@ -42,7 +42,7 @@ export function inlineAgentProblems(
   ];
 }
 
-/** Whether a value is what defineAgent and loadAgent give. */
+/** Whether a value was created by defineAgent or loadAgent. */
 export function isAgentDefinition(value: unknown): value is AgentDefinition {
   return isRecord(value) && isRecord(value["spec"]) && typeof value["hash"] === "string";
 }
@@ -79,7 +79,10 @@ function pathProblems(written: unknown): readonly DefinitionProblem[] {
     }));
 }
 
-/** What is wrong with the `rails` of a TypeScript definition. One that no entry names would never be asked. */
+/**
+ * Returns the problems of a TypeScript definition's `rails`, including rails that no entry names, which would never
+ * run.
+ */
 export function inlineRailProblems(written: unknown, rails: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(rails)) {
     return [{ path: ["rails"], message: "expected a list of rails", found: showFound(rails) }];
@@ -156,7 +159,7 @@ export function inlineWorkerProblems(
   });
 }
 
-/** The entries that the definition lists: names, servers and packages; and the tools that came with their code. */
+/** Splits tools into the entries that the definition lists (names, servers, packages) and the tools passed as code. */
 export function readTools(given: unknown): {
   readonly names: readonly unknown[];
   readonly tools: readonly AgentTool[];

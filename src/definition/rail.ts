@@ -4,71 +4,71 @@ import type { Awaitable } from "../state/tiers.ts";
 import { isRecord } from "../values/json.ts";
 import { showFound } from "./check/problems.ts";
 
-/** Part of a text, in UTF-16 units. */
+/** A span of a text, in UTF-16 code units. */
 export interface RailSpan {
   readonly start: number;
   readonly end: number;
-  /** What it is; upper-case letters, digits and _, since redaction makes marks of it: `<EMAIL_1>`. */
+  /** The kind of value. Upper-case letters, digits and _, since placeholders contain it: `<EMAIL_1>`. */
   readonly label: string;
 }
 
-/** What a custom rail may be called. */
+/** Pattern of a custom rail's name. */
 export const railName = /^[a-z][a-z0-9_-]*$/;
 
-/** What a rail checks. A value that is no text is checked as its texts, one a line. */
+/** The subject of a rail's check. A value that is not a string is checked as its strings, one per line. */
 export interface RailSubject {
   readonly on: Exclude<RailSide, "tool_call">;
   readonly text: string;
-  /** What the text is of: a text, or what a schema describes. */
+  /** The value that the text was taken from: a string, or data that a schema describes. */
   readonly value: unknown;
-  /** The tool whose result it is; null on input and output. */
+  /** The tool that returned the value; null on input and output. */
   readonly tool: string | null;
 }
 
 export interface RailContext {
   readonly signal: AbortSignal;
-  /** What the definition gives a custom rail as its `config`; absent for others. */
+  /** The `config` of a custom rail's entry in the definition; absent for built-in rails. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly embeddings: Embeddings;
-  /** What the person asked, as the agent reads it. */
+  /** The user's request, as the agent reads it. */
   readonly request: string;
-  /** On output: what the answer may rest on, which is the request and the results of the turn's tools, as texts. */
+  /** On output: the sources that can support the answer, which are the request and the turn's tool results, as text. */
   readonly evidence: readonly string[];
   /**
-   * Asks the model that the rail's config names, and gives its reply's text. What it costs is counted in the turn.
+   * Calls the model that the rail's config names and returns the text of its reply. The cost counts towards the turn.
    * @throws ModelCallError
    */
   ask(model: string, request: { readonly system: string; readonly user: string }): Promise<string>;
-  /** A text with its references to secrets replaced. */
+  /** Returns a text with its secret references resolved. */
   resolveSecrets(text: string): Promise<string>;
 }
 
-/** What a rail says of a text. */
+/** The result of a rail's check. */
 export interface RailFinding {
   readonly verdict: RailVerdict;
   /** From 0 (nothing found) to 1. */
   readonly score: number;
   readonly spans: readonly RailSpan[];
-  /** For the model's next attempt and for people; nothing of what was found is repeated in them. */
+  /** For the model's next attempt and for people; they never repeat the matched text. */
   readonly reasons: readonly string[];
 }
 
-/** A check on what goes into an agent, comes back from its tools, or goes out. */
+/** A check on an agent's input, tool results or output. */
 export interface Rail {
-  /** In records, and in the cause of a turn that it ends: `guardrail:<name>`. */
+  /** Appears in records, and as `guardrail:<name>` in the cause of a turn that it ends. */
   readonly name: string;
   readonly on: ReadonlySet<RailSubject["on"]>;
-  /** What becomes of a text when the check itself fails. */
+  /** The verdict for a text when the check itself fails. */
   readonly onError: "block" | "pass";
   /**
-   * Whether it is given what the marks in a text stand for, instead of these. Only for one that asks no model and repeats
-   * nothing; its spans are not used, since they are places in another text. Default false.
+   * Whether it checks the unredacted text. Only for rails that call no model and never repeat the text in their
+   * reasons. Their spans are ignored, since those are offsets in another text. Default false.
    */
   readonly readsValues?: boolean;
   check(subject: RailSubject, context: RailContext): Awaitable<RailFinding>;
 }
 
-/** Nothing was found. */
+/** The finding that passes a text. */
 export const passed: RailFinding = Object.freeze({
   verdict: "pass",
   score: 0,
@@ -76,18 +76,18 @@ export const passed: RailFinding = Object.freeze({
   reasons: Object.freeze([]),
 });
 
-/** A finding that may consist of its verdict alone. */
+/** A finding in which everything but the verdict is optional. */
 export interface ShortFinding {
   readonly verdict: RailVerdict;
-  /** From 0 to 1. Default: 0 for `pass`, 1 for all else. */
+  /** From 0 to 1. Default: 0 for `pass`, 1 otherwise. */
   readonly score?: number;
-  /** Why; one text, or several. Default none. Nothing of what was found may be repeated in it. */
+  /** One or more reasons, which must not repeat the matched text. Default none. */
   readonly reasons?: string | readonly string[];
-  /** Where it stands. `redact` needs them. Default none. */
+  /** The matched spans; required for `redact`. Default none. */
   readonly spans?: readonly RailSpan[];
 }
 
-/** The check of a custom rail gave something that is no finding. */
+/** The check of a custom rail returned an invalid finding. */
 export class RailFindingError extends StratagraphError {
   readonly code = "invalid_rail_finding";
   override readonly kind = "run";
@@ -104,7 +104,8 @@ const verdicts: readonly unknown[] = ["pass", "redact", "block", "flag"] satisfi
 const keys = ["verdict", "score", "reasons", "spans"];
 
 /**
- * Returns a check's finding with its defaults; no finding is `pass`. Errors name kinds only, never the checked text.
+ * Returns a check's finding with its defaults; undefined and null mean `pass`. Errors name types only, never the
+ * checked text.
  * @throws RailFindingError
  */
 export function completeFinding(
@@ -163,19 +164,19 @@ function isSpan(span: unknown, length: number): span is RailSpan {
   );
 }
 
-/** A text that a check gives may be the one that it was given. */
+/** Names the type of strings only: a string that a check returns may be the text it checked. */
 function kindOf(value: unknown): string {
   return typeof value === "string" ? "a text" : showFound(value);
 }
 
-/** Turns texts into vectors whose cosine says how alike the texts are. */
+/** Turns texts into vectors whose cosine similarity measures how similar the texts are. */
 export interface Embeddings {
-  /** Names the model and its version: vectors of one id can be compared. */
+  /** The model and its version; only vectors of the same id are comparable. */
   readonly id: string;
   readonly dimensions: number;
   /**
-   * One vector for each text, in order, of length 1; of length 0 for a text of which nothing is known.
-   * @throws EmbeddingError where a service does not answer
+   * Returns one unit vector per text, in order; the zero vector for an empty or unknown text.
+   * @throws EmbeddingError if a service does not respond
    */
   embed(
     texts: readonly string[],

@@ -4,33 +4,33 @@ import { isRecord } from "../values/json.ts";
 import { showFound } from "./check/problems.ts";
 import { agentSpecSchema } from "./schema/agent.ts";
 
-/** What a worker of code is given. */
+/** The subtask that a code worker runs. */
 export interface WorkerTask {
   readonly id: string;
   readonly description: string;
   readonly expected_output: string;
-  /** Ids of the subtasks that it depends on, in the order in which it names them. */
+  /** Ids of the subtasks that it depends on, in the plan's order. */
   readonly dependencies: readonly string[];
-  /** Their results by id. In the order of an object's keys: ids that are whole numbers come first, by size. */
+  /** Results of the dependencies by id. JavaScript key order applies: integer ids come first, ascending. */
   readonly results: Readonly<Record<string, unknown>>;
-  /** From 1. */
+  /** 1-based. */
   readonly attempt: number;
-  /** Aborts when the attempt's time is over, or the run is cancelled; what is given after that counts for nothing. */
+  /** Aborts when the attempt times out or the run is cancelled; results returned later are ignored. */
   readonly signal: AbortSignal;
 }
 
 /**
- * A function that runs subtasks, like the agents of a planner. It returns plain JSON. An exception fails the attempt:
- * an error with `status` 408, 429 or 5xx, and those of a broken connection, are worth another one.
+ * A function that runs subtasks, like a planner's agents. It returns plain JSON. An exception fails the attempt. Errors
+ * with `status` 408, 429 or 5xx and connection errors are retried.
  */
 export interface CodeWorker {
   readonly name: string;
-  /** Its purpose: the planner reads it, and subtasks without a worker are matched with it. */
+  /** Its purpose: the planner reads it, and subtasks without a worker are matched against it. */
   readonly description: string;
   run(task: WorkerTask): unknown;
 }
 
-/** All of workers that is data: descriptions by name. */
+/** Returns the descriptions of workers by name. */
 export function describedWorkers(workers: readonly CodeWorker[]): Readonly<Record<string, string>> {
   return Object.fromEntries(workers.map(({ name, description }) => [name, description]));
 }
@@ -72,7 +72,7 @@ export function defineWorker(options: CodeWorker): CodeWorker {
   } satisfies CodeWorker);
 }
 
-/** Why a value is no worker; undefined where it is one. */
+/** Returns why a value is not a valid worker, or undefined if it is one. */
 export function workerProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return `expected the worker's options, found ${showFound(value)}`;
   const { name, description, run } = value;

@@ -13,8 +13,8 @@ export interface TranslatedPattern {
 class UntranslatablePart extends Error {}
 
 /**
- * Translates a regular expression of ECMA-262, which JSON Schema's patterns are in, to RE2's syntax. Texts are matched by
- * code points, as with the flag `u`; groups capture nothing.
+ * Translates a regular expression of ECMA-262, which JSON Schema's patterns are in, to RE2's syntax. Texts are matched
+ * by code points, as with the flag `u`; groups capture nothing.
  *
  * @param pattern a regular expression that JavaScript takes
  * @throws UntranslatablePart for lookaround, backreferences, inline flags and escapes without a meaning
@@ -289,8 +289,8 @@ export interface LinearPattern {
 }
 
 /**
- * Compiles a regular expression of ECMA-262, which JSON Schema's patterns are in, for RE2's engine. `problem` says why it
- * cannot be: it is none, or has lookaround, backreferences or other parts that no engine without backtracking has.
+ * Compiles a regular expression of ECMA-262, which JSON Schema's patterns are in, for RE2's engine. `problem` says why
+ * it cannot be: it is none, or has lookaround, backreferences or other parts that no engine without backtracking has.
  */
 export function linearPattern(
   pattern: string,

@@ -91,7 +91,9 @@ export const limits = {
   patternSize: 2000,
   /** Work of all patterns in one check of a value: a part of a pattern for each character of a text costs 1. */
   patternWork: 20_000_000,
-  /** Work of one evaluation: an item gone through, a call, 16 characters handled or a part of the result each cost 1. */
+  /**
+   * Work of one evaluation: an item gone through, a call, 16 characters handled or a part of the result each cost 1.
+   */
   work: 500_000,
   /** Characters of a string that an evaluation makes. */
   stringLength: 1_000_000,

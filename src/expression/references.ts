@@ -65,7 +65,10 @@ export interface ComparedText {
   readonly offset: number;
 }
 
-/** The texts that an expression compares literal paths with, by `==`, `!=` and `in [...]`. None of one that does not parse. */
+/**
+ * The texts that an expression compares literal paths with, by `==`, `!=` and `in [...]`. None of one that does not
+ * parse.
+ */
 export function comparedTexts(source: string): readonly ComparedText[] {
   const parsed = parseExpression(source);
   if (!parsed.ok) return [];

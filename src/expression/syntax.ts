@@ -117,8 +117,8 @@ function present(...parts: readonly (Expr | undefined)[]): Expr[] {
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
 /**
- * Where the string literal that begins at `start` ends, the closing quote included, or undefined when nothing closes it.
- * `start` is at the quote; a prefix such as `r` stands before it.
+ * Where the string literal that begins at `start` ends, the closing quote included, or undefined when nothing closes
+ * it. `start` is at the quote; a prefix such as `r` stands before it.
  */
 export function endOfString(source: string, start: number): number | undefined {
   const quote = source.charAt(start);

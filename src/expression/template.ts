@@ -11,8 +11,8 @@ export interface Template {
   /** The text holds no expression. */
   readonly isConstant: boolean;
   /**
-   * A text that is exactly one `${…}` gives the value itself. Any other gives a string: strings stand in it as they are,
-   * null as nothing, other values as JSON.
+   * A text that is exactly one `${…}` gives the value itself. Any other gives a string: strings stand in it as they
+   * are, null as nothing, other values as JSON.
    *
    * @throws ExpressionError
    */

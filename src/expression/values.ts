@@ -190,8 +190,8 @@ function safeNumber(value: bigint): number {
 }
 
 /**
- * A JSON value inside a text: strings as they are, null as nothing, other values as JSON. Undefined when that takes more
- * than `limit` characters, which is found out before the JSON is made.
+ * A JSON value inside a text: strings as they are, null as nothing, other values as JSON. Undefined when that takes
+ * more than `limit` characters, which is found out before the JSON is made.
  *
  * @throws RangeError or TypeError when it is nested too deeply, or no JSON
  */

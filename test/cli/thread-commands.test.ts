@@ -223,7 +223,7 @@ describe("stratagraph replay", () => {
   it("refuses another definition until told to go on", async () => {
     const refused = await cli("replay", "triple.yaml", "t", t.waiting);
     expect(refused.code).toBe(2);
-    expect(refused.errors).toContain("or give --accept-changes to go on with this one.");
+    expect(refused.errors).toContain("give --accept-changes");
     expect(refused.errors).toContain("[definition_changed]");
     const asked = await cli("replay", "triple.yaml", "t", t.waiting, "--accept-changes");
     expect([asked.code, asked.errors]).toEqual([3, ""]);

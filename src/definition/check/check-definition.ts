@@ -23,8 +23,8 @@ export interface DefinitionExtras {
   /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
   /**
-   * Names of the tools of agents inside, which tool rails may name; undefined where not all are known. Default none where
-   * the nodes name no agents, else not known.
+   * Names of the tools of agents inside, which tool rails may name; undefined where not all are known. Default none
+   * where the nodes name no agents, else not known.
    */
   readonly toolsInside?: readonly string[] | undefined;
   /** Schemas that are derived from zod schemas of code, which check in their place. Default none. */

@@ -168,7 +168,9 @@ export function expressionScope(
   };
 }
 
-/** What an argument rule of `guardrail_config.tool_rails.rules` may read: the call's `args`, and the state around it. */
+/**
+ * What an argument rule of `guardrail_config.tool_rails.rules` may read: the call's `args`, and the state around it.
+ */
 export function argumentRuleScope(inputSchema: JsonSchema): Scope {
   return {
     args: any,

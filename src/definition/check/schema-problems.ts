@@ -93,8 +93,9 @@ function unknownKey(
 }
 
 /**
- * Of a union by discriminator, the discriminator is at fault. Of a union of maps with one key each, the key says which is
- * meant. Of another union, the branch speaks whose kind of value was written; where there is none, all kinds are named.
+ * Of a union by discriminator, the discriminator is at fault. Of a union of maps with one key each, the key says which
+ * is meant. Of another union, the branch speaks whose kind of value was written; where there is none, all kinds are
+ * named.
  */
 function unionProblems(
   issue: z.core.$ZodIssueInvalidUnion,

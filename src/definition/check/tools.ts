@@ -6,7 +6,10 @@ import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } fro
 
 /** The tools that a definition names, as it was written. */
 export interface WrittenTools {
-  /** Undefined where they are not known: something is wrong with the list, or servers and packages name tools of their own. */
+  /**
+   * Undefined where they are not known: something is wrong with the list, or servers and packages name tools of their
+   * own.
+   */
   readonly names: readonly string[] | undefined;
   /** `tool_rails.allowed_tools`; undefined where all are allowed. */
   readonly allowed: readonly string[] | undefined;

@@ -258,7 +258,9 @@ function failureOf(json: string): Failure | undefined {
   }
 }
 
-/** The first character that no continuation could make right: of all beginnings, the shortest that fails before its end. */
+/**
+ * The first character that no continuation could make right: of all beginnings, the shortest that fails before its end.
+ */
 function search(json: string): number {
   let [fine, wrong] = [0, json.length];
   while (wrong - fine > 1) {

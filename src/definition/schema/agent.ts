@@ -268,7 +268,10 @@ export function toolSelectionOverrides(config: ToolSelectionConfig): ToolSelecti
 
 export type ToolSelectionOverrides = ReturnType<typeof withoutDefaultValues<ToolSelectionConfig>>;
 
-/** The part of a config that is not what it would be if nothing were written, maps in it likewise; null where that is nothing. */
+/**
+ * The part of a config that is not what it would be if nothing were written, maps in it likewise; null where that is
+ * nothing.
+ */
 function withoutDefaultValues<Config extends object>(
   config: Config,
   defaults: Config,

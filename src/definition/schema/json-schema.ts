@@ -19,7 +19,10 @@ export interface SchemaCheck<T = unknown> {
   check(value: unknown): Checked<T>;
 }
 
-/** Patterns that the check of a JSON Schema leaves out, each with its place and why: it cannot be matched in linear time. */
+/**
+ * Patterns that the check of a JSON Schema leaves out, each with its place and why: it cannot be matched in linear
+ * time.
+ */
 export interface JsonSchemaCheck extends SchemaCheck {
   readonly unmatched: readonly string[];
 }

@@ -20,19 +20,19 @@ import {
 
 export { InvalidToolError };
 
-/** A zod schema of an object, or the same as JSON Schema; only the first types the handler's input. */
+/** An object schema in zod or JSON Schema; only zod types the handler's input. */
 export type ToolSchema<Value> = z.ZodType<Value> | JsonSchema;
 
 interface ToolOptionsBase<Input> {
   readonly display_name?: string;
-  /** What the model reads to decide when to call it. */
+  /** Tells the model when to call the tool. */
   readonly description: string;
   readonly input_schema: ToolSchema<Input>;
   readonly output_schema?: ToolSchema<unknown>;
   readonly execution?: ToolExecutionOptions;
-  /** Permissions that an agent needs: names such as `file:read`; `required: false` only documents one. Default none. */
+  /** Permissions that an agent needs, such as `file:read`. `required: false` only documents one. Default none. */
   readonly permissions?: readonly (string | ToolPermission)[];
-  /** Whether a person has to approve every call. Default false. */
+  /** Whether a person must approve every call. Default false. */
   readonly requires_approval?: boolean;
   /** Semantic version. Default 1.0.0. */
   readonly version?: string;
@@ -58,8 +58,8 @@ const persistenceNotes = {
 } as const;
 
 /**
- * Makes a tool from a TypeScript function. Without state, the handler gets the checked input; with `persistence` set,
- * it is a {@link ToolReducerHandler}: it gets frozen state first and returns the new state.
+ * Makes a tool from a TypeScript function. The handler of a stateless tool gets the validated input. With `persistence`
+ * set it is a {@link ToolReducerHandler}: it also gets the frozen state, first, and returns the new state.
  *
  * @throws InvalidToolError
  * @example
@@ -80,7 +80,7 @@ export function defineTool(options: { readonly name: string } & AnyToolOptions):
   return makeTool(options, false);
 }
 
-/** Makes a tool whose handler checks its input too: patterns that cannot be matched in linear time are left to it. */
+/** Makes a tool whose handler validates its input itself, including patterns that cannot be matched in linear time. */
 export function defineForeignTool(
   options: { readonly name: string } & StatelessToolOptions<unknown>,
 ): AgentTool {
@@ -128,13 +128,13 @@ function makeTool(
   return Object.freeze({ ...base, kind: "stateful", reduce });
 }
 
-/** Either kind, as the implementation sees it. */
+/** Options of either kind of tool, for the implementation. */
 type AnyToolOptions = ToolOptionsBase<unknown> & {
   readonly persistence?: "none" | "execution" | "attempt";
   readonly handler: (...args: never[]) => Awaitable<unknown>;
 };
 
-/** What {@link defineAgent} takes for a tool: the options without the name. */
+/** The options of a tool without its name, as {@link defineAgent} takes them. */
 export type InlineToolOptions<Exec, Attempt, Input> =
   | StatefulToolOptions<Exec, Attempt, Input>
   | StatelessToolOptions<Input>;
@@ -164,7 +164,7 @@ interface SchemaPlace {
   readonly takesAnyPattern: boolean;
 }
 
-/** @throws InvalidToolError for a schema that cannot be checked or is not one of an object */
+/** @throws InvalidToolError for a schema that cannot be checked or does not describe an object */
 function toCheck(place: SchemaPlace, schema: ToolSchema<unknown>): SchemaCheck {
   const { name, key } = place;
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
@@ -208,12 +208,12 @@ function jsonSchemaCheck(
   throw new InvalidToolError(name, `${key} cannot be checked: ${unmatched}`);
 }
 
-/** A frozen copy, so that the caller's object stays as it is and what becomes of it does not matter. */
+/** Returns a frozen copy, so that the caller's object is neither frozen nor able to change the tool later. */
 function copyOf(schema: JsonSchema): JsonSchema {
   try {
     return deepFreeze(JSON.parse(JSON.stringify(schema)) as JsonSchema);
   } catch {
-    // What is no JSON is refused with its reason when it is compiled.
+    // Compiling reports the reason for a value that is not JSON.
     return schema;
   }
 }

@@ -5,7 +5,7 @@ import { defineForeignTool, InvalidToolError, isZod, isZod3 } from "./define-too
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { AgentTool } from "./tool.ts";
 
-/** What is used of a LangChain `tool()` or `StructuredTool`. */
+/** The members used of a LangChain `tool()` or `StructuredTool`. */
 export interface LangChainTool {
   readonly name: string;
   readonly description: string;
@@ -25,7 +25,7 @@ export function isLangChainTool(value: unknown): value is LangChainTool {
 }
 
 /**
- * A LangChain tool as a stateless tool of ours: its schema checks the input, the call's signal reaches it.
+ * Wraps a LangChain tool as a stateless tool. Its schema validates the input, and it receives the call's signal.
  * @throws InvalidToolError
  */
 export function fromLangChainTool(tool: LangChainTool): AgentTool {
@@ -35,7 +35,7 @@ export function fromLangChainTool(tool: LangChainTool): AgentTool {
     input_schema: inputSchema(tool),
     handler: async (input, { signal }) => contentOf(await tool.invoke(input as never, { signal })),
   });
-  // The tool parses its input itself: what a schema transforms must not be transformed twice.
+  // The tool parses its input itself: schema transforms must not apply twice.
   const check = (value: unknown) => {
     const checked = made.input.check(value);
     return checked.ok ? { ok: true as const, value } : checked;
@@ -59,7 +59,7 @@ function inputSchema({ name, schema }: LangChainTool): z.ZodType | JsonSchema {
 
 const anyObject: JsonSchema = { type: "object", properties: {} };
 
-/** Zod 3 is rare by now, and LangChain's converter slow to load. */
+/** Loads LangChain's converter lazily: zod 3 is rare, and the converter is slow to load. */
 function zod3ToJsonSchema(schema: object): JsonSchema {
   const load = createRequire(import.meta.url);
   const { toJsonSchema } = load("@langchain/core/utils/json_schema") as {
@@ -68,7 +68,7 @@ function zod3ToJsonSchema(schema: object): JsonSchema {
   return toJsonSchema(schema);
 }
 
-/** A tool may answer with a whole tool message, of which the content counts. */
+/** Returns the content of a result that is a tool message; other results are returned unchanged. */
 function contentOf(result: unknown): unknown {
   const message = result as {
     lc_direct_tool_output?: unknown;

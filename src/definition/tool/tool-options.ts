@@ -12,7 +12,7 @@ import {
   type ToolPersistence,
 } from "./tool.ts";
 
-/** The checked options of a tool, apart from its schemas, as typed in TypeScript. */
+/** The options of a tool that are checked at run time, apart from its schemas. */
 export interface ToolOptionsToCheck extends Partial<
   Pick<ToolDefinition, "display_name" | "version" | "requires_approval">
 > {
@@ -24,7 +24,7 @@ export interface ToolOptionsToCheck extends Partial<
   readonly handler: (...args: never[]) => unknown;
 }
 
-/** What a timer can wait for at most. */
+/** Maximum delay of a timer in milliseconds, used for all limits. */
 const maxLimit = 2_147_483_647;
 
 const optionNames = [

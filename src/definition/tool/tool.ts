@@ -1,10 +1,10 @@
 import type { AgentState, Awaitable } from "../../state/tiers.ts";
 import type { JsonSchema, SchemaCheck } from "../schema/json-schema.ts";
 
-/** Which tier a tool's handler writes; `none` for tools without state. */
+/** The state tier that a tool's handler writes; `none` for stateless tools. */
 export type ToolPersistence = "none" | "attempt" | "execution";
 
-/** A tool as data, compatible with MCP: the facts that a model reads and that the caller enforces. */
+/** A tool as data, compatible with MCP: the description that models read and the limits that the framework enforces. */
 export interface ToolDefinition {
   /** `[A-Za-z0-9_-]{1,64}`, unique in an agent. */
   readonly name: string;
@@ -12,50 +12,52 @@ export interface ToolDefinition {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly output_schema?: JsonSchema;
-  /** What its calls go through. */
+  /** The transport of its calls. */
   readonly transport: ToolTransport;
   readonly execution: ToolExecution;
   /** Permissions that an agent needs to call the tool. Default none. */
   readonly permissions: readonly ToolPermission[];
   readonly persistence: ToolPersistence;
-  /** Whether a person has to approve every call. */
+  /** Whether a person must approve every call. */
   readonly requires_approval: boolean;
   readonly version: string;
   readonly is_builtin: boolean;
 }
 
-/** Secrets in it are references, `{{secret:NAME}}`. */
+/** The transport of a tool's calls. It contains secrets only as `{{secret:NAME}}` references. */
 export type ToolTransport =
   | { readonly type: "builtin" | "function" }
   | { readonly type: "stdio"; readonly server: string; readonly command: string }
   | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string };
 
 export interface ToolPermission {
-  /** Segments between colons: `file:read`. */
+  /** Segments separated by colons: `file:read`. */
   readonly name: string;
-  /** Whether the tool may not be called without it. One that is not required is for people to read. */
+  /** Whether calls are refused without it. Otherwise it is documentation only. */
   readonly required: boolean;
 }
 
 export interface ToolExecution {
-  /** Milliseconds one try may take before it is aborted with outcome `timeout`. Default 30,000. */
+  /** Milliseconds after which a try is aborted with outcome `timeout`. Default 30,000. */
   readonly timeout_ms: number;
   readonly retry: ToolRetry;
-  /** Whether the handler runs in a sandbox: no network, no files, no environment, and nothing of its module. Default false. */
+  /**
+   * Whether the handler runs in a sandbox, without network, files, environment or its module's scope. Default false.
+   */
   readonly sandbox: boolean;
-  /** Whether a call that is made twice does no more than one that is made once. Default false. */
+  /** Whether repeating a call has no further effect. Default false. */
   readonly idempotent: boolean;
-  /** Whether calling it again with the same arguments and getting the same result is normal, as of a status. Default false. */
+  /** Whether the same call may normally return the same result again, as when polling a status. Default false. */
   readonly repeatable: boolean;
-  /** UTF-8 bytes of the result's JSON; what is over is cut and marked. Default 262,144. */
+  /** Maximum UTF-8 bytes of the result's JSON; a longer one is truncated and flagged. Default 262,144. */
   readonly max_result_bytes: number;
 }
 
-/** Only calls of idempotent tools, and errors after which nothing was done, are tried again. */
+/** Retry policy. A call is retried only if its tool is idempotent or the error guarantees that nothing was done. */
 export interface ToolRetry {
-  /** Tries after the first. Default 0. */
+  /** Tries after the first one. Default 0. */
   readonly max_retries: number;
-  /** Milliseconds before the first retry, doubled for each one after it, and half to all of that at random. Default 500. */
+  /** Milliseconds before the first retry, doubled for each further one; the upper half is random. Default 500. */
   readonly backoff_ms: number;
 }
 
@@ -68,13 +70,13 @@ export interface ToolContext {
   /** The current time, from the runtime's clock. */
   readonly now: () => Date;
   /**
-   * The value of a secret, by name. It is taken out of what the handler returns or throws.
+   * Returns the value of a secret. It is redacted from the handler's results and errors.
    * @throws MissingSecretError
    */
   secret(name: string): Promise<string>;
 }
 
-/** A tool with its code. `input` and `output` are checks of the definition's schemas. */
+/** A tool with its code. `input` and `output` validate against the definition's schemas. */
 export type AgentTool = StatelessTool | StatefulTool;
 
 interface ToolBase {
@@ -85,9 +87,9 @@ interface ToolBase {
 
 export interface StatelessTool extends ToolBase {
   readonly kind: "stateless";
-  /** The source text of the handler, where it runs in a sandbox. */
+  /** The source text of a sandboxed handler. */
   readonly source?: string;
-  /** Whether its handler itself bounds how long it runs, so that its waiting for a free sandbox is no running. */
+  /** Whether the handler enforces its own time limit, so that waiting for a free sandbox does not count. */
   readonly boundsItself?: true;
   run(input: unknown, context: ToolContext): Awaitable<unknown>;
 }
@@ -101,12 +103,12 @@ export interface StatefulTool extends ToolBase {
   ): Awaitable<{ newState: AgentState<unknown, unknown>; toolResult: unknown }>;
 }
 
-/** All of it may be left out. */
+/** Execution settings, all optional. */
 export type ToolExecutionOptions = Partial<Omit<ToolExecution, "retry">> & {
   readonly retry?: Partial<ToolRetry>;
 };
 
-/** Limits of a call where nothing else is said. */
+/** Default limits of a call. */
 export const defaultExecution: ToolExecution = Object.freeze({
   timeout_ms: 30_000,
   retry: Object.freeze({ max_retries: 0, backoff_ms: 500 }),
@@ -116,7 +118,7 @@ export const defaultExecution: ToolExecution = Object.freeze({
   max_result_bytes: 262_144,
 });
 
-/** What a tool is run with where its options leave it open. */
+/** Returns the execution settings of a tool, with defaults for missing options. */
 export function toolExecution(options: ToolExecutionOptions = {}): ToolExecution {
   const { retry, ...given } = options;
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -133,7 +135,7 @@ export function toolExecution(options: ToolExecutionOptions = {}): ToolExecution
 /** A segment of a permission, or `*` in a grant. */
 const segment = /^(?:[A-Za-z0-9_.-]+|\*)$/;
 
-/** A permission is named by segments: `file:read`, `network:http`. A grant may have `*` for a segment. */
+/** Whether a text is a valid permission: segments such as `file:read`. In a grant, `*` may replace a segment. */
 export function isPermission(
   text: string,
   { wildcards }: { readonly wildcards: boolean },
@@ -143,8 +145,8 @@ export function isPermission(
 }
 
 /**
- * Whether one of the grants covers a permission, segment by segment: `*` stands for one segment, and as the last segment
- * for all that are left. `network:*` covers `network:http` and `network:http:get`, and not `network`.
+ * Whether one of the grants covers a permission. `*` matches one segment, or as the last segment all remaining ones.
+ * `network:*` covers `network:http` and `network:http:get`, but not `network`.
  */
 export function isGranted(permission: string, grants: readonly string[]): boolean {
   const asked = permission.split(":");
@@ -157,7 +159,7 @@ function covers(grant: readonly string[], asked: readonly string[]): boolean {
   return grant.every((one, at) => one === "*" || one === asked[at]);
 }
 
-/** Grants that cover what two lists of grants both cover, and nothing else. */
+/** Returns grants that cover exactly the intersection of two lists of grants. */
 export function commonGrants(a: readonly string[], b: readonly string[]): readonly string[] {
   const common = a.flatMap((one) => b.flatMap((other) => commonGrant(one, other) ?? []));
   const all = [...new Set(common)];
@@ -177,7 +179,7 @@ function commonGrant(a: string, b: string): string | null {
   return common.every((one) => one !== null) ? common.join(":") : null;
 }
 
-/** Whether everything that the grant `b` covers `a` covers too. */
+/** Whether grant `a` covers everything that grant `b` covers. */
 function coversGrant(a: string, b: string): boolean {
   return commonGrant(a, b) === b;
 }

@@ -55,10 +55,10 @@ describe("a recovery", () => {
     expect(lines.slice(2)).toEqual([
       "  ✓ send: not called again, its recorded result was used",
       "  ✓ print: called again, it is safe to repeat",
-      "  ? pay: not called again, it had begun and nobody knows",
-      "    what came of it",
-      "  ? book: not called again, its record is damaged and nobody",
-      "    knows what came of it",
+      "  ? pay: not called again: it had begun, and its outcome is",
+      "    unknown",
+      "  ? book: not called again: its record is damaged, and its",
+      "    outcome is unknown",
       "  ✓ store: called again, it is safe to repeat",
     ]);
   });
