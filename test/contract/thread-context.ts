@@ -426,7 +426,7 @@ export function threadContextContract(kind: Database["kind"]): void {
       }
       await test.runtime.threads.prune({ threadId, keep: "latest" });
       await expect(contextOf(test, looker, { step: 1 })).rejects.toMatchObject({
-        code: "context_not_kept",
+        code: "context_not_stored",
       });
     });
 

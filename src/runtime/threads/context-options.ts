@@ -126,7 +126,7 @@ export class UnknownStepError extends StratagraphError {
 
 /** The context of a step cannot be rebuilt because its checkpoint is not stored. */
 export class ContextNotStoredError extends StratagraphError {
-  readonly code = "context_not_kept";
+  readonly code = "context_not_stored";
 
   constructor(
     readonly threadId: string,
@@ -141,7 +141,7 @@ export class ContextNotStoredError extends StratagraphError {
 
 /** No agent was given, and its definition is not stored with the thread. */
 export class DefinitionNotStoredError extends StratagraphError {
-  readonly code = "definition_not_kept";
+  readonly code = "definition_not_stored";
 
   constructor(readonly threadId: string) {
     super(
