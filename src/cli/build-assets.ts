@@ -1,7 +1,7 @@
 /** Bundles the library into `dist`, and adds its assets: the last step of `npm run build`, after the declarations. */
-import { cpSync } from "node:fs";
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
@@ -54,6 +54,19 @@ await build({
   ...pageBundle(built("src/experiment/report/page/")),
   outfile: built("src/experiment/report/page/page.bundle.js"),
 });
+
+/** Declarations that the public ones refer to; the rest is of no use to consumers. */
+const reached = new Set<string>();
+const open = [built("src/index.d.ts"), built("checkpointers/index.d.ts")];
+for (let file = open.pop(); file !== undefined; file = open.pop()) {
+  if (reached.has(file)) continue;
+  reached.add(file);
+  const imports = (await readFile(file, "utf8")).matchAll(/(?:from |import\()"(\.[^"]+)\.[jt]s"/g);
+  for (const [, path] of imports) open.push(join(dirname(file), `${path}.d.ts`));
+}
+for (const path of readdirSync(built(""), { recursive: true, encoding: "utf8" })) {
+  if (path.endsWith(".d.ts") && !reached.has(built(path))) rmSync(built(path));
+}
 
 const database = await createPGlite();
 const connection = new PGliteConnection(

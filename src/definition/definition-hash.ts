@@ -190,8 +190,9 @@ export type DefinitionChange = ValueChange;
 const maxListed = 100;
 
 /**
- * Returns the differences between two definitions: `tools.send: removed {…}`, `workflow_graph.nodes[ask].config.prompt:
- * "May I?" → "Go on?"`. Changes to the spec come first, with paths relative to it. Equal definitions have none.
+ * Returns the differences between two definitions, such as `tools.send: removed {…}` or
+ * `workflow_graph.nodes[ask].config.prompt: "May I?" → "Go on?"`. Changes to the spec come first, with paths relative
+ * to it. Equal definitions have none.
  *
  * @param before a stored document; a value that is not a document counts as one change
  */

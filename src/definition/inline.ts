@@ -80,8 +80,7 @@ function pathProblems(written: unknown): readonly DefinitionProblem[] {
 }
 
 /**
- * Returns the problems of a TypeScript definition's `rails`, including rails that no entry names, which would never
- * run.
+ * Returns the problems of a TypeScript definition's `rails`. A rail that no entry names would never run.
  */
 export function inlineRailProblems(written: unknown, rails: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(rails)) {

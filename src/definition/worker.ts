@@ -9,7 +9,7 @@ export interface WorkerTask {
   readonly id: string;
   readonly description: string;
   readonly expected_output: string;
-  /** Ids of the subtasks that it depends on, in the plan's order. */
+  /** Ids of the subtasks that it depends on, in the order the plan lists them. */
   readonly dependencies: readonly string[];
   /** Results of the dependencies by id. JavaScript key order applies: integer ids come first, ascending. */
   readonly results: Readonly<Record<string, unknown>>;

@@ -7,25 +7,25 @@ const load = createRequire(import.meta.url);
 let library: Cel | undefined;
 
 /**
- * The CEL library, loaded with the first expression: definitions are checked without waiting, and most have none, while
- * loading it takes longer than loading the rest of this package.
+ * Returns the CEL library, loaded on the first expression. Loading it takes longer than loading the rest of this
+ * package, and most definitions contain no expression. Synchronous, because definition checks are.
  */
 export function cel(): Cel {
   library ??= load("@bufbuild/cel") as Cel;
   return library;
 }
 
-/** CEL's optional functions. */
+/** Returns CEL's extension functions. */
 export function celExtensions(): CelExtensions {
   return load("@bufbuild/cel/ext") as CelExtensions;
 }
 
-/** The engine of CEL's `matches`, which matches regular expressions in linear time. */
+/** Returns the regular expression engine behind CEL's `matches`, which runs in linear time. */
 export function re2(): typeof import("@bufbuild/re2") {
   return load("@bufbuild/re2") as typeof import("@bufbuild/re2");
 }
 
-/** Makes a value when it is first asked for, and keeps it. */
+/** Returns a function that creates a value on its first call and caches it. */
 export function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => {

@@ -18,7 +18,7 @@ import {
 
 type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 
-/** The type of a call or an operation. */
+/** Checks a call or operator and returns its type. */
 export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType {
   const example = macroExamples.get(call.function);
   if (example !== undefined) {
@@ -63,7 +63,7 @@ function accepts(overload: CelFunc, target: ValueType | undefined, args: readonl
   });
 }
 
-/** Operators keep the types of lists and give doubles as soon as one side may be one. */
+/** Returns the type of a call's result. Operators preserve list types, and return a double if an operand may be one. */
 function resultType(
   name: string,
   fitting: readonly CelFunc[],
@@ -71,7 +71,7 @@ function resultType(
 ): ValueType {
   const [left, right] = args;
   if (name === "_+_" && left?.kind === "list" && right?.kind === "list") {
-    // The parser writes `map` and `filter` as adding to a list of any elements.
+    // The parser expands `map` and `filter` into additions to an untyped list.
     return { kind: "list", of: unite(left.of, right.of) };
   }
   if (name === "_+_" && right?.kind === "list" && left?.kind === "any") return right;
@@ -102,7 +102,7 @@ function checkLogic(checking: Checking, call: Call, args: readonly ValueType[]):
   return boolType;
 }
 
-/** CEL finds values of different types unequal; where both are known that is a mistake. */
+/** Reports comparisons of two different known types, which are never equal in CEL. */
 function checkEquality(
   checking: Checking,
   expr: Expr,
@@ -147,7 +147,7 @@ function describeCall(
   return [`${name}()${owner} does not take ${taken}`];
 }
 
-/** What the parser expands before it is checked. Where one is left, it was not written like this. */
+/** Macros, which the parser expands before checking. A remaining call does not match the macro's syntax. */
 const macroExamples: ReadonlyMap<string, string> = new Map([
   ["has", "has(a.b)"],
   ["all", "list.all(x, x > 0)"],
@@ -162,9 +162,9 @@ export interface Scope {
   readonly [variable: string]: ValueType;
 }
 
-/** What the parts of the checker share. */
+/** The state shared by the parts of the checker. */
 export interface Checking {
   readonly report: (expr: Expr, message: string, suggestion?: string) => void;
-  /** The type of a part, which is checked by this. */
+  /** Checks a subexpression and returns its type. */
   readonly typeOf: (expr: Expr | undefined) => ValueType;
 }

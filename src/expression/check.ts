@@ -16,12 +16,12 @@ import {
   type ValueType,
 } from "./types.ts";
 
-/** Names of CEL's types, which `type(x) == string` compares with. */
+/** CEL's type names, which are valid operands as in `type(x) == string`. */
 const typeNames = new Set("int uint double bool string bytes list map null_type type".split(" "));
 
 /**
- * Checks an expression against the variables it may read: names, fields, and types as far as the scope tells them.
- * Gives the type of the result.
+ * Checks an expression's names, fields and types against the variables in scope. Returns the problems and the type of
+ * the result.
  */
 export function checkExpression(
   { root, offsetOf }: Syntax,
@@ -137,7 +137,7 @@ class Checker implements Checking {
     return { kind: "object", fields: Object.fromEntries(fields), open: false };
   }
 
-  /** `all`, `exists`, `exists_one`, `map` and `filter`, which the parser has written out as loops. */
+  /** Checks `all`, `exists`, `exists_one`, `map` and `filter`, which the parser expands into loops. */
   #comprehension(expr: Expr, loop: Of<"comprehensionExpr">): ValueType {
     const range = this.typeOf(loop.iterRange);
     if (!mayBe(range, "list", "map"))
@@ -166,12 +166,12 @@ function itemType(range: ValueType): ValueType {
 
 interface FieldAccess {
   readonly operand: ValueType;
-  /** The part that is read from. */
+  /** The expression that the field is read from. */
   readonly owner: Expr | undefined;
   readonly name: string;
 }
 
-/** The type of `operand.name`. An unknown field of a closed object and a field of what has none are problems. */
+/** Returns the type of `operand.name`. Reports unknown fields of closed objects and fields of values without fields. */
 function checkField(
   checking: Checking,
   expr: Expr,
@@ -201,7 +201,7 @@ function checkField(
   }
 }
 
-/** The type of `target[index]`. */
+/** Returns the type of `target[index]`. */
 function checkIndex(checking: Checking, expr: Expr, args: readonly Expr[]): ValueType {
   const [target, index] = args;
   const [operand, key] = [checking.typeOf(target), checking.typeOf(index)];
@@ -228,8 +228,8 @@ function pathText(expr: Expr | undefined): string | undefined {
 }
 
 /**
- * Names such as `nodes.my-node`, which CEL reads as a subtraction: the problems that this causes become one that says
- * how to write the name.
+ * Replaces the problems caused by names such as `nodes.my-node`, which CEL parses as a subtraction, with one that
+ * explains how to write the name.
  */
 export function explainMinusNames(
   source: string,

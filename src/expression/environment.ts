@@ -8,22 +8,22 @@ type FuncGroup = NonNullable<ReturnType<CelEnv["funcs"]["find"]>>;
 
 const standard = once(() => cel().celEnv({ funcs: functions() }));
 
-/** Every function by its name, each call of it paid for and able to mix the types of numbers. */
+/** All functions by name, wrapped to charge calls to the budget and to accept mixed number types. */
 const metered = once((): ReadonlyMap<string, FuncGroup> => {
   return new Map(Array.from(standard().funcs, ({ name }) => [name, meter(name)] as const));
 });
 
-/** Every overload of each function, for checking calls. */
+/** The overloads of each function by name, for checking calls. */
 export const overloads = once((): ReadonlyMap<string, readonly CelFunc[]> => {
   return new Map(Array.from(metered(), ([name, group]) => [name, [...group]]));
 });
 
-/** Functions that people can call by name. */
+/** Names of the functions that expressions can call. */
 export const functionNames = once((): readonly string[] => {
   return [...metered().keys()].filter((name) => /^[a-zA-Z]\w*$/.test(name));
 });
 
-/** CEL's functions and ours. */
+/** The environment with CEL's functions and this package's. */
 export const environment: () => CelEnv = once(() => {
   const byName = metered();
   return Object.create(standard(), {
@@ -50,7 +50,7 @@ function meter(name: string): FuncGroup {
   return Object.create(group, { call: { value: call } }) as FuncGroup;
 }
 
-/** Bounds a result, and gives an error the place of the call where the library did not. */
+/** Limits the size of a result, and adds the position of the call to an error without one. */
 function checked(result: CelResult | undefined, id: number): CelResult | undefined {
   const { celError, isCelError } = cel();
   if (isCelError(result) && result.exprId === undefined)
@@ -63,7 +63,7 @@ function checked(result: CelResult | undefined, id: number): CelResult | undefin
   }
 }
 
-/** Work that reading an argument may take. */
+/** Returns the cost of reading an argument. */
 function weightOf(value: CelValue | undefined): number {
   if (typeof value === "string" || value instanceof Uint8Array)
     return Math.floor(value.length / 16);
@@ -76,8 +76,8 @@ function boundPattern(pattern: CelValue | undefined): void {
 }
 
 /**
- * Has every comprehension pay, before it starts, for the items it goes through: its range is wrapped in a call of
- * `@items`, a name that no expression can contain. Changes the tree, which is not used elsewhere once it is checked.
+ * Charges every comprehension for its items before it starts, by wrapping its range in a call of `@items`, a name that
+ * no expression can contain. Mutates the tree, which is not used elsewhere once it is checked.
  */
 export function meterComprehensions(expr: Expr): Expr {
   childrenOf(expr).forEach(meterComprehensions);

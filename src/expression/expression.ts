@@ -15,13 +15,13 @@ export type { Scope } from "./check-call.ts";
 export interface Expression {
   readonly source: string;
   /**
-   * Paths that are read, e.g. `["nodes", "classify", "choice"]`, each as far as it is literal (both `.field` and
-   * `["field"]`).
+   * Paths that the expression reads, such as `["nodes", "classify", "choice"]`, up to the first non-literal part (both
+   * `.field` and `["field"]` are literal).
    */
   readonly references: readonly (readonly string[])[];
   /**
-   * Gives plain JSON: parts of `values` as they are (the same objects), ints as numbers. `values` holds JSON, which is
-   * neither copied nor changed; `undefined` counts as absent.
+   * Evaluates to plain JSON: parts of `values` are returned by reference, ints as numbers. `values` must be JSON and is
+   * neither copied nor modified; `undefined` counts as absent.
    *
    * @throws ExpressionError
    */
@@ -29,8 +29,8 @@ export interface Expression {
 }
 
 /**
- * Parses an expression and checks it against the variables it may read. With `expected: "bool"` it must give true or
- * false: what is known to give something else is refused here, the rest when it is evaluated. Never throws.
+ * Parses an expression and checks it against the variables in scope. With `expected: "bool"` it must return a boolean.
+ * A statically known other type is rejected here, all else during evaluation. Never throws.
  */
 export function compileExpression(
   source: string,
@@ -90,7 +90,7 @@ function expressionOf(
   });
 }
 
-/** Only what the scope names, so that no inherited property of `values` is ever a variable. */
+/** Binds only the variables in scope, so that inherited properties of `values` are never variables. */
 function bindingsOf(
   variables: readonly string[],
   values: Readonly<Record<string, unknown>>,
@@ -124,11 +124,11 @@ const names: ReadonlyMap<string, string> = new Map([
   ["google.protobuf.Duration", "a duration"],
 ]);
 
-/** Messages of the CEL library, with what they are to people. */
+/** Messages of the CEL library with their user-facing versions. */
 const known: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
   [/^field not found: (.*)$/s, (name) => `no field ${JSON.stringify(name)}`],
   [/^index (.*) out of bounds/s, (index) => `index ${index} is out of range`],
-  // The library's lists throw this for them.
+  // Thrown by the library's own lists for an invalid index.
   [/^unsupported input undefined$/, () => "a list is read by a whole number"],
   [/^unresolved attribute$/, () => "this has no value"],
   [/^found no matching overload for '?(\S+?)'? applied to '(.*)'$/s, describeOverload],
@@ -155,7 +155,7 @@ const known: readonly (readonly [RegExp, (...groups: string[]) => string])[] = [
 
 const maxLength = 200;
 
-/** What an evaluation ran into, as a sentence without its full stop. */
+/** Describes an evaluation failure, as a sentence without its full stop. */
 function describeFailure(message: string): string {
   for (const [pattern, describe] of known) {
     const found = pattern.exec(message);
@@ -193,8 +193,8 @@ function nameOfCel(type: string): string {
 }
 
 /**
- * The id of the part that failed. For `a.b["c"]` the library names the whole chain by its beginning `a`; the index that
- * its message speaks of says which part it was.
+ * Returns the id of the subexpression that failed. For `a.b["c"]` the library reports only the root `a` of the chain;
+ * the index in its message identifies the part.
  */
 function placeOfFailure(root: Expr, id: bigint, message: string): bigint {
   const wanted = /^(?:field not found: |index )(.*?)(?: out of bounds .*)?$/s.exec(message)?.[1];
@@ -207,11 +207,11 @@ function placeOfFailure(root: Expr, id: bigint, message: string): bigint {
 
 interface Index {
   readonly id: bigint;
-  /** Undefined when it is computed. */
+  /** Undefined if computed. */
   readonly key: string | undefined;
 }
 
-/** Every `[…]` on the chain that begins at the node `id`, outermost first. */
+/** Returns every `[…]` of the chain that starts at the node `id`, outermost first. */
 function indexesOf(expr: Expr, id: bigint): Index[] {
   const found = childrenOf(expr).flatMap((child) => indexesOf(child, id));
   const { case: kind, value } = expr.exprKind;

@@ -3,16 +3,16 @@ import { cel, celExtensions, once } from "./cel.ts";
 import { LimitReached, limits, spend } from "./problem.ts";
 import { GrownList } from "./values.ts";
 
-/** Wraps what a comprehension goes through: see `meterComprehensions`. */
+/** Wraps the range of a comprehension: see `meterComprehensions`. */
 export const itemsFunction = "@items";
 
-/** A function of ours refuses its arguments. The message is a sentence without its full stop. */
+/** Thrown when a function rejects its arguments. The message is a sentence without its full stop. */
 export class Refusal extends Error {}
 
-/** String functions of the library whose results we cannot bound, or that we have replaced. */
+/** The library's string functions that are replaced here, or whose results cannot be limited. */
 const leftOut = new Set(["format", "strings.quote", "replace", "split", "join"]);
 
-/** What is added to CEL's standard functions, or replaces them: each is bounded by `spend`. */
+/** Returns the functions that extend or replace CEL's standard ones. Each is limited by `spend`. */
 export function functions(): CelFunc[] {
   const { CelScalar, celFunc, celMethod, listType, mapType } = cel();
   const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar;
@@ -76,7 +76,7 @@ function nonZero(divisor: number): number {
   return divisor;
 }
 
-/** @throws LimitReached when a string of that length may not be made */
+/** @throws LimitReached if a string of this length exceeds the limit */
 export function boundLength(length: number): void {
   if (length > limits.stringLength)
     throw new LimitReached(`this makes a string of more than ${limits.stringLength} characters`);
@@ -94,7 +94,7 @@ function doubleOfString(text: string): number {
   throw new Refusal("the string is not a number");
 }
 
-/** At most `most` parts, the last with all that is left; no limit when that is negative. */
+/** Splits into at most `most` parts, the last one with the rest; a negative `most` means no limit. */
 function split(text: string, separator: string, most = -1): CelList {
   const parts = separator === "" ? Array.from(text) : text.split(separator);
   spend(parts.length);
@@ -103,7 +103,7 @@ function split(text: string, separator: string, most = -1): CelList {
   return cel().celList(most === 0 ? [] : parts);
 }
 
-/** Replaces the first `most`, all when that is negative. */
+/** Replaces the first `most` occurrences, or all if `most` is negative. */
 function replace(text: string, from: string, to: string, most = -1): string {
   const parts = from === "" ? ["", ...Array.from(text), ""] : text.split(from);
   spend(parts.length);
@@ -128,8 +128,8 @@ function join(elements: Iterable<CelValue>, separator: string): string {
 }
 
 /**
- * CEL's equality: numbers by value across their types, lists and maps by their contents, all else of different types is
- * unequal. Each comparison inside costs work.
+ * Implements CEL's equality: numbers compare by value across types, lists and maps by content; values of different
+ * types are unequal. Each nested comparison is charged.
  */
 function equals(left: CelValue, right: CelValue): boolean {
   spend(1);
@@ -174,7 +174,7 @@ function equalLists(left: Iterable<CelValue>, right: Iterable<CelValue>): boolea
   return others.next().done === true;
 }
 
-/** Timestamps and durations, the only messages that expressions can make. */
+/** Compares timestamps and durations, the only messages that expressions can create. */
 function equalMoments(left: object, right: object): boolean {
   const [one, other] = [momentOf(left), momentOf(right)];
   return (
@@ -206,7 +206,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Names that CEL's operators have as functions, with what people write. */
+/** The function names of CEL's operators, with their symbols. */
 export const operators: ReadonlyMap<string, string> = new Map([
   ["_+_", "+"],
   ["_-_", "-"],
@@ -228,9 +228,10 @@ export const operators: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Arguments for a second try when CEL has no overload for `args`, or undefined when there is none. JSON numbers are
- * doubles, and CEL does not mix: for an operator ints become doubles (`attempt_number + 1`), for other functions whole
- * doubles become ints (`text.substring(execution.start)`).
+ * Returns converted arguments to retry a call for which CEL has no overload, or undefined if nothing can be converted.
+ *
+ * JSON numbers are doubles, and CEL does not mix number types. For operators ints become doubles (`attempt_number +
+ * 1`). For other functions whole doubles become ints (`text.substring(execution.start)`).
  */
 export function withMixedNumbers(name: string, args: readonly CelValue[]): CelValue[] | undefined {
   const mixed = args.map((arg) => {
@@ -245,7 +246,7 @@ const matchNothing = once(() => {
   return plan(celEnv(), parse('"".matches(pattern)'));
 });
 
-/** What is wrong with a regular expression (RE2's syntax), if anything. */
+/** Returns the problem of a regular expression in RE2 syntax, or undefined. */
 export function patternProblem(pattern: string): string | undefined {
   if (pattern.length > limits.patternLength)
     return `the regular expression is longer than ${limits.patternLength} characters`;

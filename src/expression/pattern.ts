@@ -2,21 +2,21 @@ import { errorMessage } from "../errors.ts";
 import { re2 } from "./cel.ts";
 import { limits } from "./problem.ts";
 
-/** A regular expression in RE2's syntax, and how much work a character costs it. */
+/** A regular expression in RE2 syntax, with its cost per character. */
 export interface TranslatedPattern {
   readonly source: string;
-  /** Characters, classes and assertions, those in repetitions as often as they may repeat. */
+  /** Number of characters, classes and assertions, those in repetitions counted as often as they may repeat. */
   readonly size: number;
 }
 
-/** A part of a regular expression that RE2 cannot express. The message is a noun phrase. */
+/** Thrown for a part of a regular expression that RE2 cannot express. The message is a noun phrase. */
 class UntranslatablePart extends Error {}
 
 /**
- * Translates a regular expression of ECMA-262, which JSON Schema's patterns are in, to RE2's syntax. Texts are matched
- * by code points, as with the flag `u`; groups capture nothing.
+ * Translates an ECMA-262 regular expression, the dialect of JSON Schema patterns, to RE2 syntax. Matching is by code
+ * point, as with the flag `u`. Groups do not capture.
  *
- * @param pattern a regular expression that JavaScript takes
+ * @param pattern a regular expression that JavaScript accepts
  * @throws UntranslatablePart for lookaround, backreferences, inline flags and escapes without a meaning
  */
 function translatePattern(pattern: string): TranslatedPattern {
@@ -29,13 +29,13 @@ function translatePattern(pattern: string): TranslatedPattern {
 const noNewline = String.raw`[^\n\r\x{2028}\x{2029}]`;
 const anything = String.raw`\x00-\x{10FFFF}`;
 
-/** White space of ECMA-262; RE2's `\s` has five characters of it. Class members, without brackets. */
+/** Class members of ECMA-262 white space, without brackets; RE2's `\s` has only five of these characters. */
 const space = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const noSpace = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 
 const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 };
 
-/** Long names of the general categories that RE2 knows by their short ones. */
+/** Long names of general categories, with the short names that RE2 requires. */
 const categories: Readonly<Record<string, string>> = {
   Letter: "L",
   Uppercase_Letter: "Lu",
@@ -118,7 +118,7 @@ class Reader {
     return { source: `(?:${inner.source})`, size: inner.size };
   }
 
-  /** A greedy and a lazy quantifier match the same texts. */
+  /** Drops lazy modifiers: greedy and lazy quantifiers match the same texts. */
   #repeated({ source, size }: TranslatedPattern): TranslatedPattern {
     const quantifier = this.#quantifier();
     if (quantifier === null) return { source, size };
@@ -150,7 +150,7 @@ class Reader {
       }
       this.#at += 1;
       const to = this.#take("\\b") ? 8 : this.#member();
-      // With a class at either end, JavaScript takes the sign for itself.
+      // With a class at either end, JavaScript treats the hyphen as a literal.
       members +=
         typeof from === "number" && typeof to === "number"
           ? `${literal(from)}-${literal(to)}`
@@ -160,7 +160,7 @@ class Reader {
     return `[${isNegated ? "^" : ""}${members}]`;
   }
 
-  /** One character, as its code point, or the members of a class that an escape stands for. */
+  /** Reads one character as its code point, or the members of an escaped class. */
   #member(): number | { readonly members: string } {
     const character = this.#one();
     return character === "\\" ? this.#escape() : codePoint(character);
@@ -228,7 +228,7 @@ class Reader {
     return Number.parseInt(digits, 16);
   }
 
-  /** The name of a Unicode property as RE2 has it. */
+  /** Reads a Unicode property and returns its RE2 name. */
   #property(): string {
     const end = this.#characters.indexOf("}", this.#at);
     const written = this.#characters.slice(this.#at + 1, Math.max(this.#at, end)).join("");
@@ -269,7 +269,7 @@ function codePoint(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
 
-/** A character in or out of a class. */
+/** Escapes a character, inside or outside a class. */
 function literal(code: number): string {
   if (code >= 0xd800 && code <= 0xdfff) {
     throw new UntranslatablePart(`half of a surrogate pair, \\u${code.toString(16)}`);
@@ -278,19 +278,19 @@ function literal(code: number): string {
   return /^\w$/.test(character) ? character : `\\x{${code.toString(16).toUpperCase()}}`;
 }
 
-/** A regular expression that is matched in time linear in the text, without backtracking. */
+/** A regular expression that matches in linear time, without backtracking. */
 export interface LinearPattern {
-  /** As it was written. */
+  /** The original source. */
   readonly pattern: string;
-  /** Work that one character of a text costs at most. */
+  /** Maximum cost per character of the text. */
   readonly size: number;
-  /** Whether it is found anywhere in the text. */
+  /** Returns whether the pattern matches anywhere in the text. */
   readonly test: (text: string) => boolean;
 }
 
 /**
- * Compiles a regular expression of ECMA-262, which JSON Schema's patterns are in, for RE2's engine. `problem` says why
- * it cannot be: it is none, or has lookaround, backreferences or other parts that no engine without backtracking has.
+ * Compiles an ECMA-262 regular expression, the dialect of JSON Schema patterns, for RE2. Invalid expressions return a
+ * `problem`, as do lookaround, backreferences and other parts that require backtracking.
  */
 export function linearPattern(
   pattern: string,
@@ -317,7 +317,7 @@ function refused(problem: string) {
   return { ok: false, problem } as const;
 }
 
-/** JavaScript only parses it here. With the flag `u` alone it takes `\u{61}+`, and without it `\-`. */
+/** Returns JavaScript's syntax error, if any. Only with the flag `u` does it accept `\u{61}+`, only without it `\-`. */
 function problemIn(pattern: string): string | undefined {
   const [problem, ...others] = ["", "u"].flatMap((flags) => {
     try {

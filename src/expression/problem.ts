@@ -1,21 +1,21 @@
 import { StratagraphError } from "../errors.ts";
 
-/** One thing that is wrong with an expression or a template. */
+/** One problem of an expression or a template. */
 export interface ExpressionProblem {
   /** A sentence without its full stop. */
   readonly message: string;
-  /** 0-based, in the source that was compiled. */
+  /** 0-based offset in the compiled source. */
   readonly offset: number;
   /** The nearest valid name. */
   readonly suggestion?: string;
 }
 
-/** What compiling gives: the compiled value, or at least one problem. */
+/** The result of compiling: the compiled value, or at least one problem. */
 export type Compiled<T, Problem extends ExpressionProblem = ExpressionProblem> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** An expression could not be evaluated on the values it was given. */
+/** An expression could not be evaluated on the given values. */
 export class ExpressionError extends StratagraphError {
   readonly code = "expression";
   override readonly kind = "run";
@@ -23,9 +23,9 @@ export class ExpressionError extends StratagraphError {
   constructor(
     /** The source of the expression. */
     readonly expression: string,
-    /** 0-based, in the expression. */
+    /** 0-based offset in the expression. */
     readonly offset: number,
-    /** What went wrong, as a sentence without its full stop. */
+    /** The problem, as a sentence without its full stop. */
     readonly problem: string,
     options?: { cause?: unknown },
   ) {
@@ -33,13 +33,13 @@ export class ExpressionError extends StratagraphError {
   }
 }
 
-/** Characters of an expression shown before and after the place. */
+/** Characters of an expression shown before and after the offset. */
 const shownBefore = 60;
 const shownAfter = 60;
 
 /**
- * The expression and a place in it for a message: `'nodes.clasify.choice == "x"' at character 7`. Long sources are cut
- * around the place; what could change how a terminal shows the message is escaped.
+ * Renders an expression and an offset in it: `'nodes.clasify.choice == "x"' at character 7`. Long sources are truncated
+ * around the offset. Characters that could change how a terminal displays the message are escaped.
  */
 export function quoteExpression(source: string, offset: number): string {
   const place = Math.min(Math.max(0, offset), source.length);
@@ -63,61 +63,61 @@ function isLowSurrogate(text: string, index: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Names that a message lists. */
+/** Maximum number of names listed in a message. */
 const maxShown = 12;
 
-/** `a, b and 3 more`. */
+/** Renders `a, b and 3 more`. */
 export function listNames(names: readonly string[]): string {
   const more = names.length - maxShown;
   if (more <= 0) return names.join(", ");
   return `${names.slice(0, maxShown).join(", ")} and ${more} more`;
 }
 
-/** Bounds on what is compiled and evaluated. They are far above what a condition or a prompt needs. */
+/** Limits on compilation and evaluation, far above the needs of a condition or a prompt. */
 export const limits = {
   /** Characters of an expression. */
   sourceLength: 4000,
-  /** Brackets inside brackets. */
+  /** Nesting depth of brackets. */
   nesting: 32,
   /** Levels of the syntax tree: `a + b + c` has three. */
   depth: 200,
   /** Nodes of the syntax tree: `a + b` has three. */
   nodes: 1000,
-  /** `all`, `exists`, `map` and so on inside one another. */
+  /** Nesting depth of `all`, `exists`, `map` and so on. */
   comprehensions: 3,
   /** Characters of a regular expression. */
   patternLength: 1000,
-  /** Parts of a JSON Schema's pattern, those in repetitions as often as they may repeat: `^a{3}$` has seven. */
+  /** Parts of a JSON Schema pattern, those in repetitions counted as often as they may repeat: `^a{3}$` has seven. */
   patternSize: 2000,
-  /** Work of all patterns in one check of a value: a part of a pattern for each character of a text costs 1. */
+  /** Work of all patterns in one validation: 1 per part of a pattern and character of a text. */
   patternWork: 20_000_000,
   /**
-   * Work of one evaluation: an item gone through, a call, 16 characters handled or a part of the result each cost 1.
+   * Work of one evaluation: each item iterated, call, 16 characters processed and part of the result costs 1.
    */
   work: 500_000,
-  /** Characters of a string that an evaluation makes. */
+  /** Characters of a string that an evaluation creates. */
   stringLength: 1_000_000,
-  /** Levels of a value that holds templates. */
+  /** Nesting depth of a value that contains templates. */
   templateDepth: 64,
 } as const;
 
-/** An evaluation was ended by a limit of ours. The message is a sentence without its full stop. */
+/** Thrown when an evaluation exceeds a limit. The message is a sentence without its full stop. */
 export class LimitReached extends Error {}
 
-/** Work that the evaluation in progress may still do. Evaluation is synchronous, so there is one at a time. */
+/** Remaining budget of the current evaluation. Evaluation is synchronous, so there is only one at a time. */
 let left = 0;
 
 /**
- * Takes `work` from what the evaluation in progress may still do.
+ * Charges `work` to the budget of the current evaluation.
  *
- * @throws LimitReached also from then on, whatever the expression makes of the first refusal (`… || true`)
+ * @throws LimitReached once the budget is spent, on every further call too: an expression cannot hide it (`… || true`)
  */
 export function spend(work: number): void {
   left -= work;
   if (left < 0) throw new LimitReached(`this takes more than ${limits.work} steps`);
 }
 
-/** Runs an evaluation with a full budget. The budget being spent ends it, even where the expression hid that. */
+/** Runs an evaluation with a full budget. It fails if the budget is exceeded, even if the expression hides that. */
 export function withBudget<T>(evaluate: () => T): T {
   const outer = left;
   left = limits.work;

@@ -1,8 +1,8 @@
 import { childrenOf, type Expr, parseExpression } from "./syntax.ts";
 
 /**
- * Paths that an expression reads, each as far as it is literal, without repetitions, in the order of the source.
- * Variables of `all`, `map` and so on are none.
+ * Returns the distinct paths that an expression reads, each up to its first non-literal part, in source order. Excludes
+ * the variables of `all`, `map` and so on.
  */
 export function referencesOf(root: Expr): string[][] {
   const found = new Map<string, string[]>();
@@ -28,7 +28,7 @@ function collect(expr: Expr, local: ReadonlySet<string>, report: Report): void {
   if (value.loopStep) collect(value.loopStep, inside, report);
 }
 
-/** `a.b["c"]` as `["a", "b", "c"]`; undefined for what is not literal all along. */
+/** Returns `a.b["c"]` as `["a", "b", "c"]`, or undefined unless the whole path is literal. */
 export function pathOf(expr: Expr): string[] | undefined {
   const { case: kind, value } = expr.exprKind;
   if (kind === "identExpr") return [value.name];
@@ -43,14 +43,14 @@ export function pathOf(expr: Expr): string[] | undefined {
   return path && key !== undefined ? [...path, key] : undefined;
 }
 
-/** The text of a string literal. */
+/** Returns the value of a string literal, or undefined. */
 export function literalString(expr: Expr): string | undefined {
   if (expr.exprKind.case !== "constExpr") return undefined;
   const { constantKind } = expr.exprKind.value;
   return constantKind.case === "stringValue" ? constantKind.value : undefined;
 }
 
-/** A literal as the library's messages write it; undefined for what is computed. */
+/** Returns a literal as the library's messages render it, or undefined if the expression is computed. */
 export function literalOf(expr: Expr): string | undefined {
   if (expr.exprKind.case !== "constExpr") return undefined;
   const { value } = expr.exprKind.value.constantKind;
@@ -58,16 +58,16 @@ export function literalOf(expr: Expr): string | undefined {
 }
 
 export interface ComparedText {
-  /** What is compared, e.g. `["nodes", "classify", "choice"]`. */
+  /** The compared path, such as `["nodes", "classify", "choice"]`. */
   readonly path: readonly string[];
   readonly text: string;
-  /** 0-based place of the text in the source. */
+  /** 0-based offset of the text in the source. */
   readonly offset: number;
 }
 
 /**
- * The texts that an expression compares literal paths with, by `==`, `!=` and `in [...]`. None of one that does not
- * parse.
+ * Returns the strings that an expression compares literal paths with, by `==`, `!=` and `in [...]`. Empty if it does
+ * not parse.
  */
 export function comparedTexts(source: string): readonly ComparedText[] {
   const parsed = parseExpression(source);

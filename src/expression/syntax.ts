@@ -2,16 +2,16 @@ import type { parse } from "@bufbuild/cel";
 import { cel } from "./cel.ts";
 import { type Compiled, type ExpressionProblem, limits } from "./problem.ts";
 
-/** A node of a parsed expression: the standard CEL syntax tree, macros already expanded. */
+/** A node of the standard CEL syntax tree, with macros expanded. */
 export type Expr = NonNullable<ReturnType<typeof parse>["expr"]>;
 
 export interface Syntax {
   readonly root: Expr;
-  /** 0-based places of the nodes by their id. Operators stand at their sign, fields at their dot. */
+  /** Returns the 0-based offset of a node: of its symbol for operators, of its dot for fields. */
   readonly offsetOf: (id: bigint) => number;
 }
 
-/** Parses an expression, within the bounds of `limits`. Never throws. */
+/** Parses an expression within `limits`. Never throws. */
 export function parseExpression(source: string): Compiled<Syntax> {
   const problem = lengthProblem(source) ?? bracketProblem(source);
   if (problem !== undefined) return { ok: false, problems: [problem] };
@@ -32,7 +32,7 @@ export function parseExpression(source: string): Compiled<Syntax> {
   }
 }
 
-/** The library lets an operator begin at the space before it. */
+/** Skips white space, since the library's operator positions include the preceding space. */
 function afterSpace(source: string, offset: number): number {
   return offset + (/^\s*/.exec(source.slice(offset))?.[0].length ?? 0);
 }
@@ -51,7 +51,7 @@ function lengthProblem(source: string): ExpressionProblem | undefined {
   return undefined;
 }
 
-/** What people write from other languages, by how the rest of the source begins. */
+/** Hints for syntax of other languages, matched against the source from the error on. */
 const hints: readonly (readonly [RegExp, string])[] = [
   [/^\.\?|^\[\?/, "optional fields are not supported, write has(a.b) ? a.b : other"],
   [/^===/, 'write "==" to compare'],
@@ -89,7 +89,7 @@ function placeOf(thrown: unknown): { offset: number; reason: string } {
   return { offset: location?.start?.offset ?? 0, reason: rawMessage ?? thrown.message };
 }
 
-/** The parts of a node that people wrote: of a comprehension the range and the step, without what frames them. */
+/** Returns the written children of a node: for a comprehension the range and the step, without generated parts. */
 export function childrenOf(expr: Expr): Expr[] {
   const { case: kind, value } = expr.exprKind;
   switch (kind) {
@@ -117,8 +117,9 @@ function present(...parts: readonly (Expr | undefined)[]): Expr[] {
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
 /**
- * Where the string literal that begins at `start` ends, the closing quote included, or undefined when nothing closes
- * it. `start` is at the quote; a prefix such as `r` stands before it.
+ * Returns the end offset of a string literal, including its closing quote, or undefined if it is not closed.
+ *
+ * @param start offset of the opening quote; a prefix such as `r` precedes it
  */
 export function endOfString(source: string, start: number): number | undefined {
   const quote = source.charAt(start);
@@ -133,8 +134,8 @@ export function endOfString(source: string, start: number): number | undefined {
 }
 
 /**
- * What is wrong with the brackets and quotes of an expression: checked before it is parsed, because a parser names the
- * place poorly and recurses for each level.
+ * Returns the first problem of brackets and quotes. Runs before the parser, which reports poor positions and recurses
+ * for each level.
  */
 function bracketProblem(source: string): ExpressionProblem | undefined {
   const open: number[] = [];
@@ -176,7 +177,7 @@ interface Found {
   readonly message: string;
 }
 
-/** The first part of a syntax tree that goes beyond `limits`, if any. */
+/** Returns the first node of a syntax tree that exceeds `limits`, if any. */
 export function treeProblem(root: Expr): Found | undefined {
   let nodes = 0;
   const visit = (expr: Expr, depth: number, loops: number): Found | undefined => {

@@ -3,16 +3,16 @@ import { type Compiled, ExpressionError, type ExpressionProblem, limits } from "
 import { endOfString } from "./syntax.ts";
 import { jsonText } from "./values.ts";
 
-/** A text with expressions in it: `${nodes.a.text} and more`. */
+/** A text with embedded expressions: `${nodes.a.text} and more`. */
 export interface Template {
   readonly source: string;
-  /** What the expressions read, without repetitions: see `Expression`. */
+  /** Distinct paths that the expressions read: see `Expression`. */
   readonly references: readonly (readonly string[])[];
-  /** The text holds no expression. */
+  /** Whether the text contains no expression. */
   readonly isConstant: boolean;
   /**
-   * A text that is exactly one `${…}` gives the value itself. Any other gives a string: strings stand in it as they
-   * are, null as nothing, other values as JSON.
+   * Renders the template. A text that is exactly one `${…}` returns the value itself. Otherwise the result is a string,
+   * with strings verbatim, null as the empty string, and other values as JSON.
    *
    * @throws ExpressionError
    */
@@ -21,7 +21,7 @@ export interface Template {
 
 type Part = string | Expression;
 
-/** Compiles a template. `$${` is the text `${`. Never throws; offsets are in the text. */
+/** Compiles a template. `$${` escapes `${`. Never throws; offsets refer to `text`. */
 export function compileTemplate(text: string, scope: Scope): Compiled<Template> {
   const split = templateParts(text);
   if (!split.ok) return split;
@@ -84,19 +84,19 @@ function textOf(
   throw new ExpressionError(part.source, 0, problem);
 }
 
-/** Paths without those that stand there already. */
+/** Removes duplicate paths. */
 function withoutRepetitions(paths: readonly (readonly string[])[]): readonly (readonly string[])[] {
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()];
 }
 
-/** A piece of a template: text as it stands, or an expression and where it begins. */
+/** A part of a template: literal text, or an expression and its offset. */
 export type TemplatePart =
   | { readonly text: string }
   | { readonly expression: string; readonly offset: number };
 
 /**
- * Takes a template apart. The end of `${…}` is the first `}` that is neither in a string literal of the expression nor
- * closes a `{` of it. `$${` is the text `${`.
+ * Splits a template into parts. `${…}` ends at the first `}` that is not in a string literal of the expression and does
+ * not close one of its `{`. `$${` escapes `${`.
  */
 function templateParts(text: string): Compiled<readonly TemplatePart[]> {
   const parts: TemplatePart[] = [];
@@ -141,13 +141,13 @@ function endOfExpression(text: string, start: number): number | undefined {
 
 /** A JSON value whose strings are templates. */
 export interface TemplateValue {
-  /** What the expressions read, without repetitions: see `Expression`. */
+  /** Distinct paths that the expressions read: see `Expression`. */
   readonly references: readonly (readonly string[])[];
-  /** No string holds an expression. */
+  /** Whether no string contains an expression. */
   readonly isConstant: boolean;
   /**
-   * The value with every template rendered. Parts without expressions are given as they are, the same objects, unless
-   * they hold an escaped `$${`.
+   * Renders every template in the value. Parts without expressions are returned by reference, unless they contain an
+   * escaped `$${`.
    *
    * @throws ExpressionError
    */
@@ -155,9 +155,9 @@ export interface TemplateValue {
 }
 
 export interface TemplateValueProblem extends ExpressionProblem {
-  /** Where the string stands in the value: keys and indexes from the top. */
+  /** Path of the string in the value: keys and indexes from the top level. */
   readonly path: readonly (string | number)[];
-  /** The string, in which `offset` is. */
+  /** The string that `offset` refers to. */
   readonly source: string;
 }
 
@@ -168,7 +168,7 @@ interface Node {
   readonly render: (values: Values) => unknown;
 }
 
-/** Every string in a nested JSON value is a template; keys are not. Never throws. */
+/** Compiles a nested JSON value in which every string is a template; keys are not. Never throws. */
 export function compileTemplateValue(
   value: unknown,
   scope: Scope,

@@ -1,15 +1,15 @@
 import type { CelType } from "@bufbuild/cel";
 
-/** The shape of a value an expression may read. */
+/** The static type of a value that an expression may read. */
 export type ValueType =
   | { readonly kind: "any" | "string" | "int" | "double" | "bool" | "null" }
   | { readonly kind: "list"; readonly of: ValueType }
-  /** Any key, all values alike. */
+  /** Arbitrary keys, with values of one type. */
   | { readonly kind: "map"; readonly of: ValueType }
   | {
       readonly kind: "object";
       readonly fields: Readonly<Record<string, ValueType>>;
-      /** Whether further fields, of any type, may be there. */
+      /** Whether additional fields of any type are allowed. */
       readonly open: boolean;
     };
 
@@ -17,12 +17,12 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const any: ValueType = { kind: "any" };
 
-/** Levels of a schema that are read; what lies below is `any`. Schemas may be cyclic objects. */
+/** Maximum schema depth that is read; deeper values are `any`. Schemas may be cyclic objects. */
 const maxDepth = 12;
 
 /**
- * What a JSON Schema says about a value, as far as that is exact: unions, references and schemas without a `type` are
- * `any`. An object is open unless it has `additionalProperties: false` and no `patternProperties`.
+ * Returns the type that a JSON Schema describes. Unions, references and schemas without a `type` are `any`. An object
+ * is open unless it has `additionalProperties: false` and no `patternProperties`.
  */
 export function valueTypeOfJsonSchema(schema: JsonSchema): ValueType {
   return typeOf(schema, 0);
@@ -66,7 +66,7 @@ function objectType(schema: JsonSchema, depth: number): ValueType {
   };
 }
 
-/** `enum` and `const` of strings or of booleans say the type as well. */
+/** Infers the type from an `enum` or `const` of strings or booleans. */
 function typeOfLiterals(schema: JsonSchema): ValueType {
   if (schema["type"] !== undefined) return any;
   const literals = "const" in schema ? [schema["const"]] : schema["enum"];
@@ -86,7 +86,7 @@ export const stringType: ValueType = { kind: "string" };
 export const doubleType: ValueType = { kind: "double" };
 export const intType: ValueType = { kind: "int" };
 
-/** What kinds of values CEL tells apart here: JSON has one kind of number and one of map. */
+/** The value types that CEL distinguishes in JSON, which has one type of number and one of map. */
 type Family = "any" | "string" | "number" | "bool" | "null" | "list" | "map";
 
 export function familyOf(type: ValueType): Family {
@@ -94,7 +94,7 @@ export function familyOf(type: ValueType): Family {
   return type.kind === "object" ? "map" : type.kind;
 }
 
-/** Whether a value of that type may be of one of the families. */
+/** Whether a value of the type may belong to one of the families. */
 export function mayBe(type: ValueType, ...families: readonly Family[]): boolean {
   const family = familyOf(type);
   return family === "any" || families.includes(family) || families.includes("any");
@@ -110,12 +110,12 @@ const familyNames: Readonly<Record<Family, string>> = {
   map: "a map",
 };
 
-/** For messages: `a string`, `true or false`. */
+/** Returns the name of a type for messages: `a string`, `true or false`. */
 export function nameOf(type: ValueType): string {
   return familyNames[familyOf(type)];
 }
 
-/** The type both are, or `any`. */
+/** Returns the common type of two types, or `any`. */
 export function unite(one: ValueType, other: ValueType): ValueType {
   if (one.kind === other.kind && one.kind !== "object" && one.kind !== "list" && one.kind !== "map")
     return one;
@@ -125,7 +125,7 @@ export function unite(one: ValueType, other: ValueType): ValueType {
   return one === other ? one : anyType;
 }
 
-/** Bytes, times, durations and types, which JSON has not, are `any` here. */
+/** Converts a CEL type. Bytes, times, durations and types, which JSON lacks, become `any`. */
 export function typeOfCel(type: CelType): ValueType {
   switch (type.kind) {
     case "list":
@@ -148,7 +148,7 @@ const scalarTypes: Readonly<Record<string, ValueType>> = {
   null_type: { kind: "null" },
 };
 
-/** Whether an argument of the type may be passed where CEL expects `parameter`; numbers are converted. */
+/** Whether an argument of the type is accepted where CEL expects `parameter`; numbers are converted. */
 export function fits(type: ValueType, parameter: CelType): boolean {
   if (type.kind === "any" || (parameter.kind === "scalar" && parameter.scalar === "dyn"))
     return true;

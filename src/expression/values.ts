@@ -2,14 +2,14 @@ import type { CelList, CelMap, CelValue } from "@bufbuild/cel";
 import { cel } from "./cel.ts";
 import { limits, spend } from "./problem.ts";
 
-/** How the library knows its maps and lists, whichever copy of it made them. */
+/** Brands by which the library recognizes maps and lists, even those of another copy of itself. */
 const mapBrand = Symbol.for("@bufbuild/cel/map");
 const listBrand = Symbol.for("@bufbuild/cel/list");
 
 /**
- * A JSON value as CEL reads it. Objects and lists are views that look at their own properties only, when they are read:
- * nothing is copied and no prototype is ever seen. Numbers are CEL doubles. What JSON does not have (`undefined`,
- * functions, symbols) counts as absent.
+ * Converts a JSON value to a CEL value. Objects and lists become lazy views of their own properties: nothing is copied
+ * and prototypes are never visible. Numbers are CEL doubles. Non-JSON values (`undefined`, functions, symbols) count as
+ * absent.
  */
 export function celOfJson(value: unknown): CelValue | undefined {
   switch (typeof value) {
@@ -28,7 +28,7 @@ export function celOfJson(value: unknown): CelValue | undefined {
   }
 }
 
-/** A JSON array, as a CEL list. An absent element is null, as in `JSON.stringify`. */
+/** A view of a JSON array as a CEL list. An absent element is null, as in `JSON.stringify`. */
 class JsonList {
   readonly [listBrand] = true;
 
@@ -52,7 +52,7 @@ class JsonList {
   }
 }
 
-/** A JSON object, as a CEL map from strings. */
+/** A view of a JSON object as a CEL map with string keys. */
 class JsonObject {
   readonly [mapBrand] = true;
   #keys: readonly string[] | undefined;
@@ -99,8 +99,8 @@ class JsonObject {
 }
 
 /**
- * A list that grows at its end without copying: the library builds the results of `map` and `filter` by adding one
- * element at a time, and its own way of adding makes them slow and deep.
+ * A list that can be appended to without copying. The library builds the results of `map` and `filter` by adding one
+ * element at a time, and its own concatenation yields slow, deeply nested lists.
  */
 export class GrownList {
   readonly [listBrand] = true;
@@ -110,7 +110,7 @@ export class GrownList {
     readonly size: number,
   ) {}
 
-  /** `list` and then `more`. A list that was added to before is copied, as its end is taken. */
+  /** Concatenates two lists. Copies `list` if another list has already been appended to it. */
   static join(list: CelList, more: CelList): CelList {
     const grown: unknown = list;
     const elements =
@@ -135,11 +135,11 @@ export class GrownList {
   }
 }
 
-/** The result of an expression is nothing that JSON can hold. The message is a sentence without its full stop. */
+/** Thrown when JSON cannot represent a result. The message is a sentence without its full stop. */
 class NoJsonResult extends Error {}
 
 /**
- * A CEL value as plain JSON. Parts of the values that the expression read are given as they are, the same objects.
+ * Converts a CEL value to plain JSON. Parts of the input values are returned by reference.
  *
  * @throws NoJsonResult
  * @throws LimitReached
@@ -190,10 +190,10 @@ function safeNumber(value: bigint): number {
 }
 
 /**
- * A JSON value inside a text: strings as they are, null as nothing, other values as JSON. Undefined when that takes
- * more than `limit` characters, which is found out before the JSON is made.
+ * Renders a JSON value inside a text: strings verbatim, null as the empty string, other values as JSON. Returns
+ * undefined if that exceeds `limit` characters. Large values are rejected before their JSON is created.
  *
- * @throws RangeError or TypeError when it is nested too deeply, or no JSON
+ * @throws RangeError or TypeError if the value is nested too deeply or is not JSON
  */
 export function jsonText(value: unknown, limit: number): string | undefined {
   if (value === null) return "";
@@ -203,7 +203,7 @@ export function jsonText(value: unknown, limit: number): string | undefined {
   return text.length > limit ? undefined : text;
 }
 
-/** What is left of `limit` after the least that the JSON of `value` takes; negative ends the count early. */
+/** Subtracts the minimum JSON length of `value` from `limit`; stops early once the result is negative. */
 function leftAfter(value: unknown, limit: number): number {
   if (typeof value === "string") return limit - value.length - 2;
   if (typeof value !== "object" || value === null) return limit - 1;

@@ -4,28 +4,28 @@ import type { AgentSpec } from "../schema/agent.ts";
 import { checkFromJsonSchema } from "../schema/json-schema.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
-/** Agents within agents, the outermost one included. */
+/** Maximum nesting depth of agents, including the outermost one. */
 export const maxAgentDepth = 16;
 
-/** A node and the agent that it names: what an agent node runs, or a worker of a planner node. */
+/** A reference from a node to an agent: the agent of an agent node, or a worker of a planner node. */
 export interface AgentReference {
   readonly role: "node" | "worker";
-  /** The node's name; empty where it has none. */
+  /** The node's name; empty if it has none. */
   readonly node: string;
-  /** Name or path, as written. That of a worker may be one of code. */
+  /** Name or path, as written. A worker's name may be that of a code worker. */
   readonly agent: string;
-  /** As written; undefined for the turn's own input. Workers are given theirs by the planner. */
+  /** As written; undefined for the turn's own input and for workers, whose input the planner creates. */
   readonly input: unknown;
-  /** Of the node's `config`. */
+  /** Path of the node's `config`. */
   readonly path: DefinitionPath;
-  /** Where the name stands: in `config.agent`, or an entry of `config.workers`. */
+  /** Path of the name: `config.agent`, or an entry of `config.workers`. */
   readonly at: DefinitionPath;
 }
 
 /**
- * The agents that the nodes of a definition name as it was written, whatever else is wrong with it.
+ * Returns the agents that the nodes of a written definition name, even if other parts are invalid.
  *
- * @param all what a planner node that lists no workers has: the agents that came with the definition
+ * @param all the bundled agents, which are the workers of planner nodes that list none
  */
 export function agentReferences(
   written: unknown,
@@ -59,7 +59,7 @@ export function agentReferences(
   });
 }
 
-/** What the graph of an agent is kept under: a node has one agent, a planner node as many as it has workers. */
+/** Returns the key of a nested agent's graph: the node's name, for workers followed by the worker's. */
 export function subagentKey({
   role,
   node,
@@ -68,12 +68,12 @@ export function subagentKey({
   return role === "node" ? node : `${node}/${agent}`;
 }
 
-/** Whether an agent is named by the path of its file rather than by its name. */
+/** Whether an agent is referred to by file path rather than by name. */
 export function isAgentPath(agent: string): boolean {
   return /\.(ya?ml|json)$/i.test(agent) || /^(\.{0,2}\/|\.\.?$)/.test(agent);
 }
 
-/** What is known of an agent's input before it is run, and would be refused by the agent. */
+/** Returns statically known problems of the input that a node passes to an agent. */
 export function agentInputProblems(
   reference: AgentReference,
   spec: Pick<AgentSpec, "input_schema">,
@@ -104,7 +104,7 @@ export function agentInputProblems(
   ];
 }
 
-/** The turn's own input is passed on: it must satisfy what the agent requires. */
+/** Checks that the turn's own input, which is passed on, has the keys that the agent requires. */
 function ownInputProblems(
   reference: AgentReference,
   spec: Pick<AgentSpec, "input_schema">,
@@ -123,7 +123,7 @@ function ownInputProblems(
 const givenToWorkers =
   "a planner gives its workers only message, and results where the schema has it";
 
-/** A planner tells its workers what to do in `message`, and gives `results` to those that take them. */
+/** Checks that a worker takes what a planner passes: `message`, and `results` if its schema has them. */
 function workerInputProblems(
   { at: path }: AgentReference,
   named: { readonly spec: Pick<AgentSpec, "name" | "input_schema"> },
@@ -145,17 +145,17 @@ function workerInputProblems(
   ];
 }
 
-/** @param type what a JSON Schema says in `type`: one, several, or nothing */
+/** @param type the `type` of a JSON Schema: one type, several, or undefined */
 function allowsText(type: unknown): boolean {
   return type === undefined || [type].flat().includes("string");
 }
 
-/** Whether an agent that is a worker is given the results that its subtask depends on as they are, by id. */
+/** Whether a worker takes the unmodified results of its dependencies, by id. */
 function takesResults(schema: unknown): boolean {
   return getAtPath(schema, ["properties", "results"]) !== undefined;
 }
 
-/** Keys that a value has to have; those with a default are filled in. */
+/** Returns the keys that a value must have. Those with a default are filled in, so they are not required. */
 function requiredKeys(schema: unknown): readonly string[] {
   const required = getAtPath(schema, ["required"]);
   if (!Array.isArray(required)) return [];
@@ -165,7 +165,7 @@ function requiredKeys(schema: unknown): readonly string[] {
   );
 }
 
-/** All keys that a value may have; null where there may be others. */
+/** Returns all keys that a value may have, or null if others are allowed. */
 function closedKeys(schema: unknown): readonly string[] | null {
   const properties = getAtPath(schema, ["properties"]);
   const isClosed =
@@ -181,19 +181,19 @@ function constantIssues(schema: unknown, key: string, value: unknown): readonly 
     const checked = checkFromJsonSchema(property).check(value);
     return checked.ok ? [] : checked.issues;
   } catch {
-    // What cannot be checked on its own is checked with the whole input, when there is one.
+    // The property cannot be checked alone; the whole input is checked at run time.
     return [];
   }
 }
 
-/** Whether no string in it is a template. */
+/** Whether a value contains no template. */
 function isConstant(value: unknown): boolean {
   if (typeof value === "string") return !value.includes("${");
   if (typeof value !== "object" || value === null) return true;
   return Object.values(value).every(isConstant);
 }
 
-/** A definition and those that came with it, at any depth, each once. */
+/** Returns a definition and all its bundled agents, recursively, without duplicates. */
 export function withAgentsInside(
   definition: AgentDefinition,
   known = new Set<AgentDefinition>(),
@@ -204,14 +204,15 @@ export function withAgentsInside(
   return known;
 }
 
-/** The agents and workers that came with a definition. */
+/** The agents and workers bundled with a definition. */
 type Beside = Pick<AgentDefinition, "agents" | "workers">;
 
 /**
- * Names of the tools of the agents inside of one, at any depth: its tool rails bound their calls, and may name them.
- * Undefined where not all are known: the runtime has an agent, or servers and packages name tools of their own.
+ * Returns the tool names of all nested agents, whose calls the definition's tool rails restrict and may name. The
+ * result is undefined if not all are known: the runtime provides an agent, or servers and packages define their own
+ * tools.
  *
- * @param written the definition as it was written, whatever is wrong with it
+ * @param written the written definition, which may be invalid
  */
 export function toolsInside(written: unknown, beside: Beside): readonly string[] | undefined {
   const names = new Set<string>();

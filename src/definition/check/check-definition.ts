@@ -20,18 +20,18 @@ export type CheckedDefinition =
 
 /** Facts about a definition that its document does not contain. */
 export interface DefinitionExtras {
-  /** Whether agents or workers of code come with it, for planner nodes that list none. Default false. */
+  /** Whether agents or code workers are bundled, for planner nodes that list none. Default false. */
   readonly hasWorkers?: boolean;
   /**
-   * Names of the tools of agents inside, which tool rails may name; undefined where not all are known. Default none
-   * where the nodes name no agents, else not known.
+   * Tool names of nested agents, which tool rails may name; undefined if not all are known. Defaults to none if the
+   * nodes name no agents, else to unknown.
    */
   readonly toolsInside?: readonly string[] | undefined;
-  /** Schemas that are derived from zod schemas of code, which check in their place. Default none. */
+  /** Keys of schemas derived from zod schemas, which validate in their place. Default none. */
   readonly zodSchemas?: ReadonlySet<string>;
 }
 
-/** Everything that can be said of a definition as it was written, without knowing what tools and models there are. */
+/** Performs all checks of a written definition that do not depend on the available tools and models. */
 export function checkDefinition(
   written: unknown,
   beside: DefinitionExtras = {},
@@ -45,11 +45,11 @@ export function checkDefinition(
     ...ruleProblems(written, beside),
   ];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
-  // A copy, so that freezing the spec leaves the caller's objects as they are; it is plain JSON by now.
+  // Copies the spec, plain JSON by now, so that freezing it does not freeze the caller's objects.
   return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
 }
 
-/** Rules that a schema cannot state, for every part that has the right shape, whatever is wrong elsewhere. */
+/** Checks rules that the schema cannot express, for every part of the right shape, even if other parts are invalid. */
 function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
   const { hasWorkers = false, zodSchemas = new Set() } = beside;
   const namesAgents = agentReferences(written).length > 0;
@@ -82,7 +82,7 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
   ];
 }
 
-/** With its default; empty where it is none. */
+/** Returns the input schema with its default, or an empty one if it is invalid. */
 function inputSchemaOf(written: unknown): JsonSchema {
   const schema = getAtPath(written, ["input_schema"]);
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
@@ -106,7 +106,7 @@ export function isSemanticVersion(text: string): boolean {
   return text.length <= 256 && semanticVersion.test(text);
 }
 
-/** Names of tools that a list names again. */
+/** Reports tools that a list names more than once. */
 export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(tools)) return [];
   const first = new Map<string, number>();
@@ -140,7 +140,7 @@ function isMap(value: unknown): value is JsonSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A schema's check, or why it has none. */
+/** Compiles a schema into a validator, or returns the problem that prevents it. */
 export function tryCompile(
   schema: JsonSchema,
 ): { readonly check: JsonSchemaCheck } | { readonly problem: string } {
@@ -154,16 +154,16 @@ export function tryCompile(
   }
 }
 
-/** Nested maps and lists of a definition. */
+/** Maximum nesting depth of maps and lists in a definition. */
 const maxDepth = 64;
 
-/** Of what is nested so deep that it cannot be checked, that alone is said. */
+/** Reports only the nesting problem when the value is too deep to validate. */
 export function nestingProblems(written: unknown): readonly DefinitionProblem[] {
   if (!isDeeperThan(written, maxDepth)) return [];
   return [{ path: [], message: `nested more than ${maxDepth} levels deep` }];
 }
 
-/** Walks level by level, so that no depth can exhaust the stack; a value that contains itself counts as too deep. */
+/** Walks level by level, so that no depth can exhaust the stack. A cyclic value counts as too deep. */
 function isDeeperThan(value: unknown, limit: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; depth <= limit; depth += 1) {
@@ -182,20 +182,20 @@ function isDeeperThan(value: unknown, limit: number): boolean {
 
 interface Unsupported {
   readonly path: DefinitionPath;
-  /** Returns whether the value at `path` refers to something that is not there yet. */
+  /** Whether the value at `path` uses the unsupported feature. */
   readonly asks: (written: unknown) => boolean;
   readonly instead: string;
 }
 
 const isOn = (written: unknown) => written === true;
 
-/** What the schema knows and this version does not run. */
+/** Features that the schema accepts but this version does not support. */
 const unsupported: readonly Unsupported[] = [
   { path: ["memory_config", "long_term", "enabled"], asks: isOn, instead: "set it to false" },
   { path: ["memory_config", "procedural", "enabled"], asks: isOn, instead: "set it to false" },
 ];
 
-/** What a definition, as it was written, asks for and would not get. */
+/** Reports the unsupported features that a written definition uses. */
 export function unsupportedProblems(written: unknown): readonly DefinitionProblem[] {
   return unsupported
     .filter(({ path, asks }) => asks(getAtPath(written, path)))

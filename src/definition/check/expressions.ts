@@ -7,7 +7,7 @@ import type { WorkflowNode } from "../schema/workflow.ts";
 import type { ReadWorkflow } from "../workflow/read-workflow.ts";
 import { type DefinitionPath, type DefinitionProblem, getAtPath } from "./problems.ts";
 
-/** What is wrong with the conditions, rules and templates of a workflow. */
+/** Returns the problems of a workflow's conditions, rules and templates. */
 export function expressionProblems(
   { nodes, edges, output }: ReadWorkflow,
   scope: Scope,
@@ -26,7 +26,7 @@ export function expressionProblems(
   ];
 }
 
-/** What is wrong with one condition. */
+/** Returns the problems of one condition. */
 function conditionProblems(
   {
     what,
@@ -38,7 +38,7 @@ function conditionProblems(
   return checker(scope).bool(what, source, path);
 }
 
-/** What is wrong with one template. */
+/** Returns the problems of one template. */
 export function templateProblems(
   { source, path }: { readonly source: string; readonly path: DefinitionPath },
   scope: Scope,
@@ -52,7 +52,7 @@ interface Checker {
   value(value: unknown, path: DefinitionPath): readonly DefinitionProblem[];
 }
 
-/** Conditions that stand in many places are looked at once. */
+/** Creates a checker that caches the problems of repeated conditions. */
 function checker(scope: Scope): Checker {
   const known = new Map<string, readonly ExpressionProblem[]>();
   return {
@@ -109,7 +109,7 @@ function ofNode(
       ];
     case "human":
       return [
-        // Where no prompt is written, the description is one.
+        // The description is the default prompt.
         ...(node.config.prompt === undefined
           ? check.template(node.description, [...path.slice(0, -1), "description"])
           : check.template(node.config.prompt, [...path, "prompt"])),
@@ -138,13 +138,13 @@ const closed = (fields: Readonly<Record<string, ValueType>>): ValueType => {
 const anyMap: ValueType = { kind: "map", of: any };
 const toolCalls = list(closed({ id: string, name: string, args: any }));
 
-/** A node of which no more than its name is known. */
+/** A node of which only the name is known. */
 export interface UnknownNode {
   readonly name: string;
   readonly type: "unknown";
 }
 
-/** What the expressions of a definition may read, and what is known of it. */
+/** Returns the variables that a definition's expressions may read, with their types. */
 export function expressionScope(
   { input_schema }: { readonly input_schema: JsonSchema },
   { nodes }: { readonly nodes: readonly (WorkflowNode | UnknownNode)[] },
@@ -169,7 +169,8 @@ export function expressionScope(
 }
 
 /**
- * What an argument rule of `guardrail_config.tool_rails.rules` may read: the call's `args`, and the state around it.
+ * Returns the variables of a rule in `guardrail_config.tool_rails.rules`: the call's `args`, the input and the state
+ * tiers.
  */
 export function argumentRuleScope(inputSchema: JsonSchema): Scope {
   return {
@@ -180,7 +181,7 @@ export function argumentRuleScope(inputSchema: JsonSchema): Scope {
   };
 }
 
-/** The shape of `nodes.<name>`. */
+/** Returns the type of `nodes.<name>`. */
 function outputOf(node: WorkflowNode | UnknownNode): ValueType {
   switch (node.type) {
     case "llm": {
@@ -218,7 +219,7 @@ function outputOf(node: WorkflowNode | UnknownNode): ValueType {
   }
 }
 
-/** Returns the problems of argument rules' conditions. Tool names are checked with all others. */
+/** Returns the problems of the conditions in argument rules. Their tool names are checked elsewhere. */
 export function argumentRuleProblems(
   written: unknown,
   inputSchema: JsonSchema,

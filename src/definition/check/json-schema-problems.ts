@@ -4,7 +4,7 @@ import { checkFromJsonSchema, type JsonSchema } from "../schema/json-schema.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { showFound, type DefinitionPath, type DefinitionProblem } from "./problems.ts";
 
-/** What a keyword's value is: a sub-schema, several, or a plain value. */
+/** The type of a keyword's value. */
 type Kind =
   | "schema"
   | "schemas"
@@ -22,7 +22,7 @@ type Kind =
   | "scalars"
   | "any";
 
-/** The keywords that are checked, and those that only describe. */
+/** The supported keywords, including pure annotations. */
 const keywords: Readonly<Record<string, Kind>> = {
   $schema: "text",
   $id: "text",
@@ -74,7 +74,7 @@ const keywords: Readonly<Record<string, Kind>> = {
   multipleOf: "number",
 };
 
-/** Keywords of the standard that nothing checks here, each with what to write instead. */
+/** Standard keywords that are not supported, each with its alternative. */
 const unchecked: ReadonlyMap<string, string> = new Map([
   ["not", "say what is allowed"],
   ...["if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"].map(
@@ -87,7 +87,7 @@ const unchecked: ReadonlyMap<string, string> = new Map([
   ["nullable", 'use type: [..., "null"]'],
 ]);
 
-/** The type that a keyword requires. */
+/** The `type` that a keyword applies to. */
 const typeOf: Readonly<Record<string, string>> = {
   ...named("object", "properties patternProperties additionalProperties propertyNames required"),
   ...named("object", "minProperties maxProperties"),
@@ -100,14 +100,15 @@ const types = ["object", "array", "string", "number", "integer", "boolean", "nul
 
 interface SchemaDocument {
   readonly root: JsonSchema;
-  /** Whether zod matches its patterns: the schema was derived from one of zod, whose regular expressions are code. */
+  /** Whether zod matches the patterns: the schema was derived from a zod schema, whose regular expressions are code. */
   readonly hasOwnPatterns: boolean;
 }
 
 /**
- * What is wrong with a JSON Schema, or would be ignored when it is checked. Recurses: bound the depth before.
+ * Returns the problems of a JSON Schema, including keywords that would be ignored. Recursive: callers must limit the
+ * depth first.
  *
- * @param path where the schema stands
+ * @param path the path of the schema in the definition
  */
 export function jsonSchemaProblems(
   schema: JsonSchema,
@@ -266,7 +267,7 @@ function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Known keywords that would have no effect: next to `$ref`, or without the type that they belong to. */
+/** Reports keywords without effect: next to `$ref`, or without the type that they apply to. */
 function ignoredProblems(schema: JsonSchema, path: DefinitionPath): DefinitionProblem[] {
   const written = Object.keys(schema).filter((key) => schema[key] !== undefined);
   const typed = written.filter((key) => Object.hasOwn(typeOf, key));

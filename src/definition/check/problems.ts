@@ -1,14 +1,14 @@
 import { StratagraphError } from "../../errors.ts";
 
-/** Where something stands in a definition: object keys and list indexes from the top. */
+/** A path in a definition: object keys and list indexes from the top level. */
 export type DefinitionPath = readonly (string | number)[];
 
-/** One thing that is wrong with a definition. */
+/** One problem of a definition. */
 export interface DefinitionProblem {
   readonly path: DefinitionPath;
-  /** What was expected, as a sentence without its full stop. */
+  /** The expectation, as a sentence without its full stop. */
   readonly message: string;
-  /** What stands there, shortened. */
+  /** The value found, truncated. */
   readonly found?: string | undefined;
   readonly allowed?: readonly string[] | undefined;
   /** The nearest valid name. */
@@ -19,10 +19,10 @@ export interface DefinitionProblem {
   readonly column?: number | undefined;
 }
 
-/** Problems that a text lists; `problems` has them all. */
+/** Maximum number of problems in a message; `problems` contains all. */
 const maxShown = 50;
 
-/** A definition is not valid. The message lists the problems, one a line. */
+/** A definition is not valid. The message lists the problems, one per line. */
 export class InvalidDefinitionError extends StratagraphError {
   readonly code = "invalid_definition";
 
@@ -31,20 +31,20 @@ export class InvalidDefinitionError extends StratagraphError {
   }
 }
 
-/** `The agent definition has 2 problems:`, and the problems, one a line. */
+/** Renders `The agent definition has 2 problems:` and the problems, one per line. */
 export function problemsMessage(what: string, problems: readonly DefinitionProblem[]): string {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   return [`${what} has ${count}:`, ...problemLines(problems).map((line) => `  ${line}`)].join("\n");
 }
 
-/** The first 50 problems, one a line, and how many more there are. */
+/** Renders the first 50 problems, one per line, and the number of further ones. */
 export function problemLines(problems: readonly DefinitionProblem[]): string[] {
   const lines = problems.slice(0, maxShown).map(describeProblem);
   const more = problems.length - lines.length;
   return more === 0 ? lines : [...lines, `… and ${more} more`];
 }
 
-/** `workflow_graph.edges[2].to`, odd keys as `["a b"]`; the definition itself is `(top level)`. */
+/** Renders a path: `workflow_graph.edges[2].to`, unusual keys as `["a b"]`, the definition itself as `(top level)`. */
 export function formatPath(path: DefinitionPath): string {
   const text = path
     .map((part) => {
@@ -56,12 +56,12 @@ export function formatPath(path: DefinitionPath): string {
   return text === "" ? "(top level)" : text;
 }
 
-/** Values of `allowed` that a message lists. */
+/** Maximum number of `allowed` values in a message. */
 const maxAllowedShown = 32;
 
 /**
- * `file:line:column path: message (found …; allowed: …; did you mean "…"?)`; what concerns the whole of a file has no
- * path there.
+ * Renders `file:line:column path: message (found …; allowed: …; did you mean "…"?)`. The path is omitted for problems
+ * of a whole file.
  */
 export function describeProblem(problem: DefinitionProblem): string {
   const { file, line, column, found, allowed, suggestion } = problem;
@@ -82,7 +82,7 @@ function listNames(names: readonly string[]): string {
   return `${names.slice(0, maxAllowedShown).join(", ")} and ${more} more`;
 }
 
-/** A value as a problem shows it: at most 60 characters of its JSON, or what kind of thing it is. */
+/** Renders a value for a problem: at most 60 characters of its JSON, or its type. */
 export function showFound(value: unknown): string {
   switch (typeof value) {
     case "undefined":
@@ -100,7 +100,7 @@ export function showFound(value: unknown): string {
   }
 }
 
-/** What could change how a terminal shows a message (control characters, direction marks) is escaped. */
+/** Escapes control characters and direction marks, which could change how a terminal displays a message. */
 function quote(text: string): string {
   const short = text.length > 58 ? `${text.slice(0, 57)}…` : text;
   return JSON.stringify(short).replaceAll(
@@ -115,7 +115,7 @@ function showObject(value: object | null): string {
   return Object.keys(value).length === 0 ? "an empty map" : "a map";
 }
 
-/** What stands at a path of a plain value; undefined where the path leaves it. Own properties only. */
+/** Returns the value at a path, or undefined if the path does not exist. Follows own properties only. */
 export function getAtPath(value: unknown, path: DefinitionPath): unknown {
   let current = value;
   for (const part of path) {

@@ -3,7 +3,7 @@ import { isRecord } from "../../values/json.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
-/** What is wrong with the configs of rails, beyond what their schema says. */
+/** Reports problems of rail configs that their schema cannot express. */
 export function railConfigProblems(written: unknown): readonly DefinitionProblem[] {
   return ["input_rails", "output_rails"].flatMap((side) => {
     const rails = getAtPath(written, ["guardrail_config", side]);
@@ -70,7 +70,7 @@ function formatProblems(config: unknown, path: DefinitionPath): readonly Definit
   ];
 }
 
-/** ISO 639-1 codes of the languages that eld detects; its data is too large to load for this list. */
+/** ISO 639-1 codes of the languages that eld detects, copied here because its data is too large to load. */
 export const detectedLanguages = [
   "am",
   "ar",

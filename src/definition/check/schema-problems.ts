@@ -5,9 +5,9 @@ import { agentSpecSchema } from "../schema/agent.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
 /**
- * The problems that a schema finds in what was written.
+ * Returns the problems that a schema finds in a written value.
  *
- * @param schema of an agent definition, where none is given
+ * @param schema default: the schema of agent definitions
  */
 export function schemaProblems(
   written: unknown,
@@ -48,7 +48,7 @@ function toProblems(issue: z.core.$ZodIssue, checked: CheckedValue): DefinitionP
   }
 }
 
-/** Whether what stands at a path is a text that may be a secret itself, and so is not shown. */
+/** Whether the text at a path may be a secret, which must not be shown. */
 function mayBeSecret(path: DefinitionPath): boolean {
   return (
     ["tools", "guardrail_config", "ollama_client_config"].includes(String(path[0])) &&
@@ -93,9 +93,8 @@ function unknownKey(
 }
 
 /**
- * Of a union by discriminator, the discriminator is at fault. Of a union of maps with one key each, the key says which
- * is meant. Of another union, the branch speaks whose kind of value was written; where there is none, all kinds are
- * named.
+ * Returns the problems of a union. A discriminated union reports its discriminator. A union of maps with one key each
+ * reports the branch of the key. Any other union reports the branch of the written type, or else lists all types.
  */
 function unionProblems(
   issue: z.core.$ZodIssueInvalidUnion,
@@ -133,11 +132,11 @@ interface SoleKeyUnion {
   readonly issue: z.core.$ZodIssueInvalidUnion;
   readonly path: DefinitionPath;
   readonly checked: CheckedValue;
-  /** Of each branch; null for one that is no map of one key. */
+  /** The key of each branch; null for a branch that is not a map of one key. */
   readonly keys: readonly (string | null)[];
 }
 
-/** The problem of a map that must have exactly one of several keys. */
+/** Returns the problems of a map that must have exactly one of several keys. */
 function soleKeyProblems({ issue, path, checked, keys }: SoleKeyUnion): DefinitionProblem[] {
   const names = keys.filter((key) => key !== null);
   const given = Object.keys(getAtPath(checked.written, path) as object);
@@ -166,12 +165,12 @@ function severalKeys(path: DefinitionPath, keys: readonly string[]): DefinitionP
   };
 }
 
-/** An issue in a branch of a union, at its place in the definition. */
+/** Prefixes the path of an issue in a union branch with the path of the union. */
 function below(path: DefinitionPath, inner: z.core.$ZodIssue): z.core.$ZodIssue {
   return { ...inner, path: [...path, ...inner.path] };
 }
 
-/** Whether a branch of a union fails since another kind of value was written, not since something is wrong in it. */
+/** Whether a union branch fails because the value has another type, rather than because of its content. */
 function isOfOtherKind(issue: z.core.$ZodIssue): boolean {
   return issue.path.length === 0 && ["invalid_type", "invalid_value"].includes(issue.code);
 }
@@ -201,7 +200,7 @@ function typeName(expected: string): string {
   return typeNames[expected] ?? expected;
 }
 
-/** What is used of the definitions that zod keeps of its schemas. */
+/** The members used of zod's schema definitions. */
 interface SchemaDef {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
@@ -213,7 +212,7 @@ interface SchemaDef {
   readonly values?: readonly unknown[];
 }
 
-/** What was written, and the schema that it is checked with. */
+/** A written value and the schema that it is checked against. */
 interface CheckedValue {
   readonly schema: z.ZodType;
   readonly written: unknown;
@@ -226,8 +225,8 @@ function knownKeys(path: DefinitionPath, checked: CheckedValue): readonly string
 }
 
 /**
- * The keys of a union of maps that have one key each, such as `{ mcp: … }` and `{ community: … }`, in the order of its
- * branches, where other branches have null; undefined where the schema has no such union at the path.
+ * Returns the keys of a union of single-key maps, such as `{ mcp: … }` and `{ community: … }`, one per branch. Other
+ * branches have null. The result is undefined if there is no such union at the path.
  */
 function soleKeys(
   path: DefinitionPath,
@@ -254,7 +253,7 @@ function schemaAt(path: DefinitionPath, checked: CheckedValue): z.ZodType | unde
   return schema;
 }
 
-/** Of defaults and optionals what is inside, of a union the branch. */
+/** Unwraps defaults and optionals, and selects the branch of a union. */
 function resolve(schema: z.ZodType, value: unknown): SchemaDef {
   const def = unwrapped(schema);
   const branch = def.options && chooseOption(def, value);

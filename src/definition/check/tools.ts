@@ -4,14 +4,13 @@ import { hasBrokenReference, secretsIn } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
-/** The tools that a definition names, as it was written. */
+/** The tools that a written definition names. */
 export interface WrittenTools {
   /**
-   * Undefined where they are not known: something is wrong with the list, or servers and packages name tools of their
-   * own.
+   * Undefined if unknown: the list is invalid, or includes servers or packages that define their own tools.
    */
   readonly names: readonly string[] | undefined;
-  /** `tool_rails.allowed_tools`; undefined where all are allowed. */
+  /** `tool_rails.allowed_tools`; undefined if all are allowed. */
   readonly allowed: readonly string[] | undefined;
 }
 
@@ -31,8 +30,8 @@ function listOfNames(value: unknown): readonly string[] | undefined {
 const railKeys = ["guardrail_config", "tool_rails"];
 
 /**
- * Names in tool rails that are tools neither of the definition nor of an agent inside, whose calls the rails bound too.
- * @param inside names of the tools of agents inside; undefined where not all are known
+ * Reports tool rails that name tools neither of the definition nor of its nested agents, whose calls they restrict too.
+ * @param inside tool names of nested agents; undefined if not all are known
  */
 export function railProblems(
   written: unknown,
@@ -46,7 +45,7 @@ export function railProblems(
       ? unknownTool(name, known, path)
       : [];
   const check = checkIn(all);
-  // Whether an agent inside is stuck its own rails say.
+  // Nested agents detect repeated calls with their own rails.
   const checkOwn = checkIn(names);
   const listed = (key: string): readonly unknown[] => {
     const list: unknown = getAtPath(written, [...railKeys, key]);
@@ -65,7 +64,7 @@ export function railProblems(
   ];
 }
 
-/** Names in a workflow's nodes that are no tools of the definition, or that its rails do not allow. */
+/** Reports workflow nodes that name tools unknown to the definition or not allowed by its rails. */
 export function toolNameProblems(
   graph: ReadWorkflow,
   { names, allowed }: WrittenTools,
@@ -102,7 +101,7 @@ function unknownTool(
   return [{ path, message, found: showFound(name), allowed: names, suggestion }];
 }
 
-/** Servers of one name, and references to secrets that would not be replaced. */
+/** Reports servers that share a name, and secret references that would not be resolved. */
 export function serverProblems(written: unknown): readonly DefinitionProblem[] {
   const tools = getAtPath(written, ["tools"]);
   const entries: readonly unknown[] = Array.isArray(tools) ? tools : [];
@@ -124,7 +123,7 @@ function sameNames(entries: readonly unknown[]): readonly DefinitionProblem[] {
   });
 }
 
-/** What says how a server is started, in which no secret is put. */
+/** Server keys in which secret references are not resolved. */
 const plainKeys = ["command", "cwd"] as const;
 
 function misplacedSecrets(entry: unknown, index: number): readonly DefinitionProblem[] {
@@ -136,7 +135,7 @@ function misplacedSecrets(entry: unknown, index: number): readonly DefinitionPro
   });
 }
 
-/** Texts with secrets are shown by their position, because the written text may be a secret itself. */
+/** Reports malformed secret references by path only, since the text may itself be a secret. */
 function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   const rails = getAtPath(written, ["guardrail_config", "output_rails"]);
   const tools = getAtPath(written, ["tools"]);
@@ -156,7 +155,7 @@ function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   ];
 }
 
-/** References to secrets that would not be replaced, in all texts of a value. */
+/** Reports malformed secret references in all strings of a value. */
 export function brokenReferences(
   value: unknown,
   path: DefinitionPath,

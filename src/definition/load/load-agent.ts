@@ -19,11 +19,11 @@ import { railProblems, writtenTools } from "../check/tools.ts";
 import { DefinitionFileError, readDefinition, readDefinitionFile } from "./parse-definition.ts";
 
 /**
- * Loads and checks an agent definition from a `.yaml`, `.yml` or `.json` file, and with it the agents that its agent
- * nodes name by path, relative to the file that names them.
+ * Loads and checks an agent definition from a `.yaml`, `.yml` or `.json` file. Also loads the agents that its nodes
+ * name by path, relative to the referring file.
  *
- * @throws DefinitionFileError for a file that is missing, too large or no YAML; InvalidDefinitionError with every
- * problem of the definition and of those it names, each with file, line, column and path
+ * @throws DefinitionFileError for a file that is missing, too large or of another type; InvalidDefinitionError with
+ * every problem of the definition and of those it names, each with file, line, column and path
  */
 export async function loadAgent(path: string): Promise<AgentDefinition> {
   const loaded = await new AgentFiles(readDefinitionFile).load({
@@ -37,39 +37,39 @@ export async function loadAgent(path: string): Promise<AgentDefinition> {
 
 /** A definition file. */
 export interface AgentFile {
-  /** As problems name it. */
+  /** The name of the file in problems. */
   readonly file: string;
   /** Absolute path. */
   readonly source: string;
 }
 
-/** What came of a file. */
+/** The result of loading a file. */
 export type LoadedFile =
   | {
       readonly ok: true;
       readonly definition: AgentDefinition;
-      /** Files below it, one after the other, with itself. */
+      /** Length of the longest chain of files that begins with it, itself included. */
       readonly height: number;
     }
   | {
       readonly ok: false;
-      /** Those of the file first, then those of the files that it names. */
+      /** Problems of the file, then those of the files that it names. */
       readonly problems: readonly DefinitionProblem[];
-      /** Set when there is no text to be checked; there are no problems then. */
+      /** The error, if the file could not be read; `problems` is empty then. */
       readonly unread?: DefinitionFileError;
     };
 
-/** Loads definition files with those they name, each once. */
+/** Loads definition files and the files that they name, each once. */
 class AgentFiles {
   readonly #read: (path: string) => Promise<string>;
   readonly #loaded = new Map<string, LoadedFile>();
 
-  /** @param read gives a file's text, or throws a DefinitionFileError */
+  /** @param read returns a file's text or throws a DefinitionFileError */
   constructor(read: (path: string) => Promise<string>) {
     this.#read = read;
   }
 
-  /** @param around the files that name it, outermost first */
+  /** @param around the chain of files that lead to this one, outermost first */
   async load(file: AgentFile, around: readonly AgentFile[] = []): Promise<LoadedFile> {
     const loaded = this.#loaded.get(file.source) ?? (await this.#loadNew(file, around));
     this.#loaded.set(file.source, loaded);
@@ -104,7 +104,7 @@ class AgentFiles {
     }
   }
 
-  /** One after the other, so that a file that names itself is met on its own way. */
+  /** Loads the named files sequentially, so that cycles show up in `chain`. */
   async #loadNamed(references: readonly AgentReference[], chain: readonly AgentFile[]) {
     const agents = new Map<string, LoadedFile & { ok: true }>();
     const problems: DefinitionProblem[] = [];
@@ -158,7 +158,7 @@ function whyNot(loaded: LoadedFile & { ok: false }, { file }: AgentFile): string
   return `cannot be loaded: ${file} is not valid`;
 }
 
-/** Tool rails may name tools of the agents that the file names, which are known only now. */
+/** Checks the tool rails, which may name tools of the nested agents, after those were loaded. */
 function insideProblems(
   written: unknown,
   references: readonly AgentReference[],
@@ -181,10 +181,10 @@ function inputProblems(
 }
 
 /**
- * Workers of one planner node that have the same name, by which a plan gives them their subtasks, though the node names
- * them differently: by the paths of two files, or by a path and by the name.
+ * Reports workers of one planner node that share a name but are referred to by two paths, or by a path and a name.
+ * Plans assign subtasks by name, so names must be unique.
  *
- * @param nameAt the name of the agent in a file; undefined where none could be loaded
+ * @param nameAt returns the name of the agent in a file, or undefined if it could not be loaded
  */
 function workerNameProblems(
   references: readonly AgentReference[],
@@ -199,7 +199,7 @@ function workerNameProblems(
     known.set(path, ofNode);
     const earlier = ofNode.get(name);
     ofNode.set(name, earlier ?? reference);
-    // The same reference twice is refused where the node is read.
+    // The node rules report repeated references.
     if (earlier === undefined || earlier.agent === agent) return [];
     const message = `"${name}" is already the name of workers[${earlier.at.at(-1)}], ${showFound(earlier.agent)}; rename one of them, or leave one out`;
     return [{ path: at, message, found: showFound(agent) }];

@@ -7,7 +7,7 @@ import { checkDefinition, type CheckedDefinition } from "../check/check-definiti
 import { type DefinitionProblem, InvalidDefinitionError } from "../check/problems.ts";
 import { readDocument } from "./read-document.ts";
 
-/** A definition file cannot be read: it is not there, too large, or no file of the kind. */
+/** A definition file cannot be read: it is missing, too large or not of a supported type. */
 export class DefinitionFileError extends StratagraphError {
   readonly code = "definition_file";
 
@@ -21,12 +21,11 @@ export class DefinitionFileError extends StratagraphError {
 }
 
 /**
- * Checks a definition given as YAML or JSON text. Agents that it names by path are not looked for.
+ * Checks a definition given as YAML or JSON text. Agents that it names by path are not loaded.
  *
- * @param file named in problems; a file that ends in `.json` must be JSON
- * @param source absolute path, kept in the definition
- * @throws InvalidDefinitionError with every problem and its line; those of text that is neither begin with
- * "YAML:" or "JSON syntax:"
+ * @param file file name for problems; a name that ends in `.json` requires JSON
+ * @param source absolute path, stored in the definition
+ * @throws InvalidDefinitionError with every problem and its line; syntax errors begin with "YAML:" or "JSON syntax:"
  */
 export async function parseDefinition(
   text: string,
@@ -38,16 +37,16 @@ export async function parseDefinition(
   return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
 }
 
-/** A definition that was read from text. */
+/** A definition read from text. */
 export interface ReadDefinition {
-  /** As plain JSON, before it was checked. */
+  /** The document as plain JSON, unchecked. */
   readonly written: unknown;
   readonly checked: CheckedDefinition;
-  /** Problems with the file and where in it they are, in the order of their places. */
+  /** Adds file and position to problems and sorts them by position. */
   readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
 }
 
-/** @throws InvalidDefinitionError for text that is no YAML or JSON document; see {@link parseDefinition} */
+/** @throws InvalidDefinitionError for text that is not a YAML or JSON document; see {@link parseDefinition} */
 export async function readDefinition(text: string, file: string): Promise<ReadDefinition> {
   const read = await readDocument(text, { file, what: "definition" });
   if (!read.ok) throw new InvalidDefinitionError(read.problems);
@@ -55,11 +54,11 @@ export async function readDefinition(text: string, file: string): Promise<ReadDe
   return { written, checked: checkDefinition(written), placed };
 }
 
-/** Bytes of a definition file. */
+/** Maximum bytes of a definition file. */
 const maxDefinitionBytes = 1_048_576;
 
 /**
- * The text of a `.yaml`, `.yml` or `.json` file.
+ * Reads the text of a `.yaml`, `.yml` or `.json` file.
  *
  * @throws DefinitionFileError
  */

@@ -2,25 +2,26 @@ import type { Document, LineCounter, ParsedNode, visit as Visit, YAMLError } fro
 import { errorMessage } from "../../errors.ts";
 import type { DefinitionPath, DefinitionProblem } from "../check/problems.ts";
 
-/** A YAML or JSON document that was read, or why it cannot be. */
+/** A YAML or JSON document, or the problems that prevent reading it. */
 export type ReadDocument =
   | {
       readonly ok: true;
-      /** As plain JSON. */
+      /** The document as plain JSON. */
       readonly written: unknown;
-      /** Problems with the file and where in it they are, in the order of their places. */
+      /** Adds file and position to problems and sorts them by position. */
       readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
     }
   | {
       readonly ok: false;
-      /** They begin with "YAML:" or "JSON syntax:" where the text is neither. */
+      /** Syntax errors, whose messages begin with "YAML:" or "JSON syntax:". */
       readonly problems: readonly DefinitionProblem[];
     };
 
 /**
- * Reads what a file of the kind `what`, such as `definition`, holds.
+ * Reads a YAML or JSON document.
  *
- * @param file named in problems; a file that ends in `.json` must be JSON
+ * @param file file name for problems; a name that ends in `.json` requires JSON
+ * @param what the kind of document for messages, such as `definition`
  */
 export async function readDocument(
   text: string,
@@ -63,19 +64,19 @@ export async function readDocument(
   };
 }
 
-/** Why a text is no YAML that a definition can be read from, and the offset of it. */
+/** A fault that prevents reading a YAML text, and its offset. */
 interface YamlFault {
   readonly what: string;
   readonly offset: number;
 }
 
-/** Aliases are few in a definition; a file that multiplies them is an attack. */
+/** Maximum number of aliases, against alias expansion attacks. */
 const maxAliases = 100;
 
 /**
- * What keeps a document from being read; none for one that {@link toPlain} turns into a value.
+ * Returns the faults that prevent reading a document; {@link toPlain} may still find too many aliases.
  *
- * @param what one of the kind that a file holds, such as `definition`
+ * @param what the kind of document for messages, such as `definition`
  */
 function yamlFaults(
   document: Document.Parsed,
@@ -91,7 +92,7 @@ function yamlFaults(
   }
 }
 
-/** The document as a plain value, or why it has none. */
+/** Converts a document to a plain value, or returns the fault that prevents it. */
 function toPlain(document: Document.Parsed): { value: unknown } | { fault: YamlFault } {
   try {
     return { value: document.toJS({ maxAliasCount: maxAliases }) };
@@ -121,7 +122,7 @@ function refusal(thrown: unknown, offset: number): YamlFault {
   return { what: `its aliases stand for more than ${maxAliases} values`, offset };
 }
 
-/** The parser's own check takes quadratic time. */
+/** Finds duplicate keys in linear time; the parser's own check is quadratic. */
 function duplicateKeys(document: Document.Parsed, visit: typeof Visit): readonly YamlFault[] {
   const faults: YamlFault[] = [];
   visit(document, {
@@ -167,9 +168,9 @@ function aliasFaults(document: Document.Parsed, visit: typeof Visit): readonly Y
 
 type Pairs = ReadonlyMap<string, number>;
 
-/** Finds the 1-based places of problems in a YAML document. */
+/** Finds the 1-based line and column of problems in a YAML document. */
 class PositionFinder {
-  /** Offsets of the keys of each map that was asked for. */
+  /** Key offsets by map, cached on first use. */
   private readonly keys = new WeakMap<object, Pairs>();
 
   constructor(
@@ -177,7 +178,9 @@ class PositionFinder {
     private readonly lines: LineCounter,
   ) {}
 
-  /** Its key for an unknown key, its value otherwise; where there is none, the nearest part of its path. */
+  /**
+   * Returns the position of an unknown key, or else of the value; if it is missing, of its nearest existing ancestor.
+   */
   of({ path, message }: DefinitionProblem): { line: number; column: number } {
     const key = message === "unknown key" ? this.keyOffset(path) : undefined;
     return this.at(key ?? this.nearestOffset(path));
@@ -218,7 +221,7 @@ function readKeys(map: {
   return keys;
 }
 
-/** Why a text is no JSON, and where. */
+/** Returns the syntax error of a JSON text with its position, or undefined. */
 export function jsonSyntaxProblem(text: string): DefinitionProblem | undefined {
   const json = text.replace(/^\uFEFF/, "");
   const failure = failureOf(json);
@@ -236,7 +239,7 @@ export function jsonSyntaxProblem(text: string): DefinitionProblem | undefined {
 
 interface Failure {
   readonly reason: string;
-  /** 0-based; not every message of Node tells it. */
+  /** 0-based; undefined if Node's message does not contain it. */
   readonly position: number | undefined;
 }
 
@@ -259,7 +262,7 @@ function failureOf(json: string): Failure | undefined {
 }
 
 /**
- * The first character that no continuation could make right: of all beginnings, the shortest that fails before its end.
+ * Returns the offset of the first invalid character: binary search for the shortest prefix that fails before its end.
  */
 function search(json: string): number {
   let [fine, wrong] = [0, json.length];

@@ -7,7 +7,7 @@ import { modelRef } from "./model-ref.ts";
 import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
 
-/** What a conversation needs: `{ message: string }`, and nothing else. */
+/** The schema of a chat message: exactly `{ message: string }`. */
 const messageSchema = {
   type: "object",
   properties: { message: { type: "string" } },
@@ -29,7 +29,7 @@ const systemPromptParts = z.strictObject({
     .describe("Few-shot examples, shown as turns before the conversation."),
 });
 
-/** A bare text stands for its instructions. */
+/** A plain string is shorthand for the instructions. */
 const systemPromptSchema = z.union([
   systemPromptParts,
   z.string().transform((instructions) => systemPromptParts.parse({ instructions })),
@@ -107,7 +107,7 @@ const summarizeResultsSchema = z
     "Large results are told by what a model says of them that matters for the request. Off when left out.",
   );
 
-/** What a model call gets to read, and how much of it. */
+/** The content and size of model contexts. */
 const contextConfigSchema = z
   .strictObject({
     utilization: z
@@ -136,7 +136,7 @@ const contextConfigSchema = z
   })
   .describe("What the model reads of the conversation and of the steps, and how much of it.");
 
-/** What an agent remembers, within a conversation and beyond it. */
+/** An agent's memory within a conversation and across conversations. */
 const memoryConfigSchema = z.strictObject({
   short_term: z
     .strictObject({
@@ -170,7 +170,7 @@ const memoryConfigSchema = z.strictObject({
 
 const weight = z.number().min(0).max(1);
 
-/** Which of many tools a model is offered. */
+/** The selection among many tools for each model call. */
 export const toolSelectionSchema = z
   .strictObject({
     above: z
@@ -196,7 +196,7 @@ export const toolSelectionSchema = z
   })
   .describe("Which of many tools a model is offered.");
 
-/** The whole of an agent definition. Strict: an unknown key is refused everywhere. */
+/** The schema of an agent definition. Strict: unknown keys are rejected at every level. */
 export const agentSpecSchema = z.strictObject({
   name: z
     .string()
@@ -244,7 +244,7 @@ export function agentJsonSchema(): JsonSchema {
 
 /** A definition with its defaults filled in: plain JSON. */
 export type AgentSpec = z.output<typeof agentSpecSchema>;
-/** A definition as it is written. */
+/** A definition as written. */
 export type AgentSpecInput = z.input<typeof agentSpecSchema>;
 export type LlmConfig = z.output<typeof llmConfigSchema>;
 
@@ -252,7 +252,7 @@ export type ContextConfig = z.output<typeof contextConfigSchema>;
 
 const contextDefaults = contextConfigSchema.parse({});
 
-/** The part of it that is not what it would be if nothing were written; null where that is nothing. */
+/** Returns the values that differ from the defaults, or null if none do. */
 export function contextOverrides(config: ContextConfig): Partial<ContextConfig> | null {
   return withoutDefaultValues(config, contextDefaults);
 }
@@ -261,17 +261,14 @@ export type ToolSelectionConfig = z.output<typeof toolSelectionSchema>;
 
 const selectionDefaults = toolSelectionSchema.parse({});
 
-/** The part of it that is not what it would be if nothing were written; null where that is nothing. */
+/** Returns the values that differ from the defaults, or null if none do. */
 export function toolSelectionOverrides(config: ToolSelectionConfig): ToolSelectionOverrides | null {
   return withoutDefaultValues(config, selectionDefaults);
 }
 
 export type ToolSelectionOverrides = ReturnType<typeof withoutDefaultValues<ToolSelectionConfig>>;
 
-/**
- * The part of a config that is not what it would be if nothing were written, maps in it likewise; null where that is
- * nothing.
- */
+/** Returns the values of a config that differ from the defaults, recursively, or null if none do. */
 function withoutDefaultValues<Config extends object>(
   config: Config,
   defaults: Config,

@@ -3,7 +3,7 @@ import { detectedLanguages } from "../check/rails.ts";
 import { modelRef } from "./model-ref.ts";
 import { railName } from "../rail.ts";
 
-/** What a rail of personal data finds. */
+/** The kinds of personal data that a `pii` rail detects. */
 export const piiEntities = [
   "EMAIL",
   "PHONE",
@@ -127,7 +127,7 @@ function rail<Type extends string, Config extends z.ZodObject>(type: Type, confi
   });
 }
 
-/** The types of rails that need no code. */
+/** The types of the built-in rails. */
 export const builtInRails: readonly string[] = [
   "pii",
   "injection",

@@ -12,31 +12,31 @@ export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly string[] };
 
-/** A value check made from a JSON Schema or from a zod schema. */
+/** A validator compiled from a JSON Schema or a zod schema. */
 export interface SchemaCheck<T = unknown> {
   readonly jsonSchema: JsonSchema;
-  /** `issues` read "path: what is wrong"; the value itself is named `value`. Never throws. */
+  /**
+   * Validates a value and never throws. `issues` have the form "path: problem"; the path of the value itself is
+   * `value`.
+   */
   check(value: unknown): Checked<T>;
 }
 
-/**
- * Patterns that the check of a JSON Schema leaves out, each with its place and why: it cannot be matched in linear
- * time.
- */
+/** `unmatched` lists the patterns that are not checked, with path and reason: they cannot be matched in linear time. */
 export interface JsonSchemaCheck extends SchemaCheck {
   readonly unmatched: readonly string[];
 }
 
 /**
- * Compiles a JSON Schema once, for many checks.
- * @throws Error of zod when the document uses a keyword that cannot be checked; callers turn it into their own error.
+ * Compiles a JSON Schema into a reusable validator.
+ * @throws zod's Error when the document uses a keyword that cannot be checked; callers wrap it in their own error
  */
 export function checkFromJsonSchema(jsonSchema: JsonSchema): JsonSchemaCheck {
   const { safeParse, unmatched } = zodFromJsonSchema(jsonSchema);
   return { ...checkFrom(safeParse, jsonSchema), unmatched };
 }
 
-/** `jsonSchema` is what a model or an editor is shown; left out, it is derived from the zod schema. */
+/** Wraps a zod schema. `jsonSchema` is the form shown to models and editors; by default it is derived from `schema`. */
 export function checkFromZod<T>(schema: z.ZodType<T>, jsonSchema?: JsonSchema): SchemaCheck<T> {
   return checkFrom(
     (value) => schema.safeParse(value),
@@ -57,7 +57,7 @@ function checkFrom<T>(safeParse: SafeParse<T>, jsonSchema: JsonSchema): SchemaCh
   };
 }
 
-/** A schema that refers to itself walks as deep as the value goes. */
+/** Catches stack overflows: a recursive schema recurses as deep as the value is nested. */
 function parse<T>(safeParse: SafeParse<T>, value: unknown) {
   try {
     return safeParse(value);
@@ -82,7 +82,7 @@ export const tierKey = z
     "expected execution.key or attempt.key",
   );
 
-/** How the state's keys are written. */
+/** The merge strategies of state keys. */
 export const stateConfigSchema = z
   .strictObject({
     merge: z
@@ -102,9 +102,9 @@ const typesOf: Readonly<Record<MergeKind, readonly string[] | null>> = {
 };
 
 /**
- * Merges of keys that the schema of their tier does not have, or gives another type.
+ * Returns the problems of merges whose key is missing from its tier's schema or has an incompatible type.
  *
- * @param schemas of the tiers, where there are any
+ * @param schemas the schemas of the tiers, if any
  */
 export function mergeProblems(
   merges: TierMerges,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** `provider:model`, whatever the provider. */
+/** Matches `provider:model` for any provider. */
 export const modelRefPattern = /^[^:\s]+:\S+$/;
 
 export const modelRef = z

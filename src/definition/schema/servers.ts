@@ -8,7 +8,7 @@ const permission = z
     "expected a permission such as file:read",
   );
 
-/** A text in which `{{secret:NAME}}` stands for a secret. */
+/** A string that may contain `{{secret:NAME}}` references. */
 const withSecrets = z.string();
 
 const endpoint = withSecrets.refine((text) => {
@@ -68,7 +68,7 @@ const remote = {
   headers: z.record(z.string(), withSecrets).default({}),
 };
 
-/** An MCP server: how it is reached, and what its tools are used with. */
+/** An MCP server: its transport, and the settings of its tools. */
 export const serverSchema = z.discriminatedUnion("transport", [
   z.strictObject({
     transport: z.literal("stdio"),
@@ -89,7 +89,7 @@ export const serverSchema = z.discriminatedUnion("transport", [
 export type ServerSpec = z.output<typeof serverSchema>;
 export type ServerSpecInput = z.input<typeof serverSchema>;
 
-/** A tool of `@langchain/community`, by the name of its module. */
+/** A tool of `@langchain/community`, named by its module. */
 export const communitySchema = z.strictObject({
   tool: z
     .string()
@@ -109,17 +109,17 @@ export type CommunitySpecInput = z.input<typeof communitySchema>;
 
 const reference = /\{\{\s*secret:\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
-/** The names of secrets that a text refers to as `{{secret:NAME}}`, each once, in order. */
+/** Returns the names of the secrets that a text refers to as `{{secret:NAME}}`, without duplicates, in order. */
 export function secretsIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(reference)].map(([, name]) => name as string))];
 }
 
-/** The text with every reference replaced. */
+/** Replaces every secret reference in a text. */
 export function replaceSecrets(text: string, valueOf: (name: string) => string): string {
   return text.replace(reference, (_whole, name: string) => valueOf(name));
 }
 
-/** Whether something in the text looks like a reference and is none. */
+/** Whether a text contains a malformed secret reference. */
 export function hasBrokenReference(text: string): boolean {
   return /\{\{\s*secret/i.test(text.replace(reference, ""));
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { modelRef } from "./model-ref.ts";
 import { tierKey } from "./json-schema.ts";
 
-/** More subtasks than that are no plan that anyone can follow. */
+/** Upper limit of `max_subtasks`: no one can follow a larger plan. */
 const maxSubtasks = 5_000;
 
 const nodeName = z
@@ -190,7 +190,7 @@ const edge = z.strictObject({
     .describe("CEL; left out or null, the edge is the default."),
 });
 
-/** The nodes and edges of an agent that does not use the standard loop. */
+/** The nodes and edges of an agent that replaces the standard loop. */
 export const workflowGraphSchema = z.strictObject({
   entry_point: z.string(),
   nodes: z

@@ -8,25 +8,24 @@ import {
 } from "./graph.ts";
 
 /**
- * How branches can go through a workflow. An edge that leads back to a node on the way to it (in a walk from the entry
- * point, edges as written) closes a loop.
+ * The possible paths of branches through a workflow. An edge back to a node on the current path closes a loop, in a
+ * depth-first walk from the entry point with edges in the order written.
  */
 export interface WorkflowFlow {
-  /** Every node that may be next, each once, loops included. */
+  /** Returns the distinct successors of a node, including those in loops. */
   readonly targets: (name: string) => readonly string[];
-  /** The loops, by the edges that close them. */
+  /** The loops, one per closing edge. */
   readonly loops: readonly WorkflowLoop[];
-  /** Whether a node can come round again. */
+  /** Whether a node is part of a loop. */
   readonly isCyclic: (name: string) => boolean;
   /**
-   * For a node that branches may meet at: the nodes from which another branch can still come to it, in this round of
-   * the loops that it is on. It runs when no branch is at any of them. Empty for every other node. No two nodes wait
-   * for each other, not even over third ones.
+   * Returns the nodes from which another branch can still reach a join node in the current iteration of its loops. The
+   * join node runs when no branch is at any of them. Empty for other nodes. Waiting is never circular.
    */
   readonly waitsFor: (name: string) => ReadonlySet<string>;
   /**
-   * Whether two nodes may be under way at the same time, on two branches, neither waiting for the other. The end waits
-   * for all: it is parallel to a node that may be under way when a branch has come to the end.
+   * Whether two nodes may run at the same time on two branches, neither waiting for the other. The end waits for all
+   * nodes: it is parallel to a node that may be running when a branch has reached the end.
    */
   readonly areParallel: (a: string, b: string) => boolean;
 }
@@ -34,11 +33,11 @@ export interface WorkflowFlow {
 export interface WorkflowLoop {
   /** Index of the edge that closes it. */
   readonly edge: number;
-  /** The nodes on it, beginning where the edge comes back to. */
+  /** Returns the nodes of the loop, starting at the target of the edge. */
   readonly way: () => readonly string[];
 }
 
-/** @param graph one whose names and edges were checked */
+/** @param graph a workflow whose names and edges were checked */
 export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
   const walk = walkWorkflow(graph);
   const { names, indexOf } = walk;
@@ -69,14 +68,14 @@ export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
 }
 
 /**
- * The nodes that each node waits for when branches are at them. Branches meet at a node that several edges lead to from
- * outside its own loop, at the head of a loop, and at the end.
+ * Returns a function that finds the nodes that a node waits for while branches are at them. Branches join at nodes with
+ * several incoming edges from outside their own loop, at loop heads, and at the end.
  *
- * Of two nodes that lead to each other, the one that a round of their innermost common loop comes to later waits, and
- * its head last of all: a round is over when all its branches are back. So no two nodes ever wait for each other, not
- * even over third ones, however loops are entered.
+ * Of two nodes that reach each other, the later one in an iteration of their innermost common loop waits. The loop head
+ * waits for all: an iteration ends when all its branches are back. Waiting is therefore never circular, even in loops
+ * with several entries.
  *
- * @param end place of the end, where a walk comes to it
+ * @param end the number of the end, if it is reachable
  */
 function branchWaits(
   walk: Pick<WorkflowWalk, "next" | "before" | "fanOuts">,
@@ -105,7 +104,7 @@ function branchWaits(
   };
 }
 
-/** Adds what leads to a part of a workflow without passing the head of a loop that is around it, loop by loop. */
+/** Adds the nodes that reach a part of a workflow without passing the head of an enclosing loop, loop by loop. */
 function comesTo(
   part: ReadonlySet<number>,
   around: Loop | null,
@@ -132,7 +131,7 @@ function comesTo(
   }
 }
 
-/** The nodes themselves included. */
+/** Returns all nodes reachable from `starts`, inclusive. */
 function reachedFrom(
   starts: readonly number[],
   next: readonly (readonly number[])[],
@@ -150,8 +149,8 @@ function reachedFrom(
 }
 
 /**
- * Which two nodes branches can be at together: they begin at two targets of a fan-out, and each goes on unless it has
- * to wait for the other. Where one comes to the other they have met and are one.
+ * Returns whether two branches can be at two nodes at the same time. They start at two targets of a fan-out, and each
+ * advances unless it must wait for the other. Branches that reach the same node join.
  */
 function parallelPairs(
   { next, fanOuts }: Pick<WorkflowWalk, "next" | "fanOuts">,

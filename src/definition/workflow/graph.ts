@@ -1,24 +1,24 @@
 import type { WorkflowGraph } from "../schema/workflow.ts";
 
-/** What an analysis of ways through a workflow needs of it. */
+/** The part of a workflow that path analysis needs. */
 export type WorkflowEdges = Pick<WorkflowGraph, "entry_point" | "edges">;
 
 /**
- * The nodes of a workflow, and its end, as a walk from the entry point comes to them: depth first, edges as written.
- * Nodes are numbered by their place in `names`.
+ * The nodes of a workflow and its end in depth-first preorder from the entry point, with edges in the order written.
+ * Nodes are numbered by their index in `names`.
  */
 export interface WorkflowWalk {
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
-  /** Where each may lead, once each. */
+  /** Distinct successors of each node. */
   readonly next: readonly (readonly number[])[];
-  /** What may lead to each. */
+  /** Predecessors of each node. */
   readonly before: readonly (readonly number[])[];
-  /** The edges that lead back to a node on the way to them. */
+  /** The back edges: they lead to a node on the current path. */
   readonly closing: readonly ClosingEdge[];
-  /** The nodes on the loop that an edge closes, beginning where it comes back to. */
+  /** Returns the nodes of the loop that a back edge closes, starting at its target. */
   readonly wayOf: (closing: ClosingEdge) => readonly string[];
-  /** The targets of edges that have several. */
+  /** The target lists of edges with several targets. */
   readonly fanOuts: readonly (readonly number[])[];
 }
 
@@ -29,7 +29,7 @@ export interface ClosingEdge {
   readonly to: number;
 }
 
-/** Without recursion, so that no length of a chain exhausts the stack. */
+/** Walks a workflow without recursion, so that no chain length exhausts the stack. */
 export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   const targets = targetsOf(graph);
   const names: string[] = [];
@@ -79,7 +79,7 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   };
 }
 
-/** Of each node the targets in the order written, with the first edge that leads there. */
+/** Returns the targets of each node in the order written, with the first edge to each. */
 function targetsOf({ edges }: WorkflowEdges): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const targets = new Map<string, Map<string, number>>();
   edges.forEach(({ from, to }, edge) => {
@@ -100,18 +100,18 @@ function reversed(next: readonly (readonly number[])[]): readonly (readonly numb
   return before;
 }
 
-/** Nodes that can all come to each other. */
+/** A loop: nodes that can all reach each other. */
 export interface Loop {
-  /** The node where it is entered; without the edges back to it, what is left are inner loops. */
+  /** The node where the loop is entered. Without the edges back to it, only inner loops remain. */
   readonly head: number;
   readonly nodes: ReadonlySet<number>;
-  /** The loop around it. */
+  /** The enclosing loop. */
   readonly outer: Loop | null;
 }
 
 type Edges = Pick<WorkflowWalk, "next" | "before">;
 
-/** The innermost loop that each node is on. A node is the head of one loop at most, and that is its innermost. */
+/** Returns the innermost loop of each node. A node is the head of at most one loop, which is its innermost. */
 export function loopNest(walk: Edges): readonly (Loop | null)[] {
   const { next } = walk;
   const innermost: (Loop | null)[] = next.map(() => null);
@@ -120,7 +120,7 @@ export function loopNest(walk: Edges): readonly (Loop | null)[] {
   ];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const { loop } = part;
-    // Inner loops of this part are found below, so that until then this is the innermost of all its nodes.
+    // Inner loops of this part are found below; until then `loop` is the innermost loop of all its nodes.
     const isInside = (_from: number, to: number) =>
       loop === null || (to !== loop.head && innermost[to] === loop);
     for (const component of strongComponents(part.nodes, next, isInside)) {
@@ -137,15 +137,15 @@ export function loopNest(walk: Edges): readonly (Loop | null)[] {
   return innermost;
 }
 
-/** Edges that are followed to find the head of a loop with several ways in. */
+/** Maximum number of edges followed to find the head of a loop with several entries. */
 const maxFollowed = 200_000;
 
 /**
- * Of several nodes where a loop is entered, the one without which the least of it goes round, and of those the first
- * that a walk comes to.
+ * Returns the head of a loop. Of several entry nodes it is the one whose removal leaves the fewest nodes in cycles, and
+ * of those the first in preorder.
  */
 function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
-  // Places are numbered as the walk comes to them; it begins at 0.
+  // Node numbers are in preorder; 0 is the entry point.
   const entries = [...nodes]
     .filter((node) => node === 0 || before[node]?.some((from) => !nodes.has(from)))
     .toSorted((a, b) => a - b);
@@ -163,18 +163,18 @@ function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
 }
 
 /**
- * Tarjan's strongly connected components (1972), without recursion: the largest sets of nodes that all lead to each
- * other, those first that lead to others.
+ * Returns the strongly connected components, found with Tarjan's algorithm (1972) without recursion, in topological
+ * order.
  *
- * @param nodes what is looked at: places in `next`
- * @param isEdge which of the edges between them count
+ * @param nodes the nodes to inspect, as indexes of `next`
+ * @param isEdge filters the edges between them
  */
 export function strongComponents(
   nodes: readonly number[],
   next: readonly (readonly number[])[],
   isEdge: (from: number, to: number) => boolean,
 ): readonly (readonly number[])[] {
-  /** Numbers from 1; 0 for what was not come to. */
+  /** Visit numbers from 1; 0 if not visited. */
   const index = new Int32Array(next.length);
   const low = new Int32Array(next.length);
   let entered = 0;

@@ -11,7 +11,7 @@ import type { NodeOfType } from "../schema/workflow.ts";
 import type { WorkflowFlow } from "./flow.ts";
 import { nodesOfType, type ReadNode, type ReadWorkflow } from "./read-workflow.ts";
 
-/** Problems within single nodes of a workflow, apart from their shape. */
+/** Returns the problems of single workflow nodes, apart from their shape. */
 export function nodeProblems(
   { nodes }: ReadWorkflow,
   { hasWorkers }: { readonly hasWorkers: boolean },
@@ -145,9 +145,9 @@ function humanRules({ config }: NodeOfType<"human">, path: DefinitionPath): Defi
 }
 
 /**
- * Whether calls that models ask for come to a node that runs them. Calls are carried on to the next llm node at most.
+ * Checks that the calls that models request reach a tool node that runs them, at the latest before the next llm node.
  *
- * @param graph one without a node that could not be read
+ * @param graph a workflow whose nodes could all be read
  */
 export function callProblems(
   graph: ReadWorkflow,
@@ -200,7 +200,7 @@ function sources({ edges }: ReadWorkflow): (name: string) => readonly string[] {
   return (name) => from.get(name) ?? [];
 }
 
-/** What comes after (or before) the nodes, those that a way stops at included. */
+/** Returns the nodes after (or before) the given ones, up to and including those that `stops` matches. */
 function reached(
   starts: readonly string[],
   next: (name: string) => readonly string[],
@@ -216,7 +216,7 @@ function reached(
   return seen;
 }
 
-/** Conditions of edges that compare a router's choice with one that it never makes. */
+/** Reports edge conditions that compare a router's choice with one that it never makes. */
 export function choiceProblems(graph: ReadWorkflow): readonly DefinitionProblem[] {
   const choices = new Map(
     nodesOfType(graph, "router").map(({ node: { name, config } }) => {
@@ -250,7 +250,7 @@ export function choiceProblems(graph: ReadWorkflow): readonly DefinitionProblem[
   });
 }
 
-/** What branches that are under way together must not do. */
+/** Reports conflicts between parallel branches. */
 export function parallelProblems(
   graph: ReadWorkflow,
   flow: Pick<WorkflowFlow, "targets" | "areParallel">,
@@ -260,7 +260,7 @@ export function parallelProblems(
   return [...writeProblems(graph, flow, merged), ...endProblems(graph, flow)];
 }
 
-/** Nodes in sequence may write the same key; of two in parallel, a merge has to say what becomes of both. */
+/** Reports parallel nodes that write the same key without a merge. Sequential nodes may share a key. */
 function writeProblems(
   { nodes }: ReadWorkflow,
   { areParallel }: Pick<WorkflowFlow, "areParallel">,
@@ -280,7 +280,7 @@ function writeProblems(
   });
 }
 
-/** Where the workflow ends on several branches, no single node was the last. */
+/** Requires an `output` for workflows that end on several branches, where no single node is the last. */
 function endProblems(
   { nodes, output }: ReadWorkflow,
   { targets, areParallel }: Pick<WorkflowFlow, "targets" | "areParallel">,

@@ -9,10 +9,10 @@ import { workflowFlow, type WorkflowFlow } from "./flow.ts";
 import { callProblems, choiceProblems, nodeProblems, parallelProblems } from "./node-problems.ts";
 import { readWorkflow, type ReadWorkflow } from "./read-workflow.ts";
 
-/** What the rules of a workflow need of the rest of its definition. */
+/** The parts of a definition that the workflow rules need. */
 export interface WorkflowContext {
   readonly tools: WrittenTools;
-  /** An empty one where nothing can be said of inputs. */
+  /** Empty if the input schema is unknown. */
   readonly inputSchema: JsonSchema;
   /** `execution_config.max_iterations` as written. */
   readonly maxIterations: unknown;
@@ -23,10 +23,9 @@ export interface WorkflowContext {
 }
 
 /**
- * Returns all problems of a workflow, apart from its shape. Agents are checked
- * where they are looked up.
+ * Returns all problems of a workflow, apart from its shape. Agents are checked when they are resolved.
  *
- * @param written what stands in `workflow_graph`
+ * @param written the value of `workflow_graph`
  */
 export function workflowProblems(
   written: unknown,
@@ -60,16 +59,16 @@ function expressions(
   return expressionProblems(graph, expressionScope({ input_schema }, { nodes }));
 }
 
-/** Nodes of one workflow. */
+/** Maximum number of nodes in a workflow. */
 const maxNodes = 1_000;
 
 export interface GraphChecked {
   readonly problems: readonly DefinitionProblem[];
-  /** Whether the ways through it can be followed: everything was read, and edges lead to nodes that are there. */
+  /** Whether its paths can be followed: all parts were read, and all edges lead to existing nodes. */
   readonly isSound: boolean;
 }
 
-/** The structural rules of a workflow graph: names, edges, ways in and out. */
+/** Checks the structural rules of a workflow: names, edges and reachability. */
 export function graphProblems(graph: ReadWorkflow): GraphChecked {
   if (graph.nodes.length > maxNodes) {
     const message = `expected at most ${maxNodes} nodes; make agents of parts of it`;
@@ -153,7 +152,7 @@ function repeatedTargets({ edges }: ReadWorkflow): DefinitionProblem[] {
   });
 }
 
-/** Edges are tried in order, so a default comes last and is the only one. */
+/** Edges are tried in order, so there must be one default and it must come last. */
 function doubleDefaults({ edges }: ReadWorkflow): DefinitionProblem[] {
   const defaults = new Map<string, number>();
   return edges.flatMap(({ index, from, condition }) => {
@@ -207,13 +206,13 @@ function walk(start: string, edges: ReadonlyMap<string, ReadonlySet<string>>): R
   return seen;
 }
 
-/** Loops that are named one by one. */
+/** Maximum number of loops reported individually. */
 const maxNamed = 50;
-/** Nodes of a loop that are named. */
+/** Maximum number of nodes shown of a loop. */
 const maxShown = 8;
 
 /**
- * Every loop needs a bound that the definition itself writes.
+ * Reports loops without an explicit bound.
  *
  * @param maxIterations `execution_config.max_iterations` as written
  */
@@ -232,7 +231,7 @@ export function loopProblems(
   return [...problems, { path: ["workflow_graph", "edges"], message }];
 }
 
-/** `ask → run → ask`; of a long one the middle is left out. */
+/** Renders `ask → run → ask`, leaving out the middle of a long loop. */
 function nameLoop(nodes: readonly string[]): string {
   const shown =
     nodes.length <= maxShown
@@ -245,7 +244,7 @@ function nameLoop(nodes: readonly string[]): string {
   return [...shown, nodes[0] ?? ""].join(" → ");
 }
 
-/** LangGraph gives a channel and a node no common name. */
+/** The state's channels; in LangGraph a node and a channel cannot share a name. */
 const channels: Readonly<Record<keyof GraphState, true>> = {
   input: true,
   messages: true,
@@ -267,7 +266,7 @@ const channels: Readonly<Record<keyof GraphState, true>> = {
   redactions: true,
 };
 
-/** Names that no node of a workflow may have: the nodes around it, the channels of the state, what every object has. */
+/** Names reserved from workflow nodes: the framework's nodes, the state channels and `Object.prototype` members. */
 export const reservedNames: ReadonlySet<string> = new Set([
   "initialize",
   "plan",

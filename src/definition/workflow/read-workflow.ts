@@ -7,10 +7,10 @@ import {
   type WorkflowNode,
 } from "../schema/workflow.ts";
 
-/** What can be read of a workflow as it was written, so that a fault in one part leaves the others checked. */
+/** The readable parts of a written workflow, so that a fault in one part does not prevent checking the others. */
 export interface ReadWorkflow {
   readonly entry: string | undefined;
-  /** Those that have a name. */
+  /** The nodes that have a name. */
   readonly nodes: readonly ReadNode[];
   readonly edges: readonly ReadEdge[];
   readonly output: WorkflowGraph["output"];
@@ -21,10 +21,10 @@ export interface ReadWorkflow {
 }
 
 export interface ReadNode {
-  /** Its place in `nodes`. */
+  /** Its index in `nodes`. */
   readonly index: number;
   readonly name: string;
-  /** Undefined where something is wrong with it. */
+  /** Undefined if invalid. */
   readonly node: WorkflowNode | undefined;
 }
 
@@ -73,7 +73,7 @@ export function readWorkflow(written: unknown): ReadWorkflow {
   };
 }
 
-/** Keys of a node that no rule reads together with others: an invalid one leaves the rest of the node checked. */
+/** Keys that no rule combines with others, so that the rest of a node is checked even if they are invalid. */
 const loneKeys: readonly unknown[] = ["description", "mode", "model", "writes"];
 
 function readNode(written: unknown): WorkflowNode | undefined {
@@ -96,7 +96,7 @@ function listAt(written: unknown, key: string): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The nodes of a type that nothing is wrong with. */
+/** Returns the valid nodes of a type. */
 export function nodesOfType<Type extends WorkflowNode["type"]>(
   { nodes }: Pick<ReadWorkflow, "nodes">,
   type: Type,
