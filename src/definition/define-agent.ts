@@ -207,7 +207,7 @@ export function defineAgent<
 }
 
 interface ReadSchema {
-  /** The schema as it stands in the definition. */
+  /** The schema as written in the definition. */
   readonly written?: unknown;
   readonly check?: SchemaCheck;
   readonly problems: readonly DefinitionProblem[];
@@ -229,7 +229,9 @@ function readSchema(key: string, schema: unknown): ReadSchema {
   }
 }
 
-/** The JSON Schema is only displayed, so the zod schema may contain checks that JSON Schema cannot represent. */
+/**
+ * Wraps a state schema. The zod schema does the checking, so it may contain checks that JSON Schema cannot represent.
+ */
 function checkOfState<T>(schema: z.ZodType<T>): SchemaCheck<T> {
   return checkFromZod(schema, z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema);
 }

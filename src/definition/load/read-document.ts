@@ -74,7 +74,7 @@ interface YamlFault {
 const maxAliases = 100;
 
 /**
- * Returns the faults that prevent reading a document; {@link toPlain} may still find too many aliases.
+ * Returns the faults that prevent reading a document; {@link toPlain} may still fail on aliases or nesting.
  *
  * @param what the kind of document for messages, such as `definition`
  */

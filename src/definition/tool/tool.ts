@@ -12,7 +12,6 @@ export interface ToolDefinition {
   readonly description: string;
   readonly input_schema: JsonSchema;
   readonly output_schema?: JsonSchema;
-  /** The transport of its calls. */
   readonly transport: ToolTransport;
   readonly execution: ToolExecution;
   /** Permissions that an agent needs to call the tool. Default none. */

@@ -71,7 +71,7 @@ export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
  * Returns a function that finds the nodes that a node waits for while branches are at them. Branches join at nodes with
  * several incoming edges from outside their own loop, at loop heads, and at the end.
  *
- * Of two nodes that reach each other, the later one in an iteration of their innermost common loop waits. The loop head
+ * If two nodes reach each other, the later one in an iteration of their innermost common loop waits. The loop head
  * waits for all: an iteration ends when all its branches are back. Waiting is therefore never circular, even in loops
  * with several entries.
  *

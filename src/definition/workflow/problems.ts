@@ -152,7 +152,7 @@ function repeatedTargets({ edges }: ReadWorkflow): DefinitionProblem[] {
   });
 }
 
-/** Edges are tried in order, so there must be one default and it must come last. */
+/** Edges are tried in order, so a default must come last and there can be only one. */
 function doubleDefaults({ edges }: ReadWorkflow): DefinitionProblem[] {
   const defaults = new Map<string, number>();
   return edges.flatMap(({ index, from, condition }) => {
