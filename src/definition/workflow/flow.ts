@@ -8,8 +8,8 @@ import {
 } from "./graph.ts";
 
 /**
- * The possible paths of branches through a workflow. An edge back to a node on the current path closes a loop, in a
- * depth-first walk from the entry point with edges in the order written.
+ * The possible paths of branches through a workflow. In a depth-first walk from the entry point (edges in written
+ * order), an edge back to the current path closes a loop.
  */
 export interface WorkflowFlow {
   /** Returns the distinct successors of a node, including those in loops. */
