@@ -74,7 +74,7 @@ export function createSlices(): () => Promise<void> | null {
  *
  * @throws the signal's reason once it has aborted
  */
-export async function inSlices<Result>(
+export async function runInSlices<Result>(
   work: Generator<void, Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
@@ -90,7 +90,7 @@ export async function inSlices<Result>(
 }
 
 /** Runs a generator to completion synchronously. */
-export function atOnce<Result>(work: Generator<void, Result>): Result {
+export function runToCompletion<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, it, vi } from "vitest";
-import { atOnce, inSlices, yieldToEventLoop } from "../src/event-loop.ts";
+import { runToCompletion, runInSlices, yieldToEventLoop } from "../src/event-loop.ts";
 import { countTurns } from "./helpers/count-turns.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -61,7 +61,7 @@ it("lets the event loop turn between concurrent callers that work for longer tha
   await Promise.all(
     Array.from({ length: 10 }, async () => {
       await yieldToEventLoop();
-      atOnce(longWork(1));
+      runToCompletion(longWork(1));
     }),
   );
   counted.stop();
@@ -85,7 +85,7 @@ it("yields while timers are faked", async () => {
   vi.useFakeTimers({ toFake: ["setImmediate", "queueMicrotask", "performance"] });
   try {
     await Promise.all([yieldToEventLoop(), yieldToEventLoop()]);
-    expect(await inSlices(longPure(3))).toBe("done");
+    expect(await runInSlices(longPure(3))).toBe("done");
   } finally {
     vi.useRealTimers();
   }
@@ -98,7 +98,7 @@ function* longPure(pauses: number) {
 
 it("lets the event loop turn while long work runs in slices", async () => {
   const counted = countTurns();
-  expect(await inSlices(longWork(10))).toBe("done");
+  expect(await runInSlices(longWork(10))).toBe("done");
   counted.stop();
   expect(counted.turns).toBeGreaterThanOrEqual(9);
 });
@@ -106,12 +106,12 @@ it("lets the event loop turn while long work runs in slices", async () => {
 it("ends work in slices with the reason of its signal", async () => {
   const abort = new AbortController();
   setImmediate(() => abort.abort(new Error("stopped")));
-  await expect(inSlices(longWork(1_000_000), abort.signal)).rejects.toThrow("stopped");
+  await expect(runInSlices(longWork(1_000_000), abort.signal)).rejects.toThrow("stopped");
 });
 
 it("runs the same work at once, without a turn", async () => {
   let turns = 0;
   setImmediate(() => (turns += 1));
-  expect(atOnce(longWork(3))).toBe("done");
+  expect(runToCompletion(longWork(3))).toBe("done");
   expect(turns).toBe(0);
 });

@@ -12,8 +12,8 @@ import type { AgentDefinition } from "../definition/agent-definition.ts";
 import {
   agentReferences,
   subagentKey,
-  toolsInside,
-  withAgentsInside,
+  findNestedToolNames,
+  collectAgents,
 } from "../definition/check/agents.ts";
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { Rail } from "../definition/rail.ts";
@@ -91,7 +91,7 @@ export async function compileAgentWith(
   const { compileSubagents } = await import("./subagents.ts");
   // Nested graphs are stored in the outer graph's thread.
   const within = { ...services, checkpointer: undefined };
-  const asksPeople = [...withAgentsInside(definition)].some(asksForApproval);
+  const asksPeople = [...collectAgents(definition)].some(asksForApproval);
   const subagents = await compileSubagents(definition, services.agents ?? new Map(), (agent, own) =>
     compileGraph(agent, within, { subagents: own, isInside: true, asksPeople }),
   );
@@ -316,7 +316,7 @@ function toolNamesInside(
   const compiled = new Set([...subagents.values()].map(({ definition }) => definition));
   for (const { graph } of subagents.values()) addGraph(graph);
   const others = [...agents].filter(([, agent]) => !compiled.has(agent));
-  const inside = toolsInside({}, { agents: new Map(others), workers: [] });
+  const inside = findNestedToolNames({}, { agents: new Map(others), workers: [] });
   return inside && [...names, ...inside];
 }
 

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { type AgentTool, commonGrants } from "../definition/tool/tool.ts";
+import { type AgentTool, intersectGrants } from "../definition/tool/tool.ts";
 import { isAllowed, missingPermissions } from "../tools/admit-call.ts";
 
 /** The reason why calls of a tool are refused. */
@@ -88,7 +88,9 @@ function boundsOf(
     agents: specs.map(({ spec }) => spec.name),
     allowed: common(specs.map(({ rails }) => rails.allowed_tools)),
     approval: joined(specs.map(({ rails }) => rails.require_approval)),
-    permissions: specs.map(({ spec }): readonly string[] => spec.permissions).reduce(commonGrants),
+    permissions: specs
+      .map(({ spec }): readonly string[] => spec.permissions)
+      .reduce(intersectGrants),
     limits: specs.flatMap(({ spec, rails: { max_calls_per_turn: maxCalls } }) =>
       maxCalls === undefined ? [] : [{ agent: spec.name, maxCalls }],
     ),

@@ -2,7 +2,7 @@ import { answersInText } from "../context/answer-form.ts";
 import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { JsonSchema } from "../definition/schema/json-schema.ts";
 import type { NodeOfType, WorkflowGraph, WorkflowNode } from "../definition/schema/workflow.ts";
-import { workflowFlow, type WorkflowFlow } from "../definition/workflow/flow.ts";
+import { analyzeFlow, type WorkflowFlow } from "../definition/workflow/flow.ts";
 import { endOfWorkflow } from "../state/branch.ts";
 import type { ExecutionMode } from "../state/step-record.ts";
 import { deepFreeze } from "../values/json.ts";
@@ -133,7 +133,7 @@ const defaultConcurrency = 16;
  * Turns a checked definition's workflow into frozen plan nodes: their work, their edges and the nodes they wait for.
  */
 export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPlan {
-  const flow = workflowFlow(graph);
+  const flow = analyzeFlow(graph);
   const edges = edgesByNode(graph);
   const planning: Planning = { spec, graph, flow };
   return deepFreeze({
@@ -227,7 +227,7 @@ function llm(node: NodeOfType<"llm">, planning: Planning) {
     model: model ?? null,
     tools: tools ?? (leadsToCalls(node.name, planning) ? ("all" as const) : ("none" as const)),
     outputSchema: schema ?? null,
-    answerSchema: schema ?? answerForTurn(spec, graph, flow.targets(node.name)),
+    answerSchema: schema ?? answerForTurn(spec, graph, flow.successors(node.name)),
     mode: mode ?? spec.execution_config.mode,
   };
 }
@@ -246,7 +246,7 @@ function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }:
     maxResultBytes: config.max_result_bytes,
     onFailure: config.on_failure,
     model: config.model ?? null,
-    answerSchema: answerForTurn(spec, graph, flow.targets(name)),
+    answerSchema: answerForTurn(spec, graph, flow.successors(name)),
   };
 }
 
@@ -266,7 +266,7 @@ function leadsToCalls(name: string, { graph, flow }: Planning): boolean {
       node.type === "tool" && node.config.tool === undefined ? node.name : [],
     ),
   );
-  return flow.targets(name).some((next) => runsCalls.has(next));
+  return flow.successors(name).some((next) => runsCalls.has(next));
 }
 
 function tool({ config }: NodeOfType<"tool">): Pick<ToolNode, "tool" | "args" | "concurrency"> {

@@ -1,4 +1,4 @@
-import type { Checked, JsonSchema, SchemaCheck } from "../definition/schema/json-schema.ts";
+import type { CheckResult, JsonSchema, SchemaCheck } from "../definition/schema/json-schema.ts";
 import { parseJsonAnswer } from "../models/json-answer.ts";
 
 /** Whether an output schema is `{ message: string }`, so that an answer is plain text instead of JSON. */
@@ -21,7 +21,7 @@ function readAnswer(
 }
 
 /** The value of an answer's text that fits the schema, or what is wrong with it. */
-export function checkAnswer<T>(text: string, schema: SchemaCheck<T>): Checked<T> {
+export function checkAnswer<T>(text: string, schema: SchemaCheck<T>): CheckResult<T> {
   const read = readAnswer(text, schema.jsonSchema);
   return "problem" in read ? { ok: false, issues: [read.problem] } : schema.check(read.value);
 }

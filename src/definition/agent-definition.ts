@@ -61,7 +61,7 @@ export interface AgentBehaviour<Input, Output, Exec, Attempt> {
  * Whether runs of an agent may call a model: in the standard loop, in a workflow node, or as a judge of a guardrail.
  * Nested agents that are not bundled count as calling one.
  */
-export function asksModel(definition: Pick<AgentDefinition, "spec" | "agents">): boolean {
+export function mayCallModel(definition: Pick<AgentDefinition, "spec" | "agents">): boolean {
   const { workflow_graph: graph, guardrail_config: rails } = definition.spec;
   if (graph === undefined || graph === null) return true;
   const { input_rails, output_rails } = rails;
@@ -75,7 +75,7 @@ export function asksModel(definition: Pick<AgentDefinition, "spec" | "agents">):
         return node.config.choices !== undefined;
       case "agent": {
         const agent = definition.agents.get(node.config.agent);
-        return agent === undefined || asksModel(agent);
+        return agent === undefined || mayCallModel(agent);
       }
       case "human":
       case "tool":

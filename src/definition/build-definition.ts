@@ -11,7 +11,7 @@ import {
 import { guardrailConfigSchema } from "./schema/guardrails.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
 import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
-import { type CodeWorker, describedWorkers } from "./worker.ts";
+import { type CodeWorker, workerDescriptions } from "./worker.ts";
 
 /** Combines a checked spec with its code into a frozen definition. */
 export function buildDefinition(parts: {
@@ -29,10 +29,10 @@ export function buildDefinition(parts: {
   const inline = tools.map((tool) => hashedTool(tool.definition));
   const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
   const hashed = {
-    spec: hashedSpec(spec),
+    spec: toHashedSpec(spec),
     inline,
     ...(agents.size > 0 && { agents: hashes }),
-    ...(workers.length > 0 && { workers: describedWorkers(workers) }),
+    ...(workers.length > 0 && { workers: workerDescriptions(workers) }),
   };
   return Object.freeze({
     spec: deepFreeze(spec),
@@ -76,7 +76,7 @@ type ToolRails = AgentSpec["guardrail_config"]["tool_rails"];
  * Returns a spec without the defaults of keys added since the first release with hashes. Definitions that do not use
  * these keys keep their hash.
  */
-export function hashedSpec(spec: AgentSpec): HashedSpec {
+export function toHashedSpec(spec: AgentSpec): HashedSpec {
   const { context_config, tool_selection, permissions, state_config, guardrail_config, ...rest } =
     spec;
   const context = contextOverrides(context_config);

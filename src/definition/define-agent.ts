@@ -7,8 +7,8 @@ import {
   inlineRailProblems,
   inlineWorkerProblems,
   isAgentDefinition,
-  namedAgents,
-  readTools,
+  agentsByName,
+  splitTools,
 } from "./inline.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check/check-definition.ts";
@@ -26,7 +26,7 @@ import type { Rail } from "./rail.ts";
 import type { AgentSpecInput } from "./schema/agent.ts";
 import type { CommunitySpecInput, ServerSpecInput } from "./schema/servers.ts";
 import type { AgentTool } from "./tool/tool.ts";
-import { toolsInside } from "./check/agents.ts";
+import { findNestedToolNames } from "./check/agents.ts";
 import type { CodeWorker } from "./worker.ts";
 
 /** The default input and output. */
@@ -141,8 +141,8 @@ export function defineAgent<
     rails: ownRails = [],
     ...written
   } = options;
-  const own = readTools(ownTools);
-  const other = readTools(Array.isArray(otherTools) ? otherTools : []);
+  const own = splitTools(ownTools);
+  const other = splitTools(Array.isArray(otherTools) ? otherTools : []);
   const names = [...own.names, ...other.names];
   const tools = [...own.tools, ...other.tools];
   const input = readSchema("input_schema", input_schema);
@@ -156,8 +156,8 @@ export function defineAgent<
     },
     {
       hasWorkers: [ownAgents, ownWorkers].flat().length > 0,
-      toolsInside: toolsInside(written, {
-        agents: namedAgents([ownAgents].flat().filter(isAgentDefinition)),
+      nestedToolNames: findNestedToolNames(written, {
+        agents: agentsByName([ownAgents].flat().filter(isAgentDefinition)),
         workers: [ownWorkers].flat(),
       }),
       zodSchemas: new Set([
@@ -198,7 +198,7 @@ export function defineAgent<
     ...(input.check && { input: input.check }),
     ...(output.check && { output: output.check }),
     tools,
-    agents: namedAgents(ownAgents),
+    agents: agentsByName(ownAgents),
     workers: ownWorkers,
     rails: ownRails,
     behaviour,

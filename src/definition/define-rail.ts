@@ -8,7 +8,7 @@ import {
   completeFinding,
   type Rail,
   type RailContext,
-  railName,
+  railNamePattern,
   type RailSubject,
   type ShortFinding,
 } from "./rail.ts";
@@ -72,7 +72,7 @@ export function defineRail(options: RailOptions): Rail {
 function railProblem(given: unknown): string | undefined {
   if (!isRecord(given)) return `expected the rail's options, found ${showFound(given)}`;
   const { name, on, on_error, check } = given;
-  if (typeof name !== "string" || !railName.test(name)) {
+  if (typeof name !== "string" || !railNamePattern.test(name)) {
     return `a name has lower-case letters, digits, _ and -, and begins with a letter; found ${showFound(name)}`;
   }
   if (builtInRails.includes(name)) return "there is a rail of that name already; choose another";

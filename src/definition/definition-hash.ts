@@ -1,11 +1,11 @@
 import { diffValues, type ValueChange } from "../values/diff.ts";
 import { canonicalHash, isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
-import { hashedSpec, type HashedSpec, normalizeTool } from "./build-definition.ts";
+import { toHashedSpec, type HashedSpec, normalizeTool } from "./build-definition.ts";
 import { type AgentSpec, agentSpecSchema } from "./schema/agent.ts";
 import type { JsonSchema } from "./schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
-import { describedWorkers } from "./worker.ts";
+import { workerDescriptions } from "./worker.ts";
 
 /**
  * The data of an agent with all names resolved, which is stored with its runs. JSON Schemas in it have no `default`s.
@@ -50,7 +50,7 @@ export function stampDefinition(
       ...(attemptSchema && { attempt: withoutDefaults(attemptSchema.jsonSchema) }),
     },
     agents: Object.fromEntries([...resolved.agents].map(([name, stamp]) => [name, stamp.document])),
-    ...(workers.length > 0 && { workers: describedWorkers(workers) }),
+    ...(workers.length > 0 && { workers: workerDescriptions(workers) }),
   };
   return { document, hash: canonicalHash(document) };
 }
@@ -82,7 +82,7 @@ export function isStamped(document: unknown, { hash }: DefinitionStamp): boolean
 function specShape(spec: AgentSpec): HashedSpec {
   const { workflow_graph: graph } = spec;
   return {
-    ...hashedSpec(spec),
+    ...toHashedSpec(spec),
     input_schema: withoutDefaults(spec.input_schema),
     output_schema: withoutDefaults(spec.output_schema),
     ...(graph && { workflow_graph: { ...graph, nodes: graph.nodes.map(nodeShape) } }),

@@ -3,7 +3,7 @@ import { isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { agentInputProblems, agentReferences, isAgentPath } from "./check/agents.ts";
 import { type DefinitionProblem, showFound, getAtPath } from "./check/problems.ts";
-import { railName } from "./rail.ts";
+import { railNamePattern } from "./rail.ts";
 import type { AgentSpec } from "./schema/agent.ts";
 import { defineInlineTool, type InlineToolOptions, InvalidToolError } from "./tool/define-tool.ts";
 import { fromLangChainTool, isLangChainTool } from "./tool/langchain-tool.ts";
@@ -11,7 +11,7 @@ import type { AgentTool } from "./tool/tool.ts";
 import { workerProblem } from "./worker.ts";
 
 /** Returns the agents of a TypeScript definition by name. */
-export function namedAgents(
+export function agentsByName(
   agents: readonly AgentDefinition[],
 ): ReadonlyMap<string, AgentDefinition> {
   return new Map(agents.map((agent) => [agent.spec.name, agent]));
@@ -29,7 +29,7 @@ export function inlineAgentProblems(
     return [{ path: ["agents"], message: "expected a list of agents", found: showFound(agents) }];
   }
   const given: readonly unknown[] = agents;
-  const known = namedAgents(given.filter(isAgentDefinition));
+  const known = agentsByName(given.filter(isAgentDefinition));
   const references = spec === null ? [] : agentReferences(spec, known.keys());
   const inputs = references.flatMap((reference) => {
     const named = known.get(reference.agent);
@@ -110,7 +110,7 @@ function isRail(value: unknown): value is { readonly name: string } {
   const { name, on, check } = value;
   return (
     typeof name === "string" &&
-    railName.test(name) &&
+    railNamePattern.test(name) &&
     on instanceof Set &&
     typeof check === "function"
   );
@@ -159,7 +159,7 @@ export function inlineWorkerProblems(
 }
 
 /** Splits tools into the entries that the definition lists (names, servers, packages) and the tools passed as code. */
-export function readTools(given: unknown): {
+export function splitTools(given: unknown): {
   readonly names: readonly unknown[];
   readonly tools: readonly AgentTool[];
 } {

@@ -13,7 +13,7 @@ export interface RailSpan {
 }
 
 /** Pattern of a custom rail's name. */
-export const railName = /^[a-z][a-z0-9_-]*$/;
+export const railNamePattern = /^[a-z][a-z0-9_-]*$/;
 
 /** The subject of a rail's check. A value that is not a string is checked as its strings, one per line. */
 export interface RailSubject {
@@ -64,12 +64,12 @@ export interface Rail {
    * Whether it checks the unredacted text. Only for rails that call no model and never repeat the text in their
    * reasons. Their spans are ignored, since those are offsets in another text. Default false.
    */
-  readonly readsValues?: boolean;
+  readonly checksUnredacted?: boolean;
   check(subject: RailSubject, context: RailContext): Awaitable<RailFinding>;
 }
 
 /** The finding that passes a text. */
-export const passed: RailFinding = Object.freeze({
+export const passFinding: RailFinding = Object.freeze({
   verdict: "pass",
   score: 0,
   spans: Object.freeze([]),
@@ -112,7 +112,7 @@ export function completeFinding(
   given: unknown,
   { rail, text }: { readonly rail: string; readonly text: string },
 ): RailFinding {
-  if (given === undefined || given === null) return passed;
+  if (given === undefined || given === null) return passFinding;
   const problem = findingProblem(given, text.length);
   if (problem !== undefined) throw new RailFindingError(rail, problem);
   const { verdict, score, reasons = [], spans = [] } = given as ShortFinding;

@@ -31,7 +31,9 @@ export interface CodeWorker {
 }
 
 /** Returns the descriptions of workers by name. */
-export function describedWorkers(workers: readonly CodeWorker[]): Readonly<Record<string, string>> {
+export function workerDescriptions(
+  workers: readonly CodeWorker[],
+): Readonly<Record<string, string>> {
   return Object.fromEntries(workers.map(({ name, description }) => [name, description]));
 }
 

@@ -7,19 +7,19 @@ import type { Expr } from "./syntax.ts";
 import {
   anyType,
   boolType,
-  familyOf,
-  fits,
+  getFamily,
+  isAssignable,
   mayBe,
-  nameOf,
+  describeType,
   typeOfCel,
-  unite,
+  commonType,
   type ValueType,
 } from "./types.ts";
 
 type Call = Extract<Expr["exprKind"], { case: "callExpr" }>["value"];
 
 /** Checks a call or operator and returns its type. */
-export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType {
+export function checkCall(checking: CheckContext, expr: Expr, call: Call): ValueType {
   const example = macroExamples.get(call.function);
   if (example !== undefined) {
     checking.report(expr, `${call.function}() is written ${example}`);
@@ -55,11 +55,11 @@ export function checkCall(checking: Checking, expr: Expr, call: Call): ValueType
 
 function accepts(overload: CelFunc, target: ValueType | undefined, args: readonly ValueType[]) {
   if ((overload.target === undefined) !== (target === undefined)) return false;
-  if (overload.target && target && !fits(target, overload.target)) return false;
+  if (overload.target && target && !isAssignable(target, overload.target)) return false;
   if (overload.arguments.length !== args.length) return false;
   return args.every((arg, index) => {
     const parameter = overload.arguments[index];
-    return parameter !== undefined && fits(arg, parameter);
+    return parameter !== undefined && isAssignable(arg, parameter);
   });
 }
 
@@ -72,31 +72,31 @@ function resultType(
   const [left, right] = args;
   if (name === "_+_" && left?.kind === "list" && right?.kind === "list") {
     // The parser expands `map` and `filter` into additions to an untyped list.
-    return { kind: "list", of: unite(left.of, right.of) };
+    return { kind: "list", of: commonType(left.of, right.of) };
   }
   if (name === "_+_" && right?.kind === "list" && left?.kind === "any") return right;
-  return fitting.map((overload) => typeOfCel(overload.result)).reduce(unite);
+  return fitting.map((overload) => typeOfCel(overload.result)).reduce(commonType);
 }
 
 function checkCondition(
-  checking: Checking,
+  checking: CheckContext,
   call: Call,
   [condition = anyType, then = anyType, otherwise = anyType]: readonly ValueType[],
 ): ValueType {
   const [part] = call.args;
   if (part && !mayBe(condition, "bool"))
-    checking.report(part, `the condition is ${nameOf(condition)}, not true or false`);
+    checking.report(part, `the condition is ${describeType(condition)}, not true or false`);
   if (then.kind === "list" && otherwise.kind === "any") return then;
-  return unite(then, otherwise);
+  return commonType(then, otherwise);
 }
 
-function checkLogic(checking: Checking, call: Call, args: readonly ValueType[]): ValueType {
+function checkLogic(checking: CheckContext, call: Call, args: readonly ValueType[]): ValueType {
   for (const [index, arg] of args.entries()) {
     const part = call.args[index];
     if (part && !mayBe(arg, "bool"))
       checking.report(
         part,
-        `"${operators.get(call.function)}" needs true or false on both sides, this is ${nameOf(arg)}`,
+        `"${operators.get(call.function)}" needs true or false on both sides, this is ${describeType(arg)}`,
       );
   }
   return boolType;
@@ -104,24 +104,24 @@ function checkLogic(checking: Checking, call: Call, args: readonly ValueType[]):
 
 /** Reports comparisons of two different known types, which are never equal in CEL. */
 function checkEquality(
-  checking: Checking,
+  checking: CheckContext,
   expr: Expr,
   [left = anyType, right = anyType]: readonly ValueType[],
 ): ValueType {
-  const families = [familyOf(left), familyOf(right)];
+  const families = [getFamily(left), getFamily(right)];
   if (families[0] !== families[1] && !families.includes("any") && !families.includes("null"))
-    checking.report(expr, `${nameOf(left)} is never equal to ${nameOf(right)}`);
+    checking.report(expr, `${describeType(left)} is never equal to ${describeType(right)}`);
   return boolType;
 }
 
-function checkPattern(checking: Checking, pattern: Expr | undefined): void {
+function checkPattern(checking: CheckContext, pattern: Expr | undefined): void {
   const text = pattern && literalString(pattern);
   const problem = text === undefined ? undefined : patternProblem(text);
   if (pattern && problem !== undefined) checking.report(pattern, problem);
 }
 
 function describeOperands(symbol: string, args: readonly ValueType[]): string {
-  const named = args.filter((arg) => arg.kind !== "any").map(nameOf);
+  const named = args.filter((arg) => arg.kind !== "any").map(describeType);
   return `"${symbol}" does not take ${named.join(" and ")}`;
 }
 
@@ -142,8 +142,8 @@ function describeCall(
         ? `write x.${name}(…), not ${name}(x, …)`
         : `write ${name}(x), not x.${name}()`,
     ];
-  const taken = args.length === 0 ? "no arguments" : args.map(nameOf).join(" and ");
-  const owner = target === undefined ? "" : ` of ${nameOf(target)}`;
+  const taken = args.length === 0 ? "no arguments" : args.map(describeType).join(" and ");
+  const owner = target === undefined ? "" : ` of ${describeType(target)}`;
   return [`${name}()${owner} does not take ${taken}`];
 }
 
@@ -163,7 +163,7 @@ export interface Scope {
 }
 
 /** The state shared by the parts of the checker. */
-export interface Checking {
+export interface CheckContext {
   readonly report: (expr: Expr, message: string, suggestion?: string) => void;
   /** Checks a subexpression and returns its type. */
   readonly typeOf: (expr: Expr | undefined) => ValueType;

@@ -1,18 +1,18 @@
 import { nearestName } from "../nearest-name.ts";
-import { checkCall, type Checking, type Scope } from "./check-call.ts";
+import { checkCall, type CheckContext, type Scope } from "./check-call.ts";
 import { type ExpressionProblem, listNames } from "./problem.ts";
-import { literalString, pathOf } from "./references.ts";
+import { literalString, getLiteralPath } from "./references.ts";
 import { type Expr, type Syntax, treeProblem } from "./syntax.ts";
 import {
   anyType,
   boolType,
   doubleType,
-  familyOf,
+  getFamily,
   intType,
   mayBe,
-  nameOf,
+  describeType,
   stringType,
-  unite,
+  commonType,
   type ValueType,
 } from "./types.ts";
 
@@ -28,7 +28,7 @@ export function checkExpression(
   scope: Scope,
 ): { readonly type: ValueType; readonly problems: readonly ExpressionProblem[] } {
   const problems: ExpressionProblem[] = [];
-  const report: Checking["report"] = (expr, message, suggestion) => {
+  const report: CheckContext["report"] = (expr, message, suggestion) => {
     const offset = offsetOf(expr.id);
     if (problems.some((problem) => problem.offset === offset && problem.message === message))
       return;
@@ -40,12 +40,12 @@ export function checkExpression(
   return { type, problems };
 }
 
-class Checker implements Checking {
+class Checker implements CheckContext {
   #local = new Map<string, ValueType>();
 
   constructor(
     private readonly scope: Scope,
-    readonly report: Checking["report"],
+    readonly report: CheckContext["report"],
   ) {}
 
   readonly typeOf = (expr: Expr | undefined): ValueType =>
@@ -68,7 +68,7 @@ class Checker implements Checking {
         return checkCall(this, expr, value);
       case "listExpr": {
         const types = value.elements.map(this.typeOf);
-        return { kind: "list", of: types.length === 0 ? anyType : types.reduce(unite) };
+        return { kind: "list", of: types.length === 0 ? anyType : types.reduce(commonType) };
       }
       case "structExpr":
         return this.#map(expr, value);
@@ -127,7 +127,10 @@ class Checker implements Checking {
       const key = keyKind.case === "mapKey" ? keyKind.value : undefined;
       const type = this.typeOf(key);
       if (key !== undefined && !mayBe(type, "string", "number", "bool"))
-        this.report(key, `a key is a string, a whole number or a boolean, not ${nameOf(type)}`);
+        this.report(
+          key,
+          `a key is a string, a whole number or a boolean, not ${describeType(type)}`,
+        );
       const name =
         key?.exprKind.case === "constExpr" ? key.exprKind.value.constantKind.value : undefined;
       if (typeof name !== "string") open = true;
@@ -143,7 +146,7 @@ class Checker implements Checking {
     if (!mayBe(range, "list", "map"))
       this.report(
         expr,
-        `all, exists, map and filter go through a list or a map, not ${nameOf(range)}`,
+        `all, exists, map and filter go through a list or a map, not ${describeType(range)}`,
       );
     const outer = this.#local;
     this.#local = new Map(outer).set(loop.accuVar, anyType).set(loop.iterVar, itemType(range));
@@ -173,7 +176,7 @@ interface FieldAccess {
 
 /** Returns the type of `operand.name`. Reports unknown fields of closed objects and fields of values without fields. */
 function checkField(
-  checking: Checking,
+  checking: CheckContext,
   expr: Expr,
   { operand, owner, name }: FieldAccess,
 ): ValueType {
@@ -195,43 +198,43 @@ function checkField(
     default:
       checking.report(
         expr,
-        `${pathText(owner) ?? "this"} is ${nameOf(operand)} and has no field "${name}"`,
+        `${pathText(owner) ?? "this"} is ${describeType(operand)} and has no field "${name}"`,
       );
       return anyType;
   }
 }
 
 /** Returns the type of `target[index]`. */
-function checkIndex(checking: Checking, expr: Expr, args: readonly Expr[]): ValueType {
+function checkIndex(checking: CheckContext, expr: Expr, args: readonly Expr[]): ValueType {
   const [target, index] = args;
   const [operand, key] = [checking.typeOf(target), checking.typeOf(index)];
   const name = index && literalString(index);
-  const family = familyOf(operand);
+  const family = getFamily(operand);
   if (family === "any") return anyType;
   if (operand.kind === "list") {
     if (!mayBe(key, "number"))
-      checking.report(expr, `a list is read by number, not by ${nameOf(key)}`);
+      checking.report(expr, `a list is read by number, not by ${describeType(key)}`);
     return operand.of;
   }
   if (family !== "map") {
-    checking.report(expr, `${nameOf(operand)} cannot be read with [ ]`);
+    checking.report(expr, `${describeType(operand)} cannot be read with [ ]`);
     return anyType;
   }
   if (!mayBe(key, "string", "number", "bool"))
-    checking.report(expr, `a map is read by a string, not by ${nameOf(key)}`);
+    checking.report(expr, `a map is read by a string, not by ${describeType(key)}`);
   if (name === undefined) return operand.kind === "map" ? operand.of : anyType;
   return checkField(checking, expr, { operand, owner: target, name });
 }
 
 function pathText(expr: Expr | undefined): string | undefined {
-  return expr && pathOf(expr)?.join(".");
+  return expr && getLiteralPath(expr)?.join(".");
 }
 
 /**
  * Replaces the problems caused by names such as `nodes.my-node`, which CEL parses as a subtraction, with one that
  * explains how to write the name.
  */
-export function explainMinusNames(
+export function explainHyphenatedNames(
   source: string,
   problems: readonly ExpressionProblem[],
 ): ExpressionProblem[] {

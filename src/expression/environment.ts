@@ -1,8 +1,14 @@
 import type { CelEnv, CelFunc, CelResult, CelValue } from "@bufbuild/cel";
 import { cel, once } from "./cel.ts";
-import { boundLength, functions, itemsFunction, Refusal, withMixedNumbers } from "./functions.ts";
-import { limits, spend } from "./problem.ts";
-import { childrenOf, type Expr } from "./syntax.ts";
+import {
+  checkStringLength,
+  functions,
+  itemsFunction,
+  Refusal,
+  convertMixedNumbers,
+} from "./functions.ts";
+import { limits, chargeBudget } from "./problem.ts";
+import { getChildren, type Expr } from "./syntax.ts";
 
 type FuncGroup = NonNullable<ReturnType<CelEnv["funcs"]["find"]>>;
 
@@ -37,14 +43,14 @@ function meter(name: string): FuncGroup {
   const { celError } = cel();
   const call: FuncGroup["call"] = (id, target, args) => {
     try {
-      spend(args.reduce((sum: number, arg) => sum + weightOf(arg), 1 + weightOf(target)));
+      chargeBudget(args.reduce((sum: number, arg) => sum + weightOf(arg), 1 + weightOf(target)));
       if (name === "matches") boundPattern(args.at(-1));
     } catch (thrown) {
       return celError(thrown, id);
     }
     const result = group.call(id, target, args);
     if (result !== undefined) return checked(result, id);
-    const mixed = withMixedNumbers(name, args);
+    const mixed = convertMixedNumbers(name, args);
     return mixed && checked(group.call(id, target, mixed), id);
   };
   return Object.create(group, { call: { value: call } }) as FuncGroup;
@@ -56,7 +62,7 @@ function checked(result: CelResult | undefined, id: number): CelResult | undefin
   if (isCelError(result) && result.exprId === undefined)
     return celError(new Error(result.message, { cause: result.cause }), id);
   try {
-    if (typeof result === "string") boundLength(result.length);
+    if (typeof result === "string") checkStringLength(result.length);
     return result;
   } catch (thrown) {
     return celError(thrown, id);
@@ -80,7 +86,7 @@ function boundPattern(pattern: CelValue | undefined): void {
  * no expression can contain. Mutates the tree, which is not used elsewhere once it is checked.
  */
 export function meterComprehensions(expr: Expr): Expr {
-  childrenOf(expr).forEach(meterComprehensions);
+  getChildren(expr).forEach(meterComprehensions);
   const { case: kind, value } = expr.exprKind;
   if (kind === "comprehensionExpr" && value.iterRange) value.iterRange = callItems(value.iterRange);
   return expr;

@@ -1,14 +1,14 @@
 import type { CelInput } from "@bufbuild/cel";
 import { cel } from "./cel.ts";
 import type { Scope } from "./check-call.ts";
-import { checkExpression, explainMinusNames } from "./check.ts";
+import { checkExpression, explainHyphenatedNames } from "./check.ts";
 import { environment, meterComprehensions } from "./environment.ts";
 import { operators } from "./functions.ts";
 import { type Compiled, ExpressionError, withBudget } from "./problem.ts";
-import { literalOf, referencesOf } from "./references.ts";
-import { childrenOf, type Expr, parseExpression, type Syntax } from "./syntax.ts";
-import { mayBe, nameOf } from "./types.ts";
-import { celOfJson, jsonOfCel } from "./values.ts";
+import { formatLiteral, findReferences } from "./references.ts";
+import { getChildren, type Expr, parseExpression, type Syntax } from "./syntax.ts";
+import { mayBe, describeType } from "./types.ts";
+import { toCelValue, fromCelValue } from "./values.ts";
 export type { Scope } from "./check-call.ts";
 
 /** A compiled CEL expression. */
@@ -41,9 +41,9 @@ export function compileExpression(
   if (!parsed.ok) return parsed;
   const syntax = parsed.value;
   const { type, problems } = checkExpression(syntax, scope);
-  if (problems.length > 0) return { ok: false, problems: explainMinusNames(source, problems) };
+  if (problems.length > 0) return { ok: false, problems: explainHyphenatedNames(source, problems) };
   if (expected === "bool" && !mayBe(type, "bool")) {
-    const message = `this gives ${nameOf(type)}, not true or false`;
+    const message = `this gives ${describeType(type)}, not true or false`;
     return { ok: false, problems: [{ message, offset: 0 }] };
   }
   return { ok: true, value: expressionOf(source, syntax, { scope, expected }) };
@@ -54,7 +54,7 @@ function expressionOf(
   { root, offsetOf }: Syntax,
   { scope, expected }: { readonly scope: Scope; readonly expected: "bool" | undefined },
 ): Expression {
-  const references = referencesOf(root).filter(([name = ""]) => Object.hasOwn(scope, name));
+  const references = findReferences(root).filter(([name = ""]) => Object.hasOwn(scope, name));
   const run = cel().plan(environment(), meterComprehensions(root));
   const variables = Object.keys(scope);
   const fail = (problem: string, id: bigint | undefined, cause?: unknown) =>
@@ -67,7 +67,7 @@ function expressionOf(
       const place = exprId === undefined ? undefined : placeOfFailure(root, exprId, message);
       throw fail(describeFailure(message), place, result);
     }
-    const json = jsonOfCel(result);
+    const json = fromCelValue(result);
     if (expected === "bool" && typeof json !== "boolean")
       throw fail(`this gives ${describeJson(json)}, not true or false`, undefined);
     return json;
@@ -97,7 +97,7 @@ function bindingsOf(
 ): Record<string, CelInput> {
   const bindings = Object.create(null) as Record<string, CelInput>;
   for (const name of variables) {
-    const value = Object.hasOwn(values, name) ? celOfJson(values[name]) : undefined;
+    const value = Object.hasOwn(values, name) ? toCelValue(values[name]) : undefined;
     if (value !== undefined) bindings[name] = value;
   }
   return bindings;
@@ -213,11 +213,11 @@ interface Index {
 
 /** Returns every `[…]` of the chain that starts at the node `id`, outermost first. */
 function indexesOf(expr: Expr, id: bigint): Index[] {
-  const found = childrenOf(expr).flatMap((child) => indexesOf(child, id));
+  const found = getChildren(expr).flatMap((child) => indexesOf(child, id));
   const { case: kind, value } = expr.exprKind;
   const [target, index] = kind === "callExpr" && value.function === "_[_]" ? value.args : [];
   if (target === undefined || index === undefined || beginningOf(target).id !== id) return found;
-  return [{ id: expr.id, key: literalOf(index) }, ...found];
+  return [{ id: expr.id, key: formatLiteral(index) }, ...found];
 }
 
 function beginningOf(expr: Expr): Expr {

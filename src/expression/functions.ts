@@ -1,6 +1,6 @@
 import type { CelFunc, CelList, CelValue } from "@bufbuild/cel";
 import { cel, celExtensions, once } from "./cel.ts";
-import { LimitReached, limits, spend } from "./problem.ts";
+import { LimitReached, limits, chargeBudget } from "./problem.ts";
 import { GrownList } from "./values.ts";
 
 /** Wraps the range of a comprehension: see `meterComprehensions`. */
@@ -32,11 +32,11 @@ export function functions(): CelFunc[] {
     celFunc("_/_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left / nonZero(right)),
     celFunc("_%_", [DOUBLE, DOUBLE], DOUBLE, (left, right) => left % nonZero(right)),
     celFunc("_+_", [STRING, STRING], STRING, (left, right) => {
-      boundLength(left.length + right.length);
+      checkStringLength(left.length + right.length);
       return left + right;
     }),
     celFunc("_+_", [list, list], list, (left, right) => {
-      spend(right.size);
+      chargeBudget(right.size);
       return GrownList.join(left, right);
     }),
     celFunc("int", [STRING], INT, intOfString),
@@ -60,7 +60,7 @@ export function functions(): CelFunc[] {
       return join(this, separator);
     }),
     celFunc(itemsFunction, [DYN], DYN, (range) => {
-      spend(sizeOf(range));
+      chargeBudget(sizeOf(range));
       return range;
     }),
   ];
@@ -77,7 +77,7 @@ function nonZero(divisor: number): number {
 }
 
 /** @throws LimitReached if a string of this length exceeds the limit */
-export function boundLength(length: number): void {
+export function checkStringLength(length: number): void {
   if (length > limits.stringLength)
     throw new LimitReached(`this makes a string of more than ${limits.stringLength} characters`);
 }
@@ -97,7 +97,7 @@ function doubleOfString(text: string): number {
 /** Splits into at most `most` parts, the last one with the rest; a negative `most` means no limit. */
 function split(text: string, separator: string, most = -1): CelList {
   const parts = separator === "" ? Array.from(text) : text.split(separator);
-  spend(parts.length);
+  chargeBudget(parts.length);
   if (most >= 0 && parts.length > most)
     parts.splice(most - 1, parts.length, parts.slice(most - 1).join(separator));
   return cel().celList(most === 0 ? [] : parts);
@@ -106,9 +106,9 @@ function split(text: string, separator: string, most = -1): CelList {
 /** Replaces the first `most` occurrences, or all if `most` is negative. */
 function replace(text: string, from: string, to: string, most = -1): string {
   const parts = from === "" ? ["", ...Array.from(text), ""] : text.split(from);
-  spend(parts.length);
+  chargeBudget(parts.length);
   const replaced = most < 0 ? parts.length - 1 : Math.min(most, parts.length - 1);
-  boundLength(text.length + replaced * (to.length - from.length));
+  checkStringLength(text.length + replaced * (to.length - from.length));
   const first = parts.slice(0, replaced + 1).join(to);
   return [first, ...parts.slice(replaced + 1)].join(from);
 }
@@ -120,8 +120,8 @@ function join(elements: Iterable<CelValue>, separator: string): string {
     if (typeof element !== "string")
       throw new Refusal("join() needs a list of strings: write map(x, string(x)) before it");
     length += element.length + separator.length;
-    spend(1);
-    boundLength(length);
+    chargeBudget(1);
+    checkStringLength(length);
     parts.push(element);
   }
   return parts.join(separator);
@@ -132,10 +132,10 @@ function join(elements: Iterable<CelValue>, separator: string): string {
  * types are unequal. Each nested comparison is charged.
  */
 function equals(left: CelValue, right: CelValue): boolean {
-  spend(1);
+  chargeBudget(1);
   if (typeof left === "string" && typeof right === "string") {
     if (left.length !== right.length) return false;
-    spend(Math.floor(left.length / 16));
+    chargeBudget(Math.floor(left.length / 16));
     return left === right;
   }
   if (left === right) return true;
@@ -233,7 +233,10 @@ export const operators: ReadonlyMap<string, string> = new Map([
  * JSON numbers are doubles, and CEL does not mix number types. For operators ints become doubles (`attempt_number +
  * 1`). For other functions whole doubles become ints (`text.substring(execution.start)`).
  */
-export function withMixedNumbers(name: string, args: readonly CelValue[]): CelValue[] | undefined {
+export function convertMixedNumbers(
+  name: string,
+  args: readonly CelValue[],
+): CelValue[] | undefined {
   const mixed = args.map((arg) => {
     if (operators.has(name)) return typeof arg === "bigint" ? Number(arg) : arg;
     return typeof arg === "number" && Number.isSafeInteger(arg) ? BigInt(arg) : arg;

@@ -112,7 +112,7 @@ let left = 0;
  *
  * @throws LimitReached once the budget is spent, on every further call too: an expression cannot hide it (`… || true`)
  */
-export function spend(work: number): void {
+export function chargeBudget(work: number): void {
   left -= work;
   if (left < 0) throw new LimitReached(`this takes more than ${limits.work} steps`);
 }
@@ -123,7 +123,7 @@ export function withBudget<T>(evaluate: () => T): T {
   left = limits.work;
   try {
     const value = evaluate();
-    spend(0);
+    chargeBudget(0);
     return value;
   } finally {
     left = outer;

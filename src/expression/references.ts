@@ -1,10 +1,10 @@
-import { childrenOf, type Expr, parseExpression } from "./syntax.ts";
+import { getChildren, type Expr, parseExpression } from "./syntax.ts";
 
 /**
  * Returns the distinct paths that an expression reads, each up to its first non-literal part, in source order. Excludes
  * the variables of `all`, `map` and so on.
  */
-export function referencesOf(root: Expr): string[][] {
+export function findReferences(root: Expr): string[][] {
   const found = new Map<string, string[]>();
   collect(root, new Set(), (path) => found.set(JSON.stringify(path), path));
   return [...found.values()];
@@ -13,14 +13,14 @@ export function referencesOf(root: Expr): string[][] {
 type Report = (path: string[]) => void;
 
 function collect(expr: Expr, local: ReadonlySet<string>, report: Report): void {
-  const path = pathOf(expr);
+  const path = getLiteralPath(expr);
   if (path !== undefined) {
     if (!local.has(path[0] ?? "")) report(path);
     return;
   }
   const { case: kind, value } = expr.exprKind;
   if (kind !== "comprehensionExpr") {
-    for (const child of childrenOf(expr)) collect(child, local, report);
+    for (const child of getChildren(expr)) collect(child, local, report);
     return;
   }
   if (value.iterRange) collect(value.iterRange, local, report);
@@ -29,17 +29,17 @@ function collect(expr: Expr, local: ReadonlySet<string>, report: Report): void {
 }
 
 /** Returns `a.b["c"]` as `["a", "b", "c"]`, or undefined unless the whole path is literal. */
-export function pathOf(expr: Expr): string[] | undefined {
+export function getLiteralPath(expr: Expr): string[] | undefined {
   const { case: kind, value } = expr.exprKind;
   if (kind === "identExpr") return [value.name];
   if (kind === "selectExpr") {
-    const operand = value.operand && pathOf(value.operand);
+    const operand = value.operand && getLiteralPath(value.operand);
     return operand && [...operand, value.field];
   }
   if (kind !== "callExpr" || value.function !== "_[_]") return undefined;
   const [target, index] = value.args;
   const key = index && literalString(index);
-  const path = key === undefined || target === undefined ? undefined : pathOf(target);
+  const path = key === undefined || target === undefined ? undefined : getLiteralPath(target);
   return path && key !== undefined ? [...path, key] : undefined;
 }
 
@@ -51,7 +51,7 @@ export function literalString(expr: Expr): string | undefined {
 }
 
 /** Returns a literal as the library's messages render it, or undefined if the expression is computed. */
-export function literalOf(expr: Expr): string | undefined {
+export function formatLiteral(expr: Expr): string | undefined {
   if (expr.exprKind.case !== "constExpr") return undefined;
   const { value } = expr.exprKind.value.constantKind;
   return typeof value === "object" ? undefined : String(value);
@@ -69,7 +69,7 @@ export interface ComparedText {
  * Returns the strings that an expression compares literal paths with, by `==`, `!=` and `in [...]`. Empty if it does
  * not parse.
  */
-export function comparedTexts(source: string): readonly ComparedText[] {
+export function findComparedTexts(source: string): readonly ComparedText[] {
   const parsed = parseExpression(source);
   if (!parsed.ok) return [];
   const { root, offsetOf } = parsed.value;
@@ -85,11 +85,11 @@ export function comparedTexts(source: string): readonly ComparedText[] {
     if (kind === "callExpr" && value.args.length === 2) {
       const [left, right] = value.args as [Expr, Expr];
       if (value.function === "_==_" || value.function === "_!=_") {
-        compare(pathOf(left), right);
-        compare(pathOf(right), left);
+        compare(getLiteralPath(left), right);
+        compare(getLiteralPath(right), left);
       }
       if (value.function === "@in" && right.exprKind.case === "listExpr")
-        for (const element of right.exprKind.value.elements) compare(pathOf(left), element);
+        for (const element of right.exprKind.value.elements) compare(getLiteralPath(left), element);
     }
     open.push(...partsOf(expr));
   }

@@ -90,7 +90,7 @@ function placeOf(thrown: unknown): { offset: number; reason: string } {
 }
 
 /** Returns the written children of a node: for a comprehension the range and the step, without generated parts. */
-export function childrenOf(expr: Expr): Expr[] {
+export function getChildren(expr: Expr): Expr[] {
   const { case: kind, value } = expr.exprKind;
   switch (kind) {
     case "selectExpr":
@@ -121,7 +121,7 @@ const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}"
  *
  * @param start offset of the opening quote; a prefix such as `r` precedes it
  */
-export function endOfString(source: string, start: number): number | undefined {
+export function findStringEnd(source: string, start: number): number | undefined {
   const quote = source.charAt(start);
   const raw = /(?:^|\W)[bB]?[rR][bB]?$/.test(source.slice(Math.max(0, start - 3), start));
   const mark = source.startsWith(quote.repeat(3), start) ? quote.repeat(3) : quote;
@@ -142,7 +142,7 @@ function bracketProblem(source: string): ExpressionProblem | undefined {
   for (let at = 0; at < source.length; at += 1) {
     const character = source.charAt(at);
     if (character === '"' || character === "'") {
-      const end = endOfString(source, at);
+      const end = findStringEnd(source, at);
       if (end === undefined) return { message: "the string has no closing quote", offset: at };
       at = end - 1;
     } else if (source.startsWith("//", at)) {
@@ -190,7 +190,7 @@ export function treeProblem(root: Expr): Found | undefined {
         expr,
         message: `all, exists, map and filter are nested more than ${limits.comprehensions} deep`,
       };
-    for (const child of childrenOf(expr)) {
+    for (const child of getChildren(expr)) {
       const found = visit(child, depth + 1, inside);
       if (found !== undefined) return found;
     }

@@ -1,6 +1,6 @@
 import { compileExpression, type Expression, type Scope } from "./expression.ts";
 import { type Compiled, ExpressionError, type ExpressionProblem, limits } from "./problem.ts";
-import { endOfString } from "./syntax.ts";
+import { findStringEnd } from "./syntax.ts";
 import { jsonText } from "./values.ts";
 
 /** A text with embedded expressions: `${nodes.a.text} and more`. */
@@ -127,7 +127,7 @@ function endOfExpression(text: string, start: number): number | undefined {
   for (let at = start; at < text.length; at += 1) {
     const character = text.charAt(at);
     if (character === '"' || character === "'") {
-      const end = endOfString(text, at);
+      const end = findStringEnd(text, at);
       if (end === undefined) return undefined;
       at = end - 1;
     } else if (character === "{") open += 1;

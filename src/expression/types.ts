@@ -89,14 +89,14 @@ export const intType: ValueType = { kind: "int" };
 /** The value types that CEL distinguishes in JSON, which has one type of number and one of map. */
 type Family = "any" | "string" | "number" | "bool" | "null" | "list" | "map";
 
-export function familyOf(type: ValueType): Family {
+export function getFamily(type: ValueType): Family {
   if (type.kind === "int" || type.kind === "double") return "number";
   return type.kind === "object" ? "map" : type.kind;
 }
 
 /** Whether a value of the type may belong to one of the families. */
 export function mayBe(type: ValueType, ...families: readonly Family[]): boolean {
-  const family = familyOf(type);
+  const family = getFamily(type);
   return family === "any" || families.includes(family) || families.includes("any");
 }
 
@@ -111,17 +111,17 @@ const familyNames: Readonly<Record<Family, string>> = {
 };
 
 /** Returns the name of a type for messages: `a string`, `true or false`. */
-export function nameOf(type: ValueType): string {
-  return familyNames[familyOf(type)];
+export function describeType(type: ValueType): string {
+  return familyNames[getFamily(type)];
 }
 
 /** Returns the common type of two types, or `any`. */
-export function unite(one: ValueType, other: ValueType): ValueType {
+export function commonType(one: ValueType, other: ValueType): ValueType {
   if (one.kind === other.kind && one.kind !== "object" && one.kind !== "list" && one.kind !== "map")
     return one;
   if (one.kind === "list" && other.kind === "list")
-    return { kind: "list", of: unite(one.of, other.of) };
-  if (familyOf(one) === "number" && familyOf(other) === "number") return doubleType;
+    return { kind: "list", of: commonType(one.of, other.of) };
+  if (getFamily(one) === "number" && getFamily(other) === "number") return doubleType;
   return one === other ? one : anyType;
 }
 
@@ -149,8 +149,8 @@ const scalarTypes: Readonly<Record<string, ValueType>> = {
 };
 
 /** Whether an argument of the type is accepted where CEL expects `parameter`; numbers are converted. */
-export function fits(type: ValueType, parameter: CelType): boolean {
+export function isAssignable(type: ValueType, parameter: CelType): boolean {
   if (type.kind === "any" || (parameter.kind === "scalar" && parameter.scalar === "dyn"))
     return true;
-  return familyOf(typeOfCel(parameter)) === familyOf(type);
+  return getFamily(typeOfCel(parameter)) === getFamily(type);
 }

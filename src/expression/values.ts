@@ -1,6 +1,6 @@
 import type { CelList, CelMap, CelValue } from "@bufbuild/cel";
 import { cel } from "./cel.ts";
-import { limits, spend } from "./problem.ts";
+import { limits, chargeBudget } from "./problem.ts";
 
 /** Brands by which the library recognizes maps and lists, even those of another copy of itself. */
 const mapBrand = Symbol.for("@bufbuild/cel/map");
@@ -11,7 +11,7 @@ const listBrand = Symbol.for("@bufbuild/cel/list");
  * and prototypes are never visible. Numbers are CEL doubles. Non-JSON values (`undefined`, functions, symbols) count as
  * absent.
  */
-export function celOfJson(value: unknown): CelValue | undefined {
+export function toCelValue(value: unknown): CelValue | undefined {
   switch (typeof value) {
     case "string":
     case "number":
@@ -40,11 +40,11 @@ class JsonList {
 
   get(index: number): CelValue | undefined {
     if (!Number.isInteger(index) || index < 0 || index >= this.source.length) return undefined;
-    return celOfJson(this.source[index]) ?? null;
+    return toCelValue(this.source[index]) ?? null;
   }
 
   *values(): IterableIterator<CelValue> {
-    for (const element of this.source) yield celOfJson(element) ?? null;
+    for (const element of this.source) yield toCelValue(element) ?? null;
   }
 
   [Symbol.iterator](): IterableIterator<CelValue> {
@@ -65,7 +65,7 @@ class JsonObject {
 
   get(key: unknown): CelValue | undefined {
     if (typeof key !== "string" || !Object.hasOwn(this.source, key)) return undefined;
-    return celOfJson(this.source[key as keyof typeof this.source]);
+    return toCelValue(this.source[key as keyof typeof this.source]);
   }
 
   has(key: unknown): boolean {
@@ -144,12 +144,12 @@ class NoJsonResult extends Error {}
  * @throws NoJsonResult
  * @throws LimitReached
  */
-export function jsonOfCel(value: CelValue): unknown {
+export function fromCelValue(value: CelValue): unknown {
   return convert(value, 0);
 }
 
 function convert(value: CelValue, depth: number): unknown {
-  spend(1);
+  chargeBudget(1);
   if (depth > limits.depth) throw new NoJsonResult(`the result is more than ${limits.depth} deep`);
   switch (typeof value) {
     case "string":

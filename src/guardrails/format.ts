@@ -1,7 +1,7 @@
 import type { Configuration, MicromarkToken, Rule } from "markdownlint";
 import type { DetectedLanguage } from "../definition/check/rails.ts";
 import { jsonSyntaxProblem } from "../definition/load/read-document.ts";
-import { passed, type Rail, type RailFinding, type RailSubject } from "../definition/rail.ts";
+import { passFinding, type Rail, type RailFinding, type RailSubject } from "../definition/rail.ts";
 import type { FormatConfig } from "../definition/schema/guardrails.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "../definition/schema/json-schema.ts";
 import { errorMessage, StratagraphError } from "../errors.ts";
@@ -24,10 +24,10 @@ export function formatRail(
     on: new Set(["output"]),
     onError,
     // The form is that of what the caller gets.
-    readsValues: true,
+    checksUnredacted: true,
     async check(answer): Promise<RailFinding> {
       const reasons = (await Promise.all(checks.map(async (check) => check(answer)))).flat();
-      if (reasons.length === 0) return passed;
+      if (reasons.length === 0) return passFinding;
       return { verdict: config.action, score: 1, spans: [], reasons };
     },
   };

@@ -57,12 +57,12 @@ export async function runRails(
   const results: RailResult[] = [];
   for (const rail of rails.filter((one) => one.on.has(on))) {
     const startedAt = clock.monotonic();
-    const read = rail.readsValues === true ? unredact(value) : value;
+    const read = rail.checksUnredacted === true ? unredact(value) : value;
     const { text } = read === value ? texts : textsOf(read);
     const finding = await check(rail, { on, text, value: read, tool }, context(rail));
     const { verdict, score, reasons } = finding;
     const elapsed = clock.monotonic() - startedAt;
-    const spans = spansByLeaf(texts, rail.readsValues === true ? [] : finding.spans);
+    const spans = spansByLeaf(texts, rail.checksUnredacted === true ? [] : finding.spans);
     results.push({
       rail: rail.name,
       on,

@@ -1,4 +1,4 @@
-import { strongComponents } from "../definition/workflow/graph.ts";
+import { stronglyConnectedComponents } from "../definition/workflow/graph.ts";
 import type { Subtask } from "../state/plan.ts";
 
 export type Linked = readonly Pick<Subtask, "id" | "dependencies">[];
@@ -160,7 +160,7 @@ export function planLevels(subtasks: Linked): readonly (readonly string[])[] {
 export function planCycles(subtasks: Linked): readonly (readonly string[])[] {
   const { dependencies } = linkSubtasks(subtasks);
   const indexes = [...subtasks.keys()];
-  return strongComponents(indexes, dependencies, () => true)
+  return stronglyConnectedComponents(indexes, dependencies, () => true)
     .filter(({ length }) => length > 1)
     .map((group) => shortestCycle(group.toSorted(ascending), dependencies))
     .toSorted(([a = 0], [b = 0]) => a - b)

@@ -172,7 +172,7 @@ function tryOnce(
   const output = handler(input, context);
   if (!isThenable(output)) return output;
   const { name, execution } = tool.definition;
-  const isBounded = tool.kind === "stateless" && (isSandboxed(tool) || tool.boundsItself === true);
+  const isBounded = tool.kind === "stateless" && (isSandboxed(tool) || tool.hasOwnTimeout === true);
   const { timeout_ms: timeoutMs } = execution;
   return withTimeout(isBounded ? asTimeout(output, name, timeoutMs) : output, {
     tool: name,

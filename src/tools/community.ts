@@ -8,7 +8,11 @@ import {
   isLangChainTool,
   type LangChainTool,
 } from "../definition/tool/langchain-tool.ts";
-import { type AgentTool, type ToolDefinition, toolExecution } from "../definition/tool/tool.ts";
+import {
+  type AgentTool,
+  type ToolDefinition,
+  resolveToolExecution,
+} from "../definition/tool/tool.ts";
 import { errorMessage } from "../errors.ts";
 import { nearestName } from "../nearest-name.ts";
 import { CommunityPackageError, CommunityToolError } from "./registry.ts";
@@ -209,7 +213,7 @@ function named({ tool: module }: CommunitySpec, tool: LangChainTool): LangChainT
 
 function executionOf({ execution = {} }: CommunitySpec): ToolDefinition["execution"] {
   const { timeout_ms, retry, idempotent, repeatable, max_result_bytes } = execution;
-  return toolExecution({
+  return resolveToolExecution({
     ...(timeout_ms !== undefined && { timeout_ms }),
     ...(retry !== undefined && { retry }),
     ...(idempotent !== undefined && { idempotent }),

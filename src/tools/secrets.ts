@@ -1,4 +1,4 @@
-import { replaceSecrets, secretsIn } from "../definition/schema/servers.ts";
+import { replaceSecrets, findSecretNames } from "../definition/schema/servers.ts";
 import type { Awaitable } from "../state/tiers.ts";
 import { MissingSecretError } from "./missing-secret-error.ts";
 
@@ -68,7 +68,7 @@ export function createSecrets(source: SecretSource): Secrets {
   return {
     get,
     async resolve(text) {
-      const names = secretsIn(text);
+      const names = findSecretNames(text);
       if (names.length === 0) return text;
       const values = new Map(
         await Promise.all(names.map(async (name) => [name, await get(name)] as const)),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asksModel } from "../../src/definition/agent-definition.ts";
+import { mayCallModel } from "../../src/definition/agent-definition.ts";
 import { defineAgent } from "../../src/index.ts";
 
 const flow = (name: string, node: object, more: object = {}) =>
@@ -34,5 +34,5 @@ it.each([
     true,
   ],
 ])("knows of %s whether a model may be asked", (_what, agent, asks) => {
-  expect(asksModel(agent)).toBe(asks);
+  expect(mayCallModel(agent)).toBe(asks);
 });

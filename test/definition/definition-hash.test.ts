@@ -8,7 +8,7 @@ import {
   stampDefinition,
   withoutDefaults,
 } from "../../src/definition/definition-hash.ts";
-import { hashedSpec } from "../../src/definition/build-definition.ts";
+import { toHashedSpec } from "../../src/definition/build-definition.ts";
 import {
   defineAgent,
   defineTool,
@@ -126,7 +126,7 @@ describe("what is hashed of tool_selection", () => {
       name: "a",
       tool_selection: { top_k: 10, min_score: 0.2, weights: { semantic: 0.5, recency: 0 } },
     });
-    expect(hashedSpec(spec).tool_selection).toEqual({ min_score: 0.2, weights: { recency: 0 } });
+    expect(toHashedSpec(spec).tool_selection).toEqual({ min_score: 0.2, weights: { recency: 0 } });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparedTexts } from "../../src/expression/references.ts";
+import { findComparedTexts } from "../../src/expression/references.ts";
 
 describe("comparedTexts", () => {
   it.each([
@@ -17,6 +17,6 @@ describe("comparedTexts", () => {
     ['a[0] == "x" || "a" == "x" || a.b() == "x" || a < "x"', []],
     ['a == "x', []],
   ])("finds in %s what is compared with a text", (source, found) => {
-    expect(comparedTexts(source)).toEqual(found);
+    expect(findComparedTexts(source)).toEqual(found);
   });
 });

@@ -7,12 +7,12 @@ import { salientValues, salientWords } from "../../src/context/preview/salient-v
 import { parseDefinition } from "../../src/definition/load/parse-definition.ts";
 import { jsonSyntaxProblem } from "../../src/definition/load/read-document.ts";
 import {
-  hasBrokenReference,
+  hasMalformedReference,
   replaceSecrets,
-  secretsIn,
+  findSecretNames,
 } from "../../src/definition/schema/servers.ts";
 import { scriptJson } from "../../src/experiment/report/report-html.ts";
-import { comparedTexts } from "../../src/expression/references.ts";
+import { findComparedTexts } from "../../src/expression/references.ts";
 import { compileExpression } from "../../src/expression/expression.ts";
 import { linearPattern } from "../../src/expression/pattern.ts";
 import { compileTemplate } from "../../src/expression/template.ts";
@@ -50,13 +50,13 @@ itReadsInLinearTime(
     "definition, YAML string": (text) => parseDefinition(`name: "${text}`, "a.yaml"),
     "definition, JSON": (text) => parseDefinition(`{"name": ${text}`, "a.json"),
     jsonSyntaxProblem,
-    secretsIn,
+    secretsIn: findSecretNames,
     replaceSecrets: (text) => replaceSecrets(text, () => "x"),
-    hasBrokenReference,
+    hasBrokenReference: hasMalformedReference,
     compileTemplate: (text) => compileTemplate(text, scope),
     "compileTemplate, open": (text) => compileTemplate(`\${${text}`, scope),
     compileExpression: (text) => compileExpression(text, scope),
-    comparedTexts,
+    comparedTexts: findComparedTexts,
     linearPattern,
     ...Object.fromEntries(
       [

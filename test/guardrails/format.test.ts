@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { detectedLanguages } from "../../src/definition/check/rails.ts";
 import { formatConfigSchema } from "../../src/definition/schema/guardrails.ts";
 import { formatRail, FormatRailError } from "../../src/guardrails/format.ts";
-import { passed, type RailContext } from "../../src/definition/rail.ts";
+import { passFinding, type RailContext } from "../../src/definition/rail.ts";
 import { textsOf } from "../../src/guardrails/value-texts.ts";
 
 const context = {} as RailContext;
@@ -28,7 +28,7 @@ describe("formatRail", () => {
   });
 
   it("passes what it has nothing to say about", async () => {
-    expect(await check({ is: "json", max_length: 10 }, "{}")).toBe(passed);
+    expect(await check({ is: "json", max_length: 10 }, "{}")).toBe(passFinding);
   });
 
   it("tells all problems, and blocks or flags by the action", async () => {

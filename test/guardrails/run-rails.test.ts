@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  passed,
+  passFinding,
   type Rail,
   type RailContext,
   type RailSubject,
@@ -19,7 +19,7 @@ async function subjectOf(value: unknown, ...before: readonly Rail[]): Promise<Ra
     onError: "block",
     check: (subject) => {
       seen.push(subject);
-      return passed;
+      return passFinding;
     },
   };
   const context = { signal: new AbortController().signal } as RailContext;

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../app.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
-import { withAgentsInside } from "../../definition/check/agents.ts";
+import { collectAgents } from "../../definition/check/agents.ts";
 import { StratagraphError } from "../../errors.ts";
 import { checkAgent, checkCompiled, notLoaded } from "../doctor/agent-checks.ts";
 import {
@@ -107,7 +107,7 @@ async function groupsOf(
 ): Promise<readonly AgentGroup[]> {
   const { runtime, asked } = of;
   const groups = await Promise.all(
-    [...withAgentsInside(outermost)].map(async (definition): Promise<AgentGroup> => {
+    [...collectAgents(outermost)].map(async (definition): Promise<AgentGroup> => {
       const found = await findTools(definition, runtime, asked);
       const findings = await checkAgent(definition, { ...runtime, found });
       const { name, version } = definition.spec;

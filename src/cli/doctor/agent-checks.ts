@@ -1,6 +1,6 @@
 import { compileAgentWith, type CompileServices } from "../../compile/compile-agent.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
-import { toolsInside, withAgentsInside } from "../../definition/check/agents.ts";
+import { findNestedToolNames, collectAgents } from "../../definition/check/agents.ts";
 import {
   describeProblem,
   InvalidDefinitionError,
@@ -9,7 +9,7 @@ import {
 import { railProblems } from "../../definition/check/tools.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { InputRailSpec, OutputRailSpec } from "../../definition/schema/guardrails.ts";
-import { commonGrants, isGranted } from "../../definition/tool/tool.ts";
+import { intersectGrants, isGranted } from "../../definition/tool/tool.ts";
 import { StratagraphError } from "../../errors.ts";
 import { createRails } from "../../guardrails/create-rails.ts";
 import { missingPermissions } from "../../tools/admit-call.ts";
@@ -36,7 +36,7 @@ const checkToolRails: AgentCheck = (definition, { found }) => {
   if (found.sources.some(({ error }) => error !== null)) return [];
   const { rules } = spec.guardrail_config.tool_rails;
   const names = [...found.tools.keys()];
-  const problems = railProblems(spec, { names }, toolsInside(spec, definition));
+  const problems = railProblems(spec, { names }, findNestedToolNames(spec, definition));
   if (problems.length > 0) return problems.map((one) => problem(about, describeProblem(one)));
   if (rules.length === 0) return [];
   return [ok(about, `${count(rules.length, "argument rule")}, for tools that are there.`)];
@@ -92,7 +92,7 @@ const checkPermissions: AgentCheck = (definition, { found }) => {
     return [warning(about, message, `Add to the agent's permissions: ${names}`)];
   });
   const asked = tools.flatMap(({ definition: tool }) => tool.permissions.map(({ name }) => name));
-  const inside = [...withAgentsInside(definition)].filter((agent) => agent !== definition);
+  const inside = [...collectAgents(definition)].filter((agent) => agent !== definition);
   // What servers that are down would ask for is not known.
   const isWhole = found.sources.every(({ error }) => error === null);
   const unused = isWhole
@@ -101,7 +101,7 @@ const checkPermissions: AgentCheck = (definition, { found }) => {
         // It bounds what agents inside are granted.
         .filter((grant) =>
           inside.every(
-            ({ spec: { permissions } }) => commonGrants([grant], permissions).length === 0,
+            ({ spec: { permissions } }) => intersectGrants([grant], permissions).length === 0,
           ),
         )
         .map((grant) =>

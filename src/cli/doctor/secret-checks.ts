@@ -1,6 +1,6 @@
 import { type DefinitionPath, formatPath } from "../../definition/check/problems.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
-import { replaceSecrets, secretsIn } from "../../definition/schema/servers.ts";
+import { replaceSecrets, findSecretNames } from "../../definition/schema/servers.ts";
 import { findKeys } from "../../guardrails/pii/keys.ts";
 import { isRecord } from "../../values/json.ts";
 import { type AgentCheck, ok, problem, setVariable, warning } from "./finding.ts";
@@ -35,7 +35,7 @@ function looksSecret({ name, text }: SecretText): boolean {
 export const checkSecrets: AgentCheck = async ({ spec }, { secrets }) => {
   const places = new Map<string, string>();
   for (const { path, text } of secretTexts(spec)) {
-    for (const name of secretsIn(text)) {
+    for (const name of findSecretNames(text)) {
       if (!places.has(name)) places.set(name, formatPath(path));
     }
   }

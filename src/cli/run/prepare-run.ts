@@ -8,7 +8,7 @@ import {
   type RuntimeOptions,
 } from "../../app.ts";
 import { checkInput } from "../../compile/input.ts";
-import { type AgentDefinition, asksModel } from "../../definition/agent-definition.ts";
+import { type AgentDefinition, mayCallModel } from "../../definition/agent-definition.ts";
 import { checkThreadId } from "../../runtime/errors.ts";
 import { parseAnswerOptions, type AnswerTexts } from "../ask/given-answers.ts";
 import { existingFolder, loadDefinition, loadTools } from "../load.ts";
@@ -92,7 +92,7 @@ export async function prepareAgent(
       ...(temperature !== undefined && { temperature }),
     });
     const services = { tools, root, env: io.env, prepared };
-    return { definition, model: asksModel(definition) ? resolved.ref : null, services };
+    return { definition, model: mayCallModel(definition) ? resolved.ref : null, services };
   } catch (thrown) {
     await prepared.close();
     throw thrown;

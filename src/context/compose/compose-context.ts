@@ -1,5 +1,5 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { atOnce, inSlices } from "../../event-loop.ts";
+import { runToCompletion, runInSlices } from "../../event-loop.ts";
 import { messagesTokens } from "../../models/message-tokens.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
 import type { RunningSummary } from "../../state/summaries.ts";
@@ -54,7 +54,7 @@ const tailTokens = 1024;
  * @throws InvalidContextOptionError
  */
 export function composeContext(options: ComposeOptions): ReasoningContext {
-  return atOnce(composing(options));
+  return runToCompletion(composing(options));
 }
 
 /**
@@ -66,7 +66,7 @@ export function composeInSlices(
   options: ComposeOptions,
   signal?: AbortSignal,
 ): Promise<ReasoningContext> {
-  return inSlices(composing(options), signal);
+  return runInSlices(composing(options), signal);
 }
 
 function* composing(options: ComposeOptions): Generator<void, ReasoningContext> {

@@ -194,13 +194,13 @@ function isConstant(value: unknown): boolean {
 }
 
 /** Returns a definition and all its bundled agents, recursively, without duplicates. */
-export function withAgentsInside(
+export function collectAgents(
   definition: AgentDefinition,
   known = new Set<AgentDefinition>(),
 ): ReadonlySet<AgentDefinition> {
   if (known.has(definition)) return known;
   known.add(definition);
-  for (const inside of definition.agents.values()) withAgentsInside(inside, known);
+  for (const inside of definition.agents.values()) collectAgents(inside, known);
   return known;
 }
 
@@ -214,7 +214,10 @@ type Beside = Pick<AgentDefinition, "agents" | "workers">;
  *
  * @param written the written definition, which may be invalid
  */
-export function toolsInside(written: unknown, beside: Beside): readonly string[] | undefined {
+export function findNestedToolNames(
+  written: unknown,
+  beside: Beside,
+): readonly string[] | undefined {
   const names = new Set<string>();
   const isWhole = addInside(written, beside, { names, seen: new Set() });
   return isWhole ? [...names] : undefined;

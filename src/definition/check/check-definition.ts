@@ -26,7 +26,7 @@ export interface DefinitionExtras {
    * Tool names of nested agents, which tool rails may name; undefined if not all are known. Defaults to none if the
    * nodes name no agents, else to unknown.
    */
-  readonly toolsInside?: readonly string[] | undefined;
+  readonly nestedToolNames?: readonly string[] | undefined;
   /** Keys of schemas derived from zod schemas, which validate in their place. Default none. */
   readonly zodSchemas?: ReadonlySet<string>;
 }
@@ -53,7 +53,7 @@ export function checkDefinition(
 function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
   const { hasWorkers = false, zodSchemas = new Set() } = beside;
   const namesAgents = agentReferences(written).length > 0;
-  const inside = "toolsInside" in beside || namesAgents ? beside.toolsInside : [];
+  const inside = "toolsInside" in beside || namesAgents ? beside.nestedToolNames : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
     schemaRule(key, getAtPath(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");
@@ -141,7 +141,7 @@ function isMap(value: unknown): value is JsonSchema {
 }
 
 /** Compiles a schema into a validator, or returns the problem that prevents it. */
-export function tryCompile(
+export function tryCompileSchema(
   schema: JsonSchema,
 ): { readonly check: JsonSchemaCheck } | { readonly problem: string } {
   try {

@@ -1,6 +1,6 @@
 import { nearestName } from "../../nearest-name.ts";
 import { isRecord } from "../../values/json.ts";
-import { hasBrokenReference, secretsIn } from "../schema/servers.ts";
+import { hasMalformedReference, findSecretNames } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 
@@ -129,7 +129,7 @@ const plainKeys = ["command", "cwd"] as const;
 function misplacedSecrets(entry: unknown, index: number): readonly DefinitionProblem[] {
   return plainKeys.flatMap((key) => {
     const text = getAtPath(entry, ["mcp", key]);
-    if (typeof text !== "string" || secretsIn(text).length === 0) return [];
+    if (typeof text !== "string" || findSecretNames(text).length === 0) return [];
     const message = "a reference to a secret is not replaced here";
     return [{ path: ["tools", index, "mcp", key], message, allowed: ["args", "env"] }];
   });
@@ -141,10 +141,10 @@ function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
   const tools = getAtPath(written, ["tools"]);
   return [
     ...(Array.isArray(tools) ? tools : []).flatMap((entry: unknown, index) =>
-      isRecord(entry) ? brokenReferences(entry, ["tools", index]) : [],
+      isRecord(entry) ? malformedReferences(entry, ["tools", index]) : [],
     ),
     ...(Array.isArray(rails) ? rails : []).flatMap((rail: unknown, index) =>
-      brokenReferences(getAtPath(rail, ["config", "moderation"]), [
+      malformedReferences(getAtPath(rail, ["config", "moderation"]), [
         "guardrail_config",
         "output_rails",
         index,
@@ -156,19 +156,19 @@ function brokenSecrets(written: unknown): readonly DefinitionProblem[] {
 }
 
 /** Reports malformed secret references in all strings of a value. */
-export function brokenReferences(
+export function malformedReferences(
   value: unknown,
   path: DefinitionPath,
 ): readonly DefinitionProblem[] {
   if (typeof value === "string") {
-    if (!hasBrokenReference(value)) return [];
+    if (!hasMalformedReference(value)) return [];
     const message =
       "expected references to secrets such as {{secret:NAME}}, of letters, digits and _";
     return [{ path, message }];
   }
   if (Array.isArray(value)) {
-    return value.flatMap((one: unknown, index) => brokenReferences(one, [...path, index]));
+    return value.flatMap((one: unknown, index) => malformedReferences(one, [...path, index]));
   }
   if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([key, one]) => brokenReferences(one, [...path, key]));
+  return Object.entries(value).flatMap(([key, one]) => malformedReferences(one, [...path, key]));
 }

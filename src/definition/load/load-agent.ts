@@ -7,7 +7,7 @@ import {
   agentReferences,
   isAgentPath,
   maxAgentDepth,
-  toolsInside,
+  findNestedToolNames,
 } from "../check/agents.ts";
 import {
   type DefinitionPath,
@@ -31,7 +31,7 @@ export async function loadAgent(path: string): Promise<AgentDefinition> {
     source: resolve(path),
   });
   if (loaded.ok) return loaded.definition;
-  if (loaded.unread !== undefined) throw loaded.unread;
+  if (loaded.readError !== undefined) throw loaded.readError;
   throw new InvalidDefinitionError(loaded.problems);
 }
 
@@ -56,7 +56,7 @@ export type LoadedFile =
       /** Problems of the file, then those of the files that it names. */
       readonly problems: readonly DefinitionProblem[];
       /** The error, if the file could not be read; `problems` is empty then. */
-      readonly unread?: DefinitionFileError;
+      readonly readError?: DefinitionFileError;
     };
 
 /** Loads definition files and the files that they name, each once. */
@@ -79,7 +79,11 @@ class AgentFiles {
   async #loadNew(file: AgentFile, around: readonly AgentFile[]): Promise<LoadedFile> {
     try {
       const text = await this.#read(file.file);
-      const { written, checked, placed } = await readDefinition(text, file.file);
+      const {
+        document: written,
+        checked,
+        locateProblems: placed,
+      } = await readDefinition(text, file.file);
       const references = agentReferences(written);
       const named = await this.#loadNamed(references, [...around, file]);
       const nameAt = (path: string) => named.agents.get(path)?.definition.spec.name;
@@ -99,7 +103,8 @@ class AgentFiles {
       return { ok: true, definition, height: 1 + Math.max(0, ...heights) };
     } catch (thrown) {
       if (thrown instanceof InvalidDefinitionError) return { ok: false, problems: thrown.problems };
-      if (thrown instanceof DefinitionFileError) return { ok: false, problems: [], unread: thrown };
+      if (thrown instanceof DefinitionFileError)
+        return { ok: false, problems: [], readError: thrown };
       throw thrown;
     }
   }
@@ -154,7 +159,7 @@ function listChain(files: readonly AgentFile[]): string {
 }
 
 function whyNot(loaded: LoadedFile & { ok: false }, { file }: AgentFile): string {
-  if (loaded.unread !== undefined) return `cannot be loaded: ${loaded.unread.problem}`;
+  if (loaded.readError !== undefined) return `cannot be loaded: ${loaded.readError.problem}`;
   return `cannot be loaded: ${file} is not valid`;
 }
 
@@ -166,7 +171,7 @@ function insideProblems(
 ): readonly DefinitionProblem[] {
   if (references.length === 0) return [];
   const agents = new Map([...named].map(([key, { definition }]) => [key, definition]));
-  const inside = toolsInside(written, { agents, workers: [] });
+  const inside = findNestedToolNames(written, { agents, workers: [] });
   return inside === undefined ? [] : railProblems(written, writtenTools(written), inside);
 }
 

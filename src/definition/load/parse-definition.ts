@@ -32,7 +32,7 @@ export async function parseDefinition(
   file: string,
   source?: string,
 ): Promise<AgentDefinition> {
-  const { checked, placed } = await readDefinition(text, file);
+  const { checked, locateProblems: placed } = await readDefinition(text, file);
   if (!checked.ok) throw new InvalidDefinitionError(placed(checked.problems));
   return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
 }
@@ -40,18 +40,18 @@ export async function parseDefinition(
 /** A definition read from text. */
 export interface ReadDefinition {
   /** The document as plain JSON, unchecked. */
-  readonly written: unknown;
+  readonly document: unknown;
   readonly checked: CheckedDefinition;
   /** Adds file and position to problems and sorts them by position. */
-  readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
+  readonly locateProblems: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
 }
 
 /** @throws InvalidDefinitionError for text that is not a YAML or JSON document; see {@link parseDefinition} */
 export async function readDefinition(text: string, file: string): Promise<ReadDefinition> {
   const read = await readDocument(text, { file, what: "definition" });
   if (!read.ok) throw new InvalidDefinitionError(read.problems);
-  const { written, placed } = read;
-  return { written, checked: checkDefinition(written), placed };
+  const { document: written, locateProblems: placed } = read;
+  return { document: written, checked: checkDefinition(written), locateProblems: placed };
 }
 
 /** Maximum bytes of a definition file. */

@@ -7,9 +7,11 @@ export type ReadDocument =
   | {
       readonly ok: true;
       /** The document as plain JSON. */
-      readonly written: unknown;
+      readonly document: unknown;
       /** Adds file and position to problems and sorts them by position. */
-      readonly placed: (problems: readonly DefinitionProblem[]) => readonly DefinitionProblem[];
+      readonly locateProblems: (
+        problems: readonly DefinitionProblem[],
+      ) => readonly DefinitionProblem[];
     }
   | {
       readonly ok: false;
@@ -56,8 +58,8 @@ export async function readDocument(
   if ("fault" in plain) return refuse([plain.fault]);
   return {
     ok: true,
-    written: plain.value,
-    placed: (problems) =>
+    document: plain.value,
+    locateProblems: (problems) =>
       problems
         .map((problem) => ({ ...problem, file, ...positions.of(problem) }))
         .toSorted((a, b) => a.line - b.line || a.column - b.column),

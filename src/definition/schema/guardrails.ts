@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { detectedLanguages } from "../check/rails.ts";
 import { modelRef } from "./model-ref.ts";
-import { railName } from "../rail.ts";
+import { railNamePattern } from "../rail.ts";
 
 /** The kinds of personal data that a `pii` rail detects. */
 export const piiEntities = [
@@ -113,7 +113,7 @@ const customRail = z.strictObject({
   type: z.literal("custom"),
   name: z
     .string()
-    .regex(railName, "expected a rail's name: lower-case letters, digits, _ and -")
+    .regex(railNamePattern, "expected a rail's name: lower-case letters, digits, _ and -")
     .describe("Of a rail made with defineRail."),
   config: z.record(z.string(), z.unknown()).default({}).describe("Given to the rail's check."),
   on_error: onErrorChoice.describe("Instead of what the rail itself says.").optional(),

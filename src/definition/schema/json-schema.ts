@@ -8,7 +8,7 @@ import type { DefinitionProblem } from "../check/problems.ts";
 /** A JSON Schema document (draft 2020-12 or draft 7). */
 export type JsonSchema = Record<string, unknown>;
 
-export type Checked<T> =
+export type CheckResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly string[] };
 
@@ -19,12 +19,12 @@ export interface SchemaCheck<T = unknown> {
    * Validates a value and never throws. `issues` have the form "path: problem"; the path of the value itself is
    * `value`.
    */
-  check(value: unknown): Checked<T>;
+  check(value: unknown): CheckResult<T>;
 }
 
 /** `unmatched` lists the patterns that are not checked, with path and reason: they cannot be matched in linear time. */
 export interface JsonSchemaCheck extends SchemaCheck {
-  readonly unmatched: readonly string[];
+  readonly uncheckedPatterns: readonly string[];
 }
 
 /**
@@ -33,7 +33,7 @@ export interface JsonSchemaCheck extends SchemaCheck {
  */
 export function checkFromJsonSchema(jsonSchema: JsonSchema): JsonSchemaCheck {
   const { safeParse, unmatched } = zodFromJsonSchema(jsonSchema);
-  return { ...checkFrom(safeParse, jsonSchema), unmatched };
+  return { ...checkFrom(safeParse, jsonSchema), uncheckedPatterns: unmatched };
 }
 
 /** Wraps a zod schema. `jsonSchema` is the form shown to models and editors; by default it is derived from `schema`. */

@@ -12,7 +12,7 @@ const permission = z
 const withSecrets = z.string();
 
 const endpoint = withSecrets.refine((text) => {
-  if (hasBrokenReference(text)) return true;
+  if (hasMalformedReference(text)) return true;
   const filled = replaceSecrets(text, () => "secret");
   return URL.canParse(filled) && /^https?:$/.test(new URL(filled).protocol);
 }, "expected an http or https URL");
@@ -110,7 +110,7 @@ export type CommunitySpecInput = z.input<typeof communitySchema>;
 const reference = /\{\{\s*secret:\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
 /** Returns the names of the secrets that a text refers to as `{{secret:NAME}}`, without duplicates, in order. */
-export function secretsIn(text: string): readonly string[] {
+export function findSecretNames(text: string): readonly string[] {
   return [...new Set([...text.matchAll(reference)].map(([, name]) => name as string))];
 }
 
@@ -120,6 +120,6 @@ export function replaceSecrets(text: string, valueOf: (name: string) => string):
 }
 
 /** Whether a text contains a malformed secret reference. */
-export function hasBrokenReference(text: string): boolean {
+export function hasMalformedReference(text: string): boolean {
   return /\{\{\s*secret/i.test(text.replace(reference, ""));
 }

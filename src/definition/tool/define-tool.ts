@@ -2,7 +2,7 @@ import { z } from "zod";
 import { errorMessage } from "../../errors.ts";
 import type { AgentState, Awaitable, ToolReducerHandler } from "../../state/tiers.ts";
 import { deepFreeze } from "../../values/json.ts";
-import { tryCompile } from "../check/check-definition.ts";
+import { tryCompileSchema } from "../check/check-definition.ts";
 import { checkToolOptions, InvalidToolError } from "./tool-options.ts";
 import { functionSource } from "../function-source.ts";
 import { checkFromZod, type JsonSchema, type SchemaCheck } from "../schema/json-schema.ts";
@@ -13,7 +13,7 @@ import {
   type StatelessTool,
   type ToolContext,
   type ToolDefinition,
-  toolExecution,
+  resolveToolExecution,
   type ToolExecutionOptions,
   type ToolPermission,
 } from "./tool.ts";
@@ -106,7 +106,7 @@ function makeTool(
     input_schema: input.jsonSchema,
     ...(output && { output_schema: output.jsonSchema }),
     transport: functionTransport,
-    execution: toolExecution(options.execution),
+    execution: resolveToolExecution(options.execution),
     permissions: (options.permissions ?? []).map(toPermission),
     persistence,
     requires_approval: options.requires_approval ?? false,
@@ -199,11 +199,11 @@ function jsonSchemaCheck(
   { name, key, takesAnyPattern }: SchemaPlace,
   schema: JsonSchema,
 ): SchemaCheck {
-  const compiled = tryCompile(copyOf(schema));
+  const compiled = tryCompileSchema(copyOf(schema));
   if (!("check" in compiled)) {
     throw new InvalidToolError(name, `${key} cannot be checked: ${compiled.problem}`);
   }
-  const [unmatched] = compiled.check.unmatched;
+  const [unmatched] = compiled.check.uncheckedPatterns;
   if (unmatched === undefined || takesAnyPattern) return compiled.check;
   throw new InvalidToolError(name, `${key} cannot be checked: ${unmatched}`);
 }

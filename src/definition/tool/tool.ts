@@ -89,7 +89,7 @@ export interface StatelessTool extends ToolBase {
   /** The source text of a sandboxed handler. */
   readonly source?: string;
   /** Whether the handler enforces its own time limit, so that waiting for a free sandbox does not count. */
-  readonly boundsItself?: true;
+  readonly hasOwnTimeout?: true;
   run(input: unknown, context: ToolContext): Awaitable<unknown>;
 }
 
@@ -118,7 +118,7 @@ export const defaultExecution: ToolExecution = Object.freeze({
 });
 
 /** Returns the execution settings of a tool, with defaults for missing options. */
-export function toolExecution(options: ToolExecutionOptions = {}): ToolExecution {
+export function resolveToolExecution(options: ToolExecutionOptions = {}): ToolExecution {
   const { retry, ...given } = options;
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return Object.freeze({
@@ -159,7 +159,7 @@ function covers(grant: readonly string[], asked: readonly string[]): boolean {
 }
 
 /** Returns grants that cover exactly the intersection of two lists of grants. */
-export function commonGrants(a: readonly string[], b: readonly string[]): readonly string[] {
+export function intersectGrants(a: readonly string[], b: readonly string[]): readonly string[] {
   const common = a.flatMap((one) => b.flatMap((other) => commonGrant(one, other) ?? []));
   const all = [...new Set(common)];
   return all.filter((one) => !all.some((other) => other !== one && coversGrant(other, one)));

@@ -1,7 +1,7 @@
 import { endOfWorkflow } from "../../state/branch.ts";
 import {
   type Loop,
-  loopNest,
+  findInnermostLoops,
   walkWorkflow,
   type WorkflowEdges,
   type WorkflowWalk,
@@ -13,7 +13,7 @@ import {
  */
 export interface WorkflowFlow {
   /** Returns the distinct successors of a node, including those in loops. */
-  readonly targets: (name: string) => readonly string[];
+  readonly successors: (name: string) => readonly string[];
   /** The loops, one per closing edge. */
   readonly loops: readonly WorkflowLoop[];
   /** Whether a node is part of a loop. */
@@ -27,36 +27,36 @@ export interface WorkflowFlow {
    * Whether two nodes may run at the same time on two branches, neither waiting for the other. The end waits for all
    * nodes: it is parallel to a node that may be running when a branch has reached the end.
    */
-  readonly areParallel: (a: string, b: string) => boolean;
+  readonly isParallel: (a: string, b: string) => boolean;
 }
 
 export interface WorkflowLoop {
   /** Index of the edge that closes it. */
   readonly edge: number;
   /** Returns the nodes of the loop, starting at the target of the edge. */
-  readonly way: () => readonly string[];
+  readonly getNodes: () => readonly string[];
 }
 
 /** @param graph a workflow whose names and edges were checked */
-export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
+export function analyzeFlow(graph: WorkflowEdges): WorkflowFlow {
   const walk = walkWorkflow(graph);
   const { names, indexOf } = walk;
   const end = indexOf.get(endOfWorkflow);
-  const loops = loopNest(walk);
+  const loops = findInnermostLoops(walk);
   const waits = branchWaits(walk, loops, end);
   const nameOf = (place: number) => names[place] ?? "";
   let pairs: ((a: number, b: number) => boolean) | undefined;
   return {
-    targets: (name) => (walk.next[indexOf.get(name) ?? -1] ?? []).map(nameOf),
-    loops: walk.closing.map((closing) => {
-      return { edge: closing.edge, way: () => walk.wayOf(closing) };
+    successors: (name) => (walk.successors[indexOf.get(name) ?? -1] ?? []).map(nameOf),
+    loops: walk.backEdges.map((closing) => {
+      return { edge: closing.edge, getNodes: () => walk.getLoopNodes(closing) };
     }),
     isCyclic: (name) => (loops[indexOf.get(name) ?? -1] ?? null) !== null,
     waitsFor(name) {
       const place = indexOf.get(name);
       return place === undefined ? new Set() : new Set(Array.from(waits(place), nameOf));
     },
-    areParallel(name, otherName) {
+    isParallel(name, otherName) {
       const [a, b] = [indexOf.get(name), indexOf.get(otherName)];
       if (a === undefined || b === undefined || walk.fanOuts.length === 0) return false;
       pairs ??= parallelPairs(walk, waits);
@@ -78,11 +78,11 @@ export function workflowFlow(graph: WorkflowEdges): WorkflowFlow {
  * @param end the number of the end, if it is reachable
  */
 function branchWaits(
-  walk: Pick<WorkflowWalk, "next" | "before" | "fanOuts">,
+  walk: Pick<WorkflowWalk, "successors" | "predecessors" | "fanOuts">,
   loops: readonly (Loop | null)[],
   end: number | undefined,
 ): (place: number) => ReadonlySet<number> {
-  const { next, before, fanOuts } = walk;
+  const { successors: next, predecessors: before, fanOuts } = walk;
   const several = reachedFrom(fanOuts.flat(), next);
   const none: ReadonlySet<number> = new Set();
   const known = new Map<number, ReadonlySet<number>>();
@@ -108,7 +108,7 @@ function branchWaits(
 function comesTo(
   part: ReadonlySet<number>,
   around: Loop | null,
-  { before, into }: { before: WorkflowWalk["before"]; into: Set<number> },
+  { before, into }: { before: WorkflowWalk["predecessors"]; into: Set<number> },
 ): ReadonlySet<number> {
   let inside = part;
   let loop = around;
@@ -153,7 +153,7 @@ function reachedFrom(
  * advances unless it must wait for the other. Branches that reach the same node join.
  */
 function parallelPairs(
-  { next, fanOuts }: Pick<WorkflowWalk, "next" | "fanOuts">,
+  { successors: next, fanOuts }: Pick<WorkflowWalk, "successors" | "fanOuts">,
   waitsFor: (place: number) => ReadonlySet<number>,
 ): (a: number, b: number) => boolean {
   const size = next.length;

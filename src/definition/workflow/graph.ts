@@ -11,18 +11,18 @@ export interface WorkflowWalk {
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
   /** Distinct successors of each node. */
-  readonly next: readonly (readonly number[])[];
+  readonly successors: readonly (readonly number[])[];
   /** Predecessors of each node. */
-  readonly before: readonly (readonly number[])[];
+  readonly predecessors: readonly (readonly number[])[];
   /** The back edges: they lead to a node on the current path. */
-  readonly closing: readonly ClosingEdge[];
+  readonly backEdges: readonly BackEdge[];
   /** Returns the nodes of the loop that a back edge closes, starting at its target. */
-  readonly wayOf: (closing: ClosingEdge) => readonly string[];
+  readonly getLoopNodes: (closing: BackEdge) => readonly string[];
   /** The target lists of edges with several targets. */
   readonly fanOuts: readonly (readonly number[])[];
 }
 
-export interface ClosingEdge {
+export interface BackEdge {
   /** Its index in `edges`. */
   readonly edge: number;
   readonly from: number;
@@ -36,7 +36,7 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   const indexOf = new Map<string, number>();
   const parent: number[] = [];
   const onPath = new Set<number>();
-  const closing: ClosingEdge[] = [];
+  const closing: BackEdge[] = [];
   const path: { place: number; left: Iterator<[string, number]> }[] = [];
   const enter = (name: string, from: number) => {
     const place = names.push(name) - 1;
@@ -64,10 +64,10 @@ export function walkWorkflow(graph: WorkflowEdges): WorkflowWalk {
   return {
     names,
     indexOf,
-    next,
-    before: reversed(next),
-    closing,
-    wayOf({ from, to }) {
+    successors: next,
+    predecessors: reversed(next),
+    backEdges: closing,
+    getLoopNodes({ from, to }) {
       const way = [from];
       for (let at = from; at !== to; way.push(at)) at = parent[at] ?? to;
       return way.toReversed().map((place) => names[place] ?? "");
@@ -109,11 +109,11 @@ export interface Loop {
   readonly outer: Loop | null;
 }
 
-type Edges = Pick<WorkflowWalk, "next" | "before">;
+type Edges = Pick<WorkflowWalk, "successors" | "predecessors">;
 
 /** Returns the innermost loop of each node. A node is the head of at most one loop, which is its innermost. */
-export function loopNest(walk: Edges): readonly (Loop | null)[] {
-  const { next } = walk;
+export function findInnermostLoops(walk: Edges): readonly (Loop | null)[] {
+  const { successors: next } = walk;
   const innermost: (Loop | null)[] = next.map(() => null);
   const open: { nodes: readonly number[]; loop: Loop | null }[] = [
     { nodes: [...next.keys()], loop: null },
@@ -123,7 +123,7 @@ export function loopNest(walk: Edges): readonly (Loop | null)[] {
     // Inner loops of this part are found below; until then `loop` is the innermost loop of all its nodes.
     const isInside = (_from: number, to: number) =>
       loop === null || (to !== loop.head && innermost[to] === loop);
-    for (const component of strongComponents(part.nodes, next, isInside)) {
+    for (const component of stronglyConnectedComponents(part.nodes, next, isInside)) {
       const [first = 0] = component;
       const comesBack = component.length > 1 || (next[first] ?? []).includes(first);
       if (!comesBack) continue;
@@ -144,7 +144,10 @@ const maxFollowed = 200_000;
  * Returns the head of a loop. Of several entry nodes it is the one whose removal leaves the fewest nodes in cycles, and
  * of those the first in preorder.
  */
-function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
+function headOf(
+  nodes: ReadonlySet<number>,
+  { successors: next, predecessors: before }: Edges,
+): number {
   // Node numbers are in preorder; 0 is the entry point.
   const entries = [...nodes]
     .filter((node) => node === 0 || before[node]?.some((from) => !nodes.has(from)))
@@ -153,7 +156,7 @@ function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
   const edges = Array.from(nodes, (node) => next[node]?.length ?? 0).reduce((a, b) => a + b, 0);
   if (entries.length === 1 || entries.length * edges > maxFollowed) return first;
   const goesRound = (head: number) =>
-    strongComponents([...nodes], next, (_from, to) => to !== head && nodes.has(to))
+    stronglyConnectedComponents([...nodes], next, (_from, to) => to !== head && nodes.has(to))
       .filter((component) => component.length > 1)
       .reduce((sum, component) => sum + component.length, 0);
   const left = new Map(entries.map((head) => [head, goesRound(head)]));
@@ -169,7 +172,7 @@ function headOf(nodes: ReadonlySet<number>, { next, before }: Edges): number {
  * @param nodes the nodes to inspect, as indexes of `next`
  * @param isEdge filters the edges between them
  */
-export function strongComponents(
+export function stronglyConnectedComponents(
   nodes: readonly number[],
   next: readonly (readonly number[])[],
   isEdge: (from: number, to: number) => boolean,

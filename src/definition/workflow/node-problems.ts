@@ -1,5 +1,5 @@
 import { quoteExpression } from "../../expression/problem.ts";
-import { comparedTexts } from "../../expression/references.ts";
+import { findComparedTexts } from "../../expression/references.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { endOfWorkflow } from "../../state/branch.ts";
 import { isRecord } from "../../values/json.ts";
@@ -151,7 +151,7 @@ function humanRules({ config }: NodeOfType<"human">, path: DefinitionPath): Defi
  */
 export function callProblems(
   graph: ReadWorkflow,
-  flow: Pick<WorkflowFlow, "targets">,
+  flow: Pick<WorkflowFlow, "successors">,
   { names }: WrittenTools,
 ): readonly DefinitionProblem[] {
   if (names === undefined) return [];
@@ -160,14 +160,14 @@ export function callProblems(
   const running = nodesOfType(graph, "tool").filter(({ node }) => node.config.tool === undefined);
   const runners = new Set(running.map(({ node }) => node.name));
   const offers = ({ name, config: { tools } }: NodeOfType<"llm">) => {
-    if (tools === undefined) return flow.targets(name).some((next) => runners.has(next));
+    if (tools === undefined) return flow.successors(name).some((next) => runners.has(next));
     return Array.isArray(tools) ? tools.length > 0 : tools === "all";
   };
   const offering = names.length === 0 ? [] : thinking.filter(({ node }) => offers(node));
   const stops = (name: string) => thinkers.has(name) || runners.has(name);
   const fed = reached(
     offering.map(({ node }) => node.name),
-    flow.targets,
+    flow.successors,
     stops,
   );
   const served = reached([...runners], sources(graph), stops);
@@ -231,7 +231,7 @@ export function choiceProblems(graph: ReadWorkflow): readonly DefinitionProblem[
   );
   return graph.edges.flatMap(({ index, condition }) => {
     if (condition?.includes("choice") !== true) return [];
-    return comparedTexts(condition).flatMap(({ path, text, offset }) => {
+    return findComparedTexts(condition).flatMap(({ path, text, offset }) => {
       const [variable, router = "", field] = path;
       const made = choices.get(router);
       if (variable !== "nodes" || field !== "choice" || path.length > 3) return [];
@@ -253,7 +253,7 @@ export function choiceProblems(graph: ReadWorkflow): readonly DefinitionProblem[
 /** Reports conflicts between parallel branches. */
 export function parallelProblems(
   graph: ReadWorkflow,
-  flow: Pick<WorkflowFlow, "targets" | "areParallel">,
+  flow: Pick<WorkflowFlow, "successors" | "isParallel">,
   /** Keys of the tiers that have a merge. */
   merged: ReadonlySet<string>,
 ): readonly DefinitionProblem[] {
@@ -263,7 +263,7 @@ export function parallelProblems(
 /** Reports parallel nodes that write the same key without a merge. Sequential nodes may share a key. */
 function writeProblems(
   { nodes }: ReadWorkflow,
-  { areParallel }: Pick<WorkflowFlow, "areParallel">,
+  { isParallel: areParallel }: Pick<WorkflowFlow, "isParallel">,
   merged: ReadonlySet<string>,
 ): readonly DefinitionProblem[] {
   const writers = new Map<string, ReadNode[]>();
@@ -283,7 +283,7 @@ function writeProblems(
 /** Requires an `output` for workflows that end on several branches, where no single node is the last. */
 function endProblems(
   { nodes, output }: ReadWorkflow,
-  { targets, areParallel }: Pick<WorkflowFlow, "targets" | "areParallel">,
+  { successors: targets, isParallel: areParallel }: Pick<WorkflowFlow, "successors" | "isParallel">,
 ): readonly DefinitionProblem[] {
   if (output !== undefined) return [];
   const names = nodes.map(({ name }) => name);

@@ -5,7 +5,7 @@ import { expressionProblems, expressionScope } from "../check/expressions.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound } from "../check/problems.ts";
 import { toolNameProblems, type WrittenTools } from "../check/tools.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
-import { workflowFlow, type WorkflowFlow } from "./flow.ts";
+import { analyzeFlow, type WorkflowFlow } from "./flow.ts";
 import { callProblems, choiceProblems, nodeProblems, parallelProblems } from "./node-problems.ts";
 import { readWorkflow, type ReadWorkflow } from "./read-workflow.ts";
 
@@ -38,9 +38,11 @@ export function workflowProblems(
     ...nodeProblems(graph, { hasWorkers }),
     ...toolNameProblems(graph, tools),
   ];
-  const named = graph.isNamed ? [...expressions(graph, inputSchema), ...choiceProblems(graph)] : [];
+  const named = graph.hasAllNames
+    ? [...expressions(graph, inputSchema), ...choiceProblems(graph)]
+    : [];
   if (!isSound) return [...single, ...named];
-  const flow = workflowFlow({ entry_point: graph.entry ?? "", edges: [...graph.edges] });
+  const flow = analyzeFlow({ entry_point: graph.entry ?? "", edges: [...graph.edges] });
   const isRead = graph.nodes.every(({ node }) => node !== undefined);
   return [
     ...single,
@@ -62,14 +64,14 @@ function expressions(
 /** Maximum number of nodes in a workflow. */
 const maxNodes = 1_000;
 
-export interface GraphChecked {
+export interface GraphCheck {
   readonly problems: readonly DefinitionProblem[];
   /** Whether its paths can be followed: all parts were read, and all edges lead to existing nodes. */
   readonly isSound: boolean;
 }
 
 /** Checks the structural rules of a workflow: names, edges and reachability. */
-export function graphProblems(graph: ReadWorkflow): GraphChecked {
+export function graphProblems(graph: ReadWorkflow): GraphCheck {
   if (graph.nodes.length > maxNodes) {
     const message = `expected at most ${maxNodes} nodes; make agents of parts of it`;
     const found = String(graph.nodes.length);
@@ -78,8 +80,8 @@ export function graphProblems(graph: ReadWorkflow): GraphChecked {
       isSound: false,
     };
   }
-  const names = [...duplicateNames(graph), ...(graph.isNamed ? unknownNames(graph) : [])];
-  const isSound = graph.isWhole && names.length === 0;
+  const names = [...duplicateNames(graph), ...(graph.hasAllNames ? unknownNames(graph) : [])];
+  const isSound = graph.isComplete && names.length === 0;
   const problems = [
     ...names,
     ...takenNames(graph),
@@ -221,7 +223,7 @@ export function loopProblems(
   maxIterations: unknown,
 ): readonly DefinitionProblem[] {
   if (maxIterations !== undefined) return [];
-  const problems = loops.slice(0, maxNamed).map(({ edge, way }) => {
+  const problems = loops.slice(0, maxNamed).map(({ edge, getNodes: way }) => {
     const message = `the loop ${nameLoop(way())} has no bound; write execution_config.max_iterations`;
     return { path: ["workflow_graph", "edges", edge], message };
   });

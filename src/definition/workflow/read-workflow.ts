@@ -15,9 +15,9 @@ export interface ReadWorkflow {
   readonly edges: readonly ReadEdge[];
   readonly output: WorkflowGraph["output"];
   /** Whether every node has a name. */
-  readonly isNamed: boolean;
+  readonly hasAllNames: boolean;
   /** Whether entry point, names and edges were all read. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 export interface ReadNode {
@@ -46,8 +46,8 @@ export function readWorkflow(written: unknown): ReadWorkflow {
       nodes: nodes.map((node, index) => ({ index, name: node.name, node })),
       edges: edges.map((edge, index) => ({ index, ...edge })),
       output,
-      isNamed: true,
-      isWhole: true,
+      hasAllNames: true,
+      isComplete: true,
     };
   }
   const entry = parts.entry_point.safeParse(getAtPath(written, ["entry_point"])).data;
@@ -68,8 +68,8 @@ export function readWorkflow(written: unknown): ReadWorkflow {
     nodes,
     edges,
     output: parts.output.safeParse(getAtPath(written, ["output"])).data,
-    isNamed,
-    isWhole: isNamed && entry !== undefined && edges.length === writtenEdges?.length,
+    hasAllNames: isNamed,
+    isComplete: isNamed && entry !== undefined && edges.length === writtenEdges?.length,
   };
 }
 

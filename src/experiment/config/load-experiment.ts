@@ -3,7 +3,7 @@ import { duplicateTools, nestingProblems } from "../../definition/check/check-de
 import { templateProblems } from "../../definition/check/expressions.ts";
 import { type DefinitionProblem, getAtPath } from "../../definition/check/problems.ts";
 import { schemaProblems } from "../../definition/check/schema-problems.ts";
-import { brokenReferences, serverProblems } from "../../definition/check/tools.ts";
+import { malformedReferences, serverProblems } from "../../definition/check/tools.ts";
 import { readDefinitionFile } from "../../definition/load/parse-definition.ts";
 import { readDocument } from "../../definition/load/read-document.ts";
 import { deepFreeze, isRecord } from "../../values/json.ts";
@@ -54,8 +54,8 @@ export async function loadExperiment(
   const text = await readDefinitionFile(path);
   const read = await readDocument(text, { file: path, what: "experiment" });
   if (!read.ok) throw new InvalidExperimentError(read.problems);
-  const checked = checkExperiment(read.written, models);
-  if (!checked.ok) throw new InvalidExperimentError(read.placed(checked.problems));
+  const checked = checkExperiment(read.document, models);
+  if (!checked.ok) throw new InvalidExperimentError(read.locateProblems(checked.problems));
   return experimentOf(checked, resolve(path));
 }
 
@@ -202,7 +202,7 @@ function clientProblems(written: unknown): readonly DefinitionProblem[] {
       const message = problemOf(name, value);
       return message === null ? [] : [{ path: [...path, name], message }];
     }),
-    ...brokenReferences(headers, path),
+    ...malformedReferences(headers, path),
   ];
 }
 

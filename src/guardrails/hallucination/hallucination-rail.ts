@@ -1,4 +1,4 @@
-import { passed, type Rail } from "../../definition/rail.ts";
+import { passFinding, type Rail } from "../../definition/rail.ts";
 import type { HallucinationConfig } from "../../definition/schema/guardrails.ts";
 import { type Claim, claimsOf, isDerivable, type NumberClaim, numberClaimsOf } from "./claims.ts";
 import { contentWords, type Evidence, plainText, readEvidence, rootOf } from "./evidence.ts";
@@ -32,10 +32,10 @@ export function hallucinationRail(
     onError,
     check({ text, value }, { evidence, request }) {
       const given = evidence.filter((one) => one.trim() !== "");
-      if (given.every((one) => one.trim() === request.trim())) return passed;
+      if (given.every((one) => one.trim() === request.trim())) return passFinding;
       const claims = claimsOf(text);
       const numbers = numberClaimsOf(value);
-      if (claims.length === 0 && numbers.length === 0) return passed;
+      if (claims.length === 0 && numbers.length === 0) return passFinding;
       const read = readEvidence(given);
       const rated = [
         ...claims.map((claim) => ({
@@ -51,7 +51,7 @@ export function hallucinationRail(
       ];
       const score = rated.reduce((most, { support }) => Math.max(most, 1 - support), 0);
       const unsupported = rated.filter(({ support }) => support < min_support);
-      if (unsupported.length === 0) return { ...passed, score };
+      if (unsupported.length === 0) return { ...passFinding, score };
       return {
         verdict: action === "retry" ? "block" : "flag",
         score,

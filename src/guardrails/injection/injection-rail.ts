@@ -1,5 +1,10 @@
 import type { InjectionConfig } from "../../definition/schema/guardrails.ts";
-import { passed, type Rail, type RailContext, type RailFinding } from "../../definition/rail.ts";
+import {
+  passFinding,
+  type Rail,
+  type RailContext,
+  type RailFinding,
+} from "../../definition/rail.ts";
 import { quotedPart, quotedText, readVerdict } from "../judge.ts";
 import { type InjectionScore, type InjectionSide, scoreText, shippedModels } from "./score-text.ts";
 
@@ -31,7 +36,7 @@ export function injectionRail(
     async check({ text, on }, context) {
       const side = on === "tool_result" ? "tool_result" : "input";
       const found = await judged(text, { side, config, context });
-      return found.window === null ? passed : findingOf(found, config, side);
+      return found.window === null ? passFinding : findingOf(found, config, side);
     },
   };
 }
@@ -93,7 +98,7 @@ function findingOf(
   { threshold, action }: InjectionConfig,
   side: InjectionSide,
 ): RailFinding {
-  if (score < threshold || window === null) return { ...passed, score };
+  if (score < threshold || window === null) return { ...passFinding, score };
   return {
     verdict: action,
     score,

@@ -1,5 +1,5 @@
 import { setImmediate as macrotask } from "node:timers/promises";
-import { passed, type Rail, type RailSpan, type RailSubject } from "../../definition/rail.ts";
+import { passFinding, type Rail, type RailSpan, type RailSubject } from "../../definition/rail.ts";
 import type { PiiConfig, PiiEntity } from "../../definition/schema/guardrails.ts";
 import { findEmails, findIps } from "./addresses.ts";
 import { findCards, findIbans, findPassports, findSsns } from "./document-numbers.ts";
@@ -35,7 +35,7 @@ export function piiRail(
     onError,
     async check({ text }, { signal }) {
       const spans = await searched(text, config.entities, signal);
-      if (spans.length === 0) return passed;
+      if (spans.length === 0) return passFinding;
       return {
         verdict: config.action,
         score: 1,

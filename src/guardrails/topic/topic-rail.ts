@@ -1,4 +1,9 @@
-import { passed, type Rail, type RailContext, type RailFinding } from "../../definition/rail.ts";
+import {
+  passFinding,
+  type Rail,
+  type RailContext,
+  type RailFinding,
+} from "../../definition/rail.ts";
 import type { TopicConfig } from "../../definition/schema/guardrails.ts";
 import type { Embeddings } from "../../models/embeddings/embeddings.ts";
 import { wordVectorsId } from "../../models/embeddings/word-vectors.ts";
@@ -32,7 +37,7 @@ export function topicRail(
     on: new Set(["input"] as const),
     onError,
     async check({ text }, context) {
-      if ((allow.length === 0 && deny.length === 0) || isCourtesy(text)) return passed;
+      if ((allow.length === 0 && deny.length === 0) || isCourtesy(text)) return passFinding;
       const { embeddings, signal } = context;
       let scale = scales.get(embeddings);
       if (scale === undefined) {
@@ -52,7 +57,7 @@ export function topicRail(
         const allowed = isForeign ? Math.min(nearest, config.threshold / 2) : nearest;
         known.push({ ...part, denied, allowed, isUnread: isForeign });
       }
-      if (known.length === 0) return passed;
+      if (known.length === 0) return passFinding;
       return findingOf(await judgedParts(known, text, config, context), config);
     },
   };
@@ -67,7 +72,7 @@ function findingOf(
   const isDenied = denied >= threshold && denied > 0;
   const isElsewhere = allowed < threshold;
   const score = isDenied || allow.length === 0 ? denied : 1 - allowed;
-  if (!isDenied && !isElsewhere) return { ...passed, score };
+  if (!isDenied && !isElsewhere) return { ...passFinding, score };
   return {
     verdict: action,
     score,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import {
-  passed,
+  passFinding,
   type Rail,
   type RailContext,
   type RailFinding,
@@ -42,7 +42,7 @@ export function toxicityRail(
     on: new Set(["output"]),
     onError,
     async check({ text }, context): Promise<RailFinding> {
-      if (text.trim() === "") return passed;
+      if (text.trim() === "") return passFinding;
       const found = scoreText(text);
       const isFound = found.score > 0 && found.score >= threshold;
       const isDecided = isFound && action !== "redact";
@@ -50,7 +50,7 @@ export function toxicityRail(
       const asked = isDecided ? noScore : await ask(rest, context);
       const isObjected = asked.category !== null && asked.score > 0 && asked.score >= threshold;
       const score = Math.max(found.score, asked.score);
-      if (!isFound && !isObjected) return { ...passed, score };
+      if (!isFound && !isObjected) return { ...passFinding, score };
       return {
         verdict: action === "redact" && isObjected ? "block" : action,
         score,

@@ -16,7 +16,7 @@ import {
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { type DefinitionDocument, normalizeDocument } from "../../definition/definition-hash.ts";
-import { passed, type Rail } from "../../definition/rail.ts";
+import { passFinding, type Rail } from "../../definition/rail.ts";
 import { type AgentSpec, agentSpecSchema } from "../../definition/schema/agent.ts";
 import { checkFromJsonSchema } from "../../definition/schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "../../definition/tool/tool.ts";
@@ -115,7 +115,7 @@ function railsWithoutCode({ guardrail_config: config }: AgentSpec): readonly Rai
       name,
       on: new Set([side]),
       onError: "pass",
-      check: () => passed,
+      check: () => passFinding,
     })),
   );
 }

@@ -38,7 +38,7 @@ export function runCodeTool(sandbox: Sandbox): StatelessTool {
       return resultOf(code, await run(asBody(code)), logs, false);
     },
   });
-  return Object.freeze({ ...tool, boundsItself: true });
+  return Object.freeze({ ...tool, hasOwnTimeout: true });
 }
 
 /** On the line of what comes before it, so that lines of errors are lines of the code. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { tryCompile } from "../../definition/check/check-definition.ts";
+import { tryCompileSchema } from "../../definition/check/check-definition.ts";
 import type {
   JsonSchema,
   JsonSchemaCheck,
@@ -9,7 +9,7 @@ import type { ServerSpec } from "../../definition/schema/servers.ts";
 import {
   type StatelessTool,
   type ToolDefinition,
-  toolExecution,
+  resolveToolExecution,
   type ToolTransport,
 } from "../../definition/tool/tool.ts";
 import { nearestName } from "../../nearest-name.ts";
@@ -126,7 +126,7 @@ function listedTool(options: ListedToolOptions): ListedTool | { readonly refused
     input_schema: input.check.jsonSchema,
     ...(outputOf && { output_schema: outputOf.jsonSchema }),
     transport: transportOf(spec),
-    execution: toolExecution({
+    execution: resolveToolExecution({
       ...definedOf(spec.execution),
       ...definedOf(override?.execution),
     }),
@@ -219,7 +219,7 @@ function inputCheck(schema: unknown): CheckedSchema | { readonly refused: string
     return { refused: `its inputSchema is nested more than ${maxDepth} levels deep` };
   }
   const ofObject: JsonSchema = schema["type"] === "object" ? schema : { ...schema, type: "object" };
-  const compiled = tryCompile(ofObject);
+  const compiled = tryCompileSchema(ofObject);
   if ("check" in compiled) {
     return { check: compiled.check, ...unmatchedProblem("inputSchema", compiled.check) };
   }
@@ -234,7 +234,7 @@ function outputCheck(schema: unknown): CheckedSchema | { readonly problem: strin
   if (!isRecord(schema) || isDeeper(schema, maxDepth)) {
     return { problem: "its results are not checked: its outputSchema is no JSON Schema" };
   }
-  const compiled = tryCompile(schema);
+  const compiled = tryCompileSchema(schema);
   if (!("check" in compiled)) {
     return { problem: `its results are not checked (${compiled.problem})` };
   }
@@ -252,7 +252,10 @@ function outputCheck(schema: unknown): CheckedSchema | { readonly problem: strin
 const mostNamed = 3;
 
 /** A server's patterns that backtracking alone could match are left out, and the rest of its schema is checked. */
-function unmatchedProblem(key: string, { unmatched }: JsonSchemaCheck): { problem?: string } {
+function unmatchedProblem(
+  key: string,
+  { uncheckedPatterns: unmatched }: JsonSchemaCheck,
+): { problem?: string } {
   if (unmatched.length === 0) return {};
   const named = unmatched.slice(0, mostNamed).map((one) => truncateText(one, 300));
   const others = unmatched.length > mostNamed ? `; and ${unmatched.length - mostNamed} more` : "";

@@ -54,3 +54,24 @@ it("makes a message that tells of steps once, until longer ones than are remembe
   expect(again).not.toBe(first);
   expect(again?.text).toBe(first?.text);
 });
+
+it("shows as many items of a large last result as its share of the budget holds", () => {
+  const rows = Array.from({ length: 3000 }, (_, at) => `row-${at}`);
+  const result = toolResult({ id: "call", result: rows });
+  const { id, name, args } = result;
+  const { messages } = buildReasoningContext({
+    model: "openai:gpt-4o",
+    conversation: [new HumanMessage("Which rows?")],
+    steps: [
+      stepRecord({
+        turn_number: 0,
+        tool_predictions: [{ id, name, args, reason: "" }],
+        tool_results: [result],
+      }),
+    ],
+    goal: "planning",
+    budget: 2000,
+  });
+  const shown = messages.map(({ text }) => text).join("\n");
+  expect(shown.match(/row-\d+/g)?.length).toBeGreaterThan(50);
+});

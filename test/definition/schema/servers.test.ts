@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  hasBrokenReference,
+  hasMalformedReference,
   replaceSecrets,
-  secretsIn,
+  findSecretNames,
 } from "../../../src/definition/schema/servers.ts";
 
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,12}$/);
 
 describe("references to secrets", () => {
   it("are found each once, in order", () => {
-    expect(secretsIn("{{secret:B}}:{{ secret: A_1 }}/{{secret:B}}")).toEqual(["B", "A_1"]);
-    expect(secretsIn("Bearer token")).toEqual([]);
+    expect(findSecretNames("{{secret:B}}:{{ secret: A_1 }}/{{secret:B}}")).toEqual(["B", "A_1"]);
+    expect(findSecretNames("Bearer token")).toEqual([]);
   });
 
   it("are replaced by what they stand for, as it is", () => {
@@ -27,14 +27,14 @@ describe("references to secrets", () => {
     "{{Secret:A}}",
     "{{secret:A",
   ])("are broken in %j", (text) => {
-    expect(hasBrokenReference(text)).toBe(true);
-    expect(secretsIn(text)).toEqual([]);
+    expect(hasMalformedReference(text)).toBe(true);
+    expect(findSecretNames(text)).toEqual([]);
   });
 
   it.each(["", "{{secret:A}}", "x {{ secret: A }} y", "{{name}}", "secret:A", "{secret:A}"])(
     "are not broken in %j",
     (text) => {
-      expect(hasBrokenReference(text)).toBe(false);
+      expect(hasMalformedReference(text)).toBe(false);
     },
   );
 
@@ -43,8 +43,8 @@ describe("references to secrets", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(around, name)), around, (parts, end) => {
         const text = parts.map(([before, key]) => `${before}{{secret:${key}}}`).join("") + end;
-        expect(secretsIn(text)).toEqual([...new Set(parts.map(([, key]) => key))]);
-        expect(hasBrokenReference(text)).toBe(false);
+        expect(findSecretNames(text)).toEqual([...new Set(parts.map(([, key]) => key))]);
+        expect(hasMalformedReference(text)).toBe(false);
         const replaced = replaceSecrets(text, (key) => `<${key}>`);
         expect(replaced).toBe(parts.map(([before, key]) => `${before}<${key}>`).join("") + end);
       }),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { commonGrants, isGranted, isPermission } from "../../../src/definition/tool/tool.ts";
+import { intersectGrants, isGranted, isPermission } from "../../../src/definition/tool/tool.ts";
 
 const segment = fc.stringMatching(/^[A-Za-z0-9_.-]{1,6}$/);
 const segments = fc.array(segment, { minLength: 1, maxLength: 4 });
@@ -90,8 +90,8 @@ describe("commonGrants", () => {
     [["file"], ["file:read"], []],
     [["*"], [], []],
   ])("finds what %j and %j both cover", (a, b, expected) => {
-    expect(commonGrants(a, b)).toEqual(expected);
-    expect(commonGrants(b, a)).toEqual(expected);
+    expect(intersectGrants(a, b)).toEqual(expected);
+    expect(intersectGrants(b, a)).toEqual(expected);
   });
 
   it("covers what both lists cover, and nothing else", () => {
@@ -105,7 +105,7 @@ describe("commonGrants", () => {
     fc.assert(
       fc.property(grants, grants, permission, (a, b, asked) => {
         const both = isGranted(asked, a) && isGranted(asked, b);
-        expect(isGranted(asked, commonGrants(a, b))).toBe(both);
+        expect(isGranted(asked, intersectGrants(a, b))).toBe(both);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { workflowFlow, type WorkflowFlow } from "../../../src/definition/workflow/flow.ts";
+import { analyzeFlow, type WorkflowFlow } from "../../../src/definition/workflow/flow.ts";
 
 /** `a > b c; c > END`: a fan-out to b and c. `a > b | c` are two edges from a. */
 function edgesOf(written: string): { from: string; to: string | string[] }[] {
@@ -15,26 +15,27 @@ function edgesOf(written: string): { from: string; to: string | string[] }[] {
 
 function flowOf(written: string): WorkflowFlow {
   const edges = edgesOf(written);
-  return workflowFlow({ entry_point: edges[0]?.from ?? "", edges });
+  return analyzeFlow({ entry_point: edges[0]?.from ?? "", edges });
 }
 
 const waits = (flow: WorkflowFlow, name: string) => [...flow.waitsFor(name)].toSorted();
-const loops = (flow: WorkflowFlow) => flow.loops.map(({ edge, way }) => ({ edge, way: way() }));
+const loops = (flow: WorkflowFlow) =>
+  flow.loops.map(({ edge, getNodes: way }) => ({ edge, way: way() }));
 
 describe("targets", () => {
   it("are all that may come next, once each", () => {
     const flow = flowOf("a > b | c; b > d; c > d; d > a c | c | END");
-    expect(flow.targets("d")).toEqual(["a", "c", "END"]);
-    expect(flow.targets("END")).toEqual([]);
-    expect(flow.targets("nobody")).toEqual([]);
+    expect(flow.successors("d")).toEqual(["a", "c", "END"]);
+    expect(flow.successors("END")).toEqual([]);
+    expect(flow.successors("nobody")).toEqual([]);
   });
 
   it("may be a chain that no stack would hold", () => {
     const chain = Array.from({ length: 50_000 }, (_, index) => `n${index}`);
     const edges = chain.map((from, index) => ({ from, to: chain[index + 1] ?? "END" }));
-    const flow = workflowFlow({ entry_point: "n0", edges });
-    expect(flow.targets("n49999")).toEqual(["END"]);
-    expect(flow.areParallel("n1", "n2")).toBe(false);
+    const flow = analyzeFlow({ entry_point: "n0", edges });
+    expect(flow.successors("n49999")).toEqual(["END"]);
+    expect(flow.isParallel("n1", "n2")).toBe(false);
   });
 });
 
@@ -104,7 +105,7 @@ describe("waitsFor", () => {
     expect(waits(flow, "meet")).toEqual(["a", "look", "read"]);
     expect(waits(flow, "look")).toEqual(["a"]);
     expect(waits(flow, "lead")).toEqual(["look", "meet", "read"]);
-    expect(flow.areParallel("look", "read")).toBe(true);
+    expect(flow.isParallel("look", "read")).toBe(true);
   });
 
   it("decides between nodes of a loop with two ways in", () => {
@@ -117,37 +118,37 @@ describe("waitsFor", () => {
 describe("areParallel", () => {
   it("holds between the branches of a fan-out, until they meet", () => {
     const flow = flowOf("a > b c; b > b2; b2 > d; c > d; d > e; e > END");
-    expect(flow.areParallel("b", "c")).toBe(true);
-    expect(flow.areParallel("c", "b2")).toBe(true);
-    expect(flow.areParallel("b", "b2")).toBe(false);
-    expect(flow.areParallel("b", "b")).toBe(false);
-    expect(flow.areParallel("a", "b")).toBe(false);
-    expect(flow.areParallel("b", "e")).toBe(false);
-    expect(flow.areParallel("c", "END")).toBe(false);
-    expect(flow.areParallel("b", "nobody")).toBe(false);
+    expect(flow.isParallel("b", "c")).toBe(true);
+    expect(flow.isParallel("c", "b2")).toBe(true);
+    expect(flow.isParallel("b", "b2")).toBe(false);
+    expect(flow.isParallel("b", "b")).toBe(false);
+    expect(flow.isParallel("a", "b")).toBe(false);
+    expect(flow.isParallel("b", "e")).toBe(false);
+    expect(flow.isParallel("c", "END")).toBe(false);
+    expect(flow.isParallel("b", "nobody")).toBe(false);
   });
 
   it("does not hold for alternatives", () => {
     const flow = flowOf("a > b | c; b > END; c > END");
-    expect(flow.areParallel("b", "c")).toBe(false);
-    expect(flow.areParallel("b", "END")).toBe(false);
+    expect(flow.isParallel("b", "c")).toBe(false);
+    expect(flow.isParallel("b", "END")).toBe(false);
   });
 
   it("does not hold where one waits for the other", () => {
     const flow = flowOf("a > b c; b > c; c > END");
-    expect(flow.areParallel("b", "c")).toBe(false);
-    expect(flow.areParallel("b", "END")).toBe(false);
+    expect(flow.isParallel("b", "c")).toBe(false);
+    expect(flow.isParallel("b", "END")).toBe(false);
   });
 
   it("holds with the end where branches come to it one by one", () => {
     const flow = flowOf("a > b c; b > END; c > d; d > END");
-    expect(flow.areParallel("d", "END")).toBe(true);
+    expect(flow.isParallel("d", "END")).toBe(true);
   });
 
   it("holds between a branch that left a loop and the next round", () => {
     const flow = flowOf("a > b; b > c d; c > b; d > e; e > END");
-    expect(flow.areParallel("d", "e")).toBe(true);
-    expect(flow.areParallel("b", "e")).toBe(true);
+    expect(flow.isParallel("d", "e")).toBe(true);
+    expect(flow.isParallel("b", "e")).toBe(true);
   });
 });
 
@@ -219,7 +220,7 @@ describe("whatever the graph, loops with several ways in included", () => {
   it("no branches hold each other", () => {
     fc.assert(
       fc.property(graphs(true), (graph) => {
-        expect(explore(graph, workflowFlow(graph)).stuck).toEqual([]);
+        expect(explore(graph, analyzeFlow(graph)).stuck).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -228,10 +229,10 @@ describe("whatever the graph, loops with several ways in included", () => {
   it("areParallel knows what trying every order and every choice finds", () => {
     fc.assert(
       fc.property(graphs(true), (graph) => {
-        const flow = workflowFlow(graph);
+        const flow = analyzeFlow(graph);
         for (const pair of explore(graph, flow).parallel) {
           const [one = "", other = ""] = pair.split(" ");
-          expect([pair, flow.areParallel(one, other)]).toEqual([pair, one !== other]);
+          expect([pair, flow.isParallel(one, other)]).toEqual([pair, one !== other]);
         }
       }),
       { numRuns: 500 },
@@ -241,14 +242,16 @@ describe("whatever the graph, loops with several ways in included", () => {
   it("isCyclic and loops say which nodes lead to themselves", () => {
     fc.assert(
       fc.property(graphs(true), (graph) => {
-        const flow = workflowFlow(graph);
+        const flow = analyzeFlow(graph);
         const reached = names.filter((name) => name === "a" || reaches(graph, "a", name));
         const cyclic = reached.filter((name) => reaches(graph, name, name));
         expect(reached.filter(flow.isCyclic)).toEqual(cyclic);
-        const closing = flow.loops.map(({ way }) => `${way().at(-1) ?? ""} ${way()[0] ?? ""}`);
+        const closing = flow.loops.map(
+          ({ getNodes: way }) => `${way().at(-1) ?? ""} ${way()[0] ?? ""}`,
+        );
         const edges = reached.flatMap((from) =>
           flow
-            .targets(from)
+            .successors(from)
             .filter((to) => !closing.includes(`${from} ${to}`))
             .map((to) => ({ from, to })),
         );
@@ -265,8 +268,8 @@ describe("where every loop has one way in", () => {
     let tried = 0;
     fc.assert(
       fc.property(graphs(true), (graph) => {
-        const flow = workflowFlow(graph);
-        const ways = flow.loops.map(({ way }) => way());
+        const flow = analyzeFlow(graph);
+        const ways = flow.loops.map(({ getNodes: way }) => way());
         fc.pre(
           ways.every(
             ([head = "", ...on]) => !on.some((n) => head !== "a" && reaches(graph, "a", n, head)),
@@ -276,7 +279,7 @@ describe("where every loop has one way in", () => {
         const { parallel } = explore(graph, flow);
         const said = names
           .flatMap((one) => [...names, "END"].map((other) => [one, other] as const))
-          .filter(([one, other]) => flow.areParallel(one, other))
+          .filter(([one, other]) => flow.isParallel(one, other))
           .map((pair) => pair.join(" "));
         expect([...parallel]).toEqual(expect.arrayContaining(said));
       }),
@@ -290,7 +293,7 @@ describe("without loops", () => {
   it("every node runs once at most, whatever is chosen and whoever is first", () => {
     fc.assert(
       fc.property(graphs(false), fc.infiniteStream(fc.nat()), (graph, choices) => {
-        const flow = workflowFlow(graph);
+        const flow = analyzeFlow(graph);
         const choose = <T>(list: readonly T[]) => list[Number(choices.next().value) % list.length];
         const ran: string[] = [];
         let at = ["a"];

@@ -34,8 +34,8 @@ describe("loops", () => {
   });
 
   it("of many nodes are named at both ends, and of many loops the first", () => {
-    const way = () => Array.from({ length: 12 }, (_, index) => `n${index}`);
-    const loops = Array.from({ length: 52 }, (_, edge) => ({ edge, way }));
+    const getNodes = () => Array.from({ length: 12 }, (_, index) => `n${index}`);
+    const loops = Array.from({ length: 52 }, (_, edge) => ({ edge, getNodes }));
     const problems = loopProblems({ loops }, undefined).map(describeProblem);
     expect(problems[0]).toBe(
       "workflow_graph.edges[0]: the loop n0 → n1 → n2 → n3 → … 5 more … → n9 → n10 → n11 → n0 has no bound; write execution_config.max_iterations",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { piiConfigSchema } from "../../../src/definition/schema/guardrails.ts";
 import { piiRail } from "../../../src/guardrails/pii/pii-rail.ts";
-import { passed, type RailContext } from "../../../src/definition/rail.ts";
+import { passFinding, type RailContext } from "../../../src/definition/rail.ts";
 
 function railOf(config: object & { tool_results?: boolean }) {
   const { tool_results = false, ...rest } = config;
@@ -21,7 +21,7 @@ describe("piiRail", () => {
   });
 
   it("passes texts without personal data", async () => {
-    expect(await check({}, "my order 12345 of 2024-05-06")).toBe(passed);
+    expect(await check({}, "my order 12345 of 2024-05-06")).toBe(passFinding);
   });
 
   it.each(["redact", "block", "flag"])("gives the verdict of its action: %s", async (action) => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { toxicityConfigSchema } from "../../../src/definition/schema/guardrails.ts";
-import { passed, type RailContext } from "../../../src/definition/rail.ts";
+import { passFinding, type RailContext } from "../../../src/definition/rail.ts";
 import { ModerationError, toxicityRail } from "../../../src/guardrails/toxicity/toxicity-rail.ts";
 
 const context = (signal = new AbortController().signal): RailContext =>
@@ -70,9 +70,9 @@ const scores = (category_scores: Record<string, number>) => ({
 
 describe("toxicityRail", () => {
   it("passes clean texts", async () => {
-    expect(await check({}, "Have a good day.")).toEqual(passed);
-    expect(await check({ threshold: 0 }, "Have a good day.")).toEqual(passed);
-    expect(await check({}, " ")).toBe(passed);
+    expect(await check({}, "Have a good day.")).toEqual(passFinding);
+    expect(await check({ threshold: 0 }, "Have a good day.")).toEqual(passFinding);
+    expect(await check({}, " ")).toBe(passFinding);
   });
 
   it.each(["block", "flag", "redact"])("does as its action says: %s", async (action) => {

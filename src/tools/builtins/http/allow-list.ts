@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { hasBrokenReference, secretsIn } from "../../../definition/schema/servers.ts";
+import { hasMalformedReference, findSecretNames } from "../../../definition/schema/servers.ts";
 import { StratagraphError } from "../../../errors.ts";
 
 export interface AllowEntry {
@@ -83,7 +83,7 @@ function checkHeaders(
     if (typeof value !== "string" || /[\r\n\0]/.test(value)) {
       throw refuse(`the header ${name} must be a text of one line`);
     }
-    if (hasBrokenReference(value)) {
+    if (hasMalformedReference(value)) {
       throw refuse(`the header ${name} has a broken reference; write {{secret:NAME}}`);
     }
   }
@@ -121,7 +121,8 @@ function isBelow(path: string, pathname: string): boolean {
 /** Whether the headers of an entry may be sent along; secrets are not for the open road. */
 export function mayCarryHeaders(entry: AllowEntry, url: URL): boolean {
   if (url.protocol === "https:" || entry.protocol === "http:") return true;
-  if (Object.values(entry.headers).every((value) => secretsIn(value).length === 0)) return true;
+  if (Object.values(entry.headers).every((value) => findSecretNames(value).length === 0))
+    return true;
   return entry.hostname === "localhost" || addressIn(entry.hostname) !== undefined;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { replaceSecrets, secretsIn } from "../../../definition/schema/servers.ts";
+import { replaceSecrets, findSecretNames } from "../../../definition/schema/servers.ts";
 import type { ToolContext } from "../../../definition/tool/tool.ts";
 import { truncateText } from "../../../values/text.ts";
 import type { Secrets } from "../../secrets.ts";
@@ -145,7 +145,7 @@ class Reading {
     const { secrets } = this.#options;
     if (secrets !== undefined) return secrets.resolve(value);
     const values = new Map<string, string>();
-    for (const name of secretsIn(value)) values.set(name, await this.#context.secret(name));
+    for (const name of findSecretNames(value)) values.set(name, await this.#context.secret(name));
     return replaceSecrets(value, (name) => values.get(name) ?? "");
   }
 
