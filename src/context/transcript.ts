@@ -5,7 +5,7 @@ import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
 import { attemptFeedback, rejectionFeedback } from "./prompts.ts";
-import { type ChatTurn, chatTurns } from "./spoken-turns.ts";
+import { type ChatTurn, chatTurns } from "./chat-turns.ts";
 
 /** What a model may be told of, in the order in which it happened. */
 export interface Transcript {

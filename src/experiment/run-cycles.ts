@@ -10,7 +10,7 @@ import { configOf } from "./config/config-changes.ts";
 import type { RunSpec } from "./config/run-spec.ts";
 import { type CycleEvent, isCycleEvent } from "./cycle/cycle-state.ts";
 import type { CompiledExperiment } from "./cycle/experiment-graph.ts";
-import type { ExperimentServices } from "./cycle/run-parts.ts";
+import type { ExperimentServices } from "./cycle/run-resources.ts";
 import {
   checkSame,
   doneIn,

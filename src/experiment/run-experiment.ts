@@ -5,7 +5,7 @@ import { NoCheckpointerError } from "../runtime/errors.ts";
 import type { Experiment } from "./config/load-experiment.ts";
 import type { RunSpec } from "./config/run-spec.ts";
 import { compileExperimentWith, type CompiledExperiment } from "./cycle/experiment-graph.ts";
-import { logPath } from "./cycle/run-parts.ts";
+import { logPath } from "./cycle/run-resources.ts";
 import { cyclePrompt } from "./cycle/ask-model.ts";
 import { ExperimentOptionError, LogAccessError } from "./errors.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";

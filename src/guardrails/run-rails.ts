@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
 import type { RailRecord } from "../state/rails.ts";
 import type { Rail, RailContext, RailFinding, RailSubject } from "../definition/rail.ts";
-import type { RedactionRegistry } from "./redaction-book.ts";
+import type { RedactionRegistry } from "./redaction-registry.ts";
 import {
   foundSpans,
   spansByLeaf,

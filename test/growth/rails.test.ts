@@ -11,7 +11,7 @@ import { hallucinationRail } from "../../src/guardrails/hallucination/hallucinat
 import { injectionRail } from "../../src/guardrails/injection/injection-rail.ts";
 import { findPersonalData } from "../../src/guardrails/pii/pii-rail.ts";
 import type { Rail, RailContext } from "../../src/definition/rail.ts";
-import { RedactionRegistry } from "../../src/guardrails/redaction-book.ts";
+import { RedactionRegistry } from "../../src/guardrails/redaction-registry.ts";
 import { redactKnownValues, unredact, redactionsIn } from "../../src/guardrails/redaction.ts";
 import { topicRail } from "../../src/guardrails/topic/topic-rail.ts";
 import { toxicityRail } from "../../src/guardrails/toxicity/toxicity-rail.ts";

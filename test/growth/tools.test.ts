@@ -19,7 +19,7 @@ import { searchDocumentsTool } from "../../src/tools/builtins/search-documents.t
 import { limitResult } from "../../src/tools/call-value.ts";
 import { cutToJsonBytes, jsonStringBytes, toJson } from "../../src/values/bounded-json.ts";
 import { TailBuffer, LineSplitter } from "../../src/tools/mcp/stdio-transport.ts";
-import { asSentence, plainMessage } from "../../src/tools/mcp/link.ts";
+import { asSentence, plainMessage } from "../../src/tools/mcp/transport-link.ts";
 import { toolName } from "../../src/tools/mcp/server-tools.ts";
 import { taskParts } from "../../src/tools/selection/select-tools.ts";
 import { thrownText } from "../../src/tools/tool-result.ts";

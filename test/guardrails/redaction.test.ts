@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RailSpan } from "../../src/definition/rail.ts";
-import { RedactionRegistry } from "../../src/guardrails/redaction-book.ts";
+import { RedactionRegistry } from "../../src/guardrails/redaction-registry.ts";
 import { redactKnownValues, unredact } from "../../src/guardrails/redaction.ts";
 import type { Redactions } from "../../src/state/rails.ts";
 

@@ -5,7 +5,7 @@ import {
   type RailContext,
   type RailSubject,
 } from "../../src/definition/rail.ts";
-import { RedactionRegistry } from "../../src/guardrails/redaction-book.ts";
+import { RedactionRegistry } from "../../src/guardrails/redaction-registry.ts";
 import { unredact } from "../../src/guardrails/redaction.ts";
 import { runRails } from "../../src/guardrails/run-rails.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";

@@ -8,7 +8,7 @@ import { type ArgumentRule, proposeCall } from "../../tools/admit-call.ts";
 import { isRecord } from "../../values/json.ts";
 import { printLines } from "../output.ts";
 import { outputLayout } from "../view/values.ts";
-import { askPerson } from "./ask-person.ts";
+import { promptUser } from "./prompt-user.ts";
 
 /**
  * Asks on the terminal whether a call may be made; `--yes` says so beforehand.
@@ -51,7 +51,7 @@ export async function approveCall(
   const view = outputLayout(io);
   const print = (lines: readonly string[]) => printLines(lines, io);
   try {
-    const asked = await askPerson(request, {
+    const asked = await promptUser(request, {
       prompt,
       print,
       clock: systemClock,

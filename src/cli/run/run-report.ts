@@ -2,7 +2,7 @@ import { systemClock } from "../../clock.ts";
 import type { ExecuteOptions, ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { AgentEvent } from "../../state/events.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
-import { type Asked, askPerson } from "../ask/ask-person.ts";
+import { type PromptResult, promptUser } from "../ask/prompt-user.ts";
 import type { CliIo, LinePrompt } from "../io.ts";
 import { type AgentOptions, resumeCommand } from "../options.ts";
 import { printJson } from "../output.ts";
@@ -18,7 +18,11 @@ export interface RunReport {
   begin(): void;
   event(event: AgentEvent): void;
   /** Asks a person on the terminal; aborting the signal is leaving. */
-  ask(request: PendingRequest, openPrompt: () => LinePrompt, signal: AbortSignal): Promise<Asked>;
+  ask(
+    request: PendingRequest,
+    openPrompt: () => LinePrompt,
+    signal: AbortSignal,
+  ): Promise<PromptResult>;
   /** Lines in addition to those of the run itself. */
   say(lines: readonly string[]): void;
   /** It is being stopped. */
@@ -122,7 +126,7 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
       const since = clock.monotonic();
       const print = (lines: readonly string[]) => writer.print(lines);
       try {
-        return await askPerson(request, { prompt, print, width, style, clock, signal });
+        return await promptUser(request, { prompt, print, width, style, clock, signal });
       } finally {
         prompt.close();
         waitedMs += clock.monotonic() - since;

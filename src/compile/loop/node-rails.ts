@@ -2,7 +2,7 @@ import { HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { Rail, RailContext } from "../../definition/rail.ts";
 import type { SchemaCheck } from "../../definition/schema/json-schema.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
-import { RedactionRegistry } from "../../guardrails/redaction-book.ts";
+import { RedactionRegistry } from "../../guardrails/redaction-registry.ts";
 import { redactKnownValues, unredact } from "../../guardrails/redaction.ts";
 import { type RailResult, runRails } from "../../guardrails/run-rails.ts";
 import { textsOf } from "../../guardrails/value-texts.ts";

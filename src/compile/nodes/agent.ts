@@ -1,4 +1,4 @@
-import { isChatMessage } from "../../context/spoken-turns.ts";
+import { isChatMessage } from "../../context/chat-turns.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { TemplateValue } from "../../expression/template.ts";
 import type { TurnFailure } from "../../state/turn.ts";

@@ -23,7 +23,7 @@ import {
   renderEntries,
   shortenedConversation,
   RenderedEntries,
-} from "./told-entries.ts";
+} from "./rendered-entries.ts";
 
 /** Characters of texts and items of lists that previews keep; less where there is no room for that. */
 const settledPreview = { maxChars: 300, maxItems: 3 } as const;

@@ -20,7 +20,7 @@ import type { Entry } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Fit, type Level } from "./fit.ts";
 import { lineTokens, tokensBound } from "./sizes.ts";
-import type { RenderedEntries } from "./told-entries.ts";
+import type { RenderedEntries } from "./rendered-entries.ts";
 
 export interface Composed {
   readonly options: ComposeOptions;

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../../models/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
 import { TextCache } from "./step-variant.ts";
-import type { RenderedEntries } from "./told-entries.ts";
+import type { RenderedEntries } from "./rendered-entries.ts";
 
 /** Tokens of the message around a run of lines, and of its heading. */
 const headingTokens = 24;

@@ -4,7 +4,7 @@ import type { TokenCounter } from "../../models/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { callLines, lineText } from "../compose/step-variant.ts";
 import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";
-import { chatTurns } from "../spoken-turns.ts";
+import { chatTurns } from "../chat-turns.ts";
 import { stepMessages } from "../step-messages.ts";
 
 /** A turn that is over: what was asked, the records of its steps, what was answered. */

@@ -12,7 +12,7 @@ import { isRecord } from "../../values/json.ts";
 import { CyclePromptError } from "../errors.ts";
 import type { LogMessage } from "../log/log-entry.ts";
 import type { CycleRun } from "./cycle-run.ts";
-import type { RunResources } from "./run-parts.ts";
+import type { RunResources } from "./run-resources.ts";
 
 /** A reply, and what it was a reply to. */
 export interface Asked {

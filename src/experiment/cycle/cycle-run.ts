@@ -4,7 +4,7 @@ import { addUsage, type Usage } from "../../state/usage.ts";
 import type { LogRecord } from "../log/log-file.ts";
 import { withEntry } from "../log/log-entry.ts";
 import type { CycleEvent, CycleState, NodeConfig } from "./cycle-state.ts";
-import { openRunResources, type ExperimentServices, type RunResources } from "./run-parts.ts";
+import { openRunResources, type ExperimentServices, type RunResources } from "./run-resources.ts";
 
 /** A node's report on its cycle; `spent` is the usage of this node. */
 export type CycleNews =

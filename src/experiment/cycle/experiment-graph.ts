@@ -25,7 +25,7 @@ import {
   type CycleUpdate,
   type NodeConfig,
 } from "./cycle-state.ts";
-import type { ExperimentServices } from "./run-parts.ts";
+import type { ExperimentServices } from "./run-resources.ts";
 import { startCycle } from "./start-cycle.ts";
 import { afterThink, think } from "./think.ts";
 

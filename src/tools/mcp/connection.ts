@@ -4,7 +4,12 @@ import type { ServerSpec } from "../../definition/schema/servers.ts";
 import type { Secrets } from "../secrets.ts";
 import { abortable } from "../../async.ts";
 import { ServerStartError } from "./tool-servers.ts";
-import { type TransportLink, type LinkProblem, loadMcpPackages, type McpPackages } from "./link.ts";
+import {
+  type TransportLink,
+  type LinkProblem,
+  loadMcpPackages,
+  type McpPackages,
+} from "./transport-link.ts";
 import { remoteLink } from "./remote-link.ts";
 import { stdioLink } from "./stdio-link.ts";
 

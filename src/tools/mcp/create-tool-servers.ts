@@ -9,7 +9,7 @@ import type { Secrets } from "../secrets.ts";
 import { ToolFailure } from "../tool-result.ts";
 import { type Connection, noTimeout } from "./connection.ts";
 import { invalidResponseCodes } from "./guarded-fetch.ts";
-import { asSentence, plainMessage } from "./link.ts";
+import { asSentence, plainMessage } from "./transport-link.ts";
 import { type AdapterCall, adapterTools, listTools } from "./list-tools.ts";
 import { httpFailure } from "./remote-link.ts";
 import { serverTools } from "./server-tools.ts";

@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import type { Secrets } from "../secrets.ts";
 import { type Connection, noTimeout } from "./connection.ts";
-import { asSentence, type McpPackages, plainMessage } from "./link.ts";
+import { asSentence, type McpPackages, plainMessage } from "./transport-link.ts";
 import { ServerToolsError } from "./tool-servers.ts";
 
 /** The most tools that one server may list. */

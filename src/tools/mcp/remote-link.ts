@@ -12,7 +12,12 @@ import {
   type StreamEnd,
   TooLargeError,
 } from "./guarded-fetch.ts";
-import { asSentence, type TransportLink, type McpPackages, plainMessage } from "./link.ts";
+import {
+  asSentence,
+  type TransportLink,
+  type McpPackages,
+  plainMessage,
+} from "./transport-link.ts";
 
 /** Milliseconds that a server has for ending its session before it is left to its own timeout. */
 const sessionEndMs = 1_000;

@@ -8,7 +8,7 @@ import {
   type McpPackages,
   OpenAbortedError,
   plainMessage,
-} from "./link.ts";
+} from "./transport-link.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export type StdioSpec = Extract<ServerSpec, { transport: "stdio" }>;

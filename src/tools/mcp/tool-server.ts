@@ -4,7 +4,7 @@ import { errorMessage } from "../../errors.ts";
 import { maxBackoffMs } from "../retry.ts";
 import { openConnection, type Connection, type ConnectionDeps } from "./connection.ts";
 import { ServerDiedError, type ServerStatus } from "./tool-servers.ts";
-import { OpenAbortedError } from "./link.ts";
+import { OpenAbortedError } from "./transport-link.ts";
 
 /** Failed starts in a row after which calls are refused until the next one is due. */
 const failuresUntilDown = 5;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askPerson } from "../../../src/cli/ask/ask-person.ts";
+import { promptUser } from "../../../src/cli/ask/prompt-user.ts";
 import type { LinePrompt } from "../../../src/cli/io.ts";
 import { createStyle } from "../../../src/cli/view/terminal.ts";
 import { answerSchema } from "../../../src/state/answer-schema.ts";
@@ -26,7 +26,7 @@ const base: PendingRequest = {
 function asking(request: PendingRequest, prompt: LinePrompt, clock = new ManualClock()) {
   const sink = memorySink();
   const leave = new AbortController();
-  const asked = askPerson(request, {
+  const asked = promptUser(request, {
     prompt,
     print: (lines) => sink.write(lines.map((line) => `${line}\n`).join("")),
     width: 60,

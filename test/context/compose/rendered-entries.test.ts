@@ -2,7 +2,10 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
 import { level } from "../../../src/context/compose/fit.ts";
-import { renderEntries, type RenderedEntries } from "../../../src/context/compose/told-entries.ts";
+import {
+  renderEntries,
+  type RenderedEntries,
+} from "../../../src/context/compose/rendered-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 it("gives no heading to a turn of which nothing is left to say", () => {

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { chatTurns } from "../../src/context/spoken-turns.ts";
+import { chatTurns } from "../../src/context/chat-turns.ts";
 import { stepRecord } from "../helpers/step-record.ts";
 
 const ask = (text: string) => new HumanMessage(text);

@@ -17,9 +17,9 @@ import { askFields, type FormField, formFields } from "./ask-fields.ts";
 import { newValueSchema, parsed, readAnswer, readEdit, type TypedAnswer } from "./given-answers.ts";
 
 /** `left`: the person went away. `expired`: the time to answer is over. */
-export type Asked = { readonly answer: unknown } | "left" | "expired";
+export type PromptResult = { readonly answer: unknown } | "left" | "expired";
 
-export interface AskOptions {
+export interface PromptOptions {
   readonly prompt: LinePrompt;
   readonly print: (lines: readonly string[]) => void;
   readonly width: number;
@@ -39,7 +39,10 @@ const longestDelay = 2 ** 31 - 1;
  * not fit on a page is not approved before it was shown, or said to be approved unseen. The answer names the hash of
  * what was shown.
  */
-export async function askPerson(request: PendingRequest, options: AskOptions): Promise<Asked> {
+export async function promptUser(
+  request: PendingRequest,
+  options: PromptOptions,
+): Promise<PromptResult> {
   const { clock, print, width, style } = options;
   const over = new AbortController();
   const left =
@@ -63,7 +66,7 @@ export async function askPerson(request: PendingRequest, options: AskOptions): P
 type Answer = { readonly answer: unknown };
 
 /** Null when the question was abandoned. */
-function dialogue(request: PendingRequest, options: AskOptions): Promise<Answer | null> {
+function dialogue(request: PendingRequest, options: PromptOptions): Promise<Answer | null> {
   const passages = requestPassages(request, options);
   switch (request.kind) {
     case "input": {
@@ -91,7 +94,7 @@ function dialogue(request: PendingRequest, options: AskOptions): Promise<Answer 
 async function decideCalls(
   request: PendingRequest,
   passages: readonly Passage[],
-  options: AskOptions,
+  options: PromptOptions,
 ): Promise<Answer | null> {
   const calls = callsOf(request);
   const decisions: [string, unknown][] = [];
@@ -140,11 +143,11 @@ interface Decided {
 /** Shows pages one by one. */
 class Reader {
   readonly #pages: Iterator<Page, undefined>;
-  readonly #options: Pick<AskOptions, "print" | "style">;
+  readonly #options: Pick<PromptOptions, "print" | "style">;
   /** Characters that were not shown yet. */
   left = 0;
 
-  constructor(passages: readonly Passage[], options: Pick<AskOptions, "print" | "style">) {
+  constructor(passages: readonly Passage[], options: Pick<PromptOptions, "print" | "style">) {
     this.#pages = pagesOf(passages);
     this.#options = options;
     this.more();
@@ -166,7 +169,7 @@ const editableCharacters = 4000;
 
 async function decide(
   request: PendingRequest,
-  options: AskOptions,
+  options: PromptOptions,
   { passages, edit, proposed, fields, read }: Decided,
 ): Promise<Answer | null> {
   const { prompt, style, signal, print } = options;
@@ -220,7 +223,7 @@ async function askForm(
     readonly passages?: readonly Passage[];
     readonly read: (text: string) => TypedAnswer;
   },
-  options: AskOptions,
+  options: PromptOptions,
 ): Promise<Answer | null> {
   const { prompt, style, signal, print } = options;
   const reader = of.passages && new Reader(of.passages, options);
@@ -243,7 +246,7 @@ async function askForm(
   }
 }
 
-function tooLong(text: string, form: string, { elsewhere }: AskOptions): string {
+function tooLong(text: string, form: string, { elsewhere }: PromptOptions): string {
   const most = editableCharacters.toLocaleString("en");
   const instead = elsewhere ?? `leave with Ctrl-C and give --answer '${form}'`;
   return `${text.length.toLocaleString("en")} characters cannot be edited on a line, ${most} at most can: reject, or ${instead}.`;
@@ -258,7 +261,7 @@ async function askValue(
     readonly passages?: readonly Passage[];
     readonly read?: (text: string) => TypedAnswer;
   },
-  options: AskOptions,
+  options: PromptOptions,
 ): Promise<Answer | null> {
   const { prompt, style, signal, print } = options;
   const { label, prefilled = "", passages, read = (text) => readAnswer(request, text) } = of;
