@@ -53,7 +53,7 @@ export function checkDefinition(
 function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
   const { hasWorkers = false, zodSchemas = new Set() } = beside;
   const namesAgents = agentReferences(written).length > 0;
-  const inside = "toolsInside" in beside || namesAgents ? beside.nestedToolNames : [];
+  const inside = "nestedToolNames" in beside || namesAgents ? beside.nestedToolNames : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
     schemaRule(key, getAtPath(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");

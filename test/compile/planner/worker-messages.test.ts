@@ -28,17 +28,20 @@ describe("an agent that does a subtask", () => {
     });
     expect(result.status).toBe("COMPLETED");
     const system = "system: You are a worker.";
-    const byTask = [0, 1, 2, 3].map((call) => model.read(call));
+    // Workers run concurrently: they may call the model in any order.
+    const byTask = [0, 1, 2, 3]
+      .map((call) => model.read(call))
+      .toSorted((a, b) => (String(a[1]) < String(b[1]) ? -1 : 1));
     expect(
       byTask.map((read) => read.map((text) => text.replace(/^(system: [^.]*\.).*/s, "$1"))),
     ).toEqual([
       [system, "human: Do a."],
-      [system, "human: Do secret."],
       [system, "human: Do b.\n\nResults of earlier subtasks:\n\n### a: Do a.\nfrom a"],
       [
         system,
         "human: Do c.\n\nResults of earlier subtasks:\n\n### a: Do a.\nfrom a\n\n### b: Do b.\nfrom b",
       ],
+      [system, "human: Do secret."],
     ]);
     expect(byTask.flat().join("\n")).not.toMatch(/The criteria|Do it/);
   });
