@@ -5,6 +5,10 @@
  * disk.
  *
  * npx tsx bench/tool-calls.ts [--url postgres://postgres@127.0.0.1:5432/test] [--calls 200] [--repeats 9]
+ *
+ * With `--arguments`, counts instead what becomes of arguments that models write slightly wrong.
+ *
+ * npx tsx bench/tool-calls.ts --arguments [--calls 200] [--seed 1]
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -23,12 +27,21 @@ import { runToolCalls } from "../src/tools/run-tool-calls.ts";
 import { createSecrets } from "../src/tools/secrets.ts";
 import { median } from "./helpers/median.ts";
 import { printTable } from "./helpers/table.ts";
+import {
+  forms,
+  type Reading,
+  readWritten,
+  type WrittenArguments,
+  writtenArguments,
+} from "./helpers/written-arguments.ts";
 
 const { values: options } = parseArgs({
   options: {
     url: { type: "string", default: "postgres://postgres@127.0.0.1:5432/test" },
     calls: { type: "string", default: "200" },
     repeats: { type: "string", default: "9" },
+    arguments: { type: "boolean", default: false },
+    seed: { type: "string", default: "1" },
   },
 });
 const calls = Number(options.calls);
@@ -155,22 +168,47 @@ async function printFor(name: string, database: Database, unhurried?: Database):
   );
 }
 
-const folder = await mkdtemp(join(tmpdir(), "stratagraph-bench-"));
-for (const [name, open] of [
-  ["Postgres", () => openDatabase({ url: options.url })],
-  ["PGlite", () => openDatabase({ folder })],
-] as const) {
-  const database = await open().catch((thrown: unknown) => {
-    console.log(`${name} was not measured: ${thrown instanceof Error ? thrown.message : ""}`);
-    return null;
-  });
-  if (database === null) continue;
-  const unhurried = name === "Postgres" ? await openDatabase({ url: unhurriedUrl() }) : undefined;
-  try {
-    await printFor(name, database, unhurried);
-  } finally {
-    await unhurried?.close();
-    await database.close();
+async function measureCalls(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "stratagraph-bench-"));
+  for (const [name, open] of [
+    ["Postgres", () => openDatabase({ url: options.url })],
+    ["PGlite", () => openDatabase({ folder })],
+  ] as const) {
+    const database = await open().catch((thrown: unknown) => {
+      console.log(`${name} was not measured: ${thrown instanceof Error ? thrown.message : ""}`);
+      return null;
+    });
+    if (database === null) continue;
+    const unhurried = name === "Postgres" ? await openDatabase({ url: unhurriedUrl() }) : undefined;
+    try {
+      await printFor(name, database, unhurried);
+    } finally {
+      await unhurried?.close();
+      await database.close();
+    }
   }
+  await rm(folder, { recursive: true, force: true });
 }
-await rm(folder, { recursive: true, force: true });
+
+/** Prints counts of `right / problem / wrong` for each fault and form. */
+function countArguments(): void {
+  const written = writtenArguments(calls, Number(options.seed));
+  const names = Object.keys(forms) as (keyof typeof forms)[];
+  const counted = (of: readonly WrittenArguments[]) =>
+    names.map((form) => {
+      const readings = of.map((one) => readWritten(one, form));
+      const count = (reading: Reading) => readings.filter((one) => one === reading).length;
+      return `${count("right")} / ${count("problem")} / ${count("wrong")}`;
+    });
+  const faults = [...new Set(written.map(({ fault }) => fault))];
+  printTable(
+    ["fault", ...names],
+    [
+      ...faults.map((name) => [name, ...counted(written.filter(({ fault }) => fault === name))]),
+      ["all", ...counted(written)],
+    ],
+  );
+}
+
+if (options.arguments) countArguments();
+else await measureCalls();

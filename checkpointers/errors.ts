@@ -35,6 +35,24 @@ export class CorruptDefinitionError extends StratagraphError {
   }
 }
 
+/** The stored bytes of an attachment are not those that were attached. They are not used. */
+export class CorruptBlobError extends StratagraphError {
+  readonly code = "corrupt_attachment";
+  override readonly kind = "run";
+
+  constructor(
+    /** Hex. */
+    readonly sha256: string,
+    options?: { cause?: unknown },
+  ) {
+    super(
+      `Expected the attachment with SHA-256 ${sha256} as it was stored, but its bytes have another hash or cannot be read. ` +
+        "Attach the file again, which stores it again, or restore the database from a backup.",
+      options,
+    );
+  }
+}
+
 /** There is no such thread, or no such checkpoint in it. */
 export class NoCheckpointError extends StratagraphError {
   readonly code = "no_checkpoint";

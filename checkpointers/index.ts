@@ -1,5 +1,6 @@
 export {
   CheckpointConfigError,
+  CorruptBlobError,
   CorruptCheckpointError,
   CorruptDefinitionError,
   DeltaForkError,
@@ -17,6 +18,7 @@ export {
 } from "./postgres.ts";
 export { pinCheckpointer } from "./pin.ts";
 export type {
+  BlobStore,
   CheckpointSummary,
   DamagedCheckpoint,
   DurableSaver,

@@ -1,7 +1,8 @@
-import type { DurableSaver } from "../src/durable-saver.ts";
-import type { Page, PageOptions } from "../src/durable-saver.ts";
 import type {
   CheckpointSummary,
+  DurableSaver,
+  Page,
+  PageOptions,
   PruneOptions,
   PruneResult,
   ThreadListOptions,
@@ -26,6 +27,7 @@ import { StorageOptionError } from "../src/storage/errors.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
 import { dumpMetadata } from "./checkpoint-body.ts";
 import { CheckpointCache } from "./checkpoint-cache.ts";
+import { DatabaseBlobs } from "./blobs.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterDeps } from "./checkpoint-writer.ts";
 import { checkName, nameProblem, nextChannelVersion, parseCheckpointKey } from "./config.ts";
@@ -81,6 +83,7 @@ export interface PostgresCheckpointerOptions {
  * Reading throws {@link CorruptCheckpointError} for a checkpoint that is not as it was written.
  */
 export class PostgresCheckpointer extends PostgresSaver implements DurableSaver {
+  readonly blobs: DatabaseBlobs;
   readonly #parts: Omit<WriterDeps, "logIds"> & { readonly schema: string };
   readonly #tables: CheckpointTables;
   readonly #reader: CheckpointReader;
@@ -107,6 +110,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       encrypts: options.serde !== undefined,
     };
     this.#tables = { pool, schema: quoteIdentifier(schema) };
+    this.blobs = new DatabaseBlobs({ ...this.#tables, serde, setup: () => this.setup() });
     this.#reader = new CheckpointReader({
       ...parts,
       revive: serde.revive,
@@ -321,8 +325,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     options: ImportOptions = {},
   ): Promise<{ threadId: string; checkpoints: number }> {
     await this.setup();
-    const { schema } = this.#parts;
-    const logIds = (client: Queryable) => new LogIds(client, schema);
+    const logIds = (client: Queryable) => new LogIds(client, this.#parts.schema);
     return importThread({ ...this.#tables, serde: this.serde, logIds }, lines, options);
   }
 

@@ -10,6 +10,7 @@ import type { AgentTool } from "./definition/tool/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { Embeddings } from "./models/embeddings/embeddings.ts";
+import type { DurableSaver } from "./durable-saver.ts";
 import type { Experiment } from "./experiment/config/load-experiment.ts";
 import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
@@ -42,7 +43,10 @@ export interface RuntimeOptions {
   readonly rails?: readonly Rail[];
   /** The folder that the built-in file tools are confined to. Default: the working directory. */
   readonly root?: string;
-  /** Hosts that the built-in `http_get` may call. Default: the comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none. */
+  /**
+   * Hosts that the built-in `http_get` may call, and private ones from which files may be attached by URL. Default: the
+   * comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none.
+   */
   readonly httpAllow?: readonly HttpAllow[];
   /** The source of `{{secret:NAME}}` references. Default: `env`. */
   readonly secrets?: SecretSource;
@@ -87,7 +91,8 @@ export async function createRuntime(
   const { services, close } = options.prepared ?? (await createServices(options));
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const run: CompileServices = { ...services, checkpointer };
+    const blobs = blobsOf(checkpointer) ?? services.blobs;
+    const run: CompileServices = { ...services, checkpointer, blobs };
     const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
     const experimentMemory = createInMemoryExperimentMemory();
     return withThreads({ ...run, experimentMemory }, {}, close);
@@ -120,6 +125,7 @@ export async function createRuntime(
     const run: CompileServices = {
       ...services,
       checkpointer,
+      blobs: checkpointer.blobs,
       journal,
       lockThread: (threadId) => lockThread(database, threadId),
     };
@@ -132,6 +138,11 @@ export async function createRuntime(
     await Promise.all([close(), database.close()]);
     throw thrown;
   }
+}
+
+/** Returns the attachments of a checkpointer that stores them. */
+function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
+  return checkpointer?.blobs;
 }
 
 function withThreads(
@@ -286,6 +297,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     { createSandbox },
     { cachedEmbeddings },
     { createWordEmbeddings },
+    { createMemoryBlobs },
   ] = await Promise.all([
     import("./models/create-models.ts"),
     import("./tools/builtins/create-builtin-tools.ts"),
@@ -297,6 +309,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     import("./tools/sandbox/create-sandbox.ts"),
     import("./models/embeddings/embeddings.ts"),
     import("./models/embeddings/word-embeddings.ts"),
+    import("./compile/attachments/memory-blobs.ts"),
   ]);
   const { defaultModel, clock = systemClock, env = process.env } = options;
   const httpAllow = options.httpAllow ?? hostsIn(env["STRATAGRAPH_HTTP_ALLOW"]);
@@ -330,6 +343,8 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     secrets,
     sandbox,
     servers,
+    blobs: createMemoryBlobs(),
+    httpAllow,
     communityTool: async (spec) => {
       const { loadCommunityTool } = await import("./tools/community.ts");
       return loadCommunityTool(spec, { secrets });

@@ -92,6 +92,8 @@ export interface ThreadVerification {
   /** Number of checkpoints read, damaged ones included. */
   readonly checked: number;
   readonly damaged: readonly DamagedCheckpoint[];
+  /** SHA-256 (hex) of the attachments whose stored bytes do not have it. Absent if there are none. */
+  readonly damagedAttachments?: readonly string[];
 }
 
 export interface PruneOptions {
@@ -119,11 +121,34 @@ export interface ImportResult {
   readonly checkpoints: number;
 }
 
+/** Stores the bytes of attachments. Checkpoints refer to them by hash, so that they are stored once. */
+export interface BlobStore {
+  /**
+   * Stores bytes for a thread. Bytes that are stored already are replaced by the same.
+   *
+   * @returns their SHA-256 in hex
+   */
+  put(
+    threadId: string,
+    blob: { readonly bytes: Uint8Array; readonly mimeType: string },
+  ): Promise<string>;
+  /**
+   * Returns bytes that were stored for this thread; null if there are none.
+   *
+   * @throws {CorruptBlobError} when they do not have the hash
+   */
+  get(threadId: string, sha256: string): Promise<Uint8Array | null>;
+  /** Removes a thread's bytes that no other thread refers to. */
+  forget(threadId: string): Promise<void>;
+}
+
 /**
  * Methods that a checkpointer may offer in addition to LangGraph's interface. {@link PostgresCheckpointer} has all of
  * them.
  */
 export interface DurableSaver {
+  /** Stores attachments with the threads that refer to them. */
+  readonly blobs: BlobStore;
   /** Newest first. */
   listSummaries(
     of: { readonly threadId: string; readonly namespace?: string } & PageOptions,

@@ -1,4 +1,5 @@
 export {
+  CorruptBlobError,
   CorruptCheckpointError,
   CorruptDefinitionError,
   InvalidExportError,
@@ -19,6 +20,8 @@ export {
 } from "./app.ts";
 export { serveAgent, type ServeAgentOptions } from "./serve-agent.ts";
 export type { Clock, IdSource } from "./clock.ts";
+export { AttachmentError } from "./compile/attachments/check-attachment.ts";
+export type { Attachment } from "./compile/attachments/read-attachments.ts";
 export type { AgentGraph, Durability } from "./compile/agent-graph.ts";
 export {
   AmbiguousAnswerError,
@@ -142,6 +145,7 @@ export type { ExperimentResult, RunExperimentOptions } from "./experiment/run-ex
 export type { ExperimentEvent, RunProgress } from "./experiment/run-progress.ts";
 export { RailSideError, UnknownRailError } from "./guardrails/create-rails.ts";
 export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
+export { type ModelInput, UnsupportedAttachmentError } from "./models/model-inputs.ts";
 export {
   cachedEmbeddings,
   EmbeddingError,
@@ -150,6 +154,8 @@ export {
 export { fromLangChainEmbeddings } from "./models/embeddings/langchain-embeddings.ts";
 export { createWordEmbeddings } from "./models/embeddings/word-embeddings.ts";
 export type { CreateModelsOptions } from "./models/create-models.ts";
+export type { Price, PriceTable } from "./models/usage/prices.ts";
+export { InvalidPricesError } from "./models/usage/read-prices.ts";
 export {
   MissingApiKeyError,
   MissingProviderError,
@@ -157,7 +163,7 @@ export {
   ModelOptionError,
   UnknownModelError,
 } from "./models/errors.ts";
-export { fromChatModel, type FromChatModelOptions } from "./models/metered-model.ts";
+export { fromChatModel, type FromChatModelOptions } from "./models/calls/from-chat-model.ts";
 export { modelProfile, type ModelProfile } from "./models/model-profile.ts";
 export { ResultTooLargeError, SubtaskTimeoutError } from "./compile/planner/planner-config.ts";
 export type { PlanProblem } from "./planning/check-plan.ts";
@@ -252,7 +258,7 @@ export {
 export type { FoundSpan, RailRecord, RailSide, RailVerdict, Redactions } from "./state/rails.ts";
 export type { FailedAttempt, TurnFailure, TurnState } from "./state/turn.ts";
 export type { Subtask, SubtaskError, SubtaskState, SubtaskStatus, TaskPlan } from "./state/plan.ts";
-export type { RunningSummary } from "./state/summaries.ts";
+export type { RunningSummary } from "./state/channels.ts";
 export type { Usage } from "./state/usage.ts";
 export { openDatabase, type Database, type DatabaseOptions } from "./storage/database.ts";
 export {

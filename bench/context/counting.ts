@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ModelProfile } from "../../src/models/model-profile.ts";
-import { tokenCounter } from "../../src/models/tokens.ts";
+import { tokenCounter } from "../../src/models/usage/tokens.ts";
 
 const encode = tokenCounter("bench:o200k");
 const known = new Map<string, number>();

@@ -11,7 +11,7 @@ import { createAgent } from "langchain";
 import { z } from "zod";
 import { compileAgent, createRuntime, defineAgent, defineTool } from "../../src/index.ts";
 import type { AgentSpecInput } from "../../src/definition/schema/agent.ts";
-import { fromChatModel } from "../../src/models/metered-model.ts";
+import { fromChatModel } from "../../src/models/calls/from-chat-model.ts";
 import type { InstantModel } from "./instant-model.ts";
 
 /** Where checkpoints go, and whether each is waited for. */

@@ -5,6 +5,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createRuntime, type ModelSource, type Runtime } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
+import { noUsage } from "../../src/state/usage.ts";
 
 /** Where threads are kept. */
 export const stores = ["PGlite", "memory", "nothing"] as const;
@@ -30,7 +31,7 @@ export async function withRuntime<T>(
   }
 }
 
-const usage = { tokens_in: 10, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 };
+const usage = { ...noUsage, tokens_in: 10, tokens_out: 1, llm_calls: 1 };
 const profile = modelProfile("bench:done", { window: 1_000_000 });
 
 const doneAtOnce: ModelSource = {
@@ -44,6 +45,9 @@ const doneAtOnce: ModelSource = {
       usage,
       model: "bench:done",
       fallback: null,
+      finish: "stop" as const,
+      reasoning: null,
+      calls: [],
     }),
   }),
 };

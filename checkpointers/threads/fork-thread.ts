@@ -1,3 +1,4 @@
+import { shareBlobs } from "../blobs.ts";
 import { retryConflicts } from "../queries.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
 import { isStockCheckpoint } from "../checkpoint-reader.ts";
@@ -70,6 +71,7 @@ export async function forkThread(
        where c.thread_id = $1`,
           [newThreadId],
         );
+        await shareBlobs(client, schema, of);
         return rows
           .filter(isStockCheckpoint)
           .map((row) => ({ namespace: row.checkpoint_ns, id: row.checkpoint_id }));

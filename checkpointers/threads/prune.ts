@@ -1,4 +1,5 @@
 import type { PruneOptions, PruneResult } from "../../src/durable-saver.ts";
+import { removeBlobs } from "../blobs.ts";
 import { retryConflicts } from "../queries.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
 import { uuidV6Timestamp } from "../config.ts";
@@ -157,6 +158,7 @@ export async function deleteThread(tables: CheckpointTables, threadId: string): 
       [threadId],
     );
     await freeUnneeded(client, schema, { threadId, logs });
+    await removeBlobs(client, schema, threadId);
     // A checkpoint that was put meanwhile stays, and so does what it says of the logs it refers to.
     await client.query(
       `delete from ${schema}.checkpoint_log_uses u where u.thread_id = $1 and not exists (

@@ -3,6 +3,7 @@ import type {
   ThreadVerification,
   VerifyOptions,
 } from "../../src/durable-saver.ts";
+import { loadBlob, storedBlobs } from "../blobs.ts";
 import { isStockCheckpoint, type CheckpointReader } from "../checkpoint-reader.ts";
 import { DamagedValue } from "../elements/load-value.ts";
 import type { DataSerializer } from "../elements/revive.ts";
@@ -28,7 +29,7 @@ interface VerifyParts extends CheckpointTables {
 /**
  * Reads every checkpoint of a thread, parents first, each element once: the time is in proportion to what is stored. It
  * compares what a checkpoint says of its parent with the parent: also whether all is there that its delta channels are
- * put together from.
+ * put together from. The attachments are read after the checkpoints.
  */
 export async function verifyThread(
   { pool, schema, serde, reader }: VerifyParts,
@@ -71,7 +72,12 @@ export async function verifyThread(
     values.length = 0;
     onProgress?.({ checked, total: keys.length });
   }
-  return { checked, damaged };
+  const damagedAttachments: string[] = [];
+  for await (const row of storedBlobs({ pool, schema }, threadId)) {
+    signal?.throwIfAborted();
+    await loadBlob(row, serde).catch(() => damagedAttachments.push(row.sha256));
+  }
+  return { checked, damaged, ...(damagedAttachments.length > 0 && { damagedAttachments }) };
 }
 
 const unreadable = "a value cannot be read";

@@ -54,7 +54,7 @@ async function readText(stdin: AsyncIterable<Uint8Array>): Promise<string> {
     bytes += chunk.byteLength;
     if (bytes > maxInputBytes) {
       throw new UsageError(
-        `Standard input has more than ${maxInputBytes.toLocaleString("en")} bytes, the limit of an input.`,
+        `Standard input exceeds ${maxInputBytes.toLocaleString("en")} bytes, the maximum size of an input.`,
         "input_too_large",
       );
     }
@@ -81,7 +81,10 @@ export function readJsonObject(json: string, option: string): Readonly<Record<st
     });
   }
   if (isRecord(value)) return value;
-  throw new UsageError(`${option} is no JSON object: expected {"channel": value}.`, "invalid_json");
+  throw new UsageError(
+    `${option} is not a JSON object: expected {"channel": value}.`,
+    "invalid_json",
+  );
 }
 
 /**

@@ -93,7 +93,7 @@ async function registerTsx(file: string): Promise<void> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw cause;
     throw new UsageError(
-      `${file} is TypeScript, and tsx, which loads it, is not installed. Install it: npm install --save-dev tsx`,
+      `${file} is TypeScript, which needs tsx to load. Install it: npm install --save-dev tsx`,
       "missing_tsx",
       { cause },
     );
@@ -122,7 +122,7 @@ export async function loadDefinition(path: string, cwd: string): Promise<AgentDe
   const extension = extname(path).toLowerCase();
   if (![...dataExtensions, ...moduleExtensions].includes(extension)) {
     throw new UsageError(
-      `${path} is no agent: expected a definition (${dataExtensions.join(", ")}) or a module (${moduleExtensions.join(", ")}).`,
+      `${path} is not an agent: expected a definition (${dataExtensions.join(", ")}) or a module (${moduleExtensions.join(", ")}).`,
       "unknown_file_type",
     );
   }
@@ -169,7 +169,7 @@ function isDefinition(value: unknown): value is AgentDefinition {
 export async function loadTools(path: string, cwd: string): Promise<readonly AgentTool[]> {
   if (!moduleExtensions.includes(extname(path).toLowerCase())) {
     throw new UsageError(
-      `${path} is no module of tools: expected ${moduleExtensions.join(", ")}.`,
+      `${path} is not a tools module: expected ${moduleExtensions.join(", ")}.`,
       "unknown_file_type",
     );
   }

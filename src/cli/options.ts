@@ -114,9 +114,18 @@ export const answerOption = declareOption<readonly string[]>(
   "answer that --thread waits for, as JSON or text; repeat as ID=ANSWER if several requests wait",
   (text, previous = []) => [...previous, text],
 );
+export const attachOption = declareOption<readonly string[]>(
+  "--attach <file>",
+  "text, image, PDF or audio file that comes with the message; repeatable",
+  (text, previous = []) => [...previous, text],
+);
 export const outOption = declareOption(
   "-o, --out <file>",
   "file to create or replace, instead of stdout",
+);
+export const showReasoningOption = declareFlag(
+  "--show-reasoning",
+  "print all that models think before they reply, instead of one line",
 );
 export const yesOption = declareFlag("-y, --yes", "do not ask for confirmation");
 const limitOption = declareOption(
@@ -203,6 +212,7 @@ export function pageOf({ limit, cursor }: PageOptions): OptionValues<typeof page
 
 export interface AgentOptions extends OptionValues<typeof agentOptions> {
   readonly json?: boolean;
+  readonly showReasoning?: boolean;
 }
 
 /** The options of `stratagraph run`. */
@@ -211,6 +221,8 @@ export interface RunOptions extends AgentOptions {
   readonly thread?: string;
   /** Answers to pending requests of the thread. */
   readonly answer?: readonly string[];
+  /** Paths of files that come with the input. */
+  readonly attach?: readonly string[];
   /** False: persist nothing. */
   readonly save: boolean;
 }
@@ -220,9 +232,17 @@ export interface RunArguments extends RunOptions {
   readonly message: string | undefined;
 }
 
-/** The command line that resumes a thread under the same conditions. */
+/** The options of `stratagraph chat`. */
+export interface ChatArguments extends AgentOptions {
+  readonly agent: string;
+  readonly thread?: string;
+  /** False: persist nothing. */
+  readonly save: boolean;
+}
+
+/** The command line that resumes a thread under the same conditions, with `run` unless `command` says otherwise. */
 export function resumeCommand(
-  given: AgentOptions & { readonly agent: string },
+  given: AgentOptions & { readonly agent: string; readonly command?: "run" | "chat" },
   threadId: string,
   io: Pick<CliIo, "env">,
 ): string {
@@ -230,7 +250,7 @@ export function resumeCommand(
     { thread: threadOption, ...agentOptions },
     { ...given, thread: threadId },
   );
-  return commandLine(["run", given.agent, ...words], io);
+  return commandLine([given.command ?? "run", given.agent, ...words], io);
 }
 
 function parseTemperature(text: string): number {

@@ -17,7 +17,7 @@ export function processIo(): CliIo {
     stdin: process.stdin,
     openPrompt:
       process.stdin.isTTY && process.stdout.isTTY
-        ? () => openTerminalPrompt(process.stdin, process.stdout)
+        ? (options) => openTerminalPrompt(process.stdin, process.stdout, options)
         : null,
     env: process.env,
     cwd: process.cwd(),
@@ -56,6 +56,9 @@ function sinkOf(stream: NodeJS.WriteStream, onBroken: () => void): Sink {
       // A terminal that does not know its width says 0.
       return stream.columns || undefined;
     },
+    get rows() {
+      return stream.rows || undefined;
+    },
     write(text) {
       if (!broken) stream.write(text);
     },
@@ -74,12 +77,22 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
+/** Milliseconds in which further lines of a pasted text come. */
+const pasteMs = 20;
+
 /** Reads lines with Node's line editor. Lines that are typed or pasted ahead wait for the next question. */
 export function openTerminalPrompt(
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,
+  { history = [] }: { readonly history?: readonly string[] } = {},
 ): LinePrompt {
-  const editor = createInterface({ input, output, terminal: true, historySize: 0 });
+  const editor = createInterface({
+    input,
+    output,
+    terminal: true,
+    history: [...history],
+    historySize: history.length,
+  });
   const ahead: string[] = [];
   let left = false;
   let give: ((line: string | null) => void) | null = null;
@@ -93,27 +106,47 @@ export function openTerminalPrompt(
   });
   // In raw mode Ctrl-C is a key and no signal.
   editor.on("SIGINT", end).on("close", end);
+  const nextLine = (signal: AbortSignal) =>
+    new Promise<string | null>((resolve) => {
+      if (signal.aborted) return resolve(null);
+      const abandon = () => give?.(null);
+      signal.addEventListener("abort", abandon, { once: true });
+      give = (line) => {
+        give = null;
+        signal.removeEventListener("abort", abandon);
+        if (line === null) output.write("\n");
+        resolve(line);
+      };
+    });
+  /** The line, with those that follow it in the same piece. A last one that has not ended is waited for. */
+  const withPasted = async (first: string, signal: AbortSignal): Promise<string | null> => {
+    const lines = [first];
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, pasteMs));
+      const more = ahead.splice(0);
+      lines.push(...more);
+      const isUnended = lines.length > 1 && editor.line !== "" && !left;
+      if (!isUnended && more.length === 0) return lines.join("\n");
+      if (!isUnended) continue;
+      const last = await nextLine(signal);
+      if (last === null) return null;
+      lines.push(last);
+    }
+  };
   return {
-    line(text, { signal, prefilled = "" }) {
+    async line(text, { signal, prefilled = "", joinsPasted = false }) {
       const typed = ahead.shift();
       if (typed !== undefined) {
         output.write(`${text}${typed}\n`);
-        return Promise.resolve(typed);
+        return joinsPasted ? withPasted(typed, signal) : typed;
       }
-      if (left || signal.aborted) return Promise.resolve(null);
-      return new Promise((resolve) => {
-        const abandon = () => give?.(null);
-        signal.addEventListener("abort", abandon, { once: true });
-        give = (line) => {
-          give = null;
-          signal.removeEventListener("abort", abandon);
-          if (line === null) output.write("\n");
-          resolve(line);
-        };
-        editor.setPrompt(text);
-        editor.prompt();
-        if (prefilled !== "") editor.write(prefilled);
-      });
+      if (left || signal.aborted) return null;
+      const next = nextLine(signal);
+      editor.setPrompt(text);
+      editor.prompt();
+      if (prefilled !== "") editor.write(prefilled);
+      const line = await next;
+      return joinsPasted && line !== null ? withPasted(line, signal) : line;
     },
     close() {
       give?.(null);

@@ -10,10 +10,13 @@ import {
   addOptions,
   agentOptions,
   answerOption,
+  attachOption,
+  type ChatArguments,
   inputOption,
   jsonOption,
   outOption,
   type RunOptions,
+  showReasoningOption,
   threadOption,
   toolsOption,
 } from "./options.ts";
@@ -53,13 +56,30 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     .argument("[message]", "message to the agent; - reads stdin")
     .addOption(inputOption())
     .addOption(threadOption())
-    .addOption(answerOption());
+    .addOption(answerOption())
+    .addOption(attachOption());
   addOptions(run, agentOptions)
     .option("--no-save", "persist nothing: needs no database, and the run cannot be resumed")
+    .addOption(showReasoningOption())
     .addOption(jsonOption())
     .action(async (agent: string, message: string | undefined, options: RunOptions) => {
       const { runCommand } = await import("./run/run-command.ts");
       exitWith(await runCommand({ agent, message, ...options }, io));
+    });
+
+  const chat = program
+    .command("chat")
+    .description(
+      "Talk with an agent: each line is a message, and /help lists the commands. Without a terminal, answer the lines of stdin.",
+    )
+    .argument("<agent>", "definition or module, as for run")
+    .addOption(threadOption());
+  addOptions(chat, agentOptions)
+    .option("--no-save", "persist nothing: needs no database, and the thread cannot be resumed")
+    .addOption(showReasoningOption())
+    .action(async (agent: string, options: Omit<ChatArguments, "agent">) => {
+      const { chatCommand } = await import("./chat/chat-command.ts");
+      exitWith(await chatCommand({ agent, ...options }, io));
     });
 
   program

@@ -80,15 +80,15 @@ interface ErrorFacts {
 
 /** What to type, by the code of an error. */
 const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => string>> = {
-  ambiguous_answer: () => "Answer by id, some of them or all: --answer ID=ANSWER, repeated.",
-  approval_mismatch: () => "Leave out --answer to see what is asked now.",
+  ambiguous_answer: () => "Answer some or all of them by id: --answer ID=ANSWER, repeated.",
+  approval_mismatch: () => "Omit --answer to see the current request.",
   definition_changed: () =>
     "Resume with the definition that it began with, or give --accept-changes to resume with this one.",
   foreign_thread: ({ agent }) =>
     `Give another --thread, or --accept-agent to have "${agent}" continue it.`,
-  no_plan: (_error, program) => `"${program} show" tells where it stands.`,
+  no_plan: (_error, program) => `"${program} show" prints its state.`,
   nothing_to_answer: ({ status }) =>
-    status === "AWAITING_HUMAN" ? "Leave out --answer to be asked again." : "Leave out --answer.",
+    status === "AWAITING_HUMAN" ? "Omit --answer to be asked again." : "Omit --answer.",
   nothing_to_resume: () => "Give MESSAGE or --input to run a turn.",
   recovery_needed: ({ threadId, reason }, program) => {
     const recover = `${program} recover AGENT ${shellCommand([threadId])}`;
@@ -108,7 +108,7 @@ const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => st
       : `Answer first without MESSAGE (${[resume, ...answers].join(" ")}), or give another --thread.`;
   },
   unknown_checkpoint: (_error, program) =>
-    `Give an id or its beginning, latest, or latest~3 for the third before it; "${program} history" lists them.`,
+    `Give an id, a prefix of one, latest, or latest~3 for the third before it; "${program} history" lists them.`,
   unknown_thread: (_error, program) =>
-    `"${program} threads" lists those of this folder's database, or of DATABASE_URL.`,
+    `"${program} threads" lists the threads of this folder's database, or of DATABASE_URL.`,
 };

@@ -1,6 +1,6 @@
-import type { ToolForm } from "../context/step-messages.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { openingMessages } from "../context/prompts.ts";
+import { nativeNoteLineForm, noteLineForm, takesNoteLines } from "../context/note-lines.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { agentReferences } from "../definition/check/agents.ts";
 import { argumentRuleScope } from "../definition/check/expressions.ts";
@@ -203,25 +203,31 @@ function refuseOthersThanJson(tier: "execution" | "attempt", state: unknown): vo
 
 /**
  * The system messages before every call of a model. Models without native tool calls get their tools as text: all of
- * them, or only those that the request offers where tools are selected.
+ * them, or only those that the request offers where tools are selected. With tools, a model that notes its steps on lines
+ * of its text reads how.
  */
 export function promptPrefix(
   spec: AgentSpec,
   of: { readonly answerSchema: JsonSchema | null; readonly modelTools: readonly ModelTool[] },
 ): BoundModel["promptPrefix"] {
   const { answerSchema, modelTools } = of;
-  const inText = (tools: readonly ModelTool[]) =>
-    openingMessages(spec, { answerSchema, toolInstructions: renderTextFormInstructions(tools) });
+  const opening = (toolInstructions: string) =>
+    openingMessages(spec, { answerSchema, toolInstructions });
+  const inText = (tools: readonly ModelTool[], takesNotes: boolean) =>
+    opening(renderTextFormInstructions(tools, takesNotes ? noteLineForm : ""));
   const isChosen = modelTools.length > spec.tool_selection.above;
-  const whole: Record<ToolForm, readonly BaseMessage[]> = {
-    native: openingMessages(spec, { answerSchema }),
-    text: inText(isChosen ? [] : modelTools),
-  };
+  const native = opening("");
+  const noting = modelTools.length === 0 ? native : opening(nativeNoteLineForm);
+  // In text, all models of an agent take notes or none does.
   const made = new WeakMap<readonly ModelTool[], readonly BaseMessage[]>();
-  return (form, offered = []) => {
-    if (form === "native" || !isChosen || offered.length === 0) return whole[form];
-    const known = made.get(offered) ?? inText(offered);
-    made.set(offered, known);
+  return (model, offered = noTools) => {
+    const takesNotes = takesNoteLines(spec, model);
+    if (model.toolCalling) return takesNotes ? noting : native;
+    const tools = isChosen ? offered : modelTools;
+    const known = made.get(tools) ?? inText(tools, takesNotes);
+    made.set(tools, known);
     return known;
   };
 }
+
+const noTools: readonly ModelTool[] = [];

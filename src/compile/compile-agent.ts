@@ -1,4 +1,4 @@
-import type { DurableSaver } from "../durable-saver.ts";
+import type { BlobStore, DurableSaver } from "../durable-saver.ts";
 import {
   createBoundModels,
   type ModelServices,
@@ -18,8 +18,11 @@ import {
 import { stampDefinition, type DefinitionStamp } from "../definition/definition-hash.ts";
 import type { Rail } from "../definition/rail.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
+import { createMemoryBlobs } from "./attachments/memory-blobs.ts";
 import { createRails } from "../guardrails/create-rails.ts";
 import type { Embeddings } from "../models/embeddings/embeddings.ts";
+import { withAttachments } from "../models/calls/with-attachments.ts";
+import type { HttpAllow } from "../tools/builtins/http/allow-list.ts";
 import type { ToolJournal } from "../tools/journal.ts";
 import type { Sandbox } from "../tools/sandbox/sandbox.ts";
 import type { Secrets } from "../tools/secrets.ts";
@@ -71,6 +74,10 @@ export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lock
    * The journal of tool calls, which prevents completed calls from being repeated. If left out, calls are not recorded.
    */
   readonly journal?: ToolJournal | undefined;
+  /** The attachments of threads; if left out, they are in the memory of the compiled graph. */
+  readonly blobs?: BlobStore | undefined;
+  /** Hosts in private networks whose files may be attached by URL. Default: none. */
+  readonly httpAllow?: readonly HttpAllow[] | undefined;
 }
 
 /**
@@ -83,9 +90,11 @@ export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lock
  */
 export async function compileAgentWith(
   definition: AgentDefinition,
-  services: CompileServices,
+  given: CompileServices,
 ): Promise<AgentGraph> {
   const { spec } = definition;
+  const { blobs = createMemoryBlobs() } = given;
+  const services = { ...given, blobs, models: withAttachments(given.models, blobs) };
   if (!spec.is_active) throw new InactiveAgentError(spec.name);
   if (spec.workflow_graph === undefined) return compileGraph(definition, services, {});
   const { compileSubagents } = await import("./subagents.ts");
@@ -117,7 +126,7 @@ function asksForApproval({ spec: { guardrail_config } }: AgentDefinition): boole
 
 async function compileGraph(
   definition: AgentDefinition,
-  services: CompileServices,
+  services: CompileServices & { readonly blobs: BlobStore },
   { subagents = new Map(), planner, isInside = false, asksPeople = false }: GraphOf,
 ): Promise<AgentGraph> {
   const { spec } = definition;
@@ -147,7 +156,10 @@ async function compileGraph(
     withholdFromCallbacks(graph);
   }
   const held = gateStreams(countTurnCalls(graph), { hasRails: loop.rails.output.length > 0 });
-  const guarded = guardUpdates(guardInputs(guardAnswers(held), definition), { loop, nodes });
+  const guarded = guardUpdates(
+    guardInputs(guardAnswers(held), { definition, blobs: services.blobs }),
+    { loop, nodes },
+  );
   const owned = guardOwner(guarded, spec.name);
   const kept = isInside ? owned : guardThread(owned, services);
   const agentGraph = drawnFromNodes(kept, nodes) as unknown as AgentGraph;
@@ -184,7 +196,7 @@ interface Resolved {
 
 async function resolve(
   definition: AgentDefinition,
-  services: CompileServices,
+  services: CompileServices & { readonly blobs: BlobStore },
   inside: {
     readonly subagents: ReadonlyMap<string, Subagent>;
     readonly planner: PlannerOf | null;
@@ -266,7 +278,10 @@ async function resolve(
 async function compilePlanners(
   { nodes }: WorkflowPlan,
   definition: AgentDefinition,
-  of: { readonly services: CompileServices; readonly subagents: ReadonlyMap<string, Subagent> },
+  of: {
+    readonly services: CompileServices & { readonly blobs: BlobStore };
+    readonly subagents: ReadonlyMap<string, Subagent>;
+  },
 ): Promise<ReadonlyMap<string, Subagent>> {
   const planners = nodes.filter((node): node is PlannerNode => node.type === "planner");
   if (planners.length === 0) return new Map();

@@ -3,7 +3,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { planningRequest } from "../context/prompts.ts";
 import type { Goal, ReasoningContext } from "../context/reasoning-context.ts";
 import type { AgentModel, ModelRequest, ModelTool } from "../models/agent-model.ts";
-import { messageTokens } from "../models/message-tokens.ts";
+import { messageTokens } from "../models/usage/message-tokens.ts";
 import type { GraphState } from "../state/channels.ts";
 import type { Redactions } from "../state/rails.ts";
 import { noUsage } from "../state/usage.ts";
@@ -234,7 +234,15 @@ const uncounted: NodeContext["calls"] = {
 };
 
 function replyOf(model: AgentModel, text: string) {
-  return { message: new AIMessage(text), usage: noUsage, model: model.ref, fallback: null };
+  return {
+    message: new AIMessage(text),
+    usage: noUsage,
+    model: model.ref,
+    fallback: null,
+    finish: "stop" as const,
+    reasoning: null,
+    calls: [],
+  };
 }
 
 function withBudget(loop: LoopConfig, budget: number | undefined): LoopConfig {

@@ -12,6 +12,7 @@ import {
   type TemplateValue,
 } from "../expression/template.ts";
 import { endOfWorkflow, joinBranches, type Branch } from "../state/branch.ts";
+import type { GraphState } from "../state/channels.ts";
 import { isRecord } from "../values/json.ts";
 import type { Draft } from "../state/turn.ts";
 import { drawnEdges, type GraphNode } from "./graph-builder.ts";
@@ -235,7 +236,7 @@ function workflowAttempts(
       const from = state.nodes[first.from];
       if (output !== null) {
         const value = output.render(valuesOf(state, joinBranches([first, ...others])));
-        return finished(toAnswerText(value, spec.output_schema), null);
+        return finished(toAnswerText(value, spec.output_schema), null, isCut(state, arrived));
       }
       const node = nodes.get(first.from);
       const value = mainValue(node, from) ?? null;
@@ -248,13 +249,26 @@ function workflowAttempts(
       return finished(
         toAnswerText(value, spec.output_schema),
         typeof messageId === "string" ? messageId : null,
+        isCut(state, arrived),
       );
     },
   };
 }
 
-function finished(answer: string, message_id: string | null): Draft {
-  return { answer, message_id, incomplete: false, problem: null };
+function finished(answer: string, message_id: string | null, cut: boolean): Draft {
+  const reason = cut && ({ incomplete_reason: "length" } as const);
+  return { answer, message_id, incomplete: cut, ...reason, problem: null };
+}
+
+/** Returns whether the last reply of a node that the workflow ended with was cut off at the output limit. */
+function isCut(
+  { steps, turn_number: turn }: GraphState,
+  arrived: readonly { readonly from: string }[],
+): boolean {
+  return arrived.some(({ from }) => {
+    const last = steps.findLast((step) => step.turn_number === turn && step.node === from);
+    return last?.finish_reason === "length";
+  });
 }
 
 /** Returns the value of a node's output, without its metadata. */

@@ -1,5 +1,5 @@
 import type { CheckResult, JsonSchema, SchemaCheck } from "../definition/schema/json-schema.ts";
-import { parseJsonAnswer } from "../models/json-answer.ts";
+import { parseJsonAnswer } from "../models/replies/json-answer.ts";
 
 /** Whether an output schema is `{ message: string }`, so that an answer is plain text instead of JSON. */
 export function answersInText(outputSchema: JsonSchema): boolean {

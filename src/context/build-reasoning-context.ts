@@ -2,7 +2,7 @@ import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/m
 import { systemClock } from "../clock.ts";
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
-import type { RunningSummary } from "../state/summaries.ts";
+import type { RunningSummary } from "../state/channels.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import {
   askModel,

@@ -191,3 +191,7 @@ export function openingMessages(
 function marksToolData({ guardrail_config: { input_rails: rails } }: AgentSpec): boolean {
   return rails.some(({ type, config }) => type === "injection" && config.tool_results);
 }
+
+/** Asks a model to continue an answer that was cut off at its output limit. */
+export const continueRequest =
+  "Your answer was cut off at the output limit. Continue it exactly where it stopped, with its next character. Repeat nothing, and write nothing else.";

@@ -125,7 +125,7 @@ export interface ResultSummaryMade {
   readonly latencyMs: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
-  readonly costUsd: number;
+  readonly costUsd: number | null;
 }
 
 const ranks: Readonly<Record<StepFidelity, number>> = {

@@ -17,7 +17,7 @@ export interface StepNote extends StepJudgement {
   readonly observations: readonly Observation[];
 }
 
-type StepWithResults = Pick<StepRecord, "tool_results">;
+export type StepWithResults = Pick<StepRecord, "tool_results">;
 
 /** Results that are noted at once; no model has that many to say something about. */
 const mostObservations = 50;

@@ -1,5 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { parseJsonAnswer } from "../models/json-answer.ts";
+import { parseJsonAnswer } from "../models/replies/json-answer.ts";
+import { messageWithAttachments } from "../models/calls/with-attachments.ts";
 import type { Rejection } from "../state/branch.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
@@ -84,7 +85,7 @@ export function loopTranscript(history: LoopHistory): Transcript {
   turns.forEach(({ turn: number, asked, answered }, at) => {
     push(takeSteps(number - 1));
     const isPresent = number === turn;
-    push(asked.map((message) => ({ kind: "spoken", turn: number, message, isRequest: true })));
+    push(asked.map((message) => askedEntry(message, number, turn)));
     if (turns[at + 1]?.turn !== number) {
       const taken = takeSteps(number);
       push(isPresent ? betweenAttempts(taken, history.failedAttempts ?? [], turn) : taken);
@@ -188,7 +189,7 @@ export function workflowTranscript(history: WorkflowHistory): Transcript {
     behind.filter(({ place }) => place < asked === isBefore).map(({ entry }) => entry);
   const request: Entry = { kind: "fixed", turn, messages: [new HumanMessage(prompt)] };
   const entries = [
-    ...chatTurns(history.conversation, steps, turn).flatMap(spokenEntries),
+    ...chatTurns(history.conversation, steps, turn).flatMap((said) => spokenEntries(said, turn)),
     ...history.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
     ...told(true),
     ...(prompt === "" ? [] : [request]),
@@ -209,11 +210,21 @@ function rejectionEntries({ rejections = [], prompt, steps, turnNumber: turn }: 
   });
 }
 
-function spokenEntries({ turn, asked, answered }: ChatTurn): readonly Entry[] {
+function spokenEntries({ turn, asked, answered }: ChatTurn, present: number): readonly Entry[] {
   return [
-    ...asked.map((message) => ({ kind: "spoken", turn, message, isRequest: true }) as const),
+    ...asked.map((message) => askedEntry(message, turn, present)),
     ...answered.map((message) => ({ kind: "spoken", turn, message, isRequest: false }) as const),
   ];
+}
+
+/** Turns in which a model gets the bytes of an attachment: that in which it came, and the next. */
+const attachmentTurns = 2;
+
+/** An older attachment costs tokens with every call: a line of text stands in its place. */
+function askedEntry(message: BaseMessage, turn: number, present: number): ChatMessageEntry {
+  const isRecent = present - turn < attachmentTurns;
+  const told = messageWithAttachments(message, isRecent);
+  return { kind: "spoken", turn, message: told, isRequest: true };
 }
 
 /** Where the node's present visit begins: at its first step after it last finished. */

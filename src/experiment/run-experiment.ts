@@ -12,6 +12,7 @@ import { withThread } from "../compile/run/acquire-thread.ts";
 import { runCycles, waitingProgress, type CycleServices } from "./run-cycles.ts";
 import {
   checkSame,
+  doneIn,
   type ExperimentEvent,
   type RunProgress,
   runStateOf,
@@ -32,6 +33,11 @@ export interface RunExperimentOptions {
   readonly signal?: AbortSignal;
   /** Told of everything that happens, in order for each run; must not throw. */
   readonly onEvent?: (event: ExperimentEvent) => void;
+  /**
+   * Called with the runs that are not done, after everything else is checked and before anything is written. What it
+   * throws is thrown.
+   */
+  readonly beforeRuns?: (runs: readonly RunSpec[]) => Promise<void>;
   /** How often a model that is out of reach is asked again. Default: twelve tries in some twenty minutes. */
   readonly retries?: RetryPolicy;
 }
@@ -64,7 +70,8 @@ export async function runExperimentWith(
   const logFolder = resolve(options.logFolder ?? "logs");
   const { retries } = options;
   const compiled = compileExperimentWith(services, { logFolder, ...(retries && { retries }) });
-  await checkAll(runs, compiled, { extend, isFresh: options.fresh === true });
+  const left = await checkAll(runs, compiled, { extend, isFresh: options.fresh === true });
+  await options.beforeRuns?.(left);
   if (options.fresh === true) {
     // Where another process is on one of them, none is forgotten.
     await holdAll(runs, services, async () => {});
@@ -90,19 +97,25 @@ export async function runExperimentWith(
   };
 }
 
-/** @throws what is wrong with any of the runs */
+/**
+ * Returns the runs that are not done.
+ * @throws what is wrong with any of the runs
+ */
 async function checkAll(
   runs: readonly RunSpec[],
   { graph, runs: cycles }: CompiledExperiment,
   { extend, isFresh }: { readonly extend: boolean; readonly isFresh: boolean },
-): Promise<void> {
+): Promise<readonly RunSpec[]> {
+  const left: RunSpec[] = [];
   for (const run of runs) {
     cycles.reach(run);
     const parts = await cycles.resourcesOf(run);
     const promptsChecked = Math.min(run.cycle_count, mostPromptsChecked);
     for (let cycle = 1; cycle <= promptsChecked; cycle += 1) cyclePrompt(parts, cycle);
+    const state = isFresh ? null : await runStateOf(graph, threadConfigOf(run.run_id));
+    const isDone = state?.next.length === 0 && doneIn(state) >= run.cycle_count;
+    if (!isDone) left.push(run);
     if (isFresh) continue;
-    const state = await runStateOf(graph, threadConfigOf(run.run_id));
     if (state === null) {
       await parts.log.expectNone();
       continue;
@@ -110,6 +123,7 @@ async function checkAll(
     checkSame(state.values, run, { extend });
     await parts.log.expect(state.values.log);
   }
+  return left;
 }
 
 /** Cycles whose prompts are made before a run begins: those that cannot be are found then, and not in the night. */

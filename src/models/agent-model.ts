@@ -4,7 +4,8 @@ import type { JsonSchema } from "../definition/schema/json-schema.ts";
 import type { LlmConfig } from "../definition/schema/agent.ts";
 import type { Usage } from "../state/usage.ts";
 import type { ModelProfile } from "./model-profile.ts";
-import type { ModelOptions } from "./provider.ts";
+import type { FailureReason, ModelCallRecord, Reasoning } from "../state/usage.ts";
+import type { Price } from "./usage/prices.ts";
 
 /** A tool as described to a model. */
 export interface ModelTool {
@@ -31,7 +32,45 @@ export interface ModelRequest {
    * is wanted, so it has to say so always. Instead of `tools`, and bound once for the same object.
    */
   readonly answer?: StructuredAnswer;
+  /**
+   * The form of the text, if the model answers instead of calling `tools`. Only some providers enforce it, so the prompt
+   * has to request it too.
+   */
+  readonly format?: StructuredAnswer | undefined;
+  /** What models thought before the calls in `messages`, which each gets back in its own form. */
+  readonly reasoning?: SentReasoning | undefined;
+  /** Milliseconds that are left for the reply; of a model with fallbacks, half of them for its first token. */
+  readonly timeLeftMs?: number;
+  /** Called while the call is under way; must not throw. */
+  readonly onProgress?: (progress: ModelProgress) => void;
 }
+
+/** Reasoning by the id of a call that it led to, with the `provider:model` that it is of. */
+export type SentReasoning = ReadonlyMap<
+  string,
+  { readonly model: string; readonly reasoning: Reasoning }
+>;
+
+/** What happens during a model call. */
+export type ModelProgress =
+  /** No token has come for a while. */
+  | { readonly type: "slow"; readonly model: string }
+  /** It is tried again after a wait. */
+  | {
+      readonly type: "wait";
+      readonly model: string;
+      readonly reason: FailureReason;
+      /** ISO 8601. */
+      readonly until: string;
+    }
+  | {
+      readonly type: "fallback";
+      readonly from: string;
+      readonly to: string;
+      readonly reason: FailureReason;
+    }
+  /** The reply broke off after its first tokens. `attempt` is that of the next request. */
+  | { readonly type: "reset"; readonly attempt: number; readonly reason: FailureReason };
 
 export interface ModelReply {
   /** Text in `message.text`, native tool calls in `message.tool_calls` (and `invalid_tool_calls`). */
@@ -40,8 +79,14 @@ export interface ModelReply {
   readonly usage: Usage;
   /** `provider:model` that answered. */
   readonly model: string;
-  /** Set when the fallback model answered. */
+  /** Set when a fallback model answered. */
   readonly fallback: { readonly from: string; readonly reason: string } | null;
+  /** Whether the reply is whole; `content_filter` and `refusal` are thrown. */
+  readonly finish: "stop" | "length";
+  /** What the model thought; null if it shows nothing. It is not in the message's text. */
+  readonly reasoning: Reasoning | null;
+  /** Every request that was made, in order. */
+  readonly calls: readonly ModelCallRecord[];
 }
 
 /** A resolved chat model with its fallback: metered, abortable, ready for a reasoning step. */
@@ -50,7 +95,7 @@ export interface AgentModel {
   readonly ref: string;
   /** Whether it takes tools natively; otherwise the caller uses the text form. */
   readonly toolCalling: boolean;
-  /** Whether it is known to make several tool calls in one reply. */
+  /** Whether it is known to make several tool calls in one reply; may become true with a reply that has several. */
   readonly parallelCalls: boolean;
   /** Of the chosen model, also where it has a fallback. */
   readonly profile: ModelProfile;
@@ -61,11 +106,25 @@ export interface AgentModel {
   call(request: ModelRequest, config: RunnableConfig): Promise<ModelReply>;
 }
 
+/** How an Ollama server is reached. */
+export interface OllamaClientConfig {
+  /** URL, or `host:port` as in OLLAMA_HOST, instead of what the environment says. Credentials in it are sent as basic authorization. */
+  readonly host?: string;
+  /** Milliseconds of one request, its stream included, more than 0; retries have as many again. Left out, there is no limit. */
+  readonly timeout_ms?: number;
+  /** Sent with every request. Their values are secrets: no error says them, and the model does not hold them in what it shows of itself. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Port of the models room: turns a definition's `llm_config` into a model. */
 export interface ModelSource {
   /**
    * Cached by the options' content. An empty `default_model` means the runtime's default.
    * @throws UnknownModelError, MissingProviderError, MissingApiKeyError, ModelOptionError
    */
-  resolve(options: LlmConfig & Pick<ModelOptions, "ollama_client_config">): Promise<AgentModel>;
+  resolve(
+    options: LlmConfig & { readonly ollama_client_config?: OllamaClientConfig },
+  ): Promise<AgentModel>;
+  /** Returns what a `provider:model` costs; null where that is not known. */
+  priceOf?(ref: string): Price | null;
 }

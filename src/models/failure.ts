@@ -1,21 +1,7 @@
+import type { AIMessage } from "@langchain/core/messages";
 import { errorMessage } from "../errors.ts";
-
-/** Why a model did not answer. */
-export type FailureReason =
-  /** Too many requests for now. */
-  | "rate_limit"
-  /** The account's credit or quota is used up. */
-  | "quota"
-  /** Network error, 5xx, broken stream, or a model that threw something unknown. */
-  | "outage"
-  /** The request is longer than the model's window. */
-  | "context_overflow"
-  /** 401 or 403. */
-  | "auth"
-  /** Any other 4xx, or tools for a model that takes none: the request itself is wrong. */
-  | "bad_request"
-  /** It answered something that is no chat reply. */
-  | "bad_reply";
+import { type FailureReason, failureReasons } from "../state/usage.ts";
+import { headOf } from "../values/text.ts";
 
 export interface Failure {
   readonly reason: FailureReason;
@@ -32,14 +18,10 @@ export interface Failure {
   readonly thrown: unknown;
 }
 
-/** Reasons for which another model may do better. */
-export const fallbackReasons: ReadonlySet<FailureReason> = new Set([
-  "rate_limit",
-  "quota",
-  "outage",
-  "context_overflow",
-  "bad_reply",
-] as const);
+/** Reasons for which a fallback model is asked by default: those for which another model may do better. */
+export const defaultFallbackReasons: readonly FailureReason[] = failureReasons.filter(
+  (reason) => reason !== "auth" && reason !== "bad_request",
+);
 
 /** Thrown for a reply that is none; classified as `bad_reply`. */
 export class BadReply extends Error {
@@ -50,6 +32,38 @@ export class BadReply extends Error {
 export class BrokenStream extends Error {
   override readonly name = "BrokenStream";
 }
+
+/** Thrown for a model that sent no token in time; classified as `timeout`. */
+export class SilentModel extends Error {
+  override readonly name = "SilentModel";
+}
+
+/** Characters that are kept of what a model said instead of a reply. */
+const mostSaid = 10_000;
+
+/** Thrown for a reply that its provider withheld, or that is a refusal; classified by its reason. */
+export class WithheldReply extends Error {
+  override readonly name = "WithheldReply";
+  readonly reason: "content_filter" | "refusal";
+  /** What the model said of it; empty if nothing. */
+  readonly said: string;
+
+  /** The message that came, with its usage. */
+  readonly received: AIMessage;
+
+  constructor(reason: "content_filter" | "refusal", said: string, received: AIMessage) {
+    const kept = headOf(said, mostSaid);
+    super(withheld[reason]);
+    this.reason = reason;
+    this.said = kept;
+    this.received = received;
+  }
+}
+
+const withheld = {
+  content_filter: "the reply was withheld",
+  refusal: "the reply is a refusal",
+} as const;
 
 /** Thrown where no connection to a server is made; classified as `outage`. */
 export class UnreachableServer extends Error {
@@ -90,7 +104,7 @@ export class RefusedRequest extends Error {
 export function classifyFailure(thrown: unknown): Failure {
   const chain = causes(thrown);
   const status = first(chain, statusOf);
-  const text = chain.map((error) => `${codeOf(error) ?? ""} ${errorMessage(error)}`).join("\n");
+  const text = chain.map(wordsOf).join("\n");
   const retryAfterMs = first(chain, retryAfterOf);
   const lacksTools = isToolsUnsupportedError(text) && (status === null || status >= 400);
   const unreachable = chain.find((error) => error instanceof UnreachableServer) ?? null;
@@ -104,22 +118,34 @@ export function classifyFailure(thrown: unknown): Failure {
     thrown,
   });
 
+  const reply = chain.find((error) => error instanceof WithheldReply);
+  if (reply !== undefined) return made(reply.reason, false);
+  if (chain.some((error) => error instanceof SilentModel)) return made("timeout", true);
   if (unreachable !== null) return made("outage", unreachable.hasAnswered);
   // Before the status: llama.cpp says so with 500.
   if (lacksTools) return made("bad_request", false);
   if (isOverflow(chain, status, text)) return made("context_overflow", false);
-  if (status === 402 || /insufficient[_ ]quota|exceeded your current quota/i.test(text)) {
+  if (status === 402 || (quotaText.test(text) && !shortQuotaText.test(text))) {
     return made("quota", false);
   }
+  if (isFiltered(status, text)) return made("content_filter", false);
   if (status === 429 || (status === null && /rate_limit_exceeded|rate_limit_error/.test(text))) {
     return made("rate_limit", true);
   }
-  if (status === 401 || status === 403) return made("auth", false);
+  if ((status === 400 || status === 403) && goneText.test(text)) {
+    return made("model_not_found", false);
+  }
+  if (status === 401 || status === 403 || /\bAPI_KEY_INVALID\b/.test(text)) {
+    return made("auth", false);
+  }
+  if (unreadableCallText.test(text)) return made("bad_reply", true);
+  if (status === 404 || status === 410) return made("model_not_found", false);
   if (status === 408 || status === 409 || (status !== null && status >= 500)) {
     return made("outage", true);
   }
   if (status !== null && status >= 400) return made("bad_request", false);
   if (chain.some((error) => error instanceof BrokenStream)) return made("outage", true);
+  if (overloadedText.test(text)) return made("outage", true);
   if (chain.some(isNetworkError)) return made("outage", true);
   if (chain.some(isGarbage)) return made("bad_reply", false);
   return made("outage", false);
@@ -142,18 +168,27 @@ function first<T>(chain: readonly unknown[], read: (error: unknown) => T | null)
   return null;
 }
 
-/** Ollama's client says `status_code`, most say `status`, some keep the whole response. */
+/** Ollama's client says `status_code`, most say `status`, some keep the whole response, AWS's says it of the answer. */
 function statusOf(error: unknown): number | null {
   if (typeof error !== "object" || error === null) return null;
-  const { status, statusCode, status_code, response } = error as Record<string, unknown>;
+  const { status, statusCode, status_code, response, $metadata } = error as Record<string, unknown>;
   const nested =
     typeof response === "object" && response !== null
       ? (response as { status?: unknown }).status
       : undefined;
-  for (const value of [status, statusCode, status_code, nested]) {
+  const answer = $metadata as { readonly httpStatusCode?: number } | undefined;
+  // It is 200 where the answer could not be read.
+  const answered = (answer?.httpStatusCode ?? 0) >= 400 ? answer?.httpStatusCode : undefined;
+  for (const value of [status, statusCode, status_code, nested, answered]) {
     if (typeof value === "number" && value >= 100 && value < 600) return value;
   }
   return null;
+}
+
+/** AWS's errors say what they are in their names. */
+function wordsOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : "";
+  return `${codeOf(error) ?? ""} ${name} ${errorMessage(error)}`;
 }
 
 function codeOf(error: unknown): string | null {
@@ -170,9 +205,21 @@ function retryAfterOf(error: unknown): number | null {
   const headers = (error as { headers?: unknown }).headers;
   const seconds = header(headers, "retry-after");
   const exact = header(headers, "retry-after-ms");
+  if (headers === undefined) return retryInfoMs(error);
   if (exact !== null && Number.isFinite(Number(exact))) return Math.max(0, Number(exact));
   if (seconds === null || !Number.isFinite(Number(seconds))) return null;
   return Math.max(0, Number(seconds) * 1000);
+}
+
+/** Google says it in the body: `"retryDelay": "20s"` of a detail. */
+function retryInfoMs(error: object): number | null {
+  const { errorDetails: details } = error as { readonly errorDetails?: unknown };
+  if (!Array.isArray(details)) return null;
+  for (const detail of details as readonly { readonly retryDelay?: unknown }[]) {
+    const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(String(detail?.retryDelay)) ?? [];
+    if (seconds !== undefined) return Number(seconds) * 1000;
+  }
+  return null;
 }
 
 function header(headers: unknown, name: string): string | null {
@@ -181,6 +228,16 @@ function header(headers: unknown, name: string): string | null {
   const value = (headers as Record<string, unknown>)[name];
   return typeof value === "string" ? value : null;
 }
+
+/** Anthropic's status is 400, AWS's 400, that of the others 429. */
+const quotaText =
+  /insufficient[_ ](quota|balance|credit|funds)|exceeded your current quota|credit balance is too low|billing[_ ](hard_limit|not_active)|spending limit|ServiceQuotaExceeded/i;
+/** Google's quotas of a minute are worded like those of a day. */
+const shortQuotaText = /PerMinute(?!.*PerDay)/;
+/** Groq refuses a call that its model wrote and that it cannot read. */
+const unreadableCallText = /\btool_use_failed\b/;
+/** In the middle of a stream, whose status is 200. */
+const overloadedText = /\boverloaded_error\b|ModelStreamErrorException|\bapi_error\b/i;
 
 const overflowText =
   /context_length_exceeded|exceed_context_size|maximum context length|context window|context size|context length|prompt is too long|input token count|input is too long|too many (input )?tokens/i;
@@ -193,10 +250,22 @@ function isOverflow(chain: readonly unknown[], status: number | null, text: stri
   return (status === null || status === 400 || status === 422) && overflowText.test(text);
 }
 
+/** How providers refuse a request for what it says: OpenAI and Azure, Gemini, Bedrock. */
+const filterText =
+  /content_filter\b|content management policy|responsibleaipolicyviolation|content_policy_violation|prompt was blocked|output blocked by content filtering|blocked due to (safety|prohibited)|guardrail_intervened/i;
+
+function isFiltered(status: number | null, text: string): boolean {
+  return (status === null || status === 400 || status === 403) && filterText.test(text);
+}
+
+/** How providers say that a model is not there any more, or never was, with the status of a bad request. */
+const goneText =
+  /model_not_found|model_decommissioned|\bmodel[`'" :\w./-]{0,100}(does not exist|not found|has been (decommissioned|deprecated|retired|shut down)|is (deprecated|retired))|model identifier is invalid|invalid model( name| id|:)/i;
+
 const networkCodes =
   /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EPIPE|EHOST|ENETUN|EPROTO|UND_ERR|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 const networkText =
-  /connection error|fetch failed|^terminated$|socket hang up|other side closed|premature close|network error|timed? ?out|did not receive done/i;
+  /connection error|fetch failed|^terminated$|socket hang up|other side closed|premature close|network error|timed? ?out|did not receive done|error reading from the stream/i;
 
 function isNetworkError(error: unknown): boolean {
   const code = codeOf(error);

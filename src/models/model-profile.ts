@@ -1,4 +1,5 @@
-import { encodingOf, tokenCounter, type TokenCounter } from "./tokens.ts";
+import type { ModelInput } from "./model-inputs.ts";
+import { encodingOf, tokenCounter, type TokenCounter } from "./usage/tokens.ts";
 
 /** What a context has to know of the model that reads it. */
 export interface ModelProfile {
@@ -15,6 +16,8 @@ export interface ModelProfile {
   readonly count: TokenCounter;
   /** What is assumed of it, in sentences; empty where window and tokenizer are its own. */
   readonly notes: readonly string[];
+  /** The attachments it reads. Default: what is known by its `ref`. */
+  readonly inputs?: readonly ModelInput[];
 }
 
 /** Known facts of a model, in tokens. */
@@ -27,6 +30,8 @@ export interface ModelProfileOptions {
   readonly num_predict?: number | undefined;
   /** Instead of what is known or assumed by its name. */
   readonly window?: number | undefined;
+  /** The attachments it reads, instead of what is known by its name. */
+  readonly inputs?: readonly ModelInput[] | undefined;
 }
 
 /** Tokens of a window that is not known; most models that are served today have this much. */
@@ -42,8 +47,8 @@ const profiles = new Map<string, ModelProfile>();
 
 /** The same object for the same arguments. Warns once in a process of a model whose window is not known. */
 export function modelProfile(ref: string, options: ModelProfileOptions = {}): ModelProfile {
-  const { num_ctx, max_tokens, num_predict, window } = options;
-  const key = JSON.stringify([ref, num_ctx, max_tokens, num_predict, window]);
+  const { num_ctx, max_tokens, num_predict, window, inputs } = options;
+  const key = JSON.stringify([ref, num_ctx, max_tokens, num_predict, window, inputs]);
   const known = profiles.get(key);
   if (known !== undefined) return known;
   const made = profileOf(ref, options);
@@ -63,6 +68,7 @@ function profileOf(ref: string, options: ModelProfileOptions): ModelProfile {
     maxOutput: longestReply(window, maxOutput, replyLimit(options)),
     count: tokenCounter(ref),
     notes: Object.freeze([note, tokensNote].filter((one) => one !== null)),
+    ...(options.inputs !== undefined && { inputs: options.inputs }),
   });
 }
 
@@ -81,7 +87,7 @@ function windowOf(ref: string, { num_ctx, window }: ModelProfileOptions) {
   if (num_ctx !== undefined) return { window: num_ctx, maxOutput, note: null };
   const tokens = assumedWindow.toLocaleString("en");
   const note = `The window of "${ref}" is not known: ${tokens} tokens are assumed; set modelOptions.windows["${ref}"] to what it has.`;
-  stateOnce(note);
+  warnOnce(note, "STRATAGRAPH_APPROXIMATION");
   return { window: assumedWindow, maxOutput, note };
 }
 
@@ -168,9 +174,9 @@ function knownWindow(ref: string): KnownWindow | null {
 
 const stated = new Set<string>();
 
-/** Warns of what is assumed, each sentence once in a process. */
-function stateOnce(note: string): void {
+/** Emits a process warning, each sentence once in a process. */
+export function warnOnce(note: string, code: string): void {
   if (stated.has(note)) return;
   stated.add(note);
-  process.emitWarning(note, { type: "StratagraphWarning", code: "STRATAGRAPH_APPROXIMATION" });
+  process.emitWarning(note, { type: "StratagraphWarning", code });
 }

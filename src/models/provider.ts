@@ -1,26 +1,36 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Clock } from "../clock.ts";
 import type { LlmConfig } from "../definition/schema/agent.ts";
-import { MissingApiKeyError, MissingProviderError, UnknownModelError } from "./errors.ts";
+import type { ModelRequest, OllamaClientConfig } from "./agent-model.ts";
+import {
+  MissingApiKeyError,
+  MissingProviderError,
+  ModelOptionError,
+  UnknownModelError,
+} from "./errors.ts";
 
 /** Environment variables, as `process.env` holds them; an empty value counts as unset. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** How an Ollama server is reached. */
-export interface OllamaClientConfig {
-  /** URL, or `host:port` as in OLLAMA_HOST, instead of what the environment says. Credentials in it are sent as basic authorization. */
-  readonly host?: string;
-  /** Milliseconds of one request, its stream included, more than 0; retries have as many again. Left out, there is no limit. */
-  readonly timeout_ms?: number;
-  /** Sent with every request. Their values are secrets: no error says them, and the model does not hold them in what it shows of itself. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** Provider options in `llm_config`, and those of experiments for Ollama's server. */
-export interface ModelOptions extends Omit<LlmConfig, "default_model" | "fallback_model"> {
+export interface ModelOptions extends Omit<
+  LlmConfig,
+  "default_model" | "fallback_model" | "fallback_on" | "timeout" | "continue_truncated"
+> {
   readonly ollama_client_config?: OllamaClientConfig;
 }
 export type ModelOptionName = keyof ModelOptions;
+
+/** Puts requests in the words of one provider, where LangChain has no common ones. */
+export interface RequestAdapter {
+  /** Options of the call, in the words of the provider's LangChain class. */
+  options(request: ModelRequest): Readonly<Record<string, unknown>>;
+  /**
+   * Returns whether an error refuses the form of an answer, which is then left out of further requests: its server does
+   * not know it.
+   */
+  refused(thrown: unknown): boolean;
+}
 
 /** Makes the chat models of one provider. */
 export interface ModelProvider {
@@ -31,6 +41,8 @@ export interface ModelProvider {
    * @throws MissingProviderError, MissingApiKeyError, ModelOptionError
    */
   create(wanted: ProviderRequest): Promise<BaseChatModel>;
+  /** Puts requests in the provider's own words. */
+  adapter?(options: ModelOptions, of: Pick<ProviderRequest, "model" | "env">): RequestAdapter;
 }
 
 export interface ProviderRequest {
@@ -70,6 +82,21 @@ export function requireKey(env: Env, variable: string, ref: string, hint?: strin
   return key;
 }
 
+/**
+ * Refuses a user name and password in a URL: Node's fetch refuses to send them, and errors would show them.
+ * @param option `base_url`, or the environment variable that holds the URL
+ * @throws ModelOptionError
+ */
+export function refuseCredentials(ref: string, option: string, url: string | undefined): void {
+  const { username, password } = url && URL.canParse(url) ? new URL(url) : noCredentials;
+  if (username === "" && password === "") return;
+  const problem =
+    "holds a user name or password: expected a URL without them. Set the API key in the environment";
+  throw new ModelOptionError(ref, option, [], problem);
+}
+
+const noCredentials = { username: "", password: "" } as const;
+
 /** A `provider:model` string, taken apart. */
 export interface ModelRef {
   readonly provider: string;
@@ -90,22 +117,34 @@ export function parseModelRef(ref: string, providers: readonly string[]): ModelR
 }
 
 function suggest(provider: string, model: string, providers: readonly string[]): string | null {
-  if (provider === "") {
-    const owner = knownModels.find(([pattern]) => pattern.test(model))?.[1];
-    return owner !== undefined && providers.includes(owner) ? `${owner}:${model}` : null;
-  }
+  if (provider === "") return withOwner(model, providers);
+  // A model's name with a tag, as Ollama's have: `llama3:latest`. No provider has a digit in its name.
+  const tagged = withOwner(model === "" ? provider : `${provider}:${model}`, providers);
+  if (tagged !== null && /\d/.test(provider)) return tagged;
   const known = nearest(provider.toLowerCase(), providers);
-  if (known === null) return null;
+  if (known === null) return tagged;
   return model === "" ? (known === "offline" ? "offline:rules" : null) : `${known}:${model}`;
+}
+
+function withOwner(model: string, providers: readonly string[]): string | null {
+  const owner = knownModels.find(([pattern]) => pattern.test(model))?.[1];
+  return owner !== undefined && providers.includes(owner) ? `${owner}:${model}` : null;
 }
 
 /** Whose model a name without a provider most likely is. */
 const knownModels: readonly (readonly [RegExp, string])[] = [
-  [/^(gpt-|o[134](-|$)|chatgpt)/i, "openai"],
+  // Ids of Bedrock end with a version: `amazon.nova-lite-v1:0`, `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+  [
+    /^([a-z]{2,4}\.)?(anthropic|amazon|meta|mistral|cohere|ai21|deepseek|qwen|openai)\.[\w.-]+/i,
+    "bedrock",
+  ],
+  // A name with a tag is one of Ollama's, also for models of others.
+  [/^[\w.-]+:(latest|\d+(\.\d+)?[bm]\b.*|(instruct|text|chat|code|cloud)\b.*)$/i, "ollama"],
+  [/^(gpt-(?!oss)|o[134](-|$)|chatgpt)/i, "openai"],
   [/^claude/i, "anthropic"],
   [/^(gemini|models\/gemini)/i, "google"],
   [/^(mistral|codestral|ministral|pixtral)/i, "mistral"],
-  [/^(llama|qwen|gemma|phi|deepseek)/i, "ollama"],
+  [/^(llama|qwen|gemma|phi|deepseek|gpt-oss|smollm|granite|tinyllama|nomic-embed)/i, "ollama"],
   [/^rules$/i, "offline"],
 ];
 
@@ -134,4 +173,38 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/** Bytes of all options of a model as JSON. */
+const mostBytes = 64 * 1024;
+
+/**
+ * Returns options that are passed through to a provider's API.
+ * @throws ModelOptionError
+ */
+export function checkProviderOptions(
+  ref: string,
+  given: ModelOptions["provider_options"],
+  names: {
+    /** Names that the engine sets itself. */
+    readonly reserved: readonly string[];
+    /** The names that the provider has; null, and left out, for any. */
+    readonly allowed?: readonly string[] | null;
+  },
+): Readonly<Record<string, unknown>> {
+  const { reserved, allowed = null } = names;
+  if (JSON.stringify(given ?? {}).length > mostBytes) {
+    throw new ModelOptionError(ref, "provider_options", [], `is larger than ${mostBytes} bytes`);
+  }
+  for (const name of Object.keys(given ?? {})) {
+    const option = `provider_options.${name}`;
+    if (reserved.includes(name)) {
+      throw new ModelOptionError(ref, option, [], "cannot be set: Stratagraph sets it itself");
+    }
+    if (allowed !== null && !allowed.includes(name)) {
+      const known = `is not known; expected one of ${allowed.join(", ")}`;
+      throw new ModelOptionError(ref, option, allowed, known);
+    }
+  }
+  return given ?? {};
 }

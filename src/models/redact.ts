@@ -1,6 +1,6 @@
 import type { Env } from "./provider.ts";
 
-const secretName = /(KEY|TOKEN|SECRET|PASSWORD)$/i;
+const secretName = /(KEY|TOKEN|SECRET|PASSWORD)$|BEARER_TOKEN/i;
 /** Keys of OpenAI, Anthropic, Groq and Google by their form, also those partly masked by a server. */
 const keyForm = /\b(sk-|gsk_|AIza)[\w*-]{6,}/g;
 const shortestSecret = 8;

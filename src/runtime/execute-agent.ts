@@ -7,7 +7,10 @@ import { checkAnswers, type GivenAnswers } from "../compile/guards/answers.ts";
 import { startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
 import { refuseForeign } from "../compile/guards/threads.ts";
 import { readWaiting } from "../compile/guards/waiting.ts";
+import { type Attachment, readAttachments } from "../compile/attachments/read-attachments.ts";
+import { messageWithFiles } from "../compile/attachments/receive-messages.ts";
 import { checkInput } from "../compile/input.ts";
+import { inputText } from "../context/answer-form.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
@@ -27,6 +30,8 @@ export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOptions {
   /** The conversation to continue. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
+  /** Files that come with the input. At most 10, of 20 MB each (text 1 MB) and 50 MB together. */
+  readonly attachments?: readonly Attachment[];
 }
 
 /**
@@ -34,7 +39,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
  * them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
  * with its cause. Errors of the caller are thrown before anything is written.
  *
- * @throws InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
+ * @throws AttachmentError, InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
  * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
  * ThreadLockedError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
@@ -53,20 +58,21 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     throw new NoCheckpointerError("thread");
   }
   const threadId = checkThreadId(options.threadId ?? services.ids());
-  if (input !== null) checkInput(general, input);
+  const checked: unknown = input === null ? null : checkInput(general, input);
+  const turnInput = await turnInputOf({ input, checked }, options);
   const run = await prepareRun(general, services, options);
   const { graph } = run;
   const result = await withThread(services, threadId, async (held) => {
     const thread = held.within(threadConfig(threadId));
     if (checkpointer === undefined) {
-      return runTurn(run, { held, input: { input }, start: thread });
+      return runTurn(run, { held, input: turnInput, start: thread });
     }
     const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
     refuseForeign(general.spec.name, last, { ...options, threadId });
     if (input === null) refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
       definition: general,
-      input,
+      input: input === null ? null : turnInput,
       given,
       threadId,
       keepsEnds: run.durability === "exit",
@@ -79,6 +85,24 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     return runTurn(run, { held, ...start });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
+}
+
+/**
+ * Returns the graph's input: attachments come as a message of the person, whose text is that of the input.
+ *
+ * @throws AttachmentError, InvalidRunOptionError
+ */
+async function turnInputOf(
+  { input, checked }: { readonly input: unknown; readonly checked: unknown },
+  { attachments = [], signal, services }: ExecuteOptions & { services: CompileServices },
+) {
+  if (attachments.length === 0) return { input };
+  if (input === null) {
+    throw new InvalidRunOptionError("attachments", "the input null begins no new turn");
+  }
+  const { httpAllow } = services;
+  const read = await readAttachments(attachments, { httpAllow, signal });
+  return { input, messages: [messageWithFiles(inputText(checked), read, services.ids())] };
 }
 
 /** @throws RecoveryNeededError */
@@ -96,7 +120,8 @@ async function startOf(
   thread: RunnableConfig,
   of: {
     definition: AgentDefinition;
-    input: unknown;
+    /** The graph's input; null resumes. */
+    input: TurnStart["input"];
     given: GivenAnswers | null;
     threadId: string;
     /** Whether checkpoints are written only when the run ends. */
@@ -116,7 +141,7 @@ async function startOf(
     everyTurn: of.keepsEnds,
     maxTurns: max_turns,
   });
-  return { input: { input }, start: startingAt(start) };
+  return { input, start: startingAt(start) };
 }
 
 interface AnswerOptions {

@@ -1,5 +1,6 @@
 import { type PendingRequest, publicRequest } from "../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { forwardToken, PartialOutput, type TokenOrigin } from "./streamed-text.ts";
 import { type Command, isInterrupted } from "@langchain/langgraph";
 import type { AgentGraph, Durability } from "../compile/agent-graph.ts";
 import { ownerChecked } from "../compile/guards/threads.ts";
@@ -12,8 +13,15 @@ import type { Status } from "../state/lifecycle.ts";
 import type { RailRecord } from "../state/rails.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { AgentState } from "../state/tiers.ts";
-import { type FailedAttempt, stepsOfTurn, type TurnFailure, turnUsage } from "../state/turn.ts";
-import { noUsage, type Usage } from "../state/usage.ts";
+import {
+  type Draft,
+  type FailedAttempt,
+  type IncompleteReason,
+  stepsOfTurn,
+  type TurnFailure,
+  turnUsage,
+} from "../state/turn.ts";
+import { noUsage, type Usage, usageSince } from "../state/usage.ts";
 import { isRecord } from "../values/json.ts";
 
 /** One attempt of a turn; the accepted one has no errors. */
@@ -34,18 +42,24 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
   readonly steps: readonly StepRecord[];
   /** The rail records of this turn. */
   readonly rails: readonly RailRecord[];
-  /** The usage of this turn. */
+  /** The usage of the whole turn: of every call that ran it, where it waited or was interrupted and resumed. */
   readonly usage: Usage;
+  /** The part of `usage` that this call added. */
+  readonly invocation_usage: Usage;
   readonly attempts: readonly AttemptOutcome[];
-  /** True if the answer was synthesized from known results because `max_iterations` was reached. */
+  /** Whether the answer is incomplete, for the reason that follows. */
   readonly incomplete: boolean;
+  /** Null for a complete answer. */
+  readonly incomplete_reason: IncompleteReason | null;
   /** Why the turn FAILED; else null. */
   readonly failure: TurnFailure | null;
   readonly threadId: string;
 }
 
-export function toResult({ state, interrupts }: StreamedTurn, threadId: string): ExecuteResult {
+export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResult {
+  const { state, interrupts, usageBefore } = streamed;
   const { turn, usage = noUsage } = state;
+  const ofTurn = turnUsage({ turn, usage });
   const failed = turn?.failed_attempts ?? [];
   const accepted =
     state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
@@ -56,12 +70,20 @@ export function toResult({ state, interrupts }: StreamedTurn, threadId: string):
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
     rails: (state.rails ?? []).filter(({ turn_number }) => turn_number === state.turn_number),
-    usage: turnUsage({ turn, usage }),
+    usage: ofTurn,
+    invocation_usage: usageBefore === null ? ofTurn : usageSince(usageBefore, usage),
     attempts: [...failed.map(outcomeOf), ...accepted],
     incomplete: turn?.draft?.incomplete ?? false,
+    incomplete_reason: incompleteReason(turn?.draft ?? null),
     failure: turn?.failure ?? null,
     threadId,
   };
+}
+
+/** Earlier versions stored no reason; there was only one. */
+function incompleteReason(draft: Draft | null): IncompleteReason | null {
+  if (draft === null || draft.problem !== null || !draft.incomplete) return null;
+  return draft.incomplete_reason ?? "max_iterations";
 }
 
 function outcomeOf({ attempt_number, errors }: FailedAttempt): AttemptOutcome {
@@ -79,19 +101,27 @@ export interface TurnRun {
   readonly durability: Durability;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
-  readonly onToken?: ((text: string) => void) | undefined;
+  readonly onToken?: ((text: string, of: TokenOrigin) => void) | undefined;
+  readonly onReasoning?: ((text: string, of: TokenOrigin) => void) | undefined;
+  readonly onPartialOutput?: ((value: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
 interface StreamedTurn {
   readonly state: Partial<GraphState>;
   /** Pending human requests. */
   readonly interrupts: readonly PendingRequest[];
+  /** The thread's usage when a turn was resumed; null for a turn that began. */
+  readonly usageBefore: Usage | null;
 }
 
 /** Streams the run, forwards its events and returns the last state. */
 export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
   const checked = ownerChecked(run.start);
   const start = run.signal ? cancellable(checked, run.signal) : checked;
+  const { onToken, onReasoning, onPartialOutput } = run;
+  const readsTokens = [onToken, onReasoning, onPartialOutput].some((one) => one !== undefined);
+  const partial = onPartialOutput && new PartialOutput(onPartialOutput);
+  const usageBefore = await usageAtStart(run);
   const stream = await run.graph.stream(run.input, {
     ...withWholeState(start),
     context: run.context,
@@ -100,7 +130,7 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
     streamMode: [
       "values",
       ...(run.onEvent ? (["custom"] as const) : []),
-      ...(run.onToken ? (["messages"] as const) : []),
+      ...(readsTokens ? (["messages"] as const) : []),
     ],
   });
   let state: Partial<GraphState> = {};
@@ -109,35 +139,36 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
     if (mode === "custom") {
       if (isAgentEvent(chunk)) run.onEvent?.(chunk);
     } else if (mode === "messages") {
-      run.onToken?.(tokenText(chunk));
+      forwardToken(chunk, {
+        onReasoning,
+        onToken(text, of) {
+          partial?.token(text, of);
+          onToken?.(text, of);
+        },
+      });
     } else if (within.length === 0) {
       if (isInterrupted(chunk)) waits = true;
       else state = chunk as Partial<GraphState>;
     }
   }
-  if (!waits) return { state, interrupts: [] };
+  if (!waits) return { state, interrupts: [], usageBefore };
   // The stored state also includes writes of other branches in the last superstep.
   const { snapshot, waiting } = await readWaiting(run.graph, run.thread);
   return {
     state: snapshot.values as Partial<GraphState>,
     interrupts: waiting.map(publicRequest),
+    usageBefore,
   };
+}
+
+/** Reads the thread's usage before a turn is resumed, with that of nodes whose siblings have not ended. */
+async function usageAtStart({ graph, input, start }: TurnRun): Promise<Usage | null> {
+  if (input !== null && "input" in input) return null;
+  const { usage = noUsage } = (await graph.getState(start)).values as Partial<GraphState>;
+  return usage;
 }
 
 /** Returns whether a chunk is an agent event. Graphs run by tools may write to the same stream. */
 function isAgentEvent(chunk: unknown): chunk is AgentEvent {
   return isRecord(chunk) && typeof chunk["type"] === "string" && Array.isArray(chunk["within"]);
-}
-
-/**
- * Returns the text of a streamed token. Empty for messages that nodes write: model output was streamed already, and
- * their events report the rest.
- */
-function tokenText(chunk: unknown): string {
-  const [message, of] = chunk as [
-    { text?: string; getType?(): string },
-    Partial<Record<string, unknown>>?,
-  ];
-  const isOfNode = of?.["name"] !== undefined && of["name"] === of["langgraph_node"];
-  return message.getType?.() === "ai" && !isOfNode ? (message.text ?? "") : "";
 }

@@ -21,6 +21,7 @@ import type { TurnState } from "../state/turn.ts";
 import { InvalidRunOptionError, NoCheckpointerError } from "./errors.ts";
 import { withWriteFailureGuard } from "./write-failure-guard.ts";
 import { type ExecuteResult, streamTurn, toResult, type TurnRun } from "./run-result.ts";
+import type { TokenOrigin } from "./streamed-text.ts";
 
 /** Run options of a turn, independent of its input. */
 export interface TurnOptions {
@@ -38,8 +39,15 @@ export interface TurnOptions {
   readonly durability?: Durability;
   /** Called in order with every event, including those of nested agents; must not throw. */
   readonly onEvent?: (event: AgentEvent) => void;
-  /** Called with the text deltas that models stream. */
-  readonly onToken?: (text: string) => void;
+  /** Called with the text deltas that models stream, never empty. After a `message_reset` event the reply begins again. */
+  readonly onToken?: (text: string, of: TokenOrigin) => void;
+  /** Called with the deltas of what models think before they reply, never empty. */
+  readonly onReasoning?: (text: string, of: TokenOrigin) => void;
+  /**
+   * Called with what a JSON answer holds so far while it streams: unchecked, and each time a new object. Workflow nodes
+   * and replies that are refused later are included.
+   */
+  readonly onPartialOutput?: (value: Readonly<Record<string, unknown>>) => void;
 }
 
 /** An agent that is ready to run. */
@@ -94,11 +102,12 @@ export async function runTurn(
   const { graph, context, options, durability, checkpointer } = run;
   const { held, input } = of;
   const { threadId, lockLost } = held;
-  const { onEvent, onToken } = options;
+  const { onEvent, onToken, onReasoning, onPartialOutput } = options;
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
   const ends = { threadId, signal: options.signal, lockLost };
   const streamed = await withWriteFailureGuard(checkpointer, ends, async (signal, hasFailed) => {
-    const turn = { graph, thread, input, context, signal, onEvent, onToken, durability };
+    const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
+    const turn = { graph, thread, input, context, signal, ...listeners, durability };
     const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
     return streaming.catch(async (thrown: unknown) => {
       if (checkpointer === undefined) {

@@ -6,12 +6,11 @@ import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
 import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
 import type { RailRecord, Redactions } from "./rails.ts";
-import { reduceResultSummaries, type ResultSummaries, type RunningSummary } from "./summaries.ts";
 import { reduceSubtasks, type SubtaskStates, type TaskPlan } from "./plan.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
 import { reduceTier } from "./tier-patch.ts";
 import { reduceTurn, type TurnState } from "./turn.ts";
-import { addUsage, noUsage, type Usage } from "./usage.ts";
+import { addUsage, noUsage, type Usage, usageSchema } from "./usage.ts";
 
 /** A JSON Schema document, for display only. */
 type DisplaySchema = Readonly<Record<string, unknown>>;
@@ -116,15 +115,7 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
     ),
     status: written(z.enum(statuses).describe("Where the turn is in its life."), reduceStatus),
     usage: reduced(
-      z
-        .object({
-          tokens_in: count,
-          tokens_out: count,
-          llm_calls: count,
-          tool_calls: count,
-          cost_usd: z.number().nonnegative(),
-        })
-        .describe("What the thread has spent, all turns."),
+      usageSchema.describe("What the thread has spent, all turns."),
       () => noUsage,
       addUsage,
     ),
@@ -315,4 +306,40 @@ function checkedByWriter<T extends z.ZodObject>(schema: T): T {
     getChannelKeys: { value: () => keys },
     getAllKeys: { value: () => keys },
   });
+}
+
+/** A model's summary of a tool result, rendered instead of its preview. */
+export interface ResultSummary {
+  readonly text: string;
+  /** `provider:model` that wrote it. */
+  readonly model: string;
+}
+
+/** Keyed by a hash of the result's content, the purpose of the summary and the request of its turn. */
+export type ResultSummaries = Readonly<Record<string, ResultSummary>>;
+
+/** Maximum number of summaries. Each has at most 2,000 characters, and all are stored again with every new one. */
+const mostKept = 200;
+
+/** Merges by key. Over 200, the oldest are dropped. An existing key keeps its position. */
+export function reduceResultSummaries(
+  value: ResultSummaries,
+  update: ResultSummaries,
+): ResultSummaries {
+  const entries = Object.entries({ ...value, ...update });
+  return Object.fromEntries(entries.slice(-mostKept));
+}
+
+/**
+ * A model's summary of the beginning of a thread, which models read instead of it. The covered records and messages
+ * stay stored.
+ */
+export interface RunningSummary {
+  readonly text: string;
+  /** It covers the turns 0 to `turns` - 1, with these numbers of step records and chat messages. */
+  readonly covers: { readonly turns: number; readonly steps: number; readonly messages: number };
+  /** `provider:model` that wrote it. */
+  readonly model: string;
+  /** ISO 8601. */
+  readonly at: string;
 }

@@ -2,7 +2,7 @@ import type { Status } from "./lifecycle.ts";
 import type { RailRecord } from "./rails.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
 import type { SubtaskState, TaskPlan } from "./plan.ts";
-import type { FailedAttempt, TurnFailure } from "./turn.ts";
+import type { FailedAttempt, IncompleteReason, TurnFailure } from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
 /** The origin of an event. */
@@ -64,13 +64,39 @@ export type AgentEventBody =
   | { readonly type: "synthesis"; readonly text: string }
   /** The gaps that a planner's judge found, and whether a plan for them follows. */
   | { readonly type: "gap"; readonly gaps: readonly string[]; readonly replans: boolean }
+  /**
+   * A model call waits: for the first token (`until` null), or until it is tried again. `reason` is `first_token`, or why
+   * the last try failed.
+   */
+  | {
+      readonly type: "model_wait";
+      readonly model: string;
+      readonly reason: string;
+      /** ISO 8601. */
+      readonly until: string | null;
+    }
+  /** The next model of the list takes over. */
+  | {
+      readonly type: "model_fallback";
+      readonly from: string;
+      readonly to: string;
+      readonly reason: string;
+    }
+  /** The tokens that were streamed since the last step are void: their reply broke off, and is made again. */
+  | { readonly type: "message_reset"; readonly attempt: number; readonly reason: string }
   /** The text of the final answer. Token deltas arrive in LangGraph's `messages` stream. */
-  | { readonly type: "message"; readonly text: string; readonly incomplete: boolean }
+  | {
+      readonly type: "message";
+      readonly text: string;
+      readonly incomplete: boolean;
+      readonly incomplete_reason?: IncompleteReason;
+    }
   | {
       readonly type: "done";
       readonly status: Status;
       readonly output: unknown;
       readonly failure: TurnFailure | null;
+      /** The usage of the whole turn so far, with that before it waited or was interrupted. */
       readonly usage: Usage;
     };
 

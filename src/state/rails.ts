@@ -33,6 +33,11 @@ export interface RailRecord {
   readonly spans: readonly FoundSpan[];
   /** Reasons for the verdict, without the text itself; empty for `pass`. */
   readonly reasons: readonly string[];
+  /**
+   * Attachments that came with the value and were not checked, such as `image lamp.png`: rails read text only. Absent if
+   * there are none.
+   */
+  readonly unchecked?: readonly string[];
   /** Duration of the check in milliseconds. */
   readonly time_ms: number;
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { jsonHead } from "../values/bounded-json.ts";
 import { truncationNote, headOf } from "../values/text.ts";
+import type { FinishReason, ModelCallRecord, Reasoning } from "./usage.ts";
 import type { Usage } from "./usage.ts";
 
 export type ExecutionMode = "fast" | "deep";
@@ -19,6 +20,8 @@ export interface ToolPrediction {
   reason: string;
   /** Why the call cannot run (unreadable arguments); left out if it can. */
   problem?: string;
+  /** The arguments as the model wrote them, if they were no valid JSON and were mended; left out otherwise. */
+  mended_from?: string;
 }
 
 /**
@@ -116,6 +119,12 @@ export interface StepRecord {
   usage: Usage;
   /** `provider:model` that answered. */
   model: string;
+  /** How the reply ended; left out if it is whole. */
+  finish_reason?: FinishReason;
+  /** What the model thought; left out if it shows nothing. Not part of `thought` or of an answer. */
+  reasoning?: Reasoning;
+  /** The step's requests to models, failed ones included; left out by earlier versions. */
+  model_calls?: readonly ModelCallRecord[];
   /** Set if the fallback model answered instead of the chosen one. */
   fallback: { from: string; reason: string } | null;
 }

@@ -19,6 +19,12 @@ export interface FailedAttempt {
   readonly answer: string | null;
 }
 
+/**
+ * Why an answer is incomplete: `max_iterations` were reached and it was made from known results, or the model reached its
+ * output limit (`length`).
+ */
+export type IncompleteReason = "max_iterations" | "length";
+
 /** The result of the reasoning before it is judged: an answer, or why there is none. */
 export type Draft =
   | {
@@ -26,6 +32,8 @@ export type Draft =
       /** The id of the model's own message, so that the streamed and the stored message are the same. */
       readonly message_id: string | null;
       readonly incomplete: boolean;
+      /** Left out unless `incomplete`. */
+      readonly incomplete_reason?: IncompleteReason;
       readonly problem: null;
     }
   | { readonly answer: null; readonly incomplete: false; readonly problem: string };

@@ -144,7 +144,7 @@ To answer:
     const unknown = await run(cwd, ["both.yaml", "-t", "t", "-a", `${"0".repeat(32)}=true`]);
     expect(unknown.errors).toContain("[unknown_interrupt]");
     expect(JSON.parse(bare.shown).error.message).toMatch(
-      /\. Answer by id, some of them or all: --answer ID=ANSWER, repeated\.$/,
+      /\. Answer some or all of them by id: --answer ID=ANSWER, repeated\.$/,
     );
     const further = await run(cwd, ["both.yaml", "hi", "-t", "t"]);
     expect(further.errors).toContain(
@@ -158,7 +158,7 @@ To answer:
     const other = await run(cwd, ["both.yaml", "-t", "t", "-a", approval("May it?", { n: 9 })]);
     expect([other.code, other.shown]).toEqual([2, ""]);
     expect(other.errors).toMatch(
-      /expected the hash .*\. Leave out --answer to see what is asked now\. \[approval_mismatch\]\n$/,
+      /expected the hash .*\. Omit --answer to see the current request\. \[approval_mismatch\]\n$/,
     );
     const edit = JSON.stringify({ decision: "edit", value: { n: 2 } });
     const done = await run(cwd, ["both.yaml", "-t", "t", "-a", `${allow}=${edit}`, "--json"]);
@@ -201,7 +201,7 @@ workflow_graph:
     const { code, errors } = await run(cwd, ["one.yaml", "go", "--no-save"]);
     expect(code).toBe(2);
     expect(errors).toBe(
-      "error: The run must wait for a person, and --no-save keeps nothing that could wait. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
+      "error: The run must wait for a person, and --no-save stores no state to resume. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
     );
   });
 });
@@ -226,7 +226,7 @@ describe("stratagraph run on a terminal", () => {
 ? name asks for input
   Whose?
   answer › [] 
-  Type an answer, or leave it for later with Ctrl-C.
+  Type an answer, or press Ctrl-C to answer later.
   answer › []Ada
      name → END
 
@@ -268,7 +268,7 @@ Ada 1
     // The prompt has 19 characters, and the text two quotes.
     const left = (text.length + 2 + 19 - 16_000).toLocaleString("en");
     expect(shown).toContain(
-      `  … ${left} more characters not shown: "show THREAD --full" has them.\n`,
+      `  … ${left} more characters not shown: "show THREAD --full" prints them.\n`,
     );
     const io = memoryIo({ cwd });
     await runCli(["show", "t", "--json"], io);

@@ -25,8 +25,8 @@ it("stands so in hints and in errors", async () => {
   const io = memoryIo({ cwd: await folderWith({}), env });
   expect(await runCli(["threads"], io)).toBe(0);
   expect(io.stdout.take()).toBe(
-    'No threads yet. To begin one:\n  npx stratagraph run AGENT "…" --thread NAME\n',
+    'No threads yet. To start one:\n  npx stratagraph run AGENT "…" --thread NAME\n',
   );
   expect(await runCli(["history", "t"], io)).toBe(2);
-  expect(io.stderr.take()).toContain('here. "npx stratagraph threads" lists those of this');
+  expect(io.stderr.take()).toContain('here. "npx stratagraph threads" lists the threads of this');
 });

@@ -98,7 +98,7 @@ describe("a run of a planner", () => {
       expect.stringMatching(
         /^ {5}planner {2}4 subtasks: 2 done, 1 failed, 1 skipped · N s · critical path N s/,
       ),
-      "     ! planner: 2 gaps; no further plan follows",
+      "     ! planner: 2 gaps; not replanning",
       '       - Do broken (subtask "broken" failed: The disk is full.)',
       '       - Do report (subtask "report" was not begun: it needs "broken", which failed)',
     ]);
@@ -179,8 +179,13 @@ describe("stratagraph graph --plan", () => {
     ],
     ["both", ["plain.yaml", "--plan", "team"], "Give AGENT to draw its graph", "usage"],
     ["text of an agent's graph", ["plain.yaml", "-f", "text"], "--plan THREAD", "usage"],
-    ["options of an agent's graph", ["-p", "team", "--xray"], "--xray is of an agent's", "usage"],
-    ["a PNG as text", ["-p", "team", "-f", "png"], "with --out FILE.", "usage"],
+    [
+      "options of an agent's graph",
+      ["-p", "team", "--xray"],
+      "--xray applies to agent graphs",
+      "usage",
+    ],
+    ["a PNG as text", ["-p", "team", "-f", "png"], "give --out FILE.", "usage"],
     ["a thread that is not there", ["-p", "tean"], 'Did you mean "team"?', "unknown_thread"],
     [
       "a thread without a plan",

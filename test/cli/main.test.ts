@@ -54,7 +54,7 @@ it("cancels the turn on Ctrl-C, says how to go on, and does so", async () => {
   first.child.kill("SIGINT");
   const cancelled = await told;
   expect(cancelled).toMatchObject({ code: 1, stderr: "" });
-  expect(cancelled.stdout).toContain("■ wait_gate  cut off\n\n■ Cancelled. To continue:\n");
+  expect(cancelled.stdout).toContain("■ wait_gate  interrupted\n\n■ Cancelled. To continue:\n");
   const [command = ""] = /stratagraph run .*/.exec(cancelled.stdout) ?? [];
   expect(command).toMatch(/^stratagraph run gate\.yaml --thread [\da-f-]{36} --tools \S+$/);
   expect(existsSync(join(cwd, ".stratagraph", "lock"))).toBe(false);

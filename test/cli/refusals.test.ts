@@ -13,7 +13,6 @@ const files = {
   "type.yaml": "name: a\nversion: 7\n",
   "tool.yaml": "name: a\ntools: [calculater]\n",
   "model.yaml": "name: a\nllm_config: { default_model: opnai:gpt }\n",
-  "package.yaml": "name: a\nllm_config: { default_model: anthropic:claude-3-haiku }\n",
   "key-missing.yaml": "name: a\nllm_config: { default_model: openai:gpt-4o-mini }\n",
   "schema.json": `{ "name": "a", "input_schema": { "type": "object",
     "properties": { "city": { "type": "string" } }, "required": ["city"] } }`,
@@ -30,7 +29,7 @@ const large = "x".repeat(10_000_000);
 describe("wrong use ends with exit code 2, says why, and writes nothing", () => {
   it.each([
     ["a missing file", ["none.yaml", "hi"], "error: There is no file none.yaml. [file_not_found]"],
-    ["another kind of file", ["notes.txt", "hi"], "error: notes.txt is no agent: expected a"],
+    ["another kind of file", ["notes.txt", "hi"], "error: notes.txt is not an agent: expected a"],
     ["a syntax error, with its place", ["syntax.yaml", "hi"], /\n {2}\S*syntax\.yaml:2:1 .*quote/],
     [
       "an unknown key",
@@ -41,7 +40,6 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     ["an unknown tool", ["tool.yaml", "hi"], 'no tool "calculater". Did you mean "calculator"?'],
     ["an unknown model", ["model.yaml", "hi"], 'Did you mean "openai:gpt"? [unknown_model]'],
     ["an unknown --model", ["ok.yaml", "hi", "--model", "nope"], 'Unknown model "nope"'],
-    ["a missing package", ["package.yaml", "hi"], "npm install @langchain/anthropic"],
     ["a missing key", ["key-missing.yaml", "hi"], "set the environment variable OPENAI_API_KEY"],
     ["no message", ["ok.yaml"], "error: Nothing to run: give MESSAGE or --input, or --thread"],
     ["two inputs", ["ok.yaml", "hi", "--input", "{}"], "Give either MESSAGE or --input, not both."],
@@ -56,7 +54,7 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     [
       "too much on standard input",
       ["ok.yaml", "-"],
-      "Standard input has more than 1,000,000 bytes, the limit of an input. [input_too_large]",
+      "Standard input exceeds 1,000,000 bytes, the maximum size of an input. [input_too_large]",
     ],
     ["a control character", ["ok.yaml", "hi", "--thread", "a\u001B[1mb"], "U+001B at 1"],
     ["a long thread id", ["ok.yaml", "hi", "-t", "x".repeat(10_000)], "has 10,000 characters."],
@@ -66,14 +64,14 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
       ["ok.yaml", "--thread", "t"],
       'Thread "t" does not exist: there is nothing to resume. Give MESSAGE or --input to run a turn.',
     ],
-    ["a thread that is not kept", ["ok.yaml", "-t", "t", "--no-save"], "needs the database that"],
+    ["a thread that is not kept", ["ok.yaml", "-t", "t", "--no-save"], "needs the database, which"],
     ["an answer to no thread", ["ok.yaml", "--answer", "yes"], "resumes a waiting thread"],
     ["an answer with a message", ["ok.yaml", "hi", "-t", "t", "-a", "y"], "neither MESSAGE nor"],
     ["two bare answers", ["ok.yaml", "-t", "t", "-a", "y", "-a", "n"], "Give each as --answer ID"],
     [
       "an answer where nothing waits",
       ["ok.yaml", "-t", "t", "-a", "y"],
-      "Leave out --answer. [nothing_to_answer]",
+      "Omit --answer. [nothing_to_answer]",
     ],
     ["a temperature", ["ok.yaml", "hi", "--temperature", "3"], "Expected a number from 0 to 2."],
     ["no temperature", ["ok.yaml", "hi", "--temperature", ""], "Expected a number from 0 to 2."],
@@ -88,7 +86,7 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     ],
     ["a module's definition", ["invalid.ts", "hi"], "[invalid_definition]\n"],
     ["tools that are none", ["ok.yaml", "hi", "--tools", "none.ts"], "none.ts exports no tools."],
-    ["tools in another file", ["ok.yaml", "hi", "--tools", "ok.yaml"], "is no module of tools"],
+    ["tools in another file", ["ok.yaml", "hi", "--tools", "ok.yaml"], "is not a tools module"],
     ["a root that is not there", ["ok.yaml", "hi", "--root", "nope"], "There is no folder nope."],
     ["a root that is a file", ["ok.yaml", "hi", "--root", "ok.yaml"], "ok.yaml is not a folder."],
   ])("%s", async (_what, argv, message) => {

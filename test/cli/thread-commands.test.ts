@@ -176,7 +176,7 @@ describe("stratagraph fork", () => {
   it("begins a thread that goes on in another way, and leaves the first as it was", async () => {
     const { code, out } = await cli("fork", "t", t.waiting, "--new", "other");
     expect(code).toBe(0);
-    expect(out).toMatch(/^Thread other begins at checkpoint \S+ of t\.\n/);
+    expect(out).toMatch(/^Thread other starts at checkpoint \S+ of t\.\n/);
     expect(out).toContain("\n  stratagraph run AGENT --thread other\n");
     const asked = await cli("run", "double.yaml", "-t", "other");
     expect(asked.out).toContain("? ask asks for input");
@@ -273,7 +273,7 @@ describe("a thread of another agent", () => {
     expect(await idsOf("--agent", "halve", "--status", "COMPLETED")).toEqual([]);
     expect(await idsOf("--status", "COMPLETED")).toContain("t");
     expect(await idsOf("--status", "COMPLETED")).not.toContain("lent");
-    expect((await cli("threads", "--agent", "none")).out).toBe("No such threads.\n");
+    expect((await cli("threads", "--agent", "none")).out).toBe("No matching threads.\n");
     expect((await cli("show", "lent")).out).toMatch(/^ +agent +halve$/m);
     await cli("delete", "lent", "--yes");
   });
@@ -283,7 +283,7 @@ describe("stratagraph recover", () => {
   it("says that nothing is pending, or who is waited for", async () => {
     const over = await cli("recover", "double.yaml", "t");
     expect([over.code, over.errors]).toEqual([0, ""]);
-    expect(over.out).toContain("\nThe last sound checkpoint is ");
+    expect(over.out).toContain("\nThe last intact checkpoint is ");
     await cli("run", "double.yaml", "go", "-t", "waits");
     const waits = await cli("recover", "double.yaml", "waits");
     expect(waits.code).toBe(3);
@@ -336,7 +336,7 @@ describe("stratagraph verify", () => {
     expect(await runCli(["verify", "long"], io)).toBe(1);
     const [progress, ended] = io.stderr.take().split("\n");
     expect(progress).toMatch(/^Read 1,000 of 1,50\d checkpoints$/);
-    expect(ended).toContain("Stopped before it was done.");
+    expect(ended).toContain("Stopped before completion.");
     expect([io.stdout.take(), io.listening]).toEqual(["", 0]);
   });
 
@@ -345,7 +345,7 @@ describe("stratagraph verify", () => {
     const ids = (await historyOf("checked")).map(({ id }) => id);
     expect(await cli("verify", "checked")).toEqual({
       code: 0,
-      out: `Read ${ids.length} checkpoints of checked: all are as they were written.\n`,
+      out: `Read ${ids.length} checkpoints of checked: all are intact.\n`,
       errors: "",
     });
     const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
@@ -404,7 +404,7 @@ describe("stratagraph prune and delete", () => {
     await cli("run", "double.yaml", "go", "-t", "kept");
     const told = await cli("prune", "kept", "--keep", "latest", "--yes", "--reclaim");
     expect([told.code, told.errors]).toEqual([0, ""]);
-    const sizes = / of kept: .*\nThe database takes ([\d.]+) MB; before, ([\d.]+) MB\.\n$/;
+    const sizes = / of kept: .*\nThe database now takes ([\d.]+) MB, previously ([\d.]+) MB\.\n$/;
     const [, after, before] = sizes.exec(told.out) ?? [];
     expect(Number(after)).toBeLessThan(45);
     // Table and log, both.

@@ -13,7 +13,7 @@ describe("commands on threads, where there is no database", () => {
     const io = memoryIo({ cwd: await folderWith(files) });
     expect(await runCli(["threads"], io)).toBe(0);
     expect(io.stdout.take()).toBe(
-      'No threads yet. To begin one:\n  stratagraph run AGENT "…" --thread NAME\n',
+      'No threads yet. To start one:\n  stratagraph run AGENT "…" --thread NAME\n',
     );
     expect(await runCli(["threads", "--json"], io)).toBe(0);
     expect(JSON.parse(io.stdout.take())).toEqual({ threads: [], next: null });
@@ -37,7 +37,7 @@ describe("commands on threads, where there is no database", () => {
     const io = memoryIo({ cwd: await folderWith(files) });
     expect(await runCli(argv, io)).toBe(2);
     expect(io.stderr.take()).toBe(
-      'error: There is no thread "t" here. "stratagraph threads" lists those of this folder\'s database, or of DATABASE_URL. [unknown_thread]\n',
+      'error: There is no thread "t" here. "stratagraph threads" lists the threads of this folder\'s database, or of DATABASE_URL. [unknown_thread]\n',
     );
     expect(io.stdout.take()).toBe("");
     expect(await namesIn(io.cwd)).toEqual(Object.keys(files));
@@ -67,7 +67,11 @@ describe("wrong use of commands on threads ends with exit code 2, and makes noth
   it.each([
     ["an empty thread id", ["show", ""], "[invalid_thread_id]"],
     ["a control character", ["history", "a\u001B[1mb"], "[invalid_thread_id]"],
-    ["no checkpoint", ["show", "t", ""], '"" names no checkpoint: expected an id or its beginning'],
+    [
+      "no checkpoint",
+      ["show", "t", ""],
+      '"" is not a checkpoint reference: expected an id, a prefix',
+    ],
     ["an odd checkpoint", ["diff", "t", "a~b", "latest"], "[invalid_checkpoint]"],
     ["another thread without an id", ["diff", "t", "/latest", "latest"], "[invalid_thread_id]"],
     ["a limit", ["threads", "--limit", "0"], "Expected an integer from 1 to 1000."],
@@ -77,15 +81,15 @@ describe("wrong use of commands on threads ends with exit code 2, and makes noth
       ["prune", "t", "--keep", "some"],
       "Allowed choices are latest, turn_ends, all",
     ],
-    ["nothing to keep", ["prune", "t"], "Say with --keep what stays of the thread."],
+    ["nothing to keep", ["prune", "t"], "Give --keep: which checkpoints to keep."],
     ["nothing to prune", ["prune"], "Name the thread to prune, or give --reclaim."],
-    ["a thread to prune", ["prune", "--reclaim", "--keep", "latest"], "are of a thread: name it."],
-    ["a database", ["prune", "--reclaim"], "There is no database here."],
+    ["a thread to prune", ["prune", "--reclaim", "--keep", "latest"], "need a thread: name it."],
+    ["a database", ["prune", "--reclaim"], "There is no database in this folder."],
     ["an age", ["prune", "t", "--keep", "all", "--older-than", "7"], "30m, 12h, 7d, 2w."],
-    ["no age", ["prune", "t", "--keep", "all"], "--keep all removes only what is older than"],
+    ["no age", ["prune", "t", "--keep", "all"], "--keep all needs --older-than"],
     ["an update without an agent", ["fork", "t", id, "--set", "{}"], "give it with --agent FILE."],
     ["an update that is no JSON", ["fork", "t", id, "--set", "{"], "--set is not JSON"],
-    ["an update that is no object", ["fork", "t", id, "--set", "[]"], "--set is no JSON object"],
+    ["an update that is no object", ["fork", "t", id, "--set", "[]"], "--set is not a JSON object"],
     ["a long new id", ["fork", "t", id, "--new", "x".repeat(300)], "[invalid_thread_id]"],
     ["a missing agent", ["fork", "t", id, "--agent", "c.yaml"], "[file_not_found]"],
     ["a missing file", ["import", "t.jsonl"], "There is no file t.jsonl. [file_not_found]"],

@@ -154,7 +154,7 @@ it("ranks the tools by how well they suit a task", async () => {
   expect(await run("list", "agent.json", ...task)).toBe(0);
   const shown = io.stdout.take();
   expect(shown).toMatch(/^1 +current_time( +\d\.\d\d){5}$/m);
-  expect(shown).toContain("not granted what they require: read_file.");
+  expect(shown).toContain("lacks the permissions they require: read_file.");
 });
 
 it("calls a tool with arguments of the command line or of standard input", async () => {
@@ -202,7 +202,7 @@ it("exits with 1 where the call does not succeed", async () => {
 it.each([
   [["call", "calculater"], "unknown_tool", 'Did you mean "calculator"?'],
   [["call", "calculator", "-i", "{"], "invalid_json", "--input is not JSON"],
-  [["call", "calculator", "-i", "[1]"], "invalid_json", "no JSON object"],
+  [["call", "calculator", "-i", "[1]"], "invalid_json", "not a JSON object"],
   [["call", "calculator", "agent.json", "--grant", "a:b"], "usage", "calls without AGENT"],
   [["call", "calculator", "--grant", "a b"], "usage", "Expected a permission"],
   [["list", "none.yaml"], "file_not_found", "There is no file none.yaml."],
@@ -241,7 +241,7 @@ it("keeps the agent's rules on tools and arguments", async () => {
   const long = '{"expression": "1 + 1 + 1"}';
   expect(await run("call", "calculator", "agent.json", "-i", long)).toBe(1);
   expect(io.stdout.take()).toMatch(
-    /Too long\.[^]*· The rules on its arguments read an empty input/,
+    /Too long\.[^]*· Its argument rules were evaluated against an empty input/,
   );
 });
 
@@ -254,7 +254,7 @@ it("asks a person on the terminal where the tool needs approval", async () => {
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(1);
   expect(io.stdout.take()).toContain("A person rejected this call: not today");
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(1);
-  expect(io.stdout.take()).toContain("Nobody approved this call.");
+  expect(io.stdout.take()).toContain("This call was not approved.");
 });
 
 it("makes the call with the arguments that a person put in", async () => {
@@ -266,7 +266,7 @@ it("makes the call with the arguments that a person put in", async () => {
 it("wants --yes where nobody can be asked", async () => {
   const { run, io } = await setUp(grantsMail);
   expect(await run("call", "send", "agent.json", ...toAnna)).toBe(2);
-  expect(io.stderr.take()).toContain("Give it with --yes. [not_confirmed]");
+  expect(io.stderr.take()).toContain("Approve them with --yes. [not_confirmed]");
   expect(await run("call", "send", "agent.json", ...toAnna, "--yes")).toBe(0);
   expect(io.stdout.take()).toContain("Sent to Anna.");
   // A call that is refused anyway is nobody's to approve.
@@ -280,16 +280,16 @@ it("calls a tool with state on the agent's first one, and says so", async () => 
     outcome: "success",
     result: 42,
     state: { execution: { count: 42 }, attempt: {} },
-    notes: [expect.stringContaining("made of an empty input")],
+    notes: [expect.stringContaining("initial state for an empty input")],
   });
   expect(await run("call", "count", "tools.ts")).toBe(0);
-  expect(io.stdout.take()).toMatch(/^✓ count\(\) {2}\d+ ms\n42\n· The tool has state: /);
+  expect(io.stdout.take()).toMatch(/^✓ count\(\) {2}\d+ ms\n42\n· The tool is stateful: /);
 });
 
 it("aborts the call on a signal", async () => {
   const { run, io } = await setUp({});
   hooks.toolBegan = () => io.stop("SIGINT");
   expect(await run("call", "wait")).toBe(1);
-  expect(io.stderr.take()).toBe("error: Stopped before it was done. [stopped]\n");
+  expect(io.stderr.take()).toBe("error: Stopped before completion. [stopped]\n");
   expect(io.listening).toBe(0);
 });

@@ -33,7 +33,7 @@ it("cancels the call of a server's tool on Ctrl-C, and ends", async () => {
   const [stdout, stderr, [code]] = await told;
   expect({ stdout, stderr, code }).toEqual({
     stdout: "",
-    stderr: "error: Stopped before it was done. [stopped]\n",
+    stderr: "error: Stopped before completion. [stopped]\n",
     code: 1,
   });
   expect(await namesIn(cwd)).toEqual(["agent.json"]);

@@ -44,7 +44,7 @@ describe("stratagraph export and import", () => {
     const { code, out } = await cli("import", "t.jsonl", "--thread", "copy");
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^Imported thread copy: \d+ checkpoints\.\n\nTo look at it:\n {2}stratagraph history copy\n$/,
+      /^Imported thread copy: \d+ checkpoints\.\n\nTo inspect it:\n {2}stratagraph history copy\n$/,
     );
     expect(await idsIn("copy")).toEqual(await idsIn("t"));
     const piped = memoryIo({ cwd, stdin: [await readFile(join(cwd, "t.jsonl"))] });

@@ -5,6 +5,7 @@ import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/i
 import { single } from "../helpers/nested-agents.ts";
 import { repliesByPrompt } from "../helpers/prompt-replies.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
+import { noUsage } from "../../src/state/usage.ts";
 
 const echo = defineTool({
   name: "echo",
@@ -154,6 +155,7 @@ describe("an agent node", () => {
     const { runtime } = await testRuntime(repliesByPrompt(replies));
     const { usage } = await executeAgent(desk(), { message: "bees" }, { runtime });
     expect(usage).toEqual({
+      ...noUsage,
       tokens_in: 30,
       tokens_out: 15,
       llm_calls: 3,

@@ -9,7 +9,9 @@ import {
   defineTool,
   type Runtime,
 } from "../../src/index.ts";
-import { fromChatModel } from "../../src/models/metered-model.ts";
+import type { AgentModel } from "../../src/models/agent-model.ts";
+import { fromChatModel } from "../../src/models/calls/from-chat-model.ts";
+import type { StepRecord } from "../../src/state/step-record.ts";
 import { openAIServer } from "../helpers/openai-server.ts";
 
 const ref = "openai:gpt-4o-mini";
@@ -29,7 +31,7 @@ async function streamed(runtime: Runtime) {
   const graph = await compileAgent(agent, runtime);
   const messages: BaseMessage[] = [];
   const traced: unknown[] = [];
-  let state: { messages?: BaseMessage[] } = {};
+  let state: { messages?: BaseMessage[]; steps?: StepRecord[] } = {};
   const stream = await graph.stream(
     { input: { message: "find" } },
     {
@@ -97,5 +99,77 @@ describe("notes in a reply", () => {
       ["look"],
       [],
     ]);
+  });
+});
+
+describe("note lines in a reply", () => {
+  const line = 'Note: {"synthesis": "one place less", "progress": "advancing"}';
+  const runtimeOf = (model: AgentModel) =>
+    createRuntime({ checkpointer: false, env: {}, models: { resolve: async () => model } });
+
+  it("are no part of the streamed or stored reply of a model that makes one call at a time", async () => {
+    await using server = await openAIServer(
+      { text: `First I look at a.\n${line}`, calls: [lookAt("a")] },
+      { text: "Nothing there.\nNote: b is next.", calls: [lookAt("b")] },
+      { text: `${line}\nIt is nowhere to be found.\nNote` },
+    );
+    const runtime = await createRuntime({
+      checkpointer: false,
+      env: { OPENAI_API_KEY: "sk-test-not-a-key", OPENAI_BASE_URL: server.url },
+      modelOptions: { maxRetries: 0, parallelCalls: { [ref]: false } },
+    });
+    const { messages, traced, state } = await streamed(runtime);
+    const [first, second] = server.requests;
+    expect(first?.body.tools).toHaveLength(1);
+    expect(JSON.stringify(first?.body.messages)).toContain("Note: {");
+    expect(JSON.stringify(second?.body.messages.slice(1))).not.toMatch(noted);
+    expect(JSON.stringify(messages)).not.toMatch(noted);
+    expect(JSON.stringify(state.messages)).not.toMatch(noted);
+    expect(JSON.stringify(traced)).toMatch(noted);
+    const parts = messages.filter((one) => AIMessageChunk.isInstance(one));
+    expect(parts.map(({ text }) => text).join("")).toBe(
+      "First I look at a.\nNothing there.\nNote: b is next.It is nowhere to be found.\nNote",
+    );
+    expect(state.steps?.map(({ thought }) => thought)).toEqual([
+      "First I look at a.",
+      "Nothing there.\nNote: b is next.",
+      "It is nowhere to be found.\nNote",
+    ]);
+    expect(state.steps?.map(({ synthesis }) => synthesis)).toEqual([
+      "one place less",
+      "",
+      "one place less",
+    ]);
+  });
+
+  it("are no part of the stream of a reply that comes whole, in blocks", async () => {
+    const text = (of: string) => ({ type: "text" as const, text: of });
+    const calls = [{ ...lookAt("a"), id: "c0" }];
+    const chat = fakeModel()
+      .respond(
+        new AIMessage({
+          id: "m1",
+          content: [text(`${line}\nI `), text("look.\nNo")],
+          tool_calls: calls,
+        }),
+      )
+      .respond(new AIMessage({ id: "m2", content: `Nowhere.\n${line}` }));
+    const { messages } = await streamed(await runtimeOf(fromChatModel(chat, { ref })));
+    const said = messages.filter(({ type }) => type === "ai") as AIMessage[];
+    expect(said.map(({ id, text: shown }) => [id, shown])).toEqual([
+      ["m1", "I look.\nNo"],
+      ["m2", "Nowhere.\n"],
+    ]);
+    expect(said[0]?.tool_calls?.map(({ name }) => name)).toEqual(["look"]);
+  });
+
+  it("are no part of the stream of a model that calls tools in text", async () => {
+    const chat = fakeModel()
+      .respond(new AIMessage(`Thought: First a.\n${line}\nAction: look\nAction Input: {"at": "a"}`))
+      .respond(new AIMessage(`Thought: Done.\nFinal Answer: Nowhere.\n${line}`));
+    const model = { ...fromChatModel(chat, { ref }), toolCalling: false };
+    const { messages, state } = await streamed(await runtimeOf(model));
+    expect(JSON.stringify([messages, state.messages])).not.toMatch(noted);
+    expect(messages.map(({ text: shown }) => shown).join("")).toContain("Final Answer: Nowhere.");
   });
 });

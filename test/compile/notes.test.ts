@@ -9,7 +9,11 @@ import {
   executeAgent,
   toActionRecords,
 } from "../../src/index.ts";
+import { promptPrefix } from "../../src/compile/agent-setup.ts";
+import { nativeNoteLineForm } from "../../src/context/note-lines.ts";
 import { emptyReplyFeedback } from "../../src/context/prompts.ts";
+import type { ModelTool } from "../../src/models/agent-model.ts";
+import { toModelTool } from "../../src/tools/registry.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -194,5 +198,67 @@ describe("what a model notes beside its calls", () => {
     expect(steps[1]?.observations).toEqual([
       { id: call, insights: "empty", learning: "", relevance: "" },
     ]);
+  });
+});
+
+describe("what a model notes that calls tools in text", () => {
+  const notes = (progress: string) =>
+    `Note: {"insights": "${progress} it is", "progress": "${progress}"}`;
+  const script = [
+    'Thought: First a.\nAction: look\nAction Input: {"at": "a"}',
+    `Thought: Then b.\n${notes("advancing")}\nAction: look\nAction Input: {"at": "b"}`,
+    `Thought: Done.\nFinal Answer: Nowhere.\n${notes("stuck")}`,
+  ];
+  const runInText = async (definition: typeof agent) => {
+    const made = await testRuntime(script, { toolCalling: false });
+    const { runtime, onEvent } = made;
+    return {
+      ...made,
+      ...(await executeAgent(definition, { message: "find" }, { runtime, onEvent })),
+    };
+  };
+
+  it("fills the compression fields, and is not in thoughts and answers", async () => {
+    const { model, steps, output, events } = await runInText(agent);
+    expect(output).toEqual({ message: "Nowhere." });
+    expect(steps.map(({ thought, progress }) => [thought, progress])).toEqual([
+      ["First a.", ""],
+      ["Then b.", "advancing"],
+      ["Done.", "stuck"],
+    ]);
+    const [first, second] = steps.map(({ tool_results: [result] }) => result?.id);
+    expect(steps.map(({ observations = [] }) => observations.map(({ id }) => id))).toEqual([
+      [],
+      [first],
+      [second],
+    ]);
+    expect(model.read(0)[0]).toContain("\n\nNote: {");
+    expect(JSON.stringify([steps, events])).not.toContain("Note:");
+  });
+
+  it("is not asked for, nor read, in deep mode", async () => {
+    const deep = defineAgent({ name: "deep", tools: [look], execution_config: { mode: "deep" } });
+    const made = await testRuntime(Array(8).fill(script[2]), { toolCalling: false });
+    const { steps } = await executeAgent(deep, { message: "find" }, { runtime: made.runtime });
+    expect(made.model.read(0).join()).not.toContain("Note: {");
+    expect(steps[0]?.thought).toBe("Done.");
+  });
+});
+
+describe("what the prompt of a model that makes one call at a time says of notes", () => {
+  const model = { ref: "ollama:qwen3", toolCalling: true, parallelCalls: false };
+  const prompt = (of: { model?: object; mode?: "fast" | "deep"; tools?: readonly ModelTool[] }) => {
+    const { mode = "fast", tools = [toModelTool(look)] } = of;
+    const { spec } = defineAgent({ name: "a", system_prompt: "Be.", execution_config: { mode } });
+    const prefix = promptPrefix(spec, { answerSchema: null, modelTools: tools });
+    return prefix({ ...model, ...of.model }).map(({ text }) => text);
+  };
+
+  it("is one sentence and its form, with tools and not in deep mode", () => {
+    expect(prompt({})).toEqual([`Be.\n\n${nativeNoteLineForm}`]);
+    expect(prompt({ mode: "deep" })).toEqual(["Be."]);
+    expect(prompt({ tools: [] })).toEqual(["Be."]);
+    expect(prompt({ model: { parallelCalls: true } })).toEqual(["Be."]);
+    expect(prompt({ model: { ref: "offline:rules" } })).toEqual(["Be."]);
   });
 });

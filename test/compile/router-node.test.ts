@@ -6,11 +6,12 @@ import { RouterChoiceError } from "../../src/compile/errors.ts";
 import { readChoice } from "../../src/compile/nodes/router.ts";
 import { routerAnswer } from "../../src/context/prompts.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
-import { boundTokens, messageTokens } from "../../src/models/message-tokens.ts";
+import { boundTokens, messageTokens } from "../../src/models/usage/message-tokens.ts";
 import { openAIServer } from "../helpers/openai-server.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 import { z } from "zod";
+import { noUsage } from "../../src/state/usage.ts";
 
 const desk = [
   { name: "billing", description: "Invoices and\n  payments" },
@@ -135,7 +136,7 @@ describe("a router by model", () => {
         tool_results: [],
         problem: "",
         model: "test:scripted",
-        usage: { tokens_in: 10, tokens_out: 5, llm_calls: 1, tool_calls: 0, cost_usd: 0.001 },
+        usage: { ...noUsage, tokens_in: 10, tokens_out: 5, llm_calls: 1, cost_usd: 0.001 },
       }),
     ]);
     expect(result.usage).toMatchObject({ tokens_in: 10, llm_calls: 1 });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
+import { noUsage } from "../../src/state/usage.ts";
 
 const echo = defineTool({
   name: "echo",
@@ -21,7 +22,7 @@ describe("the standard loop", () => {
       attempts: [{ attempt_number: 0, errors: [] }],
       incomplete: false,
       failure: null,
-      usage: { tokens_in: 10, tokens_out: 5, llm_calls: 1, tool_calls: 0, cost_usd: 0.001 },
+      usage: { ...noUsage, tokens_in: 10, tokens_out: 5, llm_calls: 1, cost_usd: 0.001 },
     });
     expect(model.read(0)).toEqual(["human: hi"]);
   });
@@ -96,9 +97,17 @@ describe("the standard loop", () => {
       progress: "",
       hypothesis: null,
       problem: "",
-      usage: { tokens_in: 10, tokens_out: 5, llm_calls: 1, tool_calls: 2, cost_usd: 0.001 },
+      usage: {
+        ...noUsage,
+        tokens_in: 10,
+        tokens_out: 5,
+        llm_calls: 1,
+        tool_calls: 2,
+        cost_usd: 0.001,
+      },
       model: "test:scripted",
       fallback: null,
+      model_calls: [],
     });
     expect(steps[1]).toMatchObject({ step_index: 1, next_action: "finish", thought: "a and b" });
     expect(usage).toMatchObject({ llm_calls: 2, tool_calls: 2 });

@@ -187,7 +187,7 @@ describe("a workflow", () => {
     });
     const runtime = await createRuntime({ checkpointer: false, env: {} });
     await expect(compileAgent(agent, runtime)).rejects.toThrow(
-      'Unknown model "opnai:gpt-4o-mini": expected provider:model with one of the providers openai, anthropic, google, mistral, groq, ollama, offline. Did you mean "openai:gpt-4o-mini"?',
+      'Unknown model "opnai:gpt-4o-mini": expected provider:model with one of the providers openai, anthropic, google, mistral, groq, bedrock, ollama, offline. Did you mean "openai:gpt-4o-mini"?',
     );
   });
 });

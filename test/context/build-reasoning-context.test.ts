@@ -11,8 +11,8 @@ import {
   type ReasoningContext,
 } from "../../src/context/reasoning-context.ts";
 import type { StepForm } from "../../src/context/step-messages.ts";
-import { messageTokens } from "../../src/models/message-tokens.ts";
-import { tokenCounter } from "../../src/models/tokens.ts";
+import { messageTokens } from "../../src/models/usage/message-tokens.ts";
+import { tokenCounter } from "../../src/models/usage/tokens.ts";
 import { inOneLine } from "../../src/state/step-record.ts";
 import { grown, histories, openFailures, type History } from "./compose/arbitrary-history.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LogEntry } from "../../src/experiment/log/log-entry.ts";
 import { useChildren } from "../helpers/child-process.ts";
 import { useDatabase, type TestDatabase } from "../helpers/databases.ts";
-import { readLogLines } from "../helpers/experiment-run.ts";
+import { readLogLines, withoutTimes } from "../helpers/experiment-run.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
 /** A process is killed at every moment of so many; 1 for all of them, which takes minutes. Default: some of them. */
@@ -52,10 +52,12 @@ function killTests(database: TestDatabase, every: number): void {
 
 /** Without times, and what names the run. */
 function alike(entries: readonly LogEntry[]): readonly unknown[] {
-  return entries.map(({ timestamp: _timestamp, run_id: _run, ...entry }) =>
-    entry.event_type === "CYCLE_START"
-      ? { ...entry, payload: { ...entry.payload, config_hash: "" } }
-      : entry,
+  return withoutTimes(
+    entries.map((entry) =>
+      entry.event_type === "CYCLE_START"
+        ? { ...entry, run_id: "", payload: { ...entry.payload, config_hash: "" } }
+        : { ...entry, run_id: "" },
+    ),
   );
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MemorySaver } from "@langchain/langgraph";
 import { createRuntime, runExperiment } from "../../src/app.ts";
 import { parseExperiment } from "../../src/experiment/config/load-experiment.ts";
+import { logEntrySchema } from "../../src/experiment/log/log-entry.ts";
 import { readLogLines, withoutTimes } from "../helpers/experiment-run.ts";
 import { ollamaServer, type OllamaAnswer } from "../helpers/ollama-server.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
@@ -83,6 +84,43 @@ describe("a run on an Ollama server", () => {
       expect.objectContaining({ model_options: options }),
     ]);
     expect(JSON.stringify(log())).not.toContain("s3cret");
+  });
+
+  it("logs how each reply ended, what it took, and what the model thought", async () => {
+    await using made = await disposable(
+      setUp([
+        {
+          thinking: "Hm.",
+          text: "Cut",
+          done_reason: "length",
+          usage: { prompt_eval_count: 40, eval_count: 7 },
+        },
+        { thinking: "x".repeat(30_000), text: "R", done_reason: "s".repeat(100) },
+      ]),
+    );
+    const { run, log } = made;
+    await run({ model_name: "ollama:qwen3:latest" });
+    const [first, second] = log().flatMap((entry) =>
+      entry.event_type === "LLM_INVOCATION" ? [entry.payload] : [],
+    );
+    expect(first).toMatchObject({
+      response_message: { content: "Cut" },
+      usage: {
+        tokens_in: 40,
+        tokens_out: 7,
+        cached_tokens: 0,
+        reasoning_tokens: 0,
+        cost_usd: 0,
+      },
+      finish_reason: "length",
+      done_reason: "length",
+      latency_ms: expect.any(Number),
+      reasoning: "Hm.",
+    });
+    expect(second).toMatchObject({ finish_reason: "stop", done_reason: "s".repeat(64) });
+    expect(second?.first_token_ms ?? 0).toBeLessThanOrEqual(second?.latency_ms ?? -1);
+    expect(second?.reasoning?.length).toBeLessThanOrEqual(20_100);
+    expect(log().every((entry) => logEntrySchema.safeParse(entry).success)).toBe(true);
   });
 
   it("calls tools in text where the model takes none", async () => {

@@ -62,8 +62,11 @@ describe("a cycle", () => {
     const usage = {
       tokens_in: expect.any(Number),
       tokens_out: expect.any(Number),
+      cached_tokens: 0,
+      reasoning_tokens: 0,
       cost_usd: expect.any(Number),
     };
+    const ended = { usage, finish_reason: "stop" };
     expect(withoutTimes(log("drift"))).toEqual(
       [
         {
@@ -78,7 +81,7 @@ describe("a cycle", () => {
         },
         {
           event_type: "LLM_INVOCATION",
-          payload: { prompt_messages: begun, response_message: asked, model_options, usage },
+          payload: { prompt_messages: begun, response_message: asked, model_options, ...ended },
         },
         {
           event_type: "TOOL_CALL",
@@ -94,7 +97,7 @@ describe("a cycle", () => {
             prompt_messages: [...begun, asked, gave],
             response_message: { role: "assistant", content: "Done." },
             model_options,
-            usage,
+            ...ended,
           },
         },
         {
@@ -113,7 +116,7 @@ describe("a cycle", () => {
             ],
             response_message: { role: "assistant", content: "I wrote sky." },
             model_options,
-            usage,
+            ...ended,
           },
         },
         {

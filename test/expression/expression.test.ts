@@ -33,6 +33,7 @@ it.each<[string, unknown]>([
   ["execution.price * 1.1", 11],
   ["2 * execution.price - 0.5", 19.5],
   ["usage.cost_usd < 0.5", true],
+  ["usage.cost_usd != null && usage.cost_usd < 0.5", true],
   ["execution.count / 2", 3.5],
   ["7 / 2", 3],
   ["execution.count % 2 == 1", true],

@@ -1,12 +1,15 @@
+import { createMemoryBlobs } from "../../src/compile/attachments/memory-blobs.ts";
+import { receiveMessages } from "../../src/compile/attachments/receive-messages.ts";
 import { readNamedArguments, readQuoted, toToolInput } from "../../src/models/text-form/actions.ts";
 import { createWordEmbeddings } from "../../src/models/embeddings/word-embeddings.ts";
 import { classifyFailure, isToolsUnsupportedError } from "../../src/models/failure.ts";
-import { parseJsonAnswer } from "../../src/models/json-answer.ts";
+import { parseJsonAnswer } from "../../src/models/replies/json-answer.ts";
 import { readNotation } from "../../src/models/offline/notation.ts";
 import { replyChunks } from "../../src/models/providers/ollama-connection.ts";
 import { redactor, withoutValues } from "../../src/models/redact.ts";
 import { parseTextForm } from "../../src/models/text-form/text-form.ts";
-import { tokenCounter } from "../../src/models/tokens.ts";
+import { looksLikeArguments, readToolArguments } from "../../src/models/replies/tool-arguments.ts";
+import { tokenCounter } from "../../src/models/usage/tokens.ts";
 import { readSummary } from "../../src/context/summarise/running-summary.ts";
 import { collect } from "../helpers/collect.ts";
 import { itReadsInLinearTime } from "../helpers/growth.ts";
@@ -29,6 +32,9 @@ itReadsInLinearTime(
     readNamedArguments: (text) => readNamedArguments(`a=${text}`),
     readQuoted: (text) => readQuoted(`"${text}"`),
     toToolInput: (text) => toToolInput(text, schema),
+    readToolArguments: (text) => readToolArguments(text, schema),
+    "readToolArguments, mended": (text) => readToolArguments(`{'query':${text}`, schema),
+    looksLikeArguments: (text) => looksLikeArguments(`{ ${text}`, schema),
     saysItTakesNoTools: isToolsUnsupportedError,
     tokenCounter: tokenCounter("openai:gpt-4o"),
     classifyFailure: (text) => classifyFailure(new Error(text)),
@@ -37,10 +43,18 @@ itReadsInLinearTime(
     "Ollama stream": (text) => collect(replyChunks(smallChunks(text))),
     readSummary: (text) => readSummary(text, 4_000),
     readNotation,
+    "data of a client's message": async (text) => {
+      const content = [{ type: "image", mimeType: text, data: text, metadata: { name: text } }];
+      const thread = { threadId: "t", blobs: createMemoryBlobs() };
+      await receiveMessages({ messages: [{ content }] }, thread).catch(() => null);
+    },
     embeddings: (text) => embeddings.embed([text]),
   },
   {
+    "data of a client's message": ["data:image/png;base64,", "data:;", "AA==", " ", "a/b;", "../["],
     parseJsonAnswer: ["[1,", " {a} ", "{/*", '{"a":x}', "{a:1,}", "['a']"],
+    readToolArguments: ["{'a':", "{}", '{"a":1}', "\\", '\\"', "`", "query'", "[", "x: {a:1,}"],
+    looksLikeArguments: ["{", "\\", "{\\", '"', '{"', "query", '"query', "{ ", "`"],
     parseTextForm: [
       "Action:",
       "Action:\n",

@@ -1,9 +1,12 @@
 import { asEntity, escapeText, withoutStandIns } from "../../src/cli/draw/mermaid-text.ts";
+import { markdownLines } from "../../src/cli/view/markdown.ts";
+import { StreamedText } from "../../src/cli/view/streamed-text.ts";
 import { plainJson } from "../../src/cli/view/values.ts";
 import {
   cutToWidth,
   plainLine,
   plainText,
+  createStyle,
   shortLines,
   textWidth,
   visibleText,
@@ -86,6 +89,12 @@ itReadsInLinearTime({
   visibleText,
   plainLine,
   shortLines: (text) => shortLines(text, 80, 5),
+  markdownLines: (text) => markdownLines(text, { width: 80, style: createStyle(true) }),
+  StreamedText: (text) => {
+    const live = new StreamedText((line) => ({ lines: [line], inside: "" }));
+    for (const chunk of smallChunks(text)) live.append(chunk.toString());
+    return live.lines;
+  },
   plainJson: (text) => plainJson({ [text]: text }),
   escapeText: (text) => escapeText(text, asEntity),
   withoutStandIns,

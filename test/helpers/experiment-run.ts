@@ -69,5 +69,10 @@ export function readLogLines(logFolder: string, runId: string): readonly LogEntr
 
 /** Without what runs of one config may differ in. */
 export function withoutTimes(entries: readonly LogEntry[]): readonly unknown[] {
-  return entries.map(({ timestamp: _timestamp, ...entry }) => entry);
+  return entries.map(({ timestamp: _timestamp, payload, ...entry }) => {
+    const { latency_ms: _latency, first_token_ms: _first, ...said } = payload as Timed;
+    return { ...entry, payload: said };
+  });
 }
+
+type Timed = { readonly latency_ms?: number; readonly first_token_ms?: number | null };

@@ -2,6 +2,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentModel, ModelRequest, ModelSource } from "../../src/models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../../src/models/model-profile.ts";
+import { noUsage } from "../../src/state/usage.ts";
 
 /** What the model says next: a text, calls, or something to do (throw, wait for the signal). */
 export type ScriptedReply =
@@ -36,9 +37,12 @@ export class ScriptedModel implements ModelSource {
           throw new Error(`The script has no reply ${this.requests.length}.`);
         return {
           message: await this.#message(reply, request, config),
-          usage: { tokens_in: 10, tokens_out: 5, llm_calls: 1, tool_calls: 0, cost_usd: 0.001 },
+          usage: { ...noUsage, tokens_in: 10, tokens_out: 5, llm_calls: 1, cost_usd: 0.001 },
           model: "test:scripted",
           fallback: null,
+          finish: "stop" as const,
+          reasoning: null,
+          calls: [],
         };
       },
     };

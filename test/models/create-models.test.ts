@@ -9,6 +9,7 @@ import {
   ModelOptionError,
   UnknownModelError,
 } from "../../src/models/errors.ts";
+import { loadProvider } from "../../src/models/provider.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 const messages = [new HumanMessage("Hello")];
@@ -60,6 +61,16 @@ describe("resolving", () => {
     ["opanai:gpt-4o", 'Did you mean "openai:gpt-4o"?'],
     ["rules", 'Did you mean "offline:rules"?'],
     ["offline:rulez", 'Did you mean "offline:rules"?'],
+    ["llama3:latest", 'Did you mean "ollama:llama3:latest"?'],
+    ["amazon.nova-lite-v1:0", 'Did you mean "bedrock:amazon.nova-lite-v1:0"?'],
+    ["llama3:", 'Did you mean "ollama:llama3"?'],
+    ["llama3.2", 'Did you mean "ollama:llama3.2"?'],
+    ["qwen3:8b", 'Did you mean "ollama:qwen3:8b"?'],
+    ["gpt-oss:20b", 'Did you mean "ollama:gpt-oss:20b"?'],
+    ["opnai:gpt-4o", 'Did you mean "openai:gpt-4o"?'],
+    ["ollma:llama3:latest", 'Did you mean "ollama:llama3:latest"?'],
+    ["olama:gpt-4o", 'Did you mean "ollama:gpt-4o"?'],
+    ["Grok:llama-3.3-70b", 'Did you mean "groq:llama-3.3-70b"?'],
   ])("refuses %s with a suggestion", async (ref, hint) => {
     const refused = models().resolve({ default_model: ref });
     await expect(refused).rejects.toThrow(UnknownModelError);
@@ -69,17 +80,16 @@ describe("resolving", () => {
   it("says which providers there are", async () => {
     await expect(models().resolve({ default_model: "acme:one" })).rejects.toThrow(
       'Unknown model "acme:one": expected provider:model with one of the providers ' +
-        "openai, anthropic, google, mistral, groq, ollama, offline.",
+        "openai, anthropic, google, mistral, groq, bedrock, ollama, offline.",
     );
   });
 
   it("says what to install", async () => {
-    const refused = models({ env: { ANTHROPIC_API_KEY: "k" } }).resolve({
-      default_model: "anthropic:claude-3-haiku",
-    });
+    const missing = "@langchain/acme";
+    const refused = loadProvider(missing, () => import(/* @vite-ignore */ missing));
     await expect(refused).rejects.toThrow(MissingProviderError);
     await expect(refused).rejects.toThrow(
-      "The package @langchain/anthropic is not installed. Install it: npm install @langchain/anthropic",
+      "The package @langchain/acme is not installed. Install it: npm install @langchain/acme",
     );
   });
 
@@ -91,6 +101,22 @@ describe("resolving", () => {
         "OpenAI-compatible server that needs none with llm_config.base_url. To try things out without a key " +
         'or a network, use the model "offline:rules".',
     );
+  });
+
+  it("needs AWS's credentials and a region for Bedrock", async () => {
+    const region = { AWS_REGION: "eu-central-1" };
+    const resolve = (env: CreateModelsOptions["env"]) =>
+      models({ env }).resolve({ default_model: "bedrock:amazon.nova-lite-v1:0" });
+    await expect(resolve(region)).rejects.toThrow(
+      "set the environment variable AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.",
+    );
+    await expect(resolve({ AWS_PROFILE: "dev" })).rejects.toMatchObject({
+      code: "missing_region",
+      message:
+        'The model "bedrock:amazon.nova-lite-v1:0" needs a region: set the environment variable AWS_REGION.',
+    });
+    const { ref } = await resolve({ AWS_BEARER_TOKEN_BEDROCK: "token", ...region });
+    expect(ref).toBe("bedrock:amazon.nova-lite-v1:0");
   });
 
   it("needs no key for a server named by base_url", async () => {
@@ -126,7 +152,7 @@ describe("resolving", () => {
     await expect(refused).rejects.toThrow(ModelOptionError);
     await expect(refused).rejects.toThrow(
       'The model "openai:gpt-4o" does not take the option "num_ctx". It takes: temperature, max_tokens, seed, ' +
-        "top_p, base_url.",
+        "top_p, base_url, reasoning_effort, verbosity, parallel_tool_calls, provider_options.",
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { classifyFailure } from "../../src/models/failure.ts";
 import { redactor } from "../../src/models/redact.ts";
-import { retryDelay } from "../../src/models/metered-model.ts";
+import { retryDelay } from "../../src/models/calls/metered-model.ts";
 
 function error(message: string, facts: object = {}): Error {
   return Object.assign(new Error(message), facts);
@@ -25,7 +25,8 @@ describe("classifyFailure", () => {
       false,
     ],
     [error("Payment required", { status: 402 }), "quota", false],
-    [error("no", { status_code: 404 }), "bad_request", false],
+    [error("no", { status_code: 404 }), "model_not_found", false],
+    [error("no", { status_code: 422 }), "bad_request", false],
     [new SyntaxError("Unexpected token < in JSON"), "bad_reply", false],
     [error("Something of its own"), "outage", false],
     ["a string", "outage", false],

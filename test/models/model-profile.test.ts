@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { modelProfile, type ModelProfileOptions } from "../../src/models/model-profile.ts";
-import { tokenCounter } from "../../src/models/tokens.ts";
+import { tokenCounter } from "../../src/models/usage/tokens.ts";
 
 const warn = vi.spyOn(process, "emitWarning");
 beforeEach(() => {

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
 import { OllamaConnection } from "../../src/models/providers/ollama-connection.ts";
 import { ollama } from "../../src/models/providers/ollama.ts";
-import { readStructured } from "../../src/models/json-answer.ts";
+import { readStructured } from "../../src/models/replies/json-answer.ts";
+import { normaliseStream } from "../../src/models/replies/reply-stream.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { ollamaServer, Silence } from "../helpers/ollama-server.ts";
 import { look, lookOnWire, messages, modelOn } from "./ollama-model.ts";
@@ -76,7 +77,7 @@ describe("a model behind Ollama's protocol", () => {
       { name: "look", args: {} },
     ];
     await using server = await ollamaServer([{ thinking: "Hm.", text: "Let me see.", calls }]);
-    const chat = await chatOn(server.url);
+    const chat = normaliseStream(await chatOn(server.url));
     const message = await chat.streamEvents("Hello");
     expect(message.tool_calls).toMatchObject(calls);
     expect(message.text).toBe("Let me see.");

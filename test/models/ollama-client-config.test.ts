@@ -2,9 +2,10 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
 import { ModelOptionError } from "../../src/models/errors.ts";
-import type { OllamaClientConfig } from "../../src/models/provider.ts";
+import type { OllamaClientConfig } from "../../src/models/agent-model.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { ollamaServer, Silence } from "../helpers/ollama-server.ts";
+import { waits } from "./model-waits.ts";
 import { messages, modelOn, nowhere, thrownBy } from "./ollama-model.ts";
 import { streamed } from "./openai-model.ts";
 
@@ -81,7 +82,7 @@ describe("ollama_client_config.timeout_ms", () => {
     const call = thrownBy((await modelOn(server, config, { clock })).call({ messages }, {}));
     await silent.asked;
     clock.advance(29_999);
-    expect(clock.pending).toBe(1);
+    expect(clock.isDueWithin(1)).toBe(true);
     clock.advance(1);
     expect(await call).toMatchObject({
       code: "model_call",
@@ -111,10 +112,11 @@ describe("ollama_client_config.timeout_ms", () => {
     await using server = await ollamaServer([{ silent }, { silent: again }]);
     const clock = new ManualClock();
     const model = await modelOn(server, config, { clock, maxRetries: 1, retryBackoffMs: 0 });
-    const call = model.call({ messages }, {});
+    const progress = waits();
+    const call = model.call({ messages, onProgress: progress.add }, {});
     await silent.asked;
     clock.advance(30_000);
-    while (clock.pending === 0) await silent.aborted.then(() => new Promise(setImmediate));
+    await progress.next();
     clock.advance(0);
     await again.asked;
     clock.advance(29_999);
@@ -194,7 +196,7 @@ describe("models", () => {
       source.resolve({ default_model: "ollama:llama3", base_url: "http://a" }),
     ).rejects.toThrow(
       'The model "ollama:llama3" does not take the option "base_url". It takes: temperature, max_tokens, seed, ' +
-        "top_p, num_ctx, num_predict, repeat_last_n, repeat_penalty.",
+        "top_p, num_ctx, num_predict, repeat_last_n, repeat_penalty, reasoning_effort, provider_options.",
     );
   });
 });

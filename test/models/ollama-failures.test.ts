@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { ModelCallError } from "../../src/models/errors.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { ollamaServer, type OllamaAnswer } from "../helpers/ollama-server.ts";
+import { waiting } from "./model-waits.ts";
 import { look, messages, modelOn, thrownBy } from "./ollama-model.ts";
 import { streamed } from "./openai-model.ts";
 
@@ -103,32 +104,30 @@ describe("an Ollama server that fails", () => {
     ["a lost connection", { half: "It is not", end: "destroyed" }],
   ] as [string, OllamaAnswer][])("is asked again after %s", async (_, answer) => {
     await using server = await ollamaServer([answer, "It is."]);
-    const model = await modelOn(server, {}, { maxRetries: 1, retryBackoffMs: 0, clock: at() });
-    expect(await model.call({ messages }, {})).toMatchObject({
+    const clock = new ManualClock();
+    const model = await modelOn(server, {}, { maxRetries: 1, retryBackoffMs: 0, clock });
+    expect(await model.call({ messages, onProgress: waiting(clock) }, {})).toMatchObject({
       message: { content: "It is." },
       usage: { llm_calls: 2 },
     });
   });
 
   it("is asked again after as long as it says", async () => {
-    const waits: number[] = [];
+    const clock = new ManualClock();
     const answer = { status: 503, headers: { "retry-after": "7" } };
     await using server = await ollamaServer([answer, "Now."]);
-    const model = await modelOn(server, {}, { maxRetries: 1, clock: at(waits) });
-    expect((await model.call({ messages }, {})).message.text).toBe("Now.");
-    expect(waits).toEqual([7_000]);
+    const model = await modelOn(server, {}, { maxRetries: 1, clock });
+    const reply = await model.call({ messages, onProgress: waiting(clock) }, {});
+    expect(reply.message.text).toBe("Now.");
+    expect(clock.monotonic()).toBe(7_000);
   });
 
   it("is named by its address where nobody listens, also at a host of several, and not tried again", async () => {
     const server = await ollamaServer([]);
     await server.close();
     const { port } = new URL(server.url);
-    const waits: number[] = [];
-    const model = await modelOn(
-      { url: `http://localhost:${port}` },
-      {},
-      { maxRetries: 3, clock: at(waits) },
-    );
+    const clock = new ManualClock();
+    const model = await modelOn({ url: `http://localhost:${port}` }, {}, { maxRetries: 3, clock });
     const failed = await thrownBy(model.call({ messages }, {}));
     expect(failed).toMatchObject({ reason: "outage", transient: false, tries: 1 });
     expect(failed.message).toContain(`no Ollama server answers at http://localhost:${port} (`);
@@ -136,18 +135,18 @@ describe("an Ollama server that fails", () => {
     expect(failed.message).toMatch(
       / Start it with `ollama serve`, or set OLLAMA_HOST or ollama_client_config\.host to where it is\.$/,
     );
-    expect(waits).toEqual([]);
+    expect(clock.monotonic()).toBe(0);
   });
 
   it("is asked again where it has answered before", async () => {
     const server = await ollamaServer(["Now."]);
-    const waits: number[] = [];
-    const model = await modelOn(server, {}, { maxRetries: 1, retryBackoffMs: 8, clock: at(waits) });
+    const clock = new ManualClock();
+    const model = await modelOn(server, {}, { maxRetries: 1, retryBackoffMs: 8, clock });
     await model.call({ messages }, {});
     await server.close();
-    const failed = await thrownBy(model.call({ messages }, {}));
+    const failed = await thrownBy(model.call({ messages, onProgress: waiting(clock) }, {}));
     expect(failed).toMatchObject({ reason: "outage", transient: true, tries: 2 });
-    expect(waits).toEqual([6]);
+    expect(clock.monotonic()).toBe(6);
   });
 
   it("is left for the fallback model", async () => {
@@ -160,7 +159,7 @@ describe("an Ollama server that fails", () => {
     await using server = await ollamaServer([]);
     const model = await modelOn(server, { default_model: "ollama:nothing:7b" });
     await expect(model.call({ messages }, {})).rejects.toMatchObject({
-      reason: "bad_request",
+      reason: "model_not_found",
       status: 404,
       message: expect.stringContaining("model 'nothing:7b' not found"),
     });
@@ -195,19 +194,7 @@ describe("an Ollama server that fails", () => {
     await expect(model.call({ messages, tools: [look] }, {})).rejects.toMatchObject({
       reason: "outage",
       lacksTools: true,
-      fallback: { ref: "ollama:llama3:latest", reason: "bad_request", status: 400 },
+      fallbacks: [{ ref: "ollama:llama3:latest", reason: "bad_request", status: 400 }],
     });
   });
 });
-
-/** A clock whose timers are over at once; keeps how long they would have been. */
-function at(waits: number[] = []): ManualClock {
-  const clock = new ManualClock();
-  return Object.assign(clock, {
-    after(delayMs: number, run: () => void) {
-      waits.push(delayMs);
-      queueMicrotask(run);
-      return () => undefined;
-    },
-  });
-}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createModels } from "../../src/models/create-models.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { openAIServer, Silence } from "../helpers/openai-server.ts";
@@ -55,7 +55,19 @@ describe("a model behind OpenAI's protocol", () => {
     const model = await modelOn(server);
     const { message } = await model.call({ messages, tools: [calculator] }, {});
     expect(message.tool_calls).toEqual([]);
-    expect(message.invalid_tool_calls).toMatchObject([{ name: "calculator" }]);
+    expect(message.invalid_tool_calls).toMatchObject([
+      { id: "call_1", name: "calculator", args: '{"expression": "6 *' },
+    ]);
+  });
+
+  it("prints nothing where no call can be parsed", async () => {
+    using warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const calls = [{ name: "calculator", args: "{expression: '6 * 7'}" }];
+    await using server = await openAIServer({ calls }, { calls });
+    const model = await modelOn(server);
+    await model.call({ messages, tools: [calculator] }, {});
+    await streamed(model, [calculator]);
+    expect(warn).not.toHaveBeenCalled();
   });
 
   it("binds a list of tools once", async () => {
@@ -99,6 +111,15 @@ describe("a model behind OpenAI's protocol", () => {
           { id: "call_2", name: "calculator", args: { expression: "1 + 1" } },
         ],
       },
+    });
+  });
+
+  it("keeps the text of a streamed call that is cut, which LangChain would complete", async () => {
+    const cut = '{"expression": "6 * 7 - 4';
+    await using server = await openAIServer({ calls: [{ name: "calculator", args: cut }] });
+    const { reply } = await streamed(await modelOn(server), [calculator]);
+    expect(reply).toMatchObject({
+      message: { tool_calls: [], invalid_tool_calls: [{ name: "calculator", args: cut }] },
     });
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ModelCallError } from "../../src/models/errors.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { openAIServer, tooLong } from "../helpers/openai-server.ts";
+import { waits } from "./model-waits.ts";
 import { calculator, key, messages, modelOn, streamed } from "./openai-model.ts";
 
 describe("a model that fails", () => {
@@ -29,7 +30,7 @@ describe("a model that fails", () => {
       reason,
       status,
       tries: 1,
-      fallback: null,
+      fallbacks: [],
     });
   });
 
@@ -75,7 +76,6 @@ describe("a model that fails", () => {
     [401, "auth"],
     [403, "auth"],
     [400, "bad_request"],
-    [404, "bad_request"],
     [422, "bad_request"],
   ])("does not fall back on %i", async (status, reason) => {
     await using server = await openAIServer({ status });
@@ -107,7 +107,7 @@ describe("a model that fails", () => {
       ref: "openai:gpt-4o-mini",
       reason: "outage",
       status: 500,
-      fallback: { ref: "openai:gpt-4o", reason: "outage", status: 503 },
+      fallbacks: [{ ref: "openai:gpt-4o", reason: "outage", status: 503 }],
       message:
         'The model "openai:gpt-4o-mini" did not answer: it could not be reached or broke off (HTTP 500): ' +
         '500 Scripted status 500. Its fallback "openai:gpt-4o" did not answer: it could not be reached or ' +
@@ -122,8 +122,9 @@ describe("retries", () => {
     await using server = await openAIServer({ status: 429, retryAfter: 20 }, { text: "42" });
     const clock = new ManualClock();
     const model = await modelOn(server, { maxRetries: 1, clock });
-    const call = model.call({ messages }, {});
-    await timerOn(clock);
+    const progress = waits();
+    const call = model.call({ messages, onProgress: progress.add }, {});
+    await progress.next();
     clock.advance(19_999);
     expect(server.requests).toHaveLength(1);
     clock.advance(1);
@@ -135,10 +136,11 @@ describe("retries", () => {
     await using server = await openAIServer({ status: 500 }, { status: 502 }, { status: 429 });
     const clock = new ManualClock();
     const model = await modelOn(server, { fallback: "offline:rules", maxRetries: 2, clock });
-    const call = model.call({ messages }, {});
-    await timerOn(clock);
+    const progress = waits();
+    const call = model.call({ messages, onProgress: progress.add }, {});
+    await progress.next();
     clock.advance(375);
-    await timerOn(clock);
+    await progress.next();
     clock.advance(750);
     expect(await call).toMatchObject({
       model: "offline:rules",
@@ -162,16 +164,12 @@ describe("retries", () => {
     const clock = new ManualClock();
     const model = await modelOn(server, { maxRetries: 1, clock });
     const controller = new AbortController();
-    const call = model.call({ messages }, { signal: controller.signal });
-    await timerOn(clock);
+    const progress = waits();
+    const call = model.call({ messages, onProgress: progress.add }, { signal: controller.signal });
+    await progress.next();
     const reason = new Error("Cancelled.");
     controller.abort(reason);
     await expect(call).rejects.toBe(reason);
     expect(clock.pending).toBe(0);
   });
 });
-
-/** Lets the process work until something waits on the clock. */
-async function timerOn(clock: ManualClock): Promise<void> {
-  while (clock.pending === 0) await new Promise(setImmediate);
-}

@@ -6,6 +6,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { defineAgent, defineTool, type ModelSource } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
+import { noUsage } from "../../src/state/usage.ts";
 import { seededRandom } from "../helpers/random.ts";
 
 /** Numbers that the agent adds, two in a step. */
@@ -97,9 +98,12 @@ export const decidingModel: ModelSource = {
     profile: modelProfile("test:deciding", { window: 128_000 }),
     call: async ({ messages }) => ({
       message: decide(messages),
-      usage: { tokens_in: 1, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 },
+      usage: { ...noUsage, tokens_in: 1, tokens_out: 1, llm_calls: 1 },
       model: "test:deciding",
       fallback: null,
+      finish: "stop" as const,
+      reasoning: null,
+      calls: [],
     }),
   }),
 };

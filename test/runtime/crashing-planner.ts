@@ -11,6 +11,7 @@ import {
 } from "../../src/index.ts";
 import { modelProfile } from "../../src/models/model-profile.ts";
 import type { TaskPlan } from "../../src/state/plan.ts";
+import { noUsage } from "../../src/state/usage.ts";
 import { seededRandom } from "../helpers/random.ts";
 import { appendLine, range } from "./crashing-agent.ts";
 
@@ -65,9 +66,12 @@ export const decidingModel: ModelSource = {
     profile: modelProfile("test:deciding", { window: 128_000 }),
     call: async ({ messages, answer }) => ({
       message: decide(messages, answer?.name),
-      usage: { tokens_in: 1, tokens_out: 1, llm_calls: 1, tool_calls: 0, cost_usd: 0 },
+      usage: { ...noUsage, tokens_in: 1, tokens_out: 1, llm_calls: 1 },
       model: "test:deciding",
       fallback: null,
+      finish: "stop" as const,
+      reasoning: null,
+      calls: [],
     }),
   }),
 };

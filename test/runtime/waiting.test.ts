@@ -129,6 +129,7 @@ describe("a run that waits for people", () => {
     ]);
     expect(result.steps.map(({ node }) => node)).toEqual(["start", "beside"]);
     expect(result.usage.tool_calls).toBe(2);
+    expect(result.invocation_usage).toEqual(result.usage);
   });
 
   it("takes some of the answers, and comes back with the rest under the same ids", async () => {
@@ -137,9 +138,12 @@ describe("a run that waits for people", () => {
     const halfway = await go({ answers: { [right?.id ?? ""]: "east" } });
     expect(halfway).toMatchObject({ status: "AWAITING_HUMAN", interrupts: [left] });
     expect(halfway.interrupts).toHaveLength(1);
+    // `beside` ran before, though its writes are applied only now.
+    expect([halfway.usage.tool_calls, halfway.invocation_usage.tool_calls]).toEqual([2, 0]);
     const done = await go({ answer: true });
     expect(done).toMatchObject({ status: "COMPLETED", output: { message: "east" } });
     expect(done.interrupts).toEqual([]);
+    expect([done.usage.tool_calls, done.invocation_usage.tool_calls]).toEqual([3, 1]);
     expect(runs).toEqual(["start", "beside", "east"]);
   });
 

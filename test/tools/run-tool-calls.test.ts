@@ -164,15 +164,20 @@ describe("runToolCalls", () => {
 
   it("stops the other calls when a handler changes its state", async () => {
     let aborted = false;
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const endless = statelessTool(
       (_, { signal }) => {
         signal.addEventListener("abort", () => (aborted = true));
+        begin();
         return new Promise(() => {});
       },
       { name: "endless" },
     );
     const mutating = statefulTool(
-      (state) => {
+      async (state) => {
+        // The event loop may have a turn between the starts of two calls.
+        await begun;
         (state.attempt as { log: string[] }).log.push("x");
         return { newState: state, toolResult: null };
       },

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { type Clock, systemClock } from "../../../src/clock.ts";
+import { loadBlob, storedBlobs } from "../../blobs.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
 import { elementHash } from "../../elements/store-value.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "../../errors.ts";
@@ -42,6 +43,7 @@ export interface ExportDeps extends CheckpointTables {
  * @throws {NoCheckpointError} when there is no such thread, or checkpoints of it are removed meanwhile
  * @throws {CorruptCheckpointError} when a checkpoint is not as it was written
  * @throws {CorruptDefinitionError} when a definition does not have its hash
+ * @throws {CorruptBlobError} when an attachment does not have its hash
  */
 export async function* exportThread(
   { pool, schema, serde, clock = systemClock }: ExportDeps,
@@ -66,6 +68,11 @@ export async function* exportThread(
     checkpoints: keys.length,
   });
   for await (const line of contentOf(rows, { threadId, keys, serde })) yield written(line);
+  for await (const row of storedBlobs({ pool, schema }, threadId)) {
+    await loadBlob(row, serde);
+    const { body, ...attachment } = row;
+    yield written({ attachment: { ...attachment, value: toReadable(body) } });
+  }
   const end: EndLine = { end: { lines, sha256: hash.digest("hex") } };
   yield toLine(end);
 }

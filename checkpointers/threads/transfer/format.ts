@@ -121,11 +121,26 @@ const stockWriteLine = z.object({
 });
 export type StockWriteLine = z.infer<typeof stockWriteLine>;
 
+/** The bytes of an attachment. */
+const attachmentLine = z.object({
+  /** Of the bytes. */
+  sha256: hash,
+  mimeType: z
+    .string()
+    .max(200)
+    .refine((text) => nameProblem(text) === undefined),
+  /** As the serializer has them. */
+  type: name,
+  value: readableBytes,
+});
+export type AttachmentLine = z.infer<typeof attachmentLine>;
+
 /** The lines between the first and the last: each an object with the one key that says what it is. */
 export const contentLine = z.union([
   z.strictObject({ element: elementLine }),
   z.strictObject({ checkpoint: checkpointLine }),
   z.strictObject({ definition: definitionLine }),
+  z.strictObject({ attachment: attachmentLine }),
   z.strictObject({ stockBlob: stockBlobLine }),
   z.strictObject({ stockWrite: stockWriteLine }),
   z.strictObject({ stockCheckpoint: stockCheckpointLine }),

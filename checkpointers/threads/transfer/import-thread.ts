@@ -8,20 +8,24 @@ import { errorMessage } from "../../../src/errors.ts";
 import { sqlStateOf } from "../../../src/storage/errors.ts";
 import type { Queryable } from "../../../src/storage/pool.ts";
 import { splitLines } from "../../../src/values/text.ts";
+import { insertBlob, loadBlob } from "../../blobs.ts";
 import { checkName } from "../../config.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
 import { keepData } from "../../elements/revive.ts";
 import { InvalidExportError, ThreadExistsError } from "../../errors.ts";
 import { type CheckpointTables, transaction } from "../../tables.ts";
 import {
+  type AttachmentLine,
   contentLine,
   type ContentLine,
   endLine,
   FORMAT_VERSION,
+  fromReadable,
   headerLine,
   type HeaderLine,
   MAX_LINE,
   parseBounded,
+  valueInspector,
 } from "./format.ts";
 import { ThreadCopy } from "./thread-copy.ts";
 
@@ -68,7 +72,9 @@ export async function importThread(
         to: threadId,
         newLogId: () => logIds.take(),
       });
-      await addContent(spooled, copy);
+      await addContent(spooled, copy, (line) =>
+        addAttachment(line, { ...parts, client, threadId }),
+      );
       return { threadId, checkpoints: copy.checkpoints };
     });
   });
@@ -87,12 +93,32 @@ async function expectNoThread(client: Queryable, schema: string, threadId: strin
   if (rows[0]!.taken) throw new ThreadExistsError(threadId);
 }
 
-async function addContent(spooled: SpooledExport, copy: ThreadCopy): Promise<void> {
+/** @throws {DamagedValue} for bytes without their hash */
+async function addAttachment(
+  { value, ...row }: AttachmentLine,
+  of: ImportDeps & { readonly client: Queryable; readonly threadId: string },
+): Promise<void> {
+  const { client, schema, serde, threadId } = of;
+  const body = fromReadable(value);
+  valueInspector(keepData(serde))?.(row.type, body);
+  await loadBlob({ ...row, body }, serde).catch((cause: unknown) => {
+    throw new DamagedValue(`the attachment ${row.sha256} does not have that hash`, { cause });
+  });
+  await insertBlob(client, schema, { ...row, body, threadId });
+}
+
+async function addContent(
+  spooled: SpooledExport,
+  copy: ThreadCopy,
+  attach: (line: AttachmentLine) => Promise<void>,
+): Promise<void> {
   let last = 1;
   try {
     for await (const { number, text } of spooled.content()) {
       last = number;
-      await copy.add(toContentLine(text, number));
+      const line = toContentLine(text, number);
+      if ("attachment" in line) await attach(line.attachment);
+      else await copy.add(line);
     }
     await copy.end();
   } catch (thrown) {

@@ -58,7 +58,7 @@ export class ThreadCopy {
   }
 
   /** @throws {DamagedValue} when it is not what was exported, or not in order */
-  async add(line: ContentLine): Promise<void> {
+  async add(line: Exclude<ContentLine, { attachment: unknown }>): Promise<void> {
     if ("element" in line) await this.#addElement(line.element);
     else if ("checkpoint" in line) await this.#addCheckpoint(line.checkpoint);
     else if ("stockCheckpoint" in line) await this.#addStockCheckpoint(line.stockCheckpoint);

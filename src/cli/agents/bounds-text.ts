@@ -32,7 +32,7 @@ export function refusedCalls({ agents, tools }: EffectiveBounds): readonly strin
     return refusals.map(({ agent: by, missing }) => {
       const calls = `Calls of "${name}" by ${agents.toReversed().join(" in ")} are refused:`;
       return missing.length === 0
-        ? `${calls} allowed_tools of ${by} do not name it. Add it there, or take it out of the tools of ${agent}.`
+        ? `${calls} allowed_tools of ${by} does not include it. Add it there, or remove it from the tools of ${agent}.`
         : `${calls} it requires ${missing.join(", ")}. Add it to the permissions of ${by}.`;
     });
   });

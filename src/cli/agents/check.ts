@@ -9,6 +9,7 @@ import type { CliIo } from "../io.ts";
 import { loadDefinition, loadTools } from "../load.ts";
 import { printJson, printLines } from "../output.ts";
 import { errorJson, exitCodes } from "../report-error.ts";
+import { resolveModels } from "./resolve-models.ts";
 import { withDryRunModel, withRuntime } from "./with-runtime.ts";
 import { count } from "../view/figures.ts";
 import { labelledLines, plainLine, plainText, type Style, wrapText } from "../view/terminal.ts";
@@ -75,18 +76,22 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
   const definition = await attempt(() => loadDefinition(file, cwd));
   if (definition === null) return { file, definition, problems, warnings: [], bounds: [], notes };
   const { spec } = definition;
-  if (!spec.is_active) notes.push("It is not active: is_active is false.");
+  if (!spec.is_active) notes.push("The agent is inactive: is_active is false.");
   // One by one, since compiling stops at the first that is missing.
   const inline = new Set(definition.tools.map((tool) => tool.definition.name));
   const named = spec.tools.filter((tool) => typeof tool === "string");
   for (const name of new Set(named)) {
     if (!inline.has(name)) await attempt(() => runtime.tools.resolve([name]));
   }
-  await attempt(() => runtime.models.resolve(spec.llm_config));
+  for (const { error } of await resolveModels(spec.llm_config, runtime.models)) {
+    await attempt(() => {
+      if (error !== null) throw error;
+    });
+  }
   if (problems.length === 0)
     await attempt(() => compileAgent(withDryRunModel(definition), runtime));
   const { bounds, isWhole } = boundsOf(definition, runtime);
-  if (!isWhole) notes.push(`Only the first ${bounds.length} agents inside were looked at.`);
+  if (!isWhole) notes.push(`Only the first ${bounds.length} nested agents were checked.`);
   const warnings = bounds.flatMap(refusedCalls);
   return { file, definition, problems, warnings, bounds: bounds.length > 1 ? bounds : [], notes };
 }

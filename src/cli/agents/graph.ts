@@ -42,10 +42,10 @@ export async function graphCommand(
   const { out } = given;
   const format = given.format ?? formatOfFile(out);
   if (format === "text") {
-    throw new UsageError("Text is what plans are shown in, with --plan THREAD; graphs are not.");
+    throw new UsageError("The text format needs --plan THREAD: agent graphs have none.");
   }
   if (format === "png" && out === undefined) {
-    throw new UsageError("A PNG is no text: say which file to write it to with --out FILE.");
+    throw new UsageError("PNG output needs a file: give --out FILE.");
   }
   const definition = await loadDefinition(given.agent, io.cwd);
   const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
@@ -82,7 +82,7 @@ const modelsToDrawWith: ModelSource = {
       toolCalling: true,
       parallelCalls: true,
       profile: modelProfile("offline:rules"),
-      call: () => Promise.reject(new TypeError("a graph that is drawn is not run")),
+      call: () => Promise.reject(new TypeError("a drawn graph must not run")),
     }),
 };
 
@@ -97,11 +97,11 @@ export async function planCommand(
   const { plan: threadId, out, browser } = given;
   for (const name of ["xray", "tools"] as const) {
     if (given[name] === undefined) continue;
-    throw new UsageError(`--${name} is of an agent's graph, and --plan draws plans of a thread.`);
+    throw new UsageError(`--${name} applies to agent graphs only, not to --plan.`);
   }
   const format = given.format ?? planFormatOfFile(out);
   if (format === "png" && out === undefined) {
-    throw new UsageError("A PNG is no text: say which file to write it to with --out FILE.");
+    throw new UsageError("PNG output needs a file: give --out FILE.");
   }
   const plans = await withKnownThread(threadId, io, (threads) => threads.plans(threadId));
   if (plans.length === 0) throw new NoPlanError(threadId);

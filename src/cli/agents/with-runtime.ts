@@ -9,7 +9,7 @@ export class StoppedError extends StratagraphError {
   override readonly kind = "run";
 
   constructor() {
-    super("Stopped before it was done.");
+    super("Stopped before completion.");
   }
 }
 

@@ -32,7 +32,7 @@ export async function approveCall(
   if (given.yes === true) return call;
   if (given.json === true || io.openPrompt === null) {
     throw new UsageError(
-      `Calls of tool "${name}" need a person's approval. Give it with --yes.`,
+      `Calls of tool "${name}" need approval. Approve them with --yes.`,
       "not_confirmed",
     );
   }
@@ -42,7 +42,7 @@ export async function approveCall(
     kind: "tool_approval",
     node: given.agent,
     within: [],
-    prompt: `May ${name} be called?`,
+    prompt: `Allow this call of ${name}?`,
     proposed,
     schema: answerSchema({ kind: "tool_approval", calls: proposed }),
     expires_at: null,
@@ -61,7 +61,7 @@ export async function approveCall(
     });
     if (asked === "left" || asked === "expired") return null;
     const read = readCallAnswer(proposed, asked.answer);
-    if (!read.ok) throw new TypeError(`the answer was read as no decision: ${read.problem}`);
+    if (!read.ok) throw new TypeError(`the answer is not a decision: ${read.problem}`);
     const decision = read.value.get(id);
     if (decision?.decision === "edit" && isRecord(decision.value)) {
       return { ...call, args: decision.value };
@@ -86,13 +86,13 @@ export async function confirmed(
 ): Promise<boolean> {
   if (given.yes === true) return true;
   if (given.json === true || io.openPrompt === null) {
-    throw new UsageError(`${question} That cannot be undone: say so with --yes.`, "not_confirmed");
+    throw new UsageError(`${question} This cannot be undone; confirm with --yes.`, "not_confirmed");
   }
   const leave = new AbortController();
   const release = io.onStop(() => leave.abort());
   const prompt = io.openPrompt();
   try {
-    const line = await prompt.line(`${question} That cannot be undone. y/N › `, {
+    const line = await prompt.line(`${question} This cannot be undone. y/N › `, {
       signal: leave.signal,
     });
     return ["y", "yes"].includes(line?.trim().toLowerCase() ?? "");

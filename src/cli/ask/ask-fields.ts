@@ -147,7 +147,7 @@ function formOf(schema: JsonSchema): string {
     case "number":
       return "number";
     case "array":
-      return "separated by commas";
+      return "comma-separated list";
     default:
       return "text";
   }

@@ -29,7 +29,7 @@ export function parseAnswerOptions(values: readonly string[]): AnswerTexts {
   if (only === undefined) return byId;
   if (others.length > 0 || byId.size > 0) {
     throw new UsageError(
-      "Only one --answer may come without the id of its request. Give each as --answer ID=ANSWER.",
+      "Only a single --answer can omit the request id. Give each as --answer ID=ANSWER.",
     );
   }
   return only;

@@ -56,7 +56,7 @@ export async function promptUser(
     const answer = await dialogue(request, { ...options, signal });
     if (answer !== null) return { answer: bindAnswer(request, answer.answer) };
     if (!over.signal.aborted || options.signal.aborted) return "left";
-    print([style.yellow("  Nobody answered in time.")]);
+    print([style.yellow("  No answer arrived in time.")]);
     return "expired";
   } finally {
     cancel();
@@ -249,7 +249,7 @@ async function askForm(
 function tooLong(text: string, form: string, { elsewhere }: PromptOptions): string {
   const most = editableCharacters.toLocaleString("en");
   const instead = elsewhere ?? `leave with Ctrl-C and give --answer '${form}'`;
-  return `${text.length.toLocaleString("en")} characters cannot be edited on a line, ${most} at most can: reject, or ${instead}.`;
+  return `${text.length.toLocaleString("en")} characters are too long to edit on one line (maximum ${most}): reject, or ${instead}.`;
 }
 
 async function askValue(
@@ -277,7 +277,7 @@ async function askValue(
     if (line === null) return null;
     if (line.trim() === "") {
       if (isCut) reader.more();
-      else print([style.yellow("  Type an answer, or leave it for later with Ctrl-C.")]);
+      else print([style.yellow("  Type an answer, or press Ctrl-C to answer later.")]);
       continue;
     }
     const typed = asTyped(line, prefilled);

@@ -11,9 +11,11 @@ import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { InputRailSpec, OutputRailSpec } from "../../definition/schema/guardrails.ts";
 import { intersectGrants, isGranted } from "../../definition/tool/tool.ts";
 import { StratagraphError } from "../../errors.ts";
+import { listPrices, type Price, priceOf, pricesAsOf } from "../../models/usage/prices.ts";
 import { createRails } from "../../guardrails/create-rails.ts";
 import { missingPermissions } from "../../tools/admit-call.ts";
 import { boundsOf, refusedCalls } from "../agents/bounds-text.ts";
+import { resolveModels } from "../agents/resolve-models.ts";
 import { withDryRunModel } from "../agents/with-runtime.ts";
 import type { ToolSource } from "../tools/find.ts";
 import { count, duration } from "../view/figures.ts";
@@ -39,7 +41,7 @@ const checkToolRails: AgentCheck = (definition, { found }) => {
   const problems = railProblems(spec, { names }, findNestedToolNames(spec, definition));
   if (problems.length > 0) return problems.map((one) => problem(about, describeProblem(one)));
   if (rules.length === 0) return [];
-  return [ok(about, `${count(rules.length, "argument rule")}, for tools that are there.`)];
+  return [ok(about, `${count(rules.length, "argument rule")}, all for existing tools.`)];
 };
 
 const aboutAgent = { check: "agent", subject: "" };
@@ -107,14 +109,19 @@ const checkPermissions: AgentCheck = (definition, { found }) => {
         .map((grant) =>
           warning(
             { check: "permissions", subject: grant },
-            "It is granted, and no tool of the agent asks for it.",
-            "Take it out of the agent's permissions.",
+            "It is granted, but no tool of the agent requires it.",
+            "Remove it from the agent's permissions.",
           ),
         )
     : [];
   const findings = [...refused, ...unused];
   if (findings.length > 0 || asked.length === 0) return findings;
-  return [ok({ check: "permissions", subject: "" }, "All that its tools require is granted.")];
+  return [
+    ok(
+      { check: "permissions", subject: "" },
+      "All permissions that its tools require are granted.",
+    ),
+  ];
 };
 
 /** Whether tools are there: servers start and list theirs, packages are installed, names are known and clash with no other. */
@@ -130,17 +137,19 @@ const sourceChecks: Readonly<Record<ToolSource["kind"], string>> = {
   package: "package",
 };
 
-/** Whether the models that an agent thinks with can be asked here. None is. */
+/** Checks whether the models of an agent can be called here. It calls none. */
 const checkModels: AgentCheck = async ({ spec }, { models }) => {
   const { llm_config: config } = spec;
-  const own = await modelFinding("", async () => {
-    const { ref } = await models.resolve(config);
+  const [chosen, ...fallbacks] = await resolveModels(config, models);
+  const own = await modelFinding("", () => {
+    const { ref, error } = chosen;
+    if (error !== null) throw error;
     const isDefault = config.default_model === undefined;
     const about = { check: "model", subject: ref };
     if (isDefault && ref === "offline:rules") {
       return warning(
         about,
-        "The default without a key: it answers by rules, and is no language model.",
+        "The default without a key: a rule-based stand-in, not a language model.",
         "Name a model in llm_config.default_model, or set OPENAI_API_KEY or STRATAGRAPH_MODEL.",
       );
     }
@@ -155,13 +164,43 @@ const checkModels: AgentCheck = async ({ spec }, { models }) => {
       }),
     ),
   );
-  const fallback = config.fallback_model;
-  const last =
-    fallback === undefined || own.status === "problem"
-      ? []
-      : [ok({ check: "model", subject: fallback }, "Ready: takes over where the other fails.")];
-  return [{ ...own, subject: named }, ...last, ...others];
+  const last = await Promise.all(
+    fallbacks.map(({ ref: subject, error }) =>
+      modelFinding(subject, () => {
+        if (error !== null) throw error;
+        return ok({ check: "model", subject }, "Ready: fallback model.");
+      }),
+    ),
+  );
+  const refs = [
+    named,
+    ...[...last, ...others].filter(({ status }) => status === "ok").map(({ subject }) => subject),
+  ];
+  const prices = [...new Set(refs)].flatMap((ref) => priceFindings(ref, models.priceOf?.(ref)));
+  return [
+    { ...own, subject: named },
+    ...last,
+    ...others,
+    ...(own.status === "problem" ? [] : prices),
+  ];
 };
+
+/** What is known of a model's price; nothing for local models, and for sources of models that do not say. */
+function priceFindings(ref: string, price: Price | null | undefined): readonly Finding[] {
+  const about = { check: "price", subject: ref };
+  if (price === null) {
+    return [
+      warning(
+        about,
+        "It is not known, so the cost of runs is unknown.",
+        `Name a JSON file in STRATAGRAPH_PRICES: { "${ref}": { "input": …, "output": … } }, in US dollars for a million tokens.`,
+      ),
+    ];
+  }
+  if (price === undefined || (price.input === 0 && price.output === 0)) return [];
+  const origin = price === priceOf(ref, listPrices) ? `List price as of ${pricesAsOf}` : "As set";
+  return [ok(about, `${origin}: $${price.input} in, $${price.output} out for a million tokens.`)];
+}
 
 const checks = [
   checkModels,
@@ -183,7 +222,7 @@ export async function checkAgent(
   const found = await Promise.all(checks.map(async (check) => check(definition, services)));
   const inactive = definition.spec.is_active
     ? []
-    : [warning(aboutAgent, "It is not active.", "Set is_active to true.")];
+    : [warning(aboutAgent, "The agent is inactive.", "Set is_active to true.")];
   return [...inactive, ...found.flat()];
 }
 
@@ -219,7 +258,10 @@ export function notLoaded(error: StratagraphError): readonly Finding[] {
   return error.problems.map((one) => problem(aboutAgent, describeProblem(one)));
 }
 
-async function modelFinding(subject: string, resolve: () => Promise<Finding>): Promise<Finding> {
+async function modelFinding(
+  subject: string,
+  resolve: () => Promise<Finding> | Finding,
+): Promise<Finding> {
   try {
     return await resolve();
   } catch (thrown) {
@@ -266,6 +308,6 @@ function sourceFindings(source: ToolSource): readonly Finding[] {
   if (kind !== "server") return [];
   const listed = `${count(tools.length, "tool")} in ${duration(elapsedMs)}.`;
   const first =
-    tools.length === 0 ? warning(about, `It started and gives no tools.`) : ok(about, listed);
+    tools.length === 0 ? warning(about, `It started, but lists no tools.`) : ok(about, listed);
   return [first, ...notes.map((note) => warning(about, note))];
 }

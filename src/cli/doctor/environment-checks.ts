@@ -52,19 +52,22 @@ async function checkFolder(folder: string, parent: string): Promise<Finding> {
   const found = await stat(folder).catch(() => null);
   if (found === null) {
     if (await mayWrite(parent)) {
-      return ok(aboutDatabase, `Embedded; the first run makes ${folder}. No DATABASE_URL is set.`);
+      return ok(
+        aboutDatabase,
+        `Embedded; the first run creates ${folder}. DATABASE_URL is not set.`,
+      );
     }
     return problem(
       aboutDatabase,
-      `${folder} cannot be made.`,
+      `${folder} cannot be created.`,
       `Make ${parent} writable, ${orPostgres}`,
     );
   }
   if (!found.isDirectory()) {
     return problem(
       aboutDatabase,
-      `${folder} is not a folder, so that the embedded database cannot be kept in it.`,
-      `Move it away, ${orPostgres}`,
+      `${folder} is not a folder, so it cannot hold the embedded database.`,
+      `Move it, ${orPostgres}`,
     );
   }
   for (const inside of [folder, join(folder, DATABASE)]) {
@@ -78,11 +81,11 @@ async function checkFolder(folder: string, parent: string): Promise<Finding> {
     }
   }
   const holder = await lockHolder(join(folder, "lock"));
-  if (holder === null) return ok(aboutDatabase, `Embedded, in ${folder}. No DATABASE_URL is set.`);
+  if (holder === null) return ok(aboutDatabase, `Embedded, in ${folder}. DATABASE_URL is not set.`);
   return problem(
     aboutDatabase,
     `${folder} is in use by ${holder}.`,
-    "End it, or set DATABASE_URL to share one Postgres database.",
+    "Stop that process, or set DATABASE_URL to share one Postgres database.",
   );
 }
 
@@ -149,7 +152,7 @@ export async function checkPictures({
   if (missing.length > 0) {
     const names = missing.join(", ");
     const fix = `npm install --save-dev ${missing.join(" ")}`;
-    return [warning(aboutPictures, `graph draws no SVG and PNG without ${names}.`, fix)];
+    return [warning(aboutPictures, `graph cannot draw SVG or PNG without ${names}.`, fix)];
   }
   try {
     const { platform } = process;
@@ -157,8 +160,8 @@ export async function checkPictures({
     return [ok(aboutPictures, `graph draws SVG and PNG in ${browser}.`)];
   } catch (thrown) {
     if (!(thrown instanceof BrowserNotFoundError)) throw thrown;
-    const message = "graph draws no SVG and PNG without Chromium or Chrome.";
-    return [warning(aboutPictures, message, "Install one, or say where it is in CHROMIUM_PATH.")];
+    const message = "graph cannot draw SVG or PNG without Chromium or Chrome.";
+    return [warning(aboutPictures, message, "Install one, or set CHROMIUM_PATH to its path.")];
   }
 }
 
@@ -188,7 +191,9 @@ function checkPrivateFolder(folder: string): readonly Finding[] {
   const inside = accessOf(database);
   if (inside !== null && inside.foreignOwner !== null) {
     const message = `${database} belongs to user ${inside.foreignOwner}, so it is not opened.`;
-    return [problem(aboutFiles, message, "Give it to your user, or choose another folder.")];
+    return [
+      problem(aboutFiles, message, "Change its owner to your user, or choose another folder."),
+    ];
   }
   const findings: Finding[] = [];
   if (around.isReplaceable) {
@@ -199,7 +204,7 @@ function checkPrivateFolder(folder: string): readonly Finding[] {
     findings.push(warning(aboutFiles, `Other users can replace the database in ${folder}.`, fix));
   }
   if (around.isOpen && inside?.isOpen === true) {
-    const message = `Other users can read ${database}. The next run closes it to them.`;
+    const message = `Other users can read ${database}. The next run removes their access.`;
     findings.push(warning(aboutFiles, message, shellCommand(["chmod", "700", database])));
   }
   return findings.length > 0 ? findings : [ok(aboutFiles, `Only you can read ${folder}.`)];
@@ -243,7 +248,7 @@ export function checkTracing({ env }: Pick<CliIo, "env">): readonly Finding[] {
   const about = { check: "tracing", subject: "" };
   const variable = switches.find((name) => env[name] === "true");
   if (variable === undefined) return [];
-  const what = "Inputs, outputs and messages of runs go to LangSmith";
-  const but = "of agents that redact, and of those around them, placeholders go there.";
-  return [warning(about, `${what}, since ${variable} is set; ${but}`, `unset ${variable}`)];
+  const what = "Inputs, outputs and messages of runs are sent to LangSmith";
+  const but = "agents that redact, and agents that contain them, send placeholders.";
+  return [warning(about, `${what} because ${variable} is set; ${but}`, `unset ${variable}`)];
 }

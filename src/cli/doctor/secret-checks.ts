@@ -12,8 +12,8 @@ export const checkLiterals: AgentCheck = ({ spec }) =>
     .map(({ path }) =>
       warning(
         { check: "secret", subject: formatPath(path) },
-        "It looks like a secret, and every reader of the definition can read it.",
-        "Keep it in the environment, and write {{secret:NAME}} in its place.",
+        "It looks like a secret, and is visible to all readers of the definition.",
+        "Move it to the environment, and reference it as {{secret:NAME}}.",
       ),
     );
 
@@ -42,8 +42,8 @@ export const checkSecrets: AgentCheck = async ({ spec }, { secrets }) => {
   return Promise.all(
     [...places].map(async ([name, place]) => {
       const about = { check: "secret", subject: name };
-      if ((await secrets?.has(name)) === true) return ok(about, "It is there.");
-      return problem(about, `It is missing, and ${place} refers to it.`, setVariable(name));
+      if ((await secrets?.has(name)) === true) return ok(about, "It is set.");
+      return problem(about, `It is not set, but ${place} references it.`, setVariable(name));
     }),
   );
 };

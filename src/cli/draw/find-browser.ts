@@ -56,7 +56,7 @@ export class MissingDrawingPackageError extends StratagraphError {
     options?: { cause?: unknown },
   ) {
     super(
-      `Pictures are drawn with ${packageName}, which is not installed. Install what they need: ` +
+      `SVG and PNG output needs ${packageName}, which is not installed. Install the requirements: ` +
         `npm install --save-dev playwright-core @mermaid-js/tiny, and Chromium or Chrome. ` +
         `--format mermaid and --format json need neither.`,
       options,
@@ -73,9 +73,9 @@ export class BrowserNotFoundError extends StratagraphError {
     readonly tried: readonly string[],
   ) {
     super(
-      `Pictures are drawn in Chromium or Chrome, and there is none at ${tried.join(", ")}. Install one ` +
-        `(for example: apt-get install chromium), or say where it is with --browser PATH or CHROMIUM_PATH. ` +
-        `--format mermaid and --format json need none.`,
+      `SVG and PNG output needs Chromium or Chrome, and none was found at ${tried.join(", ")}. Install one ` +
+        `(for example: apt-get install chromium), or give its path with --browser PATH or CHROMIUM_PATH. ` +
+        `--format mermaid and --format json need no browser.`,
     );
   }
 }

@@ -65,7 +65,7 @@ export function formatOfFile(file: string | undefined): GraphFormat {
   const format = formatOfExtension[extname(file).toLowerCase()];
   if (format !== undefined) return format;
   throw new UsageError(
-    `${file} says no format: end it in ${Object.keys(formatOfExtension).join(", ")}, or give --format.`,
+    `${file} has no known format: use ${Object.keys(formatOfExtension).join(", ")}, or give --format.`,
     "unknown_file_type",
   );
 }

@@ -145,7 +145,7 @@ function printReport(
   if (told.length > 0) io.stderr.write(told.map((line) => `${line}\n`).join(""));
   printLines(
     files === null
-      ? ["No run to report."]
+      ? ["No runs to report."]
       : [
           view.style.bold(plainLine(title)),
           "",
@@ -161,8 +161,8 @@ function printReport(
 function leftOutLines(log: LeftOutLog): string[] {
   const name = plainLine(log.file);
   return log.reason === "empty"
-    ? [`Left out, since nothing is in it yet: ${name}`]
-    : [`Left out, since it is broken: ${name}`, ...logProblemLines(log.file, log)];
+    ? [`Skipped empty log: ${name}`]
+    : [`Skipped broken log: ${name}`, ...logProblemLines(log.file, log)];
 }
 
 function reportJson({ runs, leftOut }: ReadRuns, files: ReportFiles | null) {

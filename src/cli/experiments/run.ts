@@ -2,8 +2,11 @@ import { join, relative, resolve } from "node:path";
 import { createRuntime, runExperiment } from "../../app.ts";
 import { systemClock } from "../../clock.ts";
 import { loadExperiment, type Experiment } from "../../experiment/config/load-experiment.ts";
+import type { RunSpec } from "../../experiment/config/run-spec.ts";
 import type { ExperimentResult } from "../../experiment/run-experiment.ts";
 import type { ExperimentEvent } from "../../experiment/run-progress.ts";
+import { ollamaUrl } from "../../models/providers/ollama.ts";
+import { checkOllamaServers } from "../../models/providers/ollama-reach.ts";
 import { existingFile, existingFolder, loadTools } from "../load.ts";
 import type { CliIo } from "../io.ts";
 import { printJson, printLines } from "../output.ts";
@@ -54,6 +57,7 @@ export async function experimentRunCommand(
       logFolder: resolve(io.cwd, given.logs),
       signal: abort.signal,
       onEvent: (event) => report.event(event),
+      beforeRuns: (runs) => checkOllamaServers(ollamaUrls(runs, io), systemClock),
       ...(given.fresh === true && { fresh: true }),
       ...(given.extend === true && { extend: true }),
       ...(given.parallel !== undefined && { parallel: given.parallel }),
@@ -68,6 +72,13 @@ export async function experimentRunCommand(
     await runtime.close();
     release();
   }
+}
+
+/** Addresses of the Ollama servers that these runs need. */
+function ollamaUrls(runs: readonly RunSpec[], { env }: CliIo): readonly string[] {
+  return runs
+    .filter(({ model_name: ref }) => ref.startsWith("ollama:"))
+    .map(({ model_name: ref, ollama_client_config: client }) => ollamaUrl(ref, client?.host, env));
 }
 
 interface ExperimentReport {

@@ -2,6 +2,7 @@ import type { Runtime } from "../../app.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { Status } from "../../state/lifecycle.ts";
+import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import type { AnswersOfRun } from "../ask/given-answers.ts";
 import type { CliIo, LinePrompt } from "../io.ts";
 import { exitCodes } from "../report-error.ts";
@@ -13,7 +14,7 @@ class StoppedEarlyError extends StratagraphError {
   override readonly kind = "run";
 
   constructor() {
-    super("Stopped before the turn began.");
+    super("Stopped before the turn started.");
   }
 }
 
@@ -23,6 +24,8 @@ export interface FollowOptions<Result extends ExecuteResult | null> {
   /** Null if no person can be asked. */
   readonly openPrompt: (() => LinePrompt) | null;
   readonly openRuntime: () => Promise<Runtime>;
+  /** Whether the runtime stays open after the turn. Default false. */
+  readonly keepsRuntime?: boolean;
   /** Runs the turn until it ends or waits; null where there was nothing to run. */
   readonly begin: (runtime: Runtime, signal: AbortSignal) => Promise<Result>;
   /** Resumes the waiting turn. */
@@ -64,13 +67,16 @@ export async function followTurn<Result extends ExecuteResult | null>(
       asks = false;
       if (asked === "left") break;
       const answers = asked === "expired" ? {} : { answers: { [request.id]: asked.answer } };
-      result = await options.goOn(runtime, abort.signal, answers);
+      const before: Usage = result?.invocation_usage ?? noUsage;
+      const next = await options.goOn(runtime, abort.signal, answers);
+      // For a reader the command is one run of the turn.
+      result = { ...next, invocation_usage: addUsage(before, next.invocation_usage) };
     }
     options.end(result);
     return result === null ? exitCodes.done : exitCodeOf(result.status);
   } finally {
     report.leave();
-    await runtime?.close();
+    if (options.keepsRuntime !== true) await runtime?.close();
     release();
   }
 }

@@ -54,7 +54,9 @@ export async function prepareRun(given: RunArguments, io: CliIo): Promise<Prepar
   const { message, input: json, thread } = given;
   const answers = answersIn(given);
   if (thread !== undefined && !given.save) {
-    throw new UsageError("--thread needs the database that --no-save leaves out. Drop one.");
+    throw new UsageError(
+      "--thread needs the database, which --no-save disables. Drop one of them.",
+    );
   }
   if (thread !== undefined) checkThreadId(thread);
   const prepared = await prepareAgent(given, io);

@@ -1,9 +1,10 @@
 import { type CliIo, UsageError } from "../io.ts";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { compileAgent, createRuntime, executeAgent, type Runtime } from "../../app.ts";
 import { systemIds } from "../../clock.ts";
+import type { Attachment } from "../../compile/attachments/read-attachments.ts";
 import { NothingToAnswerError } from "../../compile/errors.ts";
 import { readWaiting } from "../../compile/guards/waiting.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
@@ -41,6 +42,8 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
         : { checkpointer: openPrompt === null ? false : new MemorySaver() }),
     });
   const keeps = given.save || openPrompt !== null;
+  const paths = given.attach?.map((path) => ({ path: resolve(io.cwd, path) }));
+  const attached = paths !== undefined && { attachments: paths };
   const run = { ...prepared, threadId: keeps ? threadId : null, report, given };
   try {
     return await followTurn({
@@ -48,7 +51,8 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
       report,
       openPrompt,
       openRuntime,
-      begin: (runtime, signal) => executeTurn({ ...run, runtime, signal }, prepared.input),
+      begin: (runtime, signal) =>
+        executeTurn({ ...run, ...attached, runtime, signal }, prepared.input),
       goOn: (runtime, signal, answers) =>
         executeTurn({ ...run, runtime, signal, answers: null }, null, answers),
       end: (result) => report.end(result),
@@ -56,7 +60,7 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
   } catch (thrown) {
     if (!(thrown instanceof NoCheckpointerError) || given.save) throw thrown;
     throw new UsageError(
-      "The run must wait for a person, and --no-save keeps nothing that could wait. Run it on a terminal, or without --no-save.",
+      "The run must wait for a person, and --no-save stores no state to resume. Run it on a terminal, or without --no-save.",
       thrown.code,
       { cause: thrown },
     );
@@ -69,6 +73,7 @@ interface TurnOfRun extends PreparedRun {
   readonly threadId: string | null;
   readonly report: RunReport;
   readonly given: RunOptions;
+  readonly attachments?: readonly Attachment[] | undefined;
 }
 
 async function executeTurn(
@@ -76,13 +81,14 @@ async function executeTurn(
   input: unknown,
   answers: Partial<AnswersOfRun> = {},
 ): Promise<ExecuteResult> {
-  const { definition, runtime, signal, threadId, report, given } = run;
+  const { definition, runtime, signal, threadId, report, given, attachments } = run;
   const texts = threadId === null ? null : run.answers;
   return executeAgent(definition, input, {
     runtime,
     ...turnOptions(given, { report, signal }),
     ...(threadId !== null && { threadId }),
     ...answers,
+    ...(attachments !== undefined && { attachments }),
     ...(texts !== null && answersFor(texts, await waitingOn(run))),
   });
 }

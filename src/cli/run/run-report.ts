@@ -7,9 +7,11 @@ import type { CliIo, LinePrompt } from "../io.ts";
 import { type AgentOptions, resumeCommand } from "../options.ts";
 import { printJson } from "../output.ts";
 import { LiveWriter } from "../view/live.ts";
-import { endingLines, type Opening, openingLines } from "../view/run/lines.ts";
+import { endingLines, type EndingOptions, type Opening, openingLines } from "../view/run/lines.ts";
+import { ModelView } from "../view/run/model-view.ts";
 import { RunView } from "../view/run/run-view.ts";
-import { createStyle, wantsColour } from "../view/terminal.ts";
+import type { LineRenderer } from "../view/streamed-text.ts";
+import { createStyle, type Style, wantsColour } from "../view/terminal.ts";
 import type { PreparedAgent } from "./prepare-run.ts";
 
 /** Reports a run while it runs and when it has ended. */
@@ -30,12 +32,15 @@ export interface RunReport {
   /** Takes away whatever was on the screen for the time of the run only. */
   leave(): void;
   end(result: ExecuteResult): void;
+  /** Where the text of models goes while it streams. */
+  readonly streams: Pick<ExecuteOptions, "onToken" | "onReasoning">;
 }
 
 interface RunReportOptions extends Opening {
   readonly maxAttempts: number;
   /** The command that resumes the thread; null if it is not stored. */
   readonly resume: string | null;
+  readonly showReasoning: boolean;
 }
 
 /** Reports a run in the requested form. */
@@ -56,8 +61,18 @@ export function runReport(
     threadId,
     maxAttempts: limits.max_attempts,
     resume: threadId === null ? null : resumeCommand(given, threadId, io),
+    showReasoning: given.showReasoning ?? false,
   };
-  return given.json ? jsonReport(options, io) : liveReport(options, io);
+  if (given.json) return jsonReport(options, io);
+  return liveReport(
+    {
+      ...options,
+      opening: ({ width, style }) => openingLines(options, width, style),
+      ending: (result, ending) => endingLines(result, { ...ending, resume: options.resume }),
+      namesAnswers: true,
+    },
+    io,
+  );
 }
 
 /** One JSON document at the end. */
@@ -69,6 +84,7 @@ function jsonReport(options: Pick<RunReportOptions, "threadId">, io: CliIo): Run
     say() {},
     stopping() {},
     leave() {},
+    streams: {},
     end(result) {
       printJson(resultJson(result, options.threadId), io);
     },
@@ -80,33 +96,65 @@ export function resultJson(
   result: ExecuteResult,
   threadId: string | null,
 ): Readonly<Record<string, unknown>> {
-  const { status, output, interrupts, incomplete, failure, attempts, usage, steps } = result;
-  const ending = { status, output, interrupts, incomplete, failure, attempts, usage, steps };
-  return { thread_id: threadId, ...ending };
+  const { status, output, interrupts, incomplete, incomplete_reason } = result;
+  const { failure, attempts, usage, invocation_usage, steps } = result;
+  const ending = { status, output, interrupts, incomplete, incomplete_reason, failure, attempts };
+  return { thread_id: threadId, ...ending, usage, invocation_usage, steps };
 }
 
-/** The run as people follow it. Nothing is printed before the turn has begun, so that a refusal stands alone. */
-function liveReport(options: RunReportOptions, io: CliIo): RunReport {
+/** What a report prints in its own way. */
+export interface LiveReportOptions extends Pick<RunReportOptions, "maxAttempts" | "showReasoning"> {
+  /** Lines before the first ones of the run. */
+  readonly opening: (view: Layout) => readonly string[];
+  readonly ending: (
+    result: ExecuteResult,
+    options: Omit<EndingOptions, "resume">,
+  ) => readonly string[];
+  /** Whether a step that gives the answer says so. */
+  readonly namesAnswers: boolean;
+  /** Renders the lines of a streamed text. Default: indented as steps are, without markup. */
+  readonly render?: (view: Layout) => LineRenderer;
+}
+
+interface Layout {
+  readonly width: number;
+  readonly style: Style;
+}
+
+/**
+ * A run as people follow it. On a terminal, the texts of models are shown while they stream, and replaced by the lines
+ * of their steps. Nothing is printed before the turn has begun, so that a refusal stands alone.
+ */
+export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
+  const { maxAttempts, namesAnswers, showReasoning } = options;
   const { stdout: sink } = io;
   const clock = systemClock;
   let startedAt = clock.monotonic();
   const style = createStyle(wantsColour(sink.isTerminal, io.env));
   const width = sink.isTerminal ? (sink.columns ?? 80) : Number.POSITIVE_INFINITY;
   const writer = new LiveWriter({ sink, style, clock });
-  const view = new RunView({ width, style, maxAttempts: options.maxAttempts });
+  const view = new RunView({ width, style, maxAttempts, namesAnswers });
+  const live = { width: width - 1, style };
+  const render = options.render?.(live);
+  const models = new ModelView({ ...live, clock, showReasoning, ...(render && { render }) });
+  const activity = () => models.activity ?? view.activity;
   const asked = new Set<string>();
   let waitedMs = 0;
   let opened = false;
   let stopping = false;
   let begun = false;
   const open = () => {
-    if (!opened) writer.print(openingLines(options, width, style));
+    if (!opened) writer.print(options.opening({ width, style }));
     opened = true;
   };
   const printSteps = (lines: readonly string[]) => {
     if (lines.length === 0) return;
     writer.print(begun ? lines : ["", ...lines]);
     begun = true;
+  };
+  const showText = () => {
+    open();
+    if (!stopping) writer.setText(models.lines);
   };
   writer.setActivity(view.activity);
   return {
@@ -115,8 +163,24 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
     },
     event(event) {
       open();
-      printSteps(view.event(event));
-      if (!stopping) writer.setActivity(view.activity, view.subtasks);
+      const lines = [...models.event(event), ...view.event(event)];
+      if (!stopping) writer.setText(models.lines);
+      printSteps(lines);
+      if (!stopping) writer.setActivity(activity, view.subtasks);
+    },
+    streams: {
+      ...(sink.isTerminal && {
+        onToken(text, of) {
+          models.token(text, of);
+          showText();
+        },
+      }),
+      ...((sink.isTerminal || showReasoning) && {
+        onReasoning(text, of) {
+          models.reasoning(text, of);
+          showText();
+        },
+      }),
     },
     async ask(request, openPrompt, signal) {
       open();
@@ -147,11 +211,12 @@ function liveReport(options: RunReportOptions, io: CliIo): RunReport {
     end(result) {
       open();
       writer.setActivity(null);
-      printSteps(view.end());
+      // Of a reply that was cancelled, nothing else is left.
+      const cut = models.cut();
+      printSteps([...(result.status === "CANCELLED" ? cut : []), ...view.end()]);
       const elapsedMs = clock.monotonic() - startedAt - waitedMs;
-      const { resume } = options;
       const { hasRefused } = view;
-      writer.print(endingLines(result, { width, style, elapsedMs, resume, asked, hasRefused }));
+      writer.print(options.ending(result, { width, style, elapsedMs, asked, hasRefused }));
     },
   };
 }
@@ -162,11 +227,19 @@ export function turnOptions(
   { report, signal }: { readonly report: RunReport; readonly signal: AbortSignal },
 ): Pick<
   ExecuteOptions,
-  "signal" | "onEvent" | "model" | "temperature" | "acceptChanges" | "acceptAgent"
+  | "signal"
+  | "onEvent"
+  | "onToken"
+  | "onReasoning"
+  | "model"
+  | "temperature"
+  | "acceptChanges"
+  | "acceptAgent"
 > {
   return {
     signal,
     onEvent: (event) => report.event(event),
+    ...report.streams,
     ...(model !== undefined && { model }),
     ...(temperature !== undefined && { temperature }),
     ...(acceptChanges !== undefined && { acceptChanges }),

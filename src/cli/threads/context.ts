@@ -40,7 +40,7 @@ export async function contextCommand(
   const isNext = message !== undefined || given.input !== undefined;
   if (isNext && (turn !== undefined || step !== undefined || namespace !== undefined)) {
     throw new UsageError(
-      "MESSAGE and --input are of the next turn: leave out --turn, --step and --namespace.",
+      "MESSAGE and --input describe the next turn: omit --turn, --step and --namespace.",
     );
   }
   const input = isNext
@@ -68,7 +68,7 @@ export async function contextCommand(
     );
   const context = await withPrepared(prepared, read).catch((thrown: unknown) => {
     if (!(thrown instanceof DefinitionNotStoredError)) throw thrown;
-    const said = thrown.message.replace("Give the agent itself.", "Give it with --agent FILE.");
+    const said = thrown.message.replace("Pass the agent itself.", "Give it with --agent FILE.");
     throw new UsageError(said, thrown.code, { cause: thrown });
   });
   if (given.json) printJson(contextJson(context), io);

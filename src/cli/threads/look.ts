@@ -45,10 +45,10 @@ export async function threadsCommand(given: ThreadsOptions, io: CliIo): Promise<
   const view = outputLayout(io);
   if (items.length === 0) {
     if (given.cursor !== undefined) printLines(["No more threads."], io);
-    else if (Object.keys(filter).length > 0) printLines(["No such threads."], io);
+    else if (Object.keys(filter).length > 0) printLines(["No matching threads."], io);
     else {
       const begin = `  ${programName(io.env)} run AGENT "…" --thread NAME`;
-      printLines(["No threads yet. To begin one:", begin], io);
+      printLines(["No threads yet. To start one:", begin], io);
     }
     return exitCodes.done;
   }
@@ -89,7 +89,7 @@ export async function historyCommand(
   }
   const view = outputLayout(io);
   if (items.length === 0) {
-    printLines(["No checkpoints here."], io);
+    printLines(["No checkpoints."], io);
     return exitCodes.done;
   }
   printLines(historyLines({ items, next }, view), io);
@@ -146,7 +146,7 @@ function showChannel(
     const near = nearestName(channel, names);
     const hint = near === undefined ? `It has ${names.join(", ")}` : `Did you mean ${near}?`;
     throw new UsageError(
-      `Checkpoint ${id} has no value in a channel "${channel}". ${hint}${near === undefined ? "." : ""}`,
+      `Checkpoint ${id} has no value for channel "${channel}". ${hint}${near === undefined ? "." : ""}`,
       "unknown_channel",
     );
   }
@@ -217,23 +217,31 @@ export async function verifyCommand(
   const found = await withKnownThread(threadId, io, (threads) =>
     threads.verify(threadId, options),
   ).finally(release);
-  const { checked, damaged } = found;
-  if (given.json) printJson({ thread_id: threadId, checked, damaged: damaged.map(snakeKeys) }, io);
-  else printLines(verificationLines(threadId, found), io);
-  return damaged.length === 0 ? exitCodes.done : exitCodes.runFailed;
+  const { checked, damaged, damagedAttachments } = found;
+  if (given.json) {
+    const attachments = damagedAttachments && { damaged_attachments: damagedAttachments };
+    const shown = { thread_id: threadId, checked, damaged: damaged.map(snakeKeys) };
+    printJson({ ...shown, ...attachments }, io);
+  } else printLines(verificationLines(threadId, found), io);
+  const isIntact = damaged.length === 0 && damagedAttachments === undefined;
+  return isIntact ? exitCodes.done : exitCodes.runFailed;
 }
 
 function verificationLines(
   threadId: string,
-  { checked, damaged }: ThreadVerification,
+  { checked, damaged, damagedAttachments = [] }: ThreadVerification,
 ): readonly string[] {
   const read = plainLine(`Read ${count(checked, "checkpoint")} of ${threadId}`);
-  if (damaged.length === 0) return [`${read}: all are as they were written.`];
+  const attachments = damagedAttachments.map(
+    (sha256) => `The attachment with SHA-256 ${sha256} is damaged.`,
+  );
+  if (damaged.length === 0) return [`${read}: all are intact.`, ...attachments];
   return [
     `${read}: ${damaged.length.toLocaleString("en")} ${damaged.length === 1 ? "is" : "are"} damaged.`,
     ...damaged.map(({ namespace, checkpointId, reason }) => {
       const within = namespace === "" ? "" : ` in ${namespace}`;
       return `  ${plainLine(`${checkpointId}${within}: ${reason}`)}`;
     }),
+    ...attachments,
   ];
 }

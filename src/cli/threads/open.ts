@@ -113,7 +113,7 @@ export function parseReference(text: string): CheckpointReference {
   const [, start = "", steps] = /^([^~]*)(?:~(\d{1,6})?)?$/.exec(text) ?? [];
   if (start === "") {
     throw new UsageError(
-      `"${text}" names no checkpoint: expected an id or its beginning, latest, or latest~3 for the third before it.`,
+      `"${text}" is not a checkpoint reference: expected an id, a prefix of one, latest, or latest~3 for the third before it.`,
       "invalid_checkpoint",
     );
   }
@@ -174,7 +174,7 @@ async function findStart(
   const [only, ...others] = matching;
   if (only === undefined) {
     const short = shortIds(last);
-    const problem = start === latest ? "it has none" : "none begins so";
+    const problem = start === latest ? "it has no checkpoints" : "no id has this prefix";
     throw new UnknownCheckpointError(threadId, text, problem, last.map(short));
   }
   if (others.length === 0) return only;
@@ -222,7 +222,9 @@ export class NoPlanError extends StratagraphError {
   readonly code = "no_plan";
 
   constructor(readonly threadId: string) {
-    super(`The last turn of thread "${threadId}" has no plan: no planner node has made one yet.`);
+    super(
+      `The last turn of thread "${threadId}" has no plan: no planner node has created one yet.`,
+    );
   }
 }
 
@@ -238,7 +240,7 @@ class UnknownCheckpointError extends StratagraphError {
     /** Ids of checkpoints that are there, or none. */
     readonly suggestions: readonly string[] = [],
   ) {
-    const hint = suggestions.length === 0 ? "" : ` Its last ones are ${suggestions.join(", ")}.`;
+    const hint = suggestions.length === 0 ? "" : ` The latest are ${suggestions.join(", ")}.`;
     super(`Thread "${threadId}" has no checkpoint "${reference}": ${problem}.${hint}`);
   }
 }
@@ -257,7 +259,7 @@ class AmbiguousCheckpointError extends StratagraphError {
   ) {
     const rest = more > 0 ? ` and ${more.toLocaleString("en")} more` : "";
     super(
-      `Several checkpoints of thread "${threadId}" begin with "${reference}": ${candidates.join(", ")}${rest}. Give more of the id.`,
+      `Several checkpoints of thread "${threadId}" start with "${reference}": ${candidates.join(", ")}${rest}. Give a longer prefix.`,
     );
   }
 }

@@ -27,8 +27,8 @@ export interface PruneCommandOptions {
 }
 
 const kept: Readonly<Record<PruneOptions["keep"], string>> = {
-  latest: "but the last one",
-  turn_ends: "but the last one of every turn",
+  latest: "except the last one",
+  turn_ends: "except the last one of every turn",
   all: "",
 };
 
@@ -66,12 +66,14 @@ async function prune(
   io: CliIo,
 ): Promise<PruneResult | null> {
   const { keep, olderThan: age } = given;
-  if (keep === undefined) throw new UsageError("Say with --keep what stays of the thread.");
+  if (keep === undefined) throw new UsageError("Give --keep: which checkpoints to keep.");
   if (keep === "all" && age === undefined) {
-    throw new UsageError("--keep all removes only what is older than --older-than says: give it.");
+    throw new UsageError(
+      "--keep all needs --older-than: the age from which checkpoints are removed.",
+    );
   }
   const olderThan = age === undefined ? undefined : new Date(systemClock.now().getTime() - age);
-  const old = olderThan === undefined ? [] : [`made before ${olderThan.toISOString()}`];
+  const old = olderThan === undefined ? [] : [`created before ${olderThan.toISOString()}`];
   const which = plainLine(["all checkpoints of", threadId, ...old, kept[keep]].join(" "));
   return withKnownThread(threadId, io, async (threads) => {
     // A thread that is not there is said not to be, rather than pruned of nothing.
@@ -84,9 +86,9 @@ async function prune(
 function checkReclaimAlone({ reclaim, keep, olderThan }: PruneCommandOptions, io: CliIo): void {
   if (!reclaim) throw new UsageError("Name the thread to prune, or give --reclaim.");
   if (keep !== undefined || olderThan !== undefined) {
-    throw new UsageError("--keep and --older-than are of a thread: name it.");
+    throw new UsageError("--keep and --older-than need a thread: name it.");
   }
-  if (!hasDatabase(io)) throw new UsageError("There is no database here.");
+  if (!hasDatabase(io)) throw new UsageError("There is no database in this folder.");
 }
 
 async function reclaimed(io: CliIo): Promise<ReclaimedSpace | typeof onPostgres> {
@@ -109,11 +111,13 @@ const onPostgres = {
 
 function spaceLines(space: ReclaimedSpace | typeof onPostgres): readonly string[] {
   if ("before" in space) {
-    return [`The database takes ${byteSize(space.after)}; before, ${byteSize(space.before)}.`];
+    return [
+      `The database now takes ${byteSize(space.after)}, previously ${byteSize(space.before)}.`,
+    ];
   }
   return [
-    "Postgres uses the space of removed rows again by itself, and keeps its files.",
-    "To make the files smaller, run this while no agent runs. It locks the tables, and needs free space for a copy of each:",
+    "Postgres reuses the space of removed rows, but does not shrink its files.",
+    "To shrink them, run this while no agent runs. It locks the tables, and needs free space for a copy of each:",
     "",
     `  ${space.sql}`,
   ];
@@ -187,7 +191,7 @@ export async function importCommand(
   else {
     const made = plainLine(`Imported thread ${threadId}: ${count(checkpoints, "checkpoint")}.`);
     const look = commandLine(["history", threadId], io);
-    printLines([made, "", "To look at it:", `  ${look}`], io);
+    printLines([made, "", "To inspect it:", `  ${look}`], io);
   }
   return exitCodes.done;
 }

@@ -57,7 +57,7 @@ export async function forkCommand(
   const modifiedState = set === undefined ? undefined : readJsonObject(set, "--set");
   if (modifiedState !== undefined && file === undefined) {
     throw new UsageError(
-      "--set is checked by the agent that the thread is of: give it with --agent FILE.",
+      "--set is validated by the agent of the thread: give it with --agent FILE.",
     );
   }
   if (newThreadId !== undefined) checkThreadId(newThreadId);
@@ -90,7 +90,7 @@ export async function forkCommand(
     printJson({ thread_id, checkpoint_id, from: origin, next, command }, io);
   } else {
     const { style } = outputLayout(io);
-    const made = plainLine(`Thread ${state.threadId} begins at checkpoint ${from} of ${threadId}.`);
+    const made = plainLine(`Thread ${state.threadId} starts at checkpoint ${from} of ${threadId}.`);
     printLines([made, "", style.yellow("To continue:"), `  ${command}`], io);
   }
   return exitCodes.done;

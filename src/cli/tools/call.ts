@@ -48,7 +48,7 @@ export async function toolsCallCommand(given: CallArguments, io: CliIo): Promise
   const { agent, grant = [] } = given;
   if (agent !== undefined && grant.length > 0) {
     throw new UsageError(
-      "--grant is for calls without AGENT: an agent has the permissions of its definition.",
+      "--grant is only for calls without AGENT: an agent has the permissions of its definition.",
     );
   }
   const { definition, options } = await prepareTools(given, io);
@@ -71,7 +71,7 @@ async function readArguments(
   const args = await readInput({ message: undefined, input, thread: undefined, stdin });
   if (isRecord(args)) return args;
   throw new UsageError(
-    '--input is no JSON object: expected the arguments by name, as {"name": value}.',
+    '--input is not a JSON object: expected arguments by name, such as {"name": value}.',
     "invalid_json",
   );
 }
@@ -113,7 +113,7 @@ async function makeCall(
   const { clock, secrets, sandbox } = runtime;
   const made = await runToolCalls({
     ...rules,
-    calls: [approved ?? { ...call, problem: "Nobody approved this call." }],
+    calls: [approved ?? { ...call, problem: "This call was not approved." }],
     callsSoFar: 0,
     state,
     env: { signal, clock, secrets, sandbox, executionSchema, attemptSchema, merges },
@@ -205,15 +205,17 @@ function loneCall(
   const notes = [
     ...(isStateful ? [problem === null ? firstStateNote : emptyState] : []),
     ...(isRuled ? [ruledNote] : []),
-    ...(problem === null ? [] : [`The agent makes no state of an empty input: ${problem}`]),
+    ...(problem === null
+      ? []
+      : [`The agent cannot create its state from an empty input: ${problem}`]),
   ];
   return { rules, state, notes };
 }
 
-const emptyState = "The tool has state: it was called on an empty one, and nothing is kept.";
+const emptyState = "The tool is stateful: it ran on an empty state, which is not stored.";
 const firstStateNote =
-  "The tool has state: it was called on the agent's first one, made of an empty input, and nothing is kept.";
-const ruledNote = "The rules on its arguments read an empty input.";
+  "The tool is stateful: it ran on the agent's initial state for an empty input, which is not stored.";
+const ruledNote = "Its argument rules were evaluated against an empty input.";
 
 const noState = { state: { execution: {}, attempt: {} }, problem: null };
 

@@ -27,10 +27,10 @@ export function count(number: number, noun: string): string {
 }
 
 /**
- * What a turn took, on one line. Nothing is said of money where no price is known, nor of tokens where no model was
- * asked.
+ * What a turn took, on one line. Nothing is said of a cost of 0, of tokens where no model was asked, and of a time that is
+ * null.
  */
-export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): string {
+export function totals(of: { steps: number; usage: Usage; elapsedMs: number | null }): string {
   const { usage } = of;
   return [
     // Steps of nested agents are theirs; an agent without steps of its own shows no number.
@@ -39,9 +39,14 @@ export function totals(of: { steps: number; usage: Usage; elapsedMs: number }): 
     ...(usage.llm_calls + usage.tokens_in + usage.tokens_out > 0
       ? [`${count(usage.tokens_in, "token")} in, ${usage.tokens_out.toLocaleString("en")} out`]
       : []),
-    ...(usage.cost_usd > 0 ? [dollars(usage.cost_usd)] : []),
-    duration(of.elapsedMs),
+    ...(usage.cost_usd === 0 ? [] : [costText(usage.cost_usd)]),
+    ...(of.elapsedMs === null ? [] : [duration(of.elapsedMs)]),
   ].join(" · ");
+}
+
+/** `$0.12`, or `cost unknown` for null. */
+export function costText(cost: number | null): string {
+  return cost === null ? "cost unknown" : dollars(cost);
 }
 
 /** Two digits after the point from a cent on, else two digits that count. */

@@ -4,7 +4,7 @@ import { headOf } from "../../values/text.ts";
 
 /** Marks up text for a terminal, or leaves it as it is. */
 export type Style = Readonly<
-  Record<"bold" | "dim" | "red" | "green" | "yellow", (text: string) => string>
+  Record<"bold" | "dim" | "red" | "green" | "yellow" | "cyan", (text: string) => string>
 >;
 
 export function createStyle(coloured: boolean): Style {

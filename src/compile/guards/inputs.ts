@@ -2,9 +2,11 @@ import { publicRequest } from "../../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { isCommand, Overwrite } from "@langchain/langgraph";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { BlobStore } from "../../durable-saver.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { isTerminal } from "../../state/lifecycle.ts";
 import { isRecord } from "../../values/json.ts";
+import { receiveMessages } from "../attachments/receive-messages.ts";
 import { type AgentGraph, overrideGraph } from "../agent-graph.ts";
 import { TurnLimitError, UnfinishedTurnError } from "../errors.ts";
 import { checkInput } from "../input.ts";
@@ -22,20 +24,40 @@ interface Runnable extends StartableGraph {
 /**
  * Makes a graph start a turn where `executeAgent` starts it, and returns it. An input is refused before anything is
  * written while the thread waits for an answer or its turn has not ended. After a FAILED or CANCELLED turn the next one
- * begins from the last completed turn. LangGraph by itself writes an input on top of any checkpoint. Changes the graph
- * itself; graphs derived by `withConfig` do the same. A nested agent is not affected.
+ * begins from the last completed turn. LangGraph by itself writes an input on top of any checkpoint. Data in messages is
+ * stored as attachments, so that checkpoints only refer to it. Changes the graph itself; graphs derived by `withConfig` do the same. A nested agent is not affected.
  */
 export function guardInputs<Compiled extends Runnable>(
   compiled: Compiled,
-  definition: AgentDefinition,
+  { definition, blobs }: { readonly definition: AgentDefinition; readonly blobs: BlobStore },
 ): Compiled {
   return overrideGraph(compiled, (graph) => {
     const stream = graph.stream.bind(graph);
     return {
-      stream: async (input: unknown, options?: RunnableConfig) =>
-        stream(input as never, (await started(graph, { input, options, definition })) as never),
+      stream: async (input: unknown, options?: RunnableConfig) => {
+        const start = await started(graph, { input, options, definition });
+        return stream((await received(graph, { input, options, blobs })) as never, start as never);
+      },
     };
   });
+}
+
+/**
+ * Returns the input with its attachments stored. Without a thread there is no checkpoint for the data to stay out of.
+ *
+ * @throws AttachmentError
+ */
+async function received(
+  { config }: Pick<Runnable, "config">,
+  of: Pick<Run, "input" | "options"> & { readonly blobs: BlobStore },
+): Promise<unknown> {
+  const { input, options, blobs } = of;
+  if (!isRecord(input) || input["messages"] === undefined || isCommand(input)) return input;
+  const configurable = { ...config?.configurable, ...options?.configurable };
+  // An outer agent has stored what it passes on.
+  if (isInsideGraph(configurable)) return input;
+  const { thread_id: threadId = "" } = configurable as { thread_id?: unknown };
+  return receiveMessages(input, { threadId: String(threadId), blobs });
 }
 
 interface Run {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { GraphState } from "../../state/channels.ts";
 import { statuses } from "../../state/lifecycle.ts";
+import { usageSchema } from "../../state/usage.ts";
 
 /** Schemas for edits of an agent's channels; additional keys are allowed. */
 
@@ -11,20 +12,13 @@ const when = z
   .string()
   .refine((value) => !Number.isNaN(Date.parse(value)), "expected an ISO 8601 time");
 
-const usage = z.object({
-  tokens_in: count,
-  tokens_out: count,
-  llm_calls: count,
-  tool_calls: count,
-  cost_usd: z.number().nonnegative(),
-});
-
 const toolPrediction = z.looseObject({
   id: text,
   name: text,
   args: record,
   reason: text,
   problem: text.optional(),
+  mended_from: text.optional(),
 });
 
 const toolResult = z.looseObject({
@@ -59,7 +53,7 @@ const currentStep = z.looseObject({
   observations: z.array(observation).optional(),
   synthesis: text,
   progress: z.enum(["advancing", "stuck", "regressing", ""]),
-  usage,
+  usage: usageSchema,
   model: text,
 });
 
@@ -101,7 +95,7 @@ const turn = z.looseObject({
   started_at: when,
   elapsed_ms: z.number().nonnegative(),
   first_superstep: z.int(),
-  usage_before: usage,
+  usage_before: usageSchema,
   approach: text,
   draft: z
     .looseObject({ answer: text.nullable(), incomplete: z.boolean(), problem: text.nullable() })
@@ -144,7 +138,7 @@ export const updateSchemas = {
     z.strictObject({ leave: z.array(text), enter: z.array(branch) }),
   ]),
   status: z.enum(statuses),
-  usage: usage.partial().strict(),
+  usage: usageSchema.partial().strict(),
   summary: summary.nullable(),
   result_summaries: z.record(z.string(), resultSummary),
   output: z.unknown(),

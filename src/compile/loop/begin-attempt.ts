@@ -17,7 +17,7 @@ import {
 } from "../../context/summarise/turns.ts";
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
-import type { RunningSummary } from "../../state/summaries.ts";
+import type { RunningSummary } from "../../state/channels.ts";
 import { truncateModelText } from "../../values/text.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import { callModelWithSignal, contextOf, contextSettingsOf } from "./context.ts";

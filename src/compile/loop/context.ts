@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { Clock } from "../../clock.ts";
-import { stepFormOf, type ToolForm, toolFormOf } from "../../context/step-messages.ts";
-import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/summaries.ts";
+import { stepFormOf } from "../../context/step-messages.ts";
+import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/channels.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../context/compose/compose-options.ts";
@@ -32,11 +32,14 @@ export interface BoundModel {
   /** Returns the run's model if it sets one, else the definition's. */
   model(context: RunContext | undefined): Promise<AgentModel> | AgentModel;
   /**
-   * Returns the system messages at the beginning of every call.
+   * Returns the system messages at the beginning of every call of a model.
    *
    * @param offered the tools of the request, if only some are offered and they are rendered as text
    */
-  promptPrefix(form: ToolForm, offered?: readonly ModelTool[]): readonly BaseMessage[];
+  promptPrefix(
+    model: Pick<AgentModel, "ref" | "toolCalling" | "parallelCalls">,
+    offered?: readonly ModelTool[],
+  ): readonly BaseMessage[];
   /** Returns the same model with fewer tools. */
   restrictedTo(mayCall: (tool: AgentTool) => boolean): BoundModel;
 }
@@ -78,7 +81,7 @@ export async function contextOf(
     goal,
     settings: contextSettingsOf(definition.spec),
     form: stepFormOf(model, tools),
-    opening: boundModel.promptPrefix(toolFormOf(model), tools),
+    opening: boundModel.promptPrefix(model, tools),
     tools: model.toolCalling ? tools : [],
     transcript: loopTranscript({
       conversation: state.messages,

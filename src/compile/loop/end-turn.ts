@@ -91,20 +91,24 @@ export const finalize: NodeBody = (state, run) => {
   }
   const dropped = cancelPendingCalls(state, run);
   const failure = turn?.failure ?? null;
-  const incomplete = turn?.draft?.incomplete ?? false;
+  const draft = turn?.draft;
+  const incomplete = draft?.incomplete ?? false;
+  const reason = draft?.problem === null ? draft.incomplete_reason : undefined;
+  const why = reason !== undefined && { incomplete_reason: reason };
   const text = failure === null ? (turn?.draft?.answer ?? "") : failure.message;
   const message = new AIMessage({
     id:
       (failure === null && turn?.draft?.problem === null && turn.draft.message_id) ||
       run.loop.ids(),
     content: text,
-    ...(incomplete && { additional_kwargs: { incomplete: true } }),
+    ...(incomplete && { additional_kwargs: { incomplete: true, ...why } }),
     ...(failure !== null && { additional_kwargs: { failure: failure.cause } }),
   });
   run.emit({ type: "status", status });
   // The caller gets the values themselves; the conversation keeps their placeholders.
   if (failure === null) {
-    run.emit({ type: "message", text: run.rails.unredact(text, { scope: "own" }), incomplete });
+    const shown = run.rails.unredact(text, { scope: "own" });
+    run.emit({ type: "message", text: shown, incomplete, ...why });
   }
   run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
   const messages = [...(dropped.messages ?? []), message];

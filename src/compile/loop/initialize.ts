@@ -2,6 +2,7 @@ import { abortable } from "../../async.ts";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { StratagraphError } from "../../errors.ts";
 import type { RailResult } from "../../guardrails/run-rails.ts";
+import { attachmentLabel, attachmentsOf } from "../../state/attachment.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
 import type { TurnFailure } from "../../state/turn.ts";
@@ -136,7 +137,8 @@ async function checkAll(
 ): Promise<GuardedInput> {
   const place = { turnNumber, attemptNumber: 0, stepIndex: null, callId: null };
   const about = { on: "input", tool: null, request: loop.requestOf(input), evidence: [] } as const;
-  const checked = await rails.check({ ...about, value: input }, place);
+  const unchecked = said.flatMap(attachmentsOf).map(attachmentLabel);
+  const checked = await rails.check({ ...about, value: input, unchecked }, place);
   if (checked.blocked !== null) return blockedBy(checked.blocked);
   const messages: BaseMessage[] = [];
   for (const message of said) {
@@ -145,10 +147,17 @@ async function checkAll(
       if (checked.value !== input) messages.push(changed(message, loop.requestOf(checked.value)));
       continue;
     }
-    const told = toldIn(message);
-    const end = await rails.check({ ...about, value: told }, place);
-    if (end.blocked !== null) return blockedBy(end.blocked);
-    if (end.value !== told) messages.push(withTold(message, end.value as Told));
+    const all = toldIn(message);
+    const isRequest = all.texts.map((text) => text === about.request);
+    const told = { ...all, texts: all.texts.map((text, at) => (isRequest[at] ? "" : text)) };
+    const isEmpty = told.args.length === 0 && told.texts.every((text) => text === "");
+    const end = isEmpty ? null : await rails.check({ ...about, value: told }, place);
+    if (end !== null && end.blocked !== null) return blockedBy(end.blocked);
+    const { texts, args } = (end?.value ?? told) as Told;
+    const request = loop.requestOf(checked.value);
+    const now = { args, texts: texts.map((text, at) => (isRequest[at] ? request : text)) };
+    const isSame = (end === null || end.value === told) && checked.value === input;
+    if (!isSame) messages.push(withTold(message, now));
   }
   return { end: null, input: checked.value, messages };
 }
@@ -161,7 +170,7 @@ function blockedBy({ rail }: RailResult): GuardedInput {
 
 type Content = BaseMessage["content"];
 
-/** The checked parts of a message: its texts, and the arguments of its calls. Images and files are not checked. */
+/** The checked parts of a message: its texts, and the arguments of its calls. The bytes of attachments are not checked. */
 interface Told {
   readonly texts: readonly string[];
   readonly args: readonly Record<string, unknown>[];

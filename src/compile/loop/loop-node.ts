@@ -11,6 +11,8 @@ import { yieldToEventLoop } from "../../event-loop.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/events.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
+import type { ModelProgress } from "../../models/agent-model.ts";
+import { ModelCallError } from "../../models/errors.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import {
   isOutputGated,
@@ -83,12 +85,27 @@ export function loopNode(
     let spent = noUsage;
     let kept: () => NodeResult["update"] = () => ({});
     const summaries = createResultSummaryStore(state.result_summaries);
+    const begunAt = loop.clock.monotonic();
     const callModel: NodeContext["callModel"] = async (model, request, unseen) => {
       const isUnseen = unseen !== undefined || isHeld;
       const tags = isUnseen && { tags: [...(config.tags ?? []), "nostream"] };
-      const reply = await model.call(request, { ...config, ...tags, signal });
-      spent = addUsage(spent, reply.usage);
-      return reply;
+      const usedMs = elapsedBefore + loop.clock.monotonic() - begunAt;
+      const asked = {
+        ...request,
+        timeLeftMs: timeoutSeconds * 1000 - usedMs,
+        onProgress: (progress: ModelProgress) => {
+          const event = progressEvent(progress, isUnseen);
+          if (event !== null) emit(event);
+        },
+      };
+      try {
+        const reply = await model.call(asked, { ...config, ...tags, signal });
+        spent = addUsage(spent, reply.usage);
+        return reply;
+      } catch (thrown) {
+        if (thrown instanceof ModelCallError) spent = addUsage(spent, thrown.usage);
+        throw thrown;
+      }
     };
     const tell: NodeContext["emit"] = (event, of) => {
       const told = isHeld ? stripOutput(event, isInside) : event;
@@ -192,6 +209,24 @@ export function loopNode(
     };
     return new Command({ update, goto: result.goto as string | string[] });
   };
+}
+
+/**
+ * Returns the event of a model call under way; null if there is nothing to report.
+ *
+ * @param isUnseen the tokens are not streamed, so that none become void
+ */
+function progressEvent(progress: ModelProgress, isUnseen: boolean): AgentEventBody | null {
+  switch (progress.type) {
+    case "slow":
+      return { type: "model_wait", model: progress.model, reason: "first_token", until: null };
+    case "wait":
+      return { ...progress, type: "model_wait" };
+    case "fallback":
+      return { ...progress, type: "model_fallback" };
+    case "reset":
+      return isUnseen ? null : { ...progress, type: "message_reset" };
+  }
 }
 
 /** Returns a suffix that keeps placeholders of concurrent branches distinct, since neither knows those of the other. */

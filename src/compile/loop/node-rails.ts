@@ -74,7 +74,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
   const book = new RedactionRegistry(known, { suffix });
   const makesMarks = hasRails(rails);
   const records: RailRecord[] = [];
-  const record = (result: RailResult, place: RailPosition) => {
+  const record = (result: RailResult, place: RailPosition, unchecked: readonly string[] = []) => {
     const made: RailRecord = {
       turn_number: place.turnNumber,
       attempt_number: place.attemptNumber,
@@ -82,6 +82,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
       call_id: place.callId,
       timestamp: clock.now().toISOString(),
       ...result,
+      ...(unchecked.length > 0 && { unchecked }),
     };
     records.push(made);
     emit({ type: "rail", record: made }, place);
@@ -92,7 +93,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
   return {
     isIdle: false,
     async check(of, place) {
-      const { on, value, tool, request, evidence } = of;
+      const { on, value, tool, request, evidence, unchecked = [] } = of;
       const list = rails[of.rails ?? on];
       const context = (rail: Rail): RailContext => ({
         signal,
@@ -108,7 +109,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
       const run = { context, clock, registry: used, unredact: unredacted, clean };
       const end = await runRails(list, { on, value, tool }, run);
       if (used !== book) book.enter(permanentPlaceholders(without(used.redactions, known)));
-      for (const result of end.results) record(result, place);
+      for (const result of end.results) record(result, place, unchecked.map(clean));
       return end;
     },
     recordFindings(call, findings, place) {

@@ -152,6 +152,8 @@ export interface RailCheck {
   readonly request: string;
   /** The evidence that an answer may rest on; empty on input and results. */
   readonly evidence: readonly string[];
+  /** What came with the value and is not checked. Default: nothing. */
+  readonly unchecked?: readonly string[];
 }
 
 /** Runs the rails of one node, and collects their records and redactions until they are written. */

@@ -1,14 +1,19 @@
-import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
-import type { Callbacks } from "@langchain/core/callbacks/manager";
-import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
 import type { IdSource } from "../../clock.ts";
 import type { ToolForm } from "../../context/step-messages.ts";
-import { noNote, noteTool, readStepNote, type StepNote } from "../../context/step-note.ts";
+import { readNoteLines, takeNoteLines } from "../../context/note-lines.ts";
+import { noteTool, readStepNote, type StepNote } from "../../context/step-note.ts";
 import type { AgentTool } from "../../definition/tool/tool.ts";
-import type { AgentModel } from "../../models/agent-model.ts";
-import { parseTextForm, toToolInput } from "../../models/text-form/text-form.ts";
+import {
+  parseTextForm,
+  type TextFormAction,
+  toToolInput,
+} from "../../models/text-form/text-form.ts";
+import { looksLikeArguments, readToolArguments } from "../../models/replies/tool-arguments.ts";
+import { callsIn, type WrittenCall } from "../../models/replies/written-calls.ts";
 import type { NextAction, StepRecord, ToolPrediction } from "../../state/step-record.ts";
 import { isRecord } from "../../values/json.ts";
+import { headOf, truncateText } from "../../values/text.ts";
 
 /** A parsed model reply: its thought, its calls or its answer. */
 export interface ReadReply {
@@ -29,11 +34,16 @@ export interface ReadReplyOptions {
   readonly ids: IdSource;
   /** Returns whether a call id was already used in this turn; such a call gets a new one. */
   isUsed(id: string): boolean;
-  /** Whether the note tool was offered. Its calls are neither tool calls nor errors. */
-  readonly takesNotes: boolean;
+  /** The form of the notes that the model was offered; they are neither tool calls nor text. Null if it was offered none. */
+  readonly noteForm: NoteForm | null;
   /** The steps whose results may be noted on, in order. */
   readonly behind: readonly StepRecord[];
+  /** Whether the reply ended at the output limit: calls that are not whole cannot run. Default: false. */
+  readonly isCut?: boolean;
 }
+
+/** How a model notes its steps: with calls of the note tool, or on lines of its text. */
+export type NoteForm = "call" | "line";
 
 /** Parses a reply. Never throws: an unreadable reply is a step that continues, with its problem as feedback. */
 export function readReply(options: ReadReplyOptions): ReadReply {
@@ -42,52 +52,122 @@ export function readReply(options: ReadReplyOptions): ReadReply {
 
 function readNative(options: ReadReplyOptions): ReadReply {
   const { message } = options;
-  const text = message.text;
+  const said = takeLines(message.text, options);
+  // The line end before a note at the end belongs to it.
+  const text = said.notes.length === 0 ? said.text : said.text.trimEnd();
   const predictions: ToolPrediction[] = [];
   const notes: unknown[] = [];
-  const isNote = (name: string | undefined) => options.takesNotes && name === noteTool.name;
+  const isNote = (name: string) => options.noteForm === "call" && name === noteTool.name;
   const idFor = uniqueIds(options);
-  for (const call of message.tool_calls ?? []) {
-    if (isNote(call.name)) notes.push(call.args);
-    else predictions.push({ id: idFor(call.id), name: call.name, args: call.args, reason: text });
-  }
-  for (const call of message.invalid_tool_calls ?? []) {
-    if (isNote(call.name)) continue;
-    predictions.push({
-      id: idFor(call.id),
-      name: call.name ?? "",
-      args: {},
-      reason: text,
-      problem: `The arguments were not valid JSON: ${clip(call.args ?? "")}`,
-    });
+  const reason = truncateText(text, keptCharacters);
+  for (const call of callsIn(message)) {
+    const read = readNativeArguments(call, options);
+    if (!isNote(call.name)) {
+      predictions.push({ id: idFor(call.id), name: call.name, ...read, reason });
+    } else if (read.problem === undefined) notes.push(read.args);
   }
   return decide({
     thought: text,
     predictions,
     answer: text.trim() === "" ? null : text,
     problem: "",
-    note: readStepNote(notes, options.behind),
+    note:
+      options.noteForm === "call"
+        ? readStepNote(notes, options.behind)
+        : readNoteLines(said.notes, options.behind),
   });
 }
 
+function takeLines(text: string, { noteForm }: ReadReplyOptions): ReturnType<typeof takeNoteLines> {
+  return noteForm === "line" ? takeNoteLines(text) : { text, notes: [] };
+}
+
+type ReadArguments = Pick<ToolPrediction, "args" | "problem" | "mended_from">;
+
+const cutOff =
+  "The arguments were cut off at the output limit. Make the call again, with shorter arguments.";
+
+/** Characters that a record keeps of the original arguments of a call, and of the text that came with it. */
+const keptCharacters = 2000;
+
+function readNativeArguments(
+  { name, written, isValid }: WrittenCall,
+  options: ReadReplyOptions,
+): ReadArguments {
+  const schema = schemaOf(name, options);
+  const read = readToolArguments(written, schema);
+  if (read.ok && !read.isMended && isValid) return { args: read.value };
+  if (options.isCut === true && !isValid) return { args: {}, problem: cutOff };
+  const text = typeof written === "string" ? written : (JSON.stringify(written) ?? "");
+  if (read.ok) {
+    const { value: args, isMended } = read;
+    return isMended ? { args, mended_from: headOf(text, keptCharacters) } : { args };
+  }
+  if (read.reason === "empty") return noArguments(name, schema);
+  return { args: {}, problem: `The arguments were not valid JSON: ${clip(text)}` };
+}
+
+function schemaOf(name: string, { tools, noteForm }: ReadReplyOptions) {
+  if (noteForm === "call" && name === noteTool.name) return noteTool.input_schema;
+  return tools.get(name)?.definition.input_schema ?? {};
+}
+
+/** The arguments of a call that has none. */
+function noArguments(name: string, { required }: Readonly<Record<string, unknown>>): ReadArguments {
+  if (!Array.isArray(required) || required.length === 0) return { args: {} };
+  const names = required.map((one) => `"${String(one)}"`).join(", ");
+  return { args: {}, problem: `The arguments were empty; ${name} requires ${clip(names)}.` };
+}
+
 function readText(options: ReadReplyOptions): ReadReply {
-  const turn = parseTextForm(options.message.text);
+  const { text } = options.message;
+  const said = takeLines(text, options);
+  const turn = parseTextForm(said.text);
   const idFor = uniqueIds(options);
-  const predictions = turn.actions.map(({ name: written, input }): ToolPrediction => {
-    const id = idFor(undefined);
-    const name = toolName(written, options.tools);
-    const args = toToolInput(input, options.tools.get(name)?.definition.input_schema ?? {});
-    if (isRecord(args)) return { id, name, args, reason: turn.thought };
-    const problem = `The action input must be a JSON object, not ${clip(JSON.stringify(args) ?? "nothing")}`;
-    return { id, name, args: {}, reason: turn.thought, problem };
+  const { isCut = false } = options;
+  const reason = truncateText(turn.thought, keptCharacters);
+  const predictions = turn.actions.map((action, index): ToolPrediction => {
+    const name = toolName(action.name, options.tools);
+    const schema = schemaOf(name, options);
+    const isLast = index === turn.actions.length - 1;
+    const read =
+      isCut && isLast && !isWholeObject(action.input)
+        ? { args: {}, problem: cutOff }
+        : readTextArguments({ ...action, name }, schema);
+    return { id: idFor(undefined), name, ...read, reason };
   });
   return decide({
     thought: turn.thought,
     predictions,
     answer: turn.finalAnswer,
     problem: turn.problems.join(" "),
-    note: noNote,
+    note: readNoteLines(said.notes, options.behind),
   });
+}
+
+/** An empty object also stands for an input that was not written. */
+function isWholeObject(input: unknown): boolean {
+  return isRecord(input) && Object.keys(input).length > 0;
+}
+
+/** Reads an action's input: an object, text that can only be one, or a value for the tool's only property. */
+function readTextArguments(
+  { name, input, problem }: TextFormAction,
+  schema: Readonly<Record<string, unknown>>,
+): ReadArguments {
+  if (input === "" || (isRecord(input) && !isWholeObject(input))) return noArguments(name, schema);
+  const made = toToolInput(input, schema);
+  if (typeof input !== "string") return objectOr(made);
+  if (isRecord(made) && !looksLikeArguments(input, schema)) return { args: made };
+  const read = readToolArguments(input, schema);
+  if (read.ok) return { args: read.value };
+  return problem === undefined ? objectOr(input) : { args: {}, problem };
+}
+
+function objectOr(args: unknown): ReadArguments {
+  if (isRecord(args)) return { args };
+  const shown = clip(JSON.stringify(args) ?? "nothing");
+  return { args: {}, problem: `The action input must be a JSON object, not ${shown}` };
 }
 
 /** Finds a tool by name. Models that call tools in text are inexact about letter case. */
@@ -115,160 +195,4 @@ function uniqueIds(options: ReadReplyOptions): (given: string | undefined) => st
 
 function clip(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
-
-/** LangGraph's handler that streams messages to chat clients. */
-const messageStreamer = "StreamMessagesHandler";
-
-/**
- * Returns the model with its note calls hidden from LangGraph's `messages` stream: chat clients would wait for their
- * results. Other callbacks, such as tracers, get the unchanged reply.
- */
-export function withUnshownNotes(model: AgentModel): AgentModel {
-  return {
-    ...model,
-    call: (request, config) => {
-      const { callbacks } = config;
-      return model.call(request, {
-        ...config,
-        ...(callbacks !== undefined && { callbacks: withoutNotes(callbacks) }),
-      });
-    },
-  };
-}
-
-type Handler = Extract<Callbacks, readonly unknown[]>[number];
-
-function withoutNotes(callbacks: Callbacks): Callbacks {
-  const made = new Map<Handler, Handler>();
-  const replaced = <T extends Handler>(handler: T): T => {
-    if (!("name" in handler) || handler.name !== messageStreamer) return handler;
-    const known = made.get(handler) ?? filtered(handler);
-    made.set(handler, known);
-    return known as T;
-  };
-  if (Array.isArray(callbacks)) return callbacks.map(replaced);
-  const manager = callbacks.copy();
-  manager.handlers = manager.handlers.map(replaced);
-  manager.inheritableHandlers = manager.inheritableHandlers.map(replaced);
-  return manager;
-}
-
-/** Returns the handler with note calls removed from the replies it receives. */
-function filtered(handler: BaseCallbackHandler): BaseCallbackHandler {
-  const filters = new Map<string, (message: BaseMessage) => BaseMessage>();
-  const shown = <T>(generation: T, runId: string): T => {
-    const { message } = (generation ?? {}) as { message?: BaseMessage };
-    if (message === undefined) return generation;
-    const filter = filters.get(runId) ?? callFilter(noteTool.name);
-    filters.set(runId, filter);
-    const made = filter(message);
-    if (made === message) return generation;
-    return Object.assign(Object.create(Object.getPrototypeOf(generation) as object) as object, {
-      ...generation,
-      message: made,
-    });
-  };
-  const own: Pick<BaseCallbackHandler, "handleLLMNewToken" | "handleLLMEnd"> = {
-    handleLLMNewToken(token, index, runId, parent, tags, fields) {
-      const chunk = shown(fields?.chunk, runId);
-      const given = chunk === undefined ? fields : { ...fields, chunk };
-      return handler.handleLLMNewToken?.(token, index, runId, parent, tags, given);
-    },
-    handleLLMEnd(output, runId, ...others) {
-      const generations = output.generations.map((list) => list.map((one) => shown(one, runId)));
-      filters.delete(runId);
-      return handler.handleLLMEnd?.({ ...output, generations }, runId, ...others);
-    },
-  };
-  return new Proxy(handler, {
-    get(target, key) {
-      if (key in own) return own[key as keyof typeof own];
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? (value as () => unknown).bind(target) : value;
-    },
-  });
-}
-
-/** A call, or a part of one: only its first part has a name. */
-interface CallPart {
-  readonly name?: unknown;
-  readonly index?: unknown;
-}
-
-/** Content types in which providers send calls. */
-const callContent = new Set([
-  "tool_use",
-  "input_json_delta",
-  "tool_call",
-  "tool_call_chunk",
-  "function_call",
-  "functionCall",
-]);
-
-/**
- * Returns a filter that removes the calls of a tool from the chunks of one streamed reply, in order, or from a whole
- * reply. Returns the message itself if it has none. Nothing is changed in place.
- */
-export function callFilter(tool: string): (message: BaseMessage) => BaseMessage {
-  const hidden = new Set<unknown>();
-  const isHidden = ({ name, index }: CallPart): boolean => {
-    if (typeof name !== "string" || name === "") return index !== undefined && hidden.has(index);
-    if (name === tool) hidden.add(index);
-    else hidden.delete(index);
-    return name === tool;
-  };
-  return (message) => {
-    if (message.type !== "ai") return message;
-    let isLess = false;
-    const isShown = (part: CallPart): boolean => {
-      const isLeftOut = isHidden(part);
-      isLess ||= isLeftOut;
-      return !isLeftOut;
-    };
-    const given = message as AIMessage & Partial<Pick<AIMessageChunk, "tool_call_chunks">>;
-    const { id, name, response_metadata, usage_metadata } = given;
-    const parts = given.tool_call_chunks?.filter(isShown);
-    const fields = {
-      ...(id !== undefined && { id }),
-      ...(name !== undefined && { name }),
-      content: shownContent(given.content, isShown),
-      additional_kwargs: shownExtras(given.additional_kwargs, isShown),
-      response_metadata,
-      ...(usage_metadata !== undefined && { usage_metadata }),
-    };
-    if (AIMessageChunk.isInstance(message)) {
-      const made = { ...fields, tool_call_chunks: parts ?? [] };
-      return isLess ? new AIMessageChunk(made) : message;
-    }
-    const tool_calls = (given.tool_calls ?? []).filter(isShown);
-    const invalid_tool_calls = (given.invalid_tool_calls ?? []).filter(isShown);
-    return isLess ? new AIMessage({ ...fields, tool_calls, invalid_tool_calls }) : message;
-  };
-}
-
-function shownContent(
-  content: AIMessage["content"],
-  isShown: (part: CallPart) => boolean,
-): AIMessage["content"] {
-  if (typeof content === "string") return content;
-  return content.filter((block) => {
-    if (!callContent.has(block.type)) return true;
-    const { functionCall } = block as { functionCall?: unknown };
-    return isShown(isRecord(functionCall) ? { name: functionCall["name"] } : (block as CallPart));
-  });
-}
-
-/** OpenAI's original calls. */
-function shownExtras(
-  extras: AIMessage["additional_kwargs"],
-  isShown: (part: CallPart) => boolean,
-): AIMessage["additional_kwargs"] {
-  const { tool_calls: calls, ...others } = extras;
-  if (calls === undefined) return extras;
-  const shown = calls.filter((call) => {
-    const { index } = call as CallPart;
-    return isShown({ name: call.function.name, index });
-  });
-  return shown.length === 0 ? others : { ...others, tool_calls: shown };
 }

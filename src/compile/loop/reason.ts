@@ -22,9 +22,8 @@ import {
   runReasoningStep,
   failedDraft,
   type StepResponse,
-  type StepRequest,
-  withoutTools,
 } from "./reasoning-step.ts";
+import { type StepRequest, withoutTools } from "./step-record.ts";
 import { type NodeBody, type NodeResult, type NodeContext, probeFixedContext } from "./node.ts";
 import { isWorthReflection, reflectOn } from "./reflect.ts";
 
@@ -58,6 +57,7 @@ export const reason: NodeBody = async (state, run) => {
     stuck: raised,
     before: turn.attempt.at(-1),
     behind: turn.steps,
+    turnSteps: turn.steps,
     offered: offeredTools(choice.tools, { model, mode, taken: run.loop.tools }),
     selection: choice.record,
     answerSchema: run.loop.definition.output,
@@ -118,7 +118,7 @@ async function next(
     },
     turn: {
       approach: record.approach,
-      ...(read.answer !== null && { draft: answerDraft(read.answer, reply, false) }),
+      ...(read.answer !== null && { draft: answerDraft(read.answer, reply) }),
     },
     goto: finished ? "reflect" : "reason",
   };

@@ -1,7 +1,8 @@
 import { toolFormOf } from "../../context/step-messages.ts";
-import { AIMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { checkAnswer } from "../../context/answer-form.ts";
 import {
+  continueRequest,
   deepNotes,
   finalAnswerRequest,
   planningRequest,
@@ -9,31 +10,31 @@ import {
   synthesisRequest,
 } from "../../context/prompts.ts";
 import {
-  type Goal,
   isShortened,
   needsSynthesis,
   type ReasoningContext,
 } from "../../context/reasoning-context.ts";
+import { takeNoteLines, takesNoteLines } from "../../context/note-lines.ts";
 import { noNote, noteTool } from "../../context/step-note.ts";
 import type { JsonSchema, SchemaCheck } from "../../definition/schema/json-schema.ts";
-import type { AgentModel, ModelReply, ModelTool } from "../../models/agent-model.ts";
+import type { ModelReply, ModelRequest, StructuredAnswer } from "../../models/agent-model.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { parseTextForm } from "../../models/text-form/text-form.ts";
-import type {
-  RepetitionLimits,
-  CurrentStep,
-  ExecutionMode,
-  StepRecord,
-  ToolSelectionRecord,
-} from "../../state/step-record.ts";
-import type { Draft } from "../../state/turn.ts";
-import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import type { RepetitionLimits, CurrentStep, StepRecord } from "../../state/step-record.ts";
+import type { Draft, IncompleteReason } from "../../state/turn.ts";
 import { truncateModelText } from "../../values/text.ts";
 import { isOutputGated } from "../run/run-config.ts";
 import { unredactedCheck } from "./node-rails.ts";
 import type { NodeContext } from "./node.ts";
-import { readReply, type ReadReply, withUnshownNotes } from "./read-reply.ts";
-import { emptyStep } from "./step.ts";
+import { type NoteForm, readReply, type ReadReply } from "./read-reply.ts";
+import {
+  currentStep,
+  recordWithheld,
+  sentReasoning,
+  type StepRequest,
+  withoutTools,
+} from "./step-record.ts";
+import { withUnshownNotes } from "./unshown-notes.ts";
 
 export interface StepResponse {
   readonly current: CurrentStep;
@@ -55,32 +56,45 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
   const forAnswer = await answerContext(step, context, planned);
   const { messages } = context;
-  const takesNotes = offered.includes(noteTool);
-  const first = await run.callModel(
-    takesNotes ? withUnshownNotes(model) : model,
-    offered.length > 0 ? { messages, tools: offered } : { messages },
-    // A reply that may be written again must not be streamed twice.
-    forAnswer === null ? undefined : "unseen",
+  const form = toolFormOf(model);
+  const noteForm = noteFormOf(step);
+  const asked: ModelRequest = {
+    messages,
+    ...(offered.length > 0 && { tools: offered }),
+    format: answerFormat(step.answerSchema),
+    reasoning: sentReasoning(step.turnSteps),
+  };
+  const first = await recordWithheld(step, { timestamp, planning }, () =>
+    run.callModel(
+      withUnshownNotes(model, noteForm),
+      asked,
+      // A reply that may be written again must not be streamed twice.
+      forAnswer === null ? undefined : "unseen",
+    ),
   );
   const said = readReply({
     message: first.message,
-    form: toolFormOf(model),
+    form,
     tools: run.loop.tools,
     ids: run.loop.ids,
     isUsed: (id) => step.isUsed(id),
-    takesNotes,
+    noteForm,
     behind: step.behind,
+    isCut: first.finish === "length",
   });
   const again =
     said.answer === null || forAnswer === null ? null : await writeAnswer(step, forAnswer);
   const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
-  const read = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
-  const reply = isRewritten ? again.reply : first;
-  const usage = [planning, first, again?.reply].reduce(
-    (sum, one) => addUsage(sum, one?.usage ?? noUsage),
-    noUsage,
-  );
-  const current = { ...currentStep(step, { timestamp, reply, read, usage }), planning: planned };
+  const chosen = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
+  const rewritten = isRewritten ? again.reply : first;
+  const whole = await continueCut(step, { messages, reply: rewritten, read: chosen });
+  const { reply } = whole;
+  const read = whole.read;
+  const replies = [planning, first, again?.reply, whole.further];
+  const current = {
+    ...currentStep(step, { timestamp, reply, read, replies }),
+    planning: planned,
+  };
   // An answer that output rails have not checked yet is reported only by its record.
   const isHeld = read.answer !== null && isOutputGated(run.config);
   if (read.thought !== "" && !isHeld) {
@@ -88,6 +102,20 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   }
   return { current, reply, read };
 }
+
+/** Returns how the model may note its step; null if it may not. */
+function noteFormOf(step: StepRequest): NoteForm | null {
+  if (step.offered.length === 0) return null;
+  return step.offered.includes(noteTool) ? "call" : noteLineOf(step);
+}
+
+/** Returns "line" if the model's prompt offers note lines, else null. */
+export function noteLineOf({ run: { loop }, model }: AskedModel): "line" | null {
+  const isOffered = loop.tools.size > 0 && takesNoteLines(loop.definition.spec, model);
+  return isOffered ? "line" : null;
+}
+
+type AskedModel = Pick<StepRequest, "run" | "model">;
 
 async function askForPlan(step: StepRequest): Promise<ModelReply> {
   const { messages } = await step.read(noteFor(step, { request: planningRequest }), "planning");
@@ -104,35 +132,109 @@ export async function synthesizeFinalAnswer(
   const timestamp = run.loop.clock.now().toISOString();
   const request = finalAnswerRequest(answerSchema);
   const { messages } = await step.read(noteFor(step, { request }), "synthesis");
-  const reply = await run.callModel(model, { messages });
-  const text = answerIn(reply, model);
-  const read: ReadReply = {
-    thought: text,
-    nextAction: "finish",
-    predictions: [],
-    answer: text,
-    problem: "",
-    note: noNote,
-  };
-  const record = withoutTools(currentStep(step, { timestamp, reply, read, usage: reply.usage }));
+  const reply = await recordWithheld(step, { timestamp, planning: null }, () =>
+    run.callModel(withUnshownNotes(model, noteLineOf(step)), {
+      messages,
+      format: answerFormat(step.answerSchema),
+    }),
+  );
+  const text = answerIn(reply, step);
+  const read: ReadReply = { ...finalReply, thought: text, answer: text };
+  const record = withoutTools(currentStep(step, { timestamp, reply, read, replies: [reply] }));
   run.emit({ type: "step", step: record });
   const draft: Draft =
     text.trim() === ""
       ? failedDraft("no steps were left, and no final answer came")
-      : answerDraft(text, reply, true);
+      : answerDraft(text, reply, "max_iterations");
   return { record, draft };
 }
 
-export function answerDraft(answer: string, reply: ModelReply, incomplete: boolean): Draft {
-  return { answer, message_id: reply.message.id ?? null, incomplete, problem: null };
+/** @param reason why the answer is incomplete, if not because the reply was cut off */
+export function answerDraft(
+  answer: string,
+  reply: ModelReply,
+  reason: IncompleteReason | null = null,
+): Draft {
+  const incomplete_reason = reason ?? (reply.finish === "length" ? "length" : null);
+  return {
+    answer,
+    message_id: reply.message.id ?? null,
+    incomplete: incomplete_reason !== null,
+    ...(incomplete_reason !== null && { incomplete_reason }),
+    problem: null,
+  };
+}
+
+const finalReply: ReadReply = {
+  thought: "",
+  nextAction: "finish",
+  predictions: [],
+  answer: null,
+  problem: "",
+  note: noNote,
+};
+
+/**
+ * Continues an answer that was cut off at the output limit, once, if the definition enables that. The answer stays
+ * incomplete if the model fails or adds nothing.
+ */
+async function continueCut(
+  step: StepRequest,
+  {
+    messages,
+    reply,
+    read,
+  }: { messages: readonly BaseMessage[]; reply: ModelReply; read: ReadReply },
+): Promise<{ reply: ModelReply; read: ReadReply; further: ModelReply | null }> {
+  const { run, model } = step;
+  const { continue_truncated: isWanted = false } = run.loop.definition.spec.llm_config;
+  if (reply.finish !== "length") return { reply, read, further: null };
+  if (read.answer === null) {
+    const isLost = read.predictions.length === 0;
+    return { reply, read: isLost ? { ...read, problem: cutProblem } : read, further: null };
+  }
+  if (!isWanted) return { reply, read, further: null };
+  const asked = [...messages, new AIMessage(read.answer), new HumanMessage(continueRequest)];
+  const further = await run.callModel(model, { messages: asked }).catch(ignoreModelFailure(run));
+  const added = further === null ? "" : answerIn(further, step);
+  if (further === null || added === "") return { reply, read, further };
+  const answer = read.answer + added;
+  return {
+    reply: { ...reply, finish: further.finish },
+    read: { ...read, thought: answer, answer },
+    further,
+  };
+}
+
+const cutProblem =
+  "The reply was cut off at the output limit before it came to an answer or a tool call. Reply more briefly.";
+
+/** Returns a handler that turns the failure of a model into null, unless the run was aborted. */
+export function ignoreModelFailure({ signal }: Pick<NodeContext, "signal">) {
+  return (thrown: unknown): null => {
+    if (thrown instanceof ModelCallError && !signal.aborted) return null;
+    throw thrown;
+  };
+}
+
+const formats = new WeakMap<SchemaCheck, StructuredAnswer>();
+
+/** Returns the form of an answer of a schema, the same object for the same one; undefined for free text. */
+function answerFormat(schema: SchemaCheck | null): StructuredAnswer | undefined {
+  if (schema === null) return undefined;
+  const known = formats.get(schema);
+  if (known !== undefined) return known;
+  const made = {
+    name: "answer",
+    description: "The answer to the request.",
+    schema: schema.jsonSchema,
+  };
+  formats.set(schema, made);
+  return made;
 }
 
 export function failedDraft(problem: string): Draft {
   return { answer: null, incomplete: false, problem };
-}
-
-export function withoutTools(current: CurrentStep): StepRecord {
-  return { ...current, tool_results: [], concurrent_execution: false };
 }
 
 /**
@@ -143,11 +245,12 @@ export function callingMessage({ reply, read }: StepResponse, run: NodeContext):
   const { message } = reply;
   const { tool_calls: calls = [], invalid_tool_calls: broken = [] } = message;
   const same =
+    read.thought === message.text &&
     broken.length === 0 &&
     calls.length === read.predictions.length &&
-    calls.every(({ id, name }, i) => {
+    calls.every(({ id, name, args }, i) => {
       const shown = read.predictions[i];
-      return id === shown?.id && name === shown?.name;
+      return id === shown?.id && name === shown?.name && args === shown?.args;
     });
   if (same && message.id !== undefined) return message;
   const { usage_metadata } = message;
@@ -157,62 +260,6 @@ export function callingMessage({ reply, read }: StepResponse, run: NodeContext):
     tool_calls: read.predictions.map(({ id, name, args }) => ({ id, name, args })),
     ...(usage_metadata !== undefined && { usage_metadata }),
   });
-}
-
-function currentStep(
-  step: StepRequest,
-  made: { timestamp: string; reply: ModelReply; read: ReadReply; usage: Usage },
-): CurrentStep {
-  const { observations, ...judgement } = made.read.note;
-  return {
-    ...emptyStep({
-      turn_number: step.turnNumber,
-      attempt_number: step.attemptNumber,
-      step_index: step.stepIndex,
-      node: step.run.node,
-      timestamp: made.timestamp,
-      approach: step.approach,
-    }),
-    mode: step.mode,
-    thought: made.read.thought,
-    next_action: made.read.nextAction,
-    tool_predictions: made.read.predictions,
-    ...(observations.length > 0 && { observations }),
-    ...judgement,
-    problem: made.read.problem,
-    ...(step.selection !== null && { tool_selection: step.selection }),
-    usage: made.usage,
-    model: made.reply.model,
-    fallback: made.reply.fallback,
-  };
-}
-
-/** The inputs of a reasoning step. */
-export interface StepRequest {
-  readonly run: NodeContext;
-  readonly model: AgentModel;
-  readonly mode: ExecutionMode;
-  readonly turnNumber: number;
-  readonly attemptNumber: number;
-  readonly stepIndex: number;
-  /** The strategy of the attempt, which only deep steps set; else empty. */
-  readonly approach: string;
-  /** Why the step was raised to deep mode; empty if it was not. */
-  readonly stuck: string;
-  /** The previous step of this attempt. */
-  readonly before: StepRecord | undefined;
-  /** Steps of the turn whose results the model may note on, in order. */
-  readonly behind: readonly StepRecord[];
-  /** The same array for the same tools: see `offeredTools`. */
-  readonly offered: readonly ModelTool[];
-  /** How they were selected; null if all tools are offered. */
-  readonly selection: ToolSelectionRecord | null;
-  /** The schema of an answer; null if any text is valid. */
-  readonly answerSchema: SchemaCheck | null;
-  /** Returns whether a call id was already used in this turn. */
-  isUsed(id: string): boolean;
-  /** Composes the context with `note` as its last message; `tools` are those of the request, none if left out. */
-  read(note: string, goal: Goal, tools?: readonly ModelTool[]): Promise<ReasoningContext>;
 }
 
 /** Renders the last message of a step's request: the results of deep steps, and the instruction. */
@@ -275,13 +322,11 @@ async function writeAnswer(
   { run, model }: StepRequest,
   { messages }: ReasoningContext,
 ): Promise<{ readonly reply: ModelReply; readonly answer: string } | null> {
-  const reply = await run.callModel(model, { messages }).catch((thrown: unknown) => {
-    if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
-    throw thrown;
-  });
+  const shown = withUnshownNotes(model, noteLineOf({ run, model }));
+  const reply = await run.callModel(shown, { messages }).catch(ignoreModelFailure(run));
   if (reply === null) return null;
   const isCall = !model.toolCalling && parseTextForm(reply.message.text).actions.length > 0;
-  const answer = answerIn(reply, model);
+  const answer = answerIn(reply, { run, model });
   return { reply, answer: isCall || answer.trim() === "" ? "" : answer };
 }
 
@@ -297,10 +342,12 @@ function replaces(
   return checkAnswer(written, schema).ok || !checkAnswer(first, schema).ok;
 }
 
-/** Returns the answer in a reply to a request without tools. In the text form, thoughts before it are left out. */
-export function answerIn({ message }: ModelReply, { toolCalling }: AgentModel): string {
+/** Returns the answer in a reply to a request without tools. In the text form, thoughts before it are left out, and so are notes. */
+export function answerIn({ message }: ModelReply, asked: AskedModel): string {
   const { text } = message;
-  return toolCalling ? text : (parseTextForm(text).finalAnswer ?? text);
+  const said = noteLineOf(asked) === null ? text : takeNoteLines(text).text;
+  if (asked.model.toolCalling) return said === text ? text : said.trimEnd();
+  return parseTextForm(said).finalAnswer ?? said;
 }
 
 /** Returns how often the same call may return the same result in an attempt. */

@@ -5,8 +5,7 @@ import { plainResultText } from "../../context/step-messages.ts";
 import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
-import { ModelCallError } from "../../models/errors.ts";
-import { parseJsonAnswer } from "../../models/json-answer.ts";
+import { parseJsonAnswer } from "../../models/replies/json-answer.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { type Status, transition } from "../../state/lifecycle.ts";
 import { type StepRecord, withObservation } from "../../state/step-record.ts";
@@ -20,6 +19,7 @@ import { contextOf } from "./context.ts";
 import type { LoopConfig } from "./loop-config.ts";
 import { unredactedOutputCheck } from "./node-rails.ts";
 import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
+import { ignoreModelFailure } from "./reasoning-step.ts";
 
 /**
  * Judges an attempt's draft: schema, `validate`, and in deep mode the model. If it is refused, the next attempt begins.
@@ -233,10 +233,7 @@ export async function reflectOn(
   read: (step: StepRecord, request: string) => Promise<Reading> | Reading,
 ): Promise<StepRecord> {
   const { model, messages } = await read(step, reflectionRequest);
-  const reply = await run.callModel(model, { messages }, "unseen").catch((thrown: unknown) => {
-    if (thrown instanceof ModelCallError && !run.signal.aborted) return null;
-    throw thrown;
-  });
+  const reply = await run.callModel(model, { messages }, "unseen").catch(ignoreModelFailure(run));
   if (reply === null) return step;
   const said = readObject(reply.message.text) ?? {};
   const { synthesis, progress, hypothesis } = readJudgement(said);
@@ -254,6 +251,7 @@ export async function reflectOn(
     hypothesis: hypothesis ?? step.hypothesis,
     approach: textOf(said, "approach") || step.approach,
     usage: addUsage(step.usage, reply.usage),
+    model_calls: [...(step.model_calls ?? []), ...reply.calls],
   };
 }
 

@@ -1,4 +1,4 @@
-import { stepFormOf, toolFormOf } from "../../context/step-messages.ts";
+import { stepFormOf } from "../../context/step-messages.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
 import { observedSteps } from "../../context/step-note.ts";
@@ -53,7 +53,7 @@ export async function composeNodeContext(
     goal: call.goal,
     settings: contextSettingsOf(run.loop.definition.spec),
     form: stepFormOf(model, tools),
-    opening: narrowBoundModel(boundModel, run.loop).promptPrefix(toolFormOf(model), tools),
+    opening: narrowBoundModel(boundModel, run.loop).promptPrefix(model, tools),
     tools: model.toolCalling ? tools : [],
     ...(model.toolCalling && call.answer !== undefined && { answer: call.answer }),
     transcript: workflowTranscript({

@@ -16,9 +16,8 @@ import {
   runReasoningStep,
   failedDraft,
   type StepResponse,
-  type StepRequest,
-  withoutTools,
 } from "../loop/reasoning-step.ts";
+import { type StepRequest, withoutTools } from "../loop/step-record.ts";
 import { unredactedCheck } from "../loop/node-rails.ts";
 import { isWorthReflection, reflectOn } from "../loop/reflect.ts";
 import { probeFixedContext } from "../loop/node.ts";
@@ -98,6 +97,7 @@ async function stepRequest(
     stuck: raised,
     before: steps.at(-1),
     behind: steps,
+    turnSteps: steps,
     offered: offeredTools(choice.tools, { model, mode, taken: run.loop.tools }),
     selection: choice.record,
     answerSchema,

@@ -3,14 +3,14 @@ import { routerAnswer, routerRequest, routerRetry } from "../../context/prompts.
 import type { Expression } from "../../expression/expression.ts";
 import type { Template } from "../../expression/template.ts";
 import type { ModelReply, StructuredAnswer } from "../../models/agent-model.ts";
-import { readStructured } from "../../models/json-answer.ts";
+import { readStructured } from "../../models/replies/json-answer.ts";
 import { parseTextForm } from "../../models/text-form/text-form.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
 import { addUsage } from "../../state/usage.ts";
 import { isRecord } from "../../values/json.ts";
 import { RouterChoiceError } from "../errors.ts";
 import type { BoundModel } from "../loop/context.ts";
-import { withoutTools } from "../loop/reasoning-step.ts";
+import { withoutTools } from "../loop/step-record.ts";
 import { probeContext } from "../loop/node.ts";
 import type { RouterNode } from "../workflow-plan.ts";
 import { composeNodeContext } from "./compose-node-context.ts";
@@ -123,6 +123,7 @@ function stepOf(at: NodeAt, timestamp: string, asked: readonly [Asked, ...Asked[
     usage: asked.map(({ reply: { usage } }) => usage).reduce((sum, one) => addUsage(sum, one)),
     model: reply.model,
     fallback: reply.fallback ?? first.reply.fallback,
+    model_calls: asked.flatMap(({ reply: { calls } }) => calls),
   };
 }
 

@@ -1,4 +1,4 @@
-import { stepFormOf, toolFormOf } from "../../context/step-messages.ts";
+import { stepFormOf } from "../../context/step-messages.ts";
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
 import { loopTranscript } from "../../context/transcript.ts";
@@ -12,7 +12,7 @@ import { emptyStep } from "../loop/step.ts";
 import { composeFor, contextSettingsOf } from "../loop/context.ts";
 import type { NodeContext } from "../loop/node.ts";
 import type { BoundModel } from "../loop/context.ts";
-import { withoutTools } from "../loop/reasoning-step.ts";
+import { withoutTools } from "../loop/step-record.ts";
 import { placeOf } from "./subtask-log.ts";
 
 /**
@@ -36,7 +36,7 @@ export async function plannerContext(
     goal,
     settings: contextSettingsOf(run.loop.definition.spec),
     form: stepFormOf(model, []),
-    opening: boundModel.promptPrefix(toolFormOf(model)),
+    opening: boundModel.promptPrefix(model),
     tools: [],
     ...(model.toolCalling && answer !== undefined && { answer }),
     transcript: loopTranscript({
@@ -93,5 +93,6 @@ export function askedRecord(
     usage: replies.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
     model: last?.model ?? "",
     fallback: last?.fallback ?? null,
+    model_calls: replies.flatMap(({ calls }) => calls),
   });
 }

@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { ModelReply } from "../../models/agent-model.ts";
-import { readStructured } from "../../models/json-answer.ts";
+import { readStructured } from "../../models/replies/json-answer.ts";
 import { type CheckedPlan, checkPlan, type PlanProblem } from "../../planning/check-plan.ts";
 import { InvalidPlanError } from "../../planning/errors.ts";
 import { workerMatcher } from "../../planning/match-worker.ts";

@@ -2,11 +2,12 @@ import { answersInText } from "../../context/answer-form.ts";
 import { answerInstructions } from "../../context/prompts.ts";
 import { ContextOverflowError } from "../../context/reasoning-context.ts";
 import type { ModelReply } from "../../models/agent-model.ts";
-import { readStructured } from "../../models/json-answer.ts";
+import { readStructured } from "../../models/replies/json-answer.ts";
 import { gapAnswer, gapRequest, gapRetry, synthesisRequest } from "../../planning/prompts.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { truncateText } from "../../values/text.ts";
-import { answerIn, failedDraft } from "../loop/reasoning-step.ts";
+import { answerIn, failedDraft, noteLineOf } from "../loop/reasoning-step.ts";
+import { withUnshownNotes } from "../loop/unshown-notes.ts";
 import { type NodeBody, type NodeContext, probeContext } from "../loop/node.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
 import type { PlannerConfig } from "./planner-config.ts";
@@ -147,8 +148,9 @@ export function synthesise(planner: PlannerConfig): NodeBody {
     );
     // A result that may be joined again is not streamed.
     const isLast = planning.depth >= depthLimit(run, planner.limits);
-    const reply = await run.callModel(model, { messages }, isLast ? undefined : "unseen");
-    const answer = answerIn(reply, model);
+    const shown = withUnshownNotes(model, noteLineOf({ run, model }));
+    const reply = await run.callModel(shown, { messages }, isLast ? undefined : "unseen");
+    const answer = answerIn(reply, { run, model });
     const record = askedRecord(state, run, { timestamp, replies: [reply], thought: answer });
     run.emit({ type: "step", step: record });
     if (answer.trim() === "") {

@@ -275,7 +275,8 @@ class Gate {
     });
   }
 
-  #step(step: StepRecord): StepRecord {
+  #step({ reasoning, ...step }: StepRecord): StepRecord {
+    if (reasoning !== undefined) this.#hold(reasoning.text);
     if (step.tool_predictions.length > 0) {
       const results = step.tool_results?.map((call) => {
         return { ...call, result: this.#without(call.result, maxDepth) };

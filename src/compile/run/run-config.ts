@@ -111,11 +111,9 @@ export function unstreamed(messages: readonly BaseMessage[]): readonly BaseMessa
 export function stripOutput(event: AgentEventBody, isInside: boolean): AgentEventBody | null {
   switch (event.type) {
     case "step": {
-      const { step } = event;
+      const { reasoning: _held, ...step } = event.step;
       // Other thoughts without calls were reported by their own event.
-      return step.tool_predictions.length > 0
-        ? event
-        : { ...event, step: { ...step, thought: "" } };
+      return { ...event, step: step.tool_predictions.length > 0 ? step : { ...step, thought: "" } };
     }
     case "node":
       return { ...event, output: stripTexts(event.output) };

@@ -1,8 +1,8 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { runToCompletion, runInSlices } from "../../event-loop.ts";
-import { messagesTokens } from "../../models/message-tokens.ts";
+import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { RunningSummary } from "../../state/summaries.ts";
+import type { RunningSummary } from "../../state/channels.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";
 import {
   ContextOverflowError,

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelTool, StructuredAnswer } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { RunningSummary } from "../../state/summaries.ts";
+import type { RunningSummary } from "../../state/channels.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import type { ContextSettings, Goal, ResultSummaryMade } from "../reasoning-context.ts";
 import type { StepForm } from "../step-messages.ts";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { messagesTokens } from "../../models/message-tokens.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import { messagesTokens } from "../../models/usage/message-tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import type {
   ContextMetadata,

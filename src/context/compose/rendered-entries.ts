@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { messagesTokens } from "../../models/message-tokens.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import { messagesTokens } from "../../models/usage/message-tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { inOneLine, type StepRecord } from "../../state/step-record.ts";
 import { headOf } from "../../values/text.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";

@@ -1,6 +1,6 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { boundTokens, messagesTokens, toolsTokens } from "../../models/message-tokens.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import { boundTokens, messagesTokens, toolsTokens } from "../../models/usage/message-tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Level, type Sized } from "./fit.ts";
 import { TextCache } from "./step-variant.ts";

@@ -1,7 +1,7 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { type Clock, systemClock } from "../../clock.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { callSignature, type ToolResult } from "../../state/step-record.ts";
 import { truncateText, headOf } from "../../values/text.ts";
 import { cleanText } from "../clean-text.ts";

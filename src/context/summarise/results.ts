@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { Clock } from "../../clock.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { noUsage, type Usage } from "../../state/usage.ts";
 import type { Goal, ResultSummaryMade } from "../reasoning-context.ts";

@@ -1,6 +1,6 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
-import type { TokenCounter } from "../../models/tokens.ts";
-import type { RunningSummary } from "../../state/summaries.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
+import type { RunningSummary } from "../../state/channels.ts";
 import { truncateText, headOf } from "../../values/text.ts";
 import { cleanText } from "../clean-text.ts";
 import { callLines, foldLines, lineText } from "../compose/step-variant.ts";

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { messageTokens } from "../../models/message-tokens.ts";
-import type { TokenCounter } from "../../models/tokens.ts";
+import { messageTokens } from "../../models/usage/message-tokens.ts";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { callLines, lineText } from "../compose/step-variant.ts";
 import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";

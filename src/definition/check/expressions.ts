@@ -159,7 +159,9 @@ export function expressionScope(
     steps: list(any),
     usage: closed({
       tokens_in: int,
+      cached_tokens: int,
       tokens_out: int,
+      reasoning_tokens: int,
       llm_calls: int,
       tool_calls: int,
       cost_usd: { kind: "double" },

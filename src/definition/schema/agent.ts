@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { failureReasons } from "../../state/usage.ts";
 import { isRecord } from "../../values/json.ts";
 import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
@@ -35,10 +36,55 @@ const systemPromptSchema = z.union([
   z.string().transform((instructions) => systemPromptParts.parse({ instructions })),
 ]);
 
+const seconds = z.number().positive().max(86_400);
+
 export const llmConfigSchema = z.strictObject({
   default_model: modelRef.optional(),
-  fallback_model: modelRef
-    .describe("Takes over on outage, rate limit after retries, or context overflow.")
+  fallback_model: z
+    .union([modelRef, z.array(modelRef).min(1).max(8)])
+    .describe("The model that takes over if the default one fails, or several, asked in order.")
+    .optional(),
+  fallback_on: z
+    .array(z.enum(failureReasons))
+    .describe("The failures after which a fallback is asked. Default: all but auth and bad_request.")
+    .optional(),
+  timeout: z
+    .strictObject({
+      first_token_seconds: seconds
+        .describe("Seconds to the first token. Default: by the model, 60 for most.")
+        .optional(),
+      between_tokens_seconds: seconds
+        .describe("Seconds between two tokens. Default: 30.")
+        .optional(),
+    })
+    .describe("How long a model may be silent before the call fails, and a fallback is asked.")
+    .optional(),
+  continue_truncated: z
+    .boolean()
+    .describe("Whether an answer that is cut off at the output limit is continued once.")
+    .optional(),
+  structured_output: z
+    .enum(["auto", "native", "prompt"])
+    .describe(
+      "How an answer of output_schema is requested: by the provider where the model can (auto), always by it, or in the prompt only.",
+    )
+    .optional(),
+  reasoning_effort: z
+    .enum(["none", "minimal", "low", "medium", "high", "xhigh"])
+    .describe("How much a reasoning model thinks.")
+    .optional(),
+  verbosity: z.enum(["low", "medium", "high"]).describe("Length of replies (OpenAI).").optional(),
+  parallel_tool_calls: z
+    .boolean()
+    .describe("Whether the model may make several tool calls in one reply.")
+    .optional(),
+  prompt_cache: z
+    .boolean()
+    .describe("Whether the stable beginning of requests is marked for the provider's cache. Default: true.")
+    .optional(),
+  provider_options: z
+    .record(z.string(), z.json())
+    .describe("Further options in the provider's own words, passed through to its API.")
     .optional(),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().min(1).describe("Output tokens.").optional(),

@@ -1,5 +1,5 @@
 import type { AgentSpec } from "../../definition/schema/agent.ts";
-import type { OllamaClientConfig } from "../../models/provider.ts";
+import type { OllamaClientConfig } from "../../models/agent-model.ts";
 import { canonicalHash } from "../../values/json.ts";
 
 /** Parameters of model calls; an option that the provider does not support is refused by name. */

@@ -3,7 +3,7 @@ import { schemaMetaRegistry } from "@langchain/langgraph/zod";
 import { z } from "zod";
 import type { ToolForm } from "../../context/step-messages.ts";
 import type { ToolPrediction } from "../../state/step-record.ts";
-import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
+import { addUsage, noUsage, type Usage, usageSchema } from "../../state/usage.ts";
 import { isRecord } from "../../values/json.ts";
 import type { RunSpec } from "../config/run-spec.ts";
 import { type CycleMetrics, type LogMessage, noMetrics } from "../log/log-entry.ts";
@@ -67,15 +67,7 @@ export function cycleStateSchema() {
     ),
     metrics: channel(z.any().describe("What the present cycle has counted."), () => noMetrics),
     usage: channel(
-      z
-        .object({
-          tokens_in: count,
-          tokens_out: count,
-          llm_calls: count,
-          tool_calls: count,
-          cost_usd: z.number().nonnegative(),
-        })
-        .describe("What the run has spent, all cycles."),
+      usageSchema.describe("What the run has spent, all cycles."),
       () => noUsage,
       addUsage,
     ),

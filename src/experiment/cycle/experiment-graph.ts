@@ -14,7 +14,7 @@ import { isRecord } from "../../values/json.ts";
 import { noConfigError, runOf } from "../config/config-changes.ts";
 import { experimentJsonSchema } from "../config/experiment-schema.ts";
 import { ExperimentInputError, MemoryExistsError } from "../errors.ts";
-import { loggedUsage, type LogMessage } from "../log/log-entry.ts";
+import { loggedReply, type LogMessage } from "../log/log-entry.ts";
 import { act, afterAct } from "./act.ts";
 import { askForWords } from "./ask-model.ts";
 import { type CycleRun, CycleRuns } from "./cycle-run.ts";
@@ -200,7 +200,7 @@ async function reflect(state: CycleState, cycle: CycleRun): Promise<CycleUpdate>
       prompt_messages: [...sent],
       response_message: response,
       model_options: run.model_options as Record<string, unknown>,
-      usage: loggedUsage(reply.usage),
+      ...loggedReply(reply),
     },
   });
   return {

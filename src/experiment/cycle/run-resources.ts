@@ -7,7 +7,7 @@ import { InvalidDefinitionError } from "../../definition/check/problems.ts";
 import type { AgentTool } from "../../definition/tool/tool.ts";
 import { compileTemplate, type Template } from "../../expression/template.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
-import type { OllamaClientConfig } from "../../models/provider.ts";
+import type { OllamaClientConfig } from "../../models/agent-model.ts";
 import { renderTextFormInstructions } from "../../models/text-form/text-form.ts";
 import { toModelTool, UnknownToolError } from "../../tools/registry.ts";
 import { configHash, experimentToolNames, type RunSpec } from "../config/run-spec.ts";

@@ -1,6 +1,6 @@
 import { readReply } from "../../compile/loop/read-reply.ts";
 import { cleanText } from "../../context/clean-text.ts";
-import { loggedUsage, type LogMessage } from "../log/log-entry.ts";
+import { loggedReply, type LogMessage } from "../log/log-entry.ts";
 import { askForMove } from "./ask-model.ts";
 import type { CycleRun } from "./cycle-run.ts";
 import type { CycleState, CycleUpdate } from "./cycle-state.ts";
@@ -20,7 +20,8 @@ export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUp
     // Providers' own ids are random; these tell where in the run a call was asked for.
     ids: () => `call_${state.cycle_number}_${iteration}_${(calls += 1)}`,
     isUsed: () => true,
-    takesNotes: false,
+    noteForm: null,
+    isCut: reply.finish === "length",
     behind: [],
   });
   const asked = read.predictions.map(({ id, name, args }) => ({ id, name, args }));
@@ -35,7 +36,7 @@ export async function think(state: CycleState, cycle: CycleRun): Promise<CycleUp
       prompt_messages: [...sent],
       response_message: response,
       model_options: run.model_options as Record<string, unknown>,
-      usage: loggedUsage(reply.usage),
+      ...loggedReply(reply),
     },
   });
   // An unreadable reply is fed back; a native reply without calls always ends the cycle.

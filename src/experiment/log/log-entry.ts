@@ -1,7 +1,10 @@
 import { z } from "zod";
 import type { JsonSchema } from "../../definition/schema/json-schema.ts";
-import type { Usage } from "../../state/usage.ts";
+import { cleanText } from "../../context/clean-text.ts";
+import type { ModelReply } from "../../models/agent-model.ts";
+import { finishWord } from "../../models/replies/finish-reason.ts";
 import { isRecord } from "../../values/json.ts";
+import { headOf, truncateText } from "../../values/text.ts";
 import { memoryToolNames, operatorToolName } from "../config/run-spec.ts";
 
 const logMessage = z.strictObject({
@@ -36,6 +39,12 @@ const metricsSchema = z.strictObject({
     .describe("Code points of the values that memory_write has written."),
 });
 
+/** Characters of a provider's word for how a reply ended. */
+const doneReasonCharacters = 64;
+
+/** Characters of the reasoning before one reply. */
+const reasoningCharacters = 20_000;
+
 const head = {
   timestamp: z.iso.datetime().describe("ISO 8601, UTC."),
   run_id: z.string().min(1),
@@ -66,9 +75,51 @@ export const logEntrySchema = z.discriminatedUnion("event_type", [
         .strictObject({
           tokens_in: z.int().min(0),
           tokens_out: z.int().min(0),
-          cost_usd: z.number().min(0).describe("US dollars; 0 for models without a known price."),
+          cached_tokens: z
+            .int()
+            .min(0)
+            .describe(
+              "The part of tokens_in that was read from a cache. Earlier versions wrote none.",
+            )
+            .optional(),
+          reasoning_tokens: z
+            .int()
+            .min(0)
+            .describe("The part of tokens_out that is reasoning. Earlier versions wrote none.")
+            .optional(),
+          cost_usd: z
+            .number()
+            .min(0)
+            .nullable()
+            .describe(
+              "US dollars; null for a model without a known price, for which earlier versions wrote 0.",
+            ),
         })
         .describe("What the answer took. Logs of earlier versions have none.")
+        .optional(),
+      finish_reason: z
+        .enum(["stop", "length"])
+        .describe("Whether the reply is whole or was cut off at the output limit.")
+        .optional(),
+      done_reason: z
+        .string()
+        .max(doneReasonCharacters)
+        .describe("The provider's own word for how the reply ended, such as Ollama's done_reason.")
+        .optional(),
+      latency_ms: z
+        .int()
+        .min(0)
+        .describe("Milliseconds of the request that was answered.")
+        .optional(),
+      first_token_ms: z
+        .int()
+        .min(0)
+        .nullable()
+        .describe("Milliseconds to its first token; null if the reply was not streamed.")
+        .optional(),
+      reasoning: z
+        .string()
+        .describe("What the model thought before it replied, truncated at 20,000 characters.")
         .optional(),
     }),
   }),
@@ -157,12 +208,28 @@ export function logJsonSchema(): JsonSchema {
   };
 }
 
-/** What a log says of the cost of a model's answer. */
-export type LoggedUsage = NonNullable<
-  Extract<LogEntry, { event_type: "LLM_INVOCATION" }>["payload"]["usage"]
->;
+type InvocationPayload = Extract<LogEntry, { event_type: "LLM_INVOCATION" }>["payload"];
 
-/** Without how often the model was asked, which may differ from run to run. */
-export function loggedUsage({ tokens_in, tokens_out, cost_usd }: Usage): LoggedUsage {
-  return { tokens_in, tokens_out, cost_usd };
+/** What a log says of the cost of a model's answer. */
+export type LoggedUsage = NonNullable<InvocationPayload["usage"]>;
+
+/** The fields of a reply in the log, apart from its message. How often the model was asked may differ from run to run. */
+export function loggedReply(
+  reply: ModelReply,
+): Omit<InvocationPayload, "prompt_messages" | "response_message" | "model_options"> {
+  const { message, usage, finish, reasoning, calls } = reply;
+  const { tokens_in, tokens_out, cached_tokens, reasoning_tokens, cost_usd } = usage;
+  const word = finishWord(message);
+  const answered = calls.at(-1);
+  const thought = cleanText(reasoning?.text ?? "");
+  return {
+    usage: { tokens_in, tokens_out, cached_tokens, reasoning_tokens, cost_usd },
+    finish_reason: finish,
+    ...(word !== "" && { done_reason: headOf(cleanText(word), doneReasonCharacters) }),
+    ...(answered !== undefined && {
+      latency_ms: Math.round(answered.latency_ms),
+      first_token_ms: answered.first_token_ms === null ? null : Math.round(answered.first_token_ms),
+    }),
+    ...(thought !== "" && { reasoning: truncateText(thought, reasoningCharacters) }),
+  };
 }

@@ -24,7 +24,7 @@ export interface CycleSummary extends CycleMetrics {
   /** Of all model calls; null where the log does not say, as those of earlier versions. */
   readonly tokens_in: number | null;
   readonly tokens_out: number | null;
-  /** US dollars; 0 for models without a known price. */
+  /** US dollars; null where the log does not say, or the price of a model is not known. */
   readonly cost_usd: number | null;
   /** In memory at the end of the cycle. */
   readonly memory_keys: number;
@@ -159,16 +159,19 @@ function usageSum(sum: LoggedUsage | null, one: LoggedUsage | undefined): Logged
   return {
     tokens_in: sum.tokens_in + one.tokens_in,
     tokens_out: sum.tokens_out + one.tokens_out,
-    cost_usd: sum.cost_usd + one.cost_usd,
+    cost_usd: sum.cost_usd === null || one.cost_usd === null ? null : sum.cost_usd + one.cost_usd,
   };
 }
 
-/** What all cycles of a run took; null where a log does not say it of every one, or has none. */
+/**
+ * What all cycles of a run took; null where a log does not say it of every one, or has none. Its `cost_usd` is null where
+ * that of a cycle is.
+ */
 export function runUsage({ cycles }: Pick<RunSummary, "cycles">): LoggedUsage | null {
   if (cycles.length === 0) return null;
   return cycles.reduce<LoggedUsage | null>(
     (sum, { tokens_in, tokens_out, cost_usd }) => {
-      if (tokens_in === null || tokens_out === null || cost_usd === null) return null;
+      if (tokens_in === null || tokens_out === null) return null;
       return usageSum(sum, { tokens_in, tokens_out, cost_usd });
     },
     { tokens_in: 0, tokens_out: 0, cost_usd: 0 },

@@ -1,7 +1,7 @@
 import { UnknownModelError } from "../errors.ts";
 import type { ModelProvider } from "../provider.ts";
 import { ollama } from "./ollama.ts";
-import { anthropic, google, groq, mistral } from "./on-demand.ts";
+import { anthropic, bedrock, google, groq, mistral } from "./on-demand.ts";
 import { openai } from "./openai.ts";
 
 /** `offline:rules`, the deterministic model. Takes every option so that any definition can be tried with it; they change nothing. */
@@ -23,6 +23,7 @@ export const builtinProviders: Readonly<Record<string, ModelProvider>> = Object.
   google,
   mistral,
   groq,
+  bedrock,
   ollama,
   offline,
 });

@@ -1,8 +1,7 @@
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import { BaseChatModel, type BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { ChatModelStreamEvent } from "@langchain/core/language_models/event";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
@@ -29,6 +28,8 @@ export interface OllamaConnectionOptions {
   readonly secrets?: readonly string[];
   /** Milliseconds of one request, its stream included. Default: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** Further fields of requests; those that Ollama does not know as such are options of the model. */
+  readonly extra?: Readonly<Record<string, unknown>>;
   readonly clock: Clock;
 }
 
@@ -75,7 +76,7 @@ export class OllamaConnection {
             ending.abort(new OutOfTime(overdue(timeoutMs))),
           );
     try {
-      const response = await this.#post({ ...request, stream: true }, ending.signal);
+      const response = await this.#post(this.#bodyOf(request), ending.signal);
       const status = response.statusCode ?? 0;
       if (status < 200 || status >= 300) throw await refusal(response, status);
       yield* replyChunks(response as AsyncIterable<Uint8Array>);
@@ -86,6 +87,18 @@ export class OllamaConnection {
       signal?.removeEventListener("abort", onAbort);
       ending.abort();
     }
+  }
+
+  #bodyOf(request: ChatRequest): object {
+    const { think, keep_alive, ...options } = this.#options.extra ?? {};
+    const hasOptions = Object.keys(options).length > 0;
+    return {
+      ...request,
+      ...(think !== undefined && { think }),
+      ...(keep_alive !== undefined && { keep_alive }),
+      ...(hasOptions && { options: { ...request.options, ...options } }),
+      stream: true,
+    };
   }
 
   #post(body: object, signal: AbortSignal): Promise<IncomingMessage> {
@@ -300,7 +313,6 @@ export class AbortableOllama extends ChatOllama {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    // oxlint-disable-next-line no-underscore-dangle -- LangChain's own name
     const chunks = super._streamResponseChunks.call(
       this.#for(options.signal),
       messages,
@@ -315,16 +327,6 @@ export class AbortableOllama extends ChatOllama {
       }
       yield chunk;
     }
-  }
-
-  /** From the chunks: ChatOllama's own events have one call where the server sends several one after the other, and no ids. */
-  override async *_streamChatModelEvents(
-    messages: BaseMessage[],
-    options: this["ParsedCallOptions"],
-    runManager?: CallbackManagerForLLMRun,
-  ): AsyncGenerator<ChatModelStreamEvent> {
-    // oxlint-disable-next-line no-underscore-dangle -- LangChain's own name
-    yield* BaseChatModel.prototype._streamChatModelEvents.call(this, messages, options, runManager);
   }
 
   /** This model with a client of its own, whose requests end with the signal. */

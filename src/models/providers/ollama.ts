@@ -2,12 +2,14 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { isIPv6 } from "node:net";
 import { ModelOptionError } from "../errors.ts";
 import {
+  checkProviderOptions,
   type Env,
   loadProvider,
   type ModelOptionName,
+  type ModelOptions,
   type ModelProvider,
-  type OllamaClientConfig,
 } from "../provider.ts";
+import type { OllamaClientConfig } from "../agent-model.ts";
 import type { OllamaConnectionOptions } from "./ollama-connection.ts";
 
 const options: readonly ModelOptionName[] = [
@@ -19,8 +21,13 @@ const options: readonly ModelOptionName[] = [
   "num_predict",
   "repeat_last_n",
   "repeat_penalty",
+  "reasoning_effort",
+  "provider_options",
   "ollama_client_config",
 ];
+
+/** Fields of a request that the engine sets; further ones are options of the model, except `keep_alive` and `think`. */
+const reserved = ["model", "messages", "stream", "tools", "format", "options"];
 
 /**
  * Models of an Ollama server: `ollama_client_config.host`, else OLLAMA_BASE_URL, else OLLAMA_HOST, else
@@ -29,13 +36,12 @@ const options: readonly ModelOptionName[] = [
 export const ollama: ModelProvider = {
   options,
   async create({ model, options: wanted, env, clock }) {
-    const reached = howReached(`ollama:${model}`, wanted.ollama_client_config ?? {}, env);
+    const ref = `ollama:${model}`;
+    const reached = howReached(ref, wanted.ollama_client_config ?? {}, env);
+    const further = checkProviderOptions(ref, wanted.provider_options, { reserved });
     const { AbortableOllama, OllamaConnection } = await loadProvider(
       "@langchain/ollama",
-      async () => ({
-        ...(await import("./ollama-connection.ts")),
-        ...(await import("./ollama-connection.ts")),
-      }),
+      () => import("./ollama-connection.ts"),
     );
     const fields = {
       model,
@@ -50,9 +56,27 @@ export const ollama: ModelProvider = {
       repeatLastN: wanted.repeat_last_n,
       repeatPenalty: wanted.repeat_penalty,
     };
-    return new AbortableOllama(fields, new OllamaConnection({ ...reached, clock }));
+    const think = thinkOption(model, wanted.reasoning_effort);
+    const extra = { ...(think !== undefined && { think }), ...further };
+    return new AbortableOllama(fields, new OllamaConnection({ ...reached, extra, clock }));
   },
+  adapter: (wanted) => ({
+    // A form and tools exclude each other.
+    options: ({ tools = [], format }) => ({
+      ...(format !== undefined &&
+        tools.length === 0 &&
+        wanted.structured_output !== "prompt" && { format: format.schema }),
+    }),
+    refused: () => false,
+  }),
 };
+
+/** gpt-oss has levels of thinking, other models think or do not. */
+function thinkOption(model: string, effort: ModelOptions["reasoning_effort"]) {
+  if (effort === undefined) return undefined;
+  if (!/gpt-oss/.test(model)) return effort !== "none";
+  return effort === "none" || effort === "minimal" ? "low" : effort === "xhigh" ? "high" : effort;
+}
 
 /** @throws ModelOptionError */
 function howReached(
@@ -85,6 +109,15 @@ function howReached(
   }
   const secrets = authorization === null ? [] : [authorization.header, authorization.password];
   return { url, headers: { ...added, ...headers }, secrets, timeoutMs };
+}
+
+/**
+ * The address at which an Ollama server is asked, without credentials and without a slash at its end.
+ * @param host as in `ollama_client_config`
+ * @throws ModelOptionError
+ */
+export function ollamaUrl(ref: string, host: string | undefined, env: Env): string {
+  return address(ref, host, env).url;
 }
 
 /** @throws ModelOptionError */

@@ -1,10 +1,12 @@
-import { type LenientJson, scanJson } from "../json-answer.ts";
+import { type LenientJson, scanJson } from "../replies/json-answer.ts";
 
 /** One tool call that a model asked for in text. */
 export interface TextFormAction {
   readonly name: string;
   /** An object or array where the model wrote JSON, else its text; `{}` where it wrote nothing. */
   readonly input: unknown;
+  /** Why an input that begins like JSON could not be read; left out if it could. */
+  readonly problem?: string;
 }
 
 export type ReadAction =
@@ -66,7 +68,7 @@ function readCall(body: string, json: LenientJson): ReadAction | null {
   const read = namedAction(name, input === "" ? {} : input, json);
   if (read.kind !== "call" || after === "" || after === ".") return read;
   const problem = `What followed ${name}${bracket}…${closing} on its line was ignored: "${clip(after)}".`;
-  return { ...read, problem: joined(read.problem, problem) };
+  return { ...read, problem };
 }
 
 function readArguments(inner: string): unknown {
@@ -93,6 +95,7 @@ function namedAction(name: string, input: unknown, json: LenientJson): ReadActio
   if (finish.test(name)) return { kind: "final", answer: answerText(input) };
   if (typeof input !== "string") return call(name, input);
   const text = withoutFences(input);
+  if (text === "" && input !== "") return call(name, input, unreadableInput(name, "it is cut off"));
   const opening = text[0];
   if (opening !== "{" && opening !== "[") return call(name, text);
   const read = json.read(text);
@@ -102,12 +105,16 @@ function namedAction(name: string, input: unknown, json: LenientJson): ReadActio
     if (keepsKind) return call(name, read.value);
   }
   if (opening === "[" || read.ok) return call(name, text);
-  const problem = `The input of ${name} begins like JSON and could not be read: ${clip(read.problem)}. Write it as one valid JSON object.`;
-  return call(name, text, problem);
+  return call(name, text, unreadableInput(name, read.problem));
 }
 
-function call(name: string, input: unknown, problem: string | null = null): ReadAction {
-  return { kind: "call", action: { name, input }, problem };
+function unreadableInput(name: string, why: string): string {
+  return `The input of ${name} begins like JSON and could not be read: ${clip(why)}. Write it as one valid JSON object.`;
+}
+
+function call(name: string, input: unknown, problem?: string): ReadAction {
+  const action = { name, input, ...(problem !== undefined && { problem }) };
+  return { kind: "call", action, problem: null };
 }
 
 function answerText(input: unknown): string {
@@ -135,10 +142,6 @@ function cleanName(line: string): string {
 function firstLine(text: string): string {
   const newline = text.indexOf("\n");
   return newline < 0 ? text : text.slice(0, newline);
-}
-
-function joined(first: string | null, second: string): string {
-  return first === null ? second : `${first} ${second}`;
 }
 
 function clip(text: string): string {
@@ -232,7 +235,7 @@ type Schema = Readonly<Record<string, unknown>>;
  * Fits what a model wrote as a tool's input to the tool's schema, where it is no object: `query="python"` is taken
  * apart if the schema knows the names; else the whole becomes the schema's only property, or its only required one if
  * that is a string. A text in quotes loses them there, and becomes JSON where the property is no string. A tool
- * without properties gets `{}`. What fits nothing comes back as it was.
+ * without properties gets `{}` for an empty text and words like "none". What fits nothing comes back as it was.
  */
 export function toToolInput(input: unknown, inputSchema: Schema): unknown {
   if (typeof input === "object" && input !== null && !Array.isArray(input)) return input;
@@ -240,12 +243,16 @@ export function toToolInput(input: unknown, inputSchema: Schema): unknown {
   const isBlank = input === null || input === undefined || input === "";
   if (!isSchema(properties)) return isBlank ? {} : input;
   const names = Object.keys(properties);
-  if (names.length === 0) return {};
+  if (names.length === 0) return isBlank || isNothing(input) ? {} : input;
   const named = typeof input === "string" ? readNamedArguments(input, new Set(names)) : null;
   if (named !== null) return named;
   const target = onlyProperty(names, properties, inputSchema["required"]);
   if (target === null || isBlank) return isBlank ? {} : input;
   return { [target]: fitTo(properties[target], input) };
+}
+
+function isNothing(input: unknown): boolean {
+  return typeof input === "string" && noAction.test(input.trim());
 }
 
 function onlyProperty(

@@ -1,4 +1,4 @@
-import { type LenientJson, scanJson } from "../json-answer.ts";
+import { type LenientJson, scanJson } from "../replies/json-answer.ts";
 
 /** A labelled part of a turn; `thought` is also what stands before the first label. */
 export interface Section {
@@ -32,6 +32,9 @@ const fence = /^\s{0,8}(?:`{3,}|~{3,})\s{0,4}([\w+-]{0,20})\s{0,8}$/;
 const beforeJson = /(?:[\s*_]|`{1,2}(?!`)|(?:`{3,}|~{3,})(?:[\w+-]{0,20}(?=\s)|(?=[{[])))*/y;
 
 const afterJson = /^[\s*_`~]*$/;
+
+/** More JSON right after an object or array: that alone is not the input. */
+const nextJson = /[\s,;]{0,40}[{}[\]"]/y;
 
 class Splitter {
   readonly #text: string;
@@ -95,7 +98,8 @@ class Splitter {
       this.#isIgnoring = kind === "input" || kind === "final";
     } else if (takesBlock || kind === "final") {
       this.#isInBlock = this.#lastFence > start;
-      if (this.#isInBlock) this.#add(line);
+      const isCut = !this.#isWrapped && this.#text.slice(this.#at).trim() === "";
+      if (this.#isInBlock || isCut) this.#add(line);
     } else if (kind === "thought" || kind === "observation") {
       this.#isWrapped = true;
     }
@@ -167,6 +171,8 @@ class Splitter {
     if (!closed) return false;
     const read = this.#json.read(this.#text.slice(start, end));
     const after = this.#lineAt(end);
+    nextJson.lastIndex = end;
+    if (nextJson.test(this.#text)) return false;
     const isAlone = afterJson.test(after);
     const isJson =
       read.ok && (opening === "{" ? isAlone || !read.isMended : isAlone && !read.isMended);

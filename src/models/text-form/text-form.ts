@@ -1,7 +1,7 @@
-import { LenientJson } from "../json-answer.ts";
+import { LenientJson } from "../replies/json-answer.ts";
 import { readAction, type TextFormAction } from "./actions.ts";
 import { type Section, splitSections } from "./sections.ts";
-export { toToolInput } from "./actions.ts";
+export { type TextFormAction, toToolInput } from "./actions.ts";
 
 /** A model's turn in the text form, read. */
 export interface TextFormTurn {
@@ -46,7 +46,7 @@ function isEmpty(turn: TextFormTurn): boolean {
 }
 
 function read(text: string): TextFormTurn {
-  const json = new LenientJson();
+  const json = new LenientJson({ guesses: false });
   const sections = splitSections(text, json);
   const thoughts = sections.filter(({ kind }) => kind === "thought").map((section) => section.text);
   const actions: TextFormAction[] = [];
@@ -106,8 +106,12 @@ export interface DescribedTool {
 const answerForm = `Thought: what you know now
 Final Answer: the answer to the request`;
 
-/** Tells a model without native tool calling, in its system prompt, which tools there are and how to reply. */
-export function renderTextFormInstructions(tools: readonly DescribedTool[]): string {
+/**
+ * Tells a model without native tool calling, in its system prompt, which tools there are and how to reply.
+ *
+ * @param note a paragraph on further lines that it may write; left out without tools
+ */
+export function renderTextFormInstructions(tools: readonly DescribedTool[], note = ""): string {
   if (tools.length === 0) {
     return `Reply in this form, with these labels at the start of their lines:\n\n${answerForm}`;
   }
@@ -131,5 +135,5 @@ Observation: the result of the action
 
 Never write an observation yourself. To use several tools at once, write several pairs of Action and Action Input. Once you can answer, reply instead in this form:
 
-${answerForm}`;
+${answerForm}${note === "" ? "" : `\n\n${note}`}`;
 }

@@ -70,6 +70,7 @@ export function createThreads(services: ThreadServices): Threads {
       const checkpointer = checkpointerOf(services);
       await withThread(run, checkThreadId(threadId), async () => {
         await checkpointer.deleteThread(threadId);
+        await run.blobs?.forget(threadId);
         await services.forget?.(threadId);
       });
     },

@@ -57,7 +57,7 @@ it("notes what keeps a sound definition from running here", async () => {
   expect(await runCli(["check", "later.yaml"], io)).toBe(0);
   expect(io.stdout.take().split("\n")).toEqual([
     "ok later@1.0.0 (later.yaml)",
-    "  note: It is not active: is_active is false.",
+    "  note: The agent is inactive: is_active is false.",
     expect.stringMatching(/^ {2}note: The model "openai:gpt-4o-mini" needs an API key/),
     "",
   ]);
@@ -144,7 +144,7 @@ it("shows what each agent inside may call, and warns of calls that an agent arou
   const io = memoryIo({ cwd });
   expect(await runCli(["check", "outer.yaml"], io)).toBe(0);
   const calculator =
-    'Calls of "calculator" by clerk in middle in outer are refused: allowed_tools of outer do not name it. Add it there, or take it out of the tools of clerk.';
+    'Calls of "calculator" by clerk in middle in outer are refused: allowed_tools of outer does not include it. Add it there, or remove it from the tools of clerk.';
   const readFile =
     'Calls of "read_file" by clerk in middle in outer are refused: it requires file:read. Add it to the permissions of outer.';
   expect(io.stdout.take().split("\n")).toEqual([
@@ -187,4 +187,43 @@ it("shows what each agent inside may call, and warns of calls that an agent arou
       },
     ],
   });
+});
+
+it("resolves every fallback, and names the option that no model of the list takes", async () => {
+  const io = memoryIo({
+    cwd: await folderWith({
+      "list.yaml": `name: list
+llm_config:
+  default_model: openai:gpt-4o
+  fallback_model: ["ollama:llama3", "opnai:a", "groq:b", "opnai:c"]
+  num_ctx: 4096
+`,
+      "option.yaml": `name: option
+llm_config:
+  default_model: ollama:llama3
+  fallback_model: ["ollama:qwen3", "ollama:gemma2"]
+  verbosity: low
+`,
+      "fine.yaml": `name: fine
+llm_config:
+  default_model: ollama:llama3
+  fallback_model: ["ollama:qwen3", "offline:rules"]
+  num_ctx: 4096
+`,
+    }),
+  });
+  expect(await runCli(["check", "list.yaml", "option.yaml", "fine.yaml"], io)).toBe(2);
+  expect(io.stdout.take().split("\n")).toEqual([
+    "2 problems list@1.0.0 (list.yaml)",
+    expect.stringMatching(/^ {2}Unknown model "opnai:a": .* \[unknown_model\]$/),
+    expect.stringMatching(/^ {2}Unknown model "opnai:c": .* \[unknown_model\]$/),
+    expect.stringMatching(/^ {2}note: The model "openai:gpt-4o" needs an API key/),
+    expect.stringMatching(/^ {2}note: The model "groq:b" needs an API key/),
+    "1 problem option@1.0.0 (option.yaml)",
+    expect.stringMatching(
+      /^ {2}The model "ollama:llama3" does not take the option "verbosity"\. .* \[model_option\]$/,
+    ),
+    "ok fine@1.0.0 (fine.yaml)",
+    "",
+  ]);
 });

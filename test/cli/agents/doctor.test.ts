@@ -48,6 +48,7 @@ function findingsOf({ agents }: Pick<Document, "agents">, check: string): readon
   return agents.flatMap(({ findings }) => findings.filter((one) => one.check === check));
 }
 
+const ownPrices = JSON.stringify({ "openai:own": { input: 1, output: 2 } });
 const model = { llm_config: { default_model: "offline:rules" } };
 
 describe("what is around agents", () => {
@@ -59,7 +60,7 @@ describe("what is around agents", () => {
     expect(lines[0]).toBe("Environment");
     expect(lines[1]).toMatch(/^ {2}✓ node +v\d+\./);
     expect(lines[2]).toBe(
-      `  ✓ database  Embedded; the first run makes ${join(cwd, ".stratagraph")}. No DATABASE_URL is set.`,
+      `  ✓ database  Embedded; the first run creates ${join(cwd, ".stratagraph")}. DATABASE_URL is not set.`,
     );
     expect(lines.at(-2)).toMatch(/^Ready(, 1 warning)?\.$/);
     expect(await namesIn(cwd)).toEqual([]);
@@ -113,7 +114,7 @@ describe("what is around agents", () => {
         },
         {
           status: "warning",
-          message: `Other users can read ${database}. The next run closes it to them.`,
+          message: `Other users can read ${database}. The next run removes their access.`,
           fix: `chmod 700 ${database}`,
         },
         {
@@ -136,7 +137,7 @@ describe("what is around agents", () => {
         status: "problem",
         subject: "",
         message: `${database} belongs to user 65534, so it is not opened.`,
-        fix: "Give it to your user, or choose another folder.",
+        fix: "Change its owner to your user, or choose another folder.",
       });
     },
   );
@@ -156,7 +157,7 @@ describe("what is around agents", () => {
       status: "warning",
       subject: "",
       message:
-        "Inputs, outputs and messages of runs go to LangSmith, since LANGCHAIN_TRACING_V2 is set; of agents that redact, and of those around them, placeholders go there.",
+        "Inputs, outputs and messages of runs are sent to LangSmith because LANGCHAIN_TRACING_V2 is set; agents that redact, and agents that contain them, send placeholders.",
       fix: "unset LANGCHAIN_TRACING_V2",
     });
     const off = await doctor([], { env: { LANGSMITH_TRACING: "false" } });
@@ -241,6 +242,55 @@ describe("an agent", () => {
     ]);
   });
 
+  it("says of each fallback model whether it is ready, also if the first is not", async () => {
+    const fallback_model = ["offline:rules", "opnai:small", "openai:gpt-4o-mini"];
+    const found = await doctor([
+      { name: "a", llm_config: { default_model: "openai:gpt-4o", fallback_model } },
+    ]);
+    expect(findingsOf(found, "model")).toMatchObject([
+      { status: "problem", subject: "openai:gpt-4o", message: "openai:gpt-4o needs an API key." },
+      { status: "ok", subject: "offline:rules", message: "Ready: fallback model." },
+      { status: "problem", subject: "opnai:small" },
+      { status: "problem", subject: "openai:gpt-4o-mini" },
+    ]);
+  });
+
+  it("says what models cost, and warns of those whose price is not known", async () => {
+    const STRATAGRAPH_PRICES = join(await folderWith({ "p.json": ownPrices }), "p.json");
+    const agents = [
+      {
+        name: "listed",
+        llm_config: { default_model: "openai:gpt-4o", fallback_model: "openai:x" },
+      },
+      { name: "own", llm_config: { default_model: "openai:own" } },
+      { name: "local", ...model },
+    ];
+    const env = { OPENAI_API_KEY: "k", STRATAGRAPH_PRICES };
+    expect(findingsOf(await doctor(agents, { env }), "price")).toEqual([
+      {
+        check: "price",
+        subject: "openai:gpt-4o",
+        status: "ok",
+        message: "List price as of 2025-09: $2.5 in, $10 out for a million tokens.",
+        fix: null,
+      },
+      {
+        check: "price",
+        subject: "openai:x",
+        status: "warning",
+        message: "It is not known, so the cost of runs is unknown.",
+        fix: 'Name a JSON file in STRATAGRAPH_PRICES: { "openai:x": { "input": …, "output": … } }, in US dollars for a million tokens.',
+      },
+      {
+        check: "price",
+        subject: "openai:own",
+        status: "ok",
+        message: "As set: $1 in, $2 out for a million tokens.",
+        fix: null,
+      },
+    ]);
+  });
+
   it("is warned of tools that it lacks a permission for, and of permissions that none needs", async () => {
     const found = await doctor([
       {
@@ -286,7 +336,7 @@ describe("an agent", () => {
       {
         status: "problem",
         subject: "REMOTE_TOKEN",
-        message: "It is missing, and tools[0].mcp.headers.Authorization refers to it.",
+        message: "It is not set, but tools[0].mcp.headers.Authorization references it.",
         fix: "Set the environment variable REMOTE_TOKEN.",
       },
       { status: "warning", subject: "tools[0].mcp.headers.X-Api-Key" },
@@ -335,7 +385,7 @@ describe("an agent", () => {
     await runCli(["doctor", "granting.ts"], io);
     const shown = io.stdout.take();
     expect(shown).not.toContain("are refused");
-    expect(shown).not.toContain("no tool of the agent asks for it");
+    expect(shown).not.toContain("no tool of the agent requires it");
   });
 
   it("is checked with the agents that came with it", async () => {
@@ -350,7 +400,7 @@ describe("an agent", () => {
     expect(await runCli(["doctor", "team.ts"], io)).toBe(0);
     const shown = io.stdout.take();
     expect(shown).toMatch(/^team@1\.0\.0 \(team\.ts\)\n {2}✓ agent +It loads and compiles\.$/m);
-    expect(shown).toMatch(/^ {2}! agent +It is not active\.\n +→ Set is_active to true\.$/m);
+    expect(shown).toMatch(/^ {2}! agent +The agent is inactive\.\n +→ Set is_active to true\.$/m);
     expect(shown).toMatch(/^reader@1\.0\.0 \(team\.ts, within team\)\n[^]*read_file: Its calls/m);
   });
 });
@@ -424,7 +474,7 @@ describe("tool servers", () => {
     await expect.poll(() => namesIn(folder), { timeout: 15_000 }).toEqual(["began"]);
     io.stop("SIGINT");
     expect(await done).toBe(1);
-    expect(io.stderr.take()).toBe("error: Stopped before it was done. [stopped]\n");
+    expect(io.stderr.take()).toBe("error: Stopped before completion. [stopped]\n");
     expect(io.stdout.take()).toBe("");
   });
 });

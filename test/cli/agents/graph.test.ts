@@ -88,13 +88,13 @@ describe("stratagraph graph", () => {
     ["a missing file", ["none.yaml"], "[file_not_found]"],
     ["a missing tool", ["tool.yaml"], "[unknown_tool]"],
     ["an unknown format", ["plain.yaml", "--format", "gif"], "Allowed choices are mermaid, svg"],
-    ["another extension", ["plain.yaml", "--out", "a.gif"], "a.gif says no format: end it in .mmd"],
-    ["a PNG as text", ["plain.yaml", "--format", "png"], "with --out FILE. [usage]"],
+    ["another extension", ["plain.yaml", "--out", "a.gif"], "a.gif has no known format: use .mmd"],
+    ["a PNG as text", ["plain.yaml", "--format", "png"], "give --out FILE. [usage]"],
     ["a folder that is not there", ["plain.yaml", "-o", "no/a.mmd"], "its folder does not exist"],
     [
       "a browser that is not there",
       ["plain.yaml", "-o", "a.png", "--browser", "none"],
-      /there is none at \S+none\. Install one .* \[browser_not_found\]/,
+      /none was found at \S+none\. Install one .* \[browser_not_found\]/,
     ],
   ])("refuses %s, and writes nothing", async (_, argv, message) => {
     const io = memoryIo({ cwd: await folderWith(files) });

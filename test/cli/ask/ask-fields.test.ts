@@ -45,7 +45,7 @@ describe("the fields of a form", () => {
   Expected 1 to 3.
   size (1 to 3) › [4]2
   gift (y/n, optional) › [false]
-  notes (separated by commas, optional) › []a, b
+  notes (comma-separated list, optional) › []a, b
   price (number, optional) › []x
   Expected number.
   price (number, optional) › [x]1.5

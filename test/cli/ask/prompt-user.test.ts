@@ -58,7 +58,7 @@ describe("asking a person", () => {
     clock.advance(60_000);
     expect(await asked).toBe("expired");
     expect(sink.take()).toBe(
-      "\n? ask asks for input · until 2026-01-01 00:01 UTC\n  Which?\n  Nobody answered in time.\n",
+      "\n? ask asks for input · until 2026-01-01 00:01 UTC\n  Which?\n  No answer arrived in time.\n",
     );
   });
 
@@ -210,7 +210,7 @@ describe("asking a person", () => {
     const { asked, sink: shown } = asking(aboutCalls([long]), scriptedPrompt(["e", "y"], sink));
     expect(await asked).toMatchObject({ answer: { decisions: { a: { decision: "approve" } } } });
     expect(shown.take()).toContain(
-      `  4,011 characters cannot be edited on a line, 4,000 at most can: reject, or leave with Ctrl-C and give --answer '{"decision":"edit","args":{…}}'.\n`,
+      `  4,011 characters are too long to edit on one line (maximum 4,000): reject, or leave with Ctrl-C and give --answer '{"decision":"edit","args":{…}}'.\n`,
     );
   });
 

@@ -80,9 +80,9 @@ it("names logs that are broken or empty, and reports the others", async () => {
   expect(code).toBe(1);
   expect(err).toBe(
     [
-      "Left out, since it is broken: logs/broken.jsonl",
+      "Skipped broken log: logs/broken.jsonl",
       "  logs/broken.jsonl:1: not JSON",
-      "Left out, since nothing is in it yet: logs/empty.jsonl",
+      "Skipped empty log: logs/empty.jsonl",
       "",
     ].join("\n"),
   );
@@ -97,7 +97,7 @@ it("fails for no log that is only empty", async () => {
 
 it("writes nothing where no run is left", async () => {
   const { cwd, code, out } = await report({ "logs/broken.jsonl": "?\n" });
-  expect({ code, out }).toEqual({ code: 1, out: "No run to report.\n" });
+  expect({ code, out }).toEqual({ code: 1, out: "No runs to report.\n" });
   expect(readdirSync(join(cwd, "logs"))).toEqual(["broken.jsonl"]);
 });
 

@@ -31,7 +31,7 @@ it("says of each log what it holds, and whether it is whole", async () => {
     code: 0,
     out: [
       "ok logs/a.jsonl (2 cycles, 6 events)",
-      "ok c.jsonl (1 cycle, 5 events, cycle 2 unfinished, ends in half a line)",
+      "ok c.jsonl (1 cycle, 5 events, cycle 2 unfinished, ends in a partial line)",
       "",
     ].join("\n"),
   });
@@ -42,7 +42,7 @@ it("checks the logs of a folder, and names problems by file and line", async () 
     code: 1,
     out: [
       "ok logs/a.jsonl (2 cycles, 6 events)",
-      "2 problems logs/b.jsonl (2 cycles, 6 events, ends in half a line)",
+      "2 problems logs/b.jsonl (2 cycles, 6 events, ends in a partial line)",
       "  logs/b.jsonl:4: timestamp: goes back, from 2026-11-20T08:00:10.000Z to 2026-11-20T08:00:00.000Z",
       "  logs/b.jsonl:4: cycle_number: expected 2, found 1",
       "",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import { readLogLines, withoutTimes } from "../../helpers/experiment-run.ts";
+import { freePort } from "../../helpers/free-port.ts";
 import { openDatabases } from "../../helpers/open-databases.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
 import { memoryIo } from "../memory-io.ts";
@@ -109,5 +110,26 @@ describe("stratagraph experiment run", { timeout: 120_000 }, () => {
     expect(err).toContain("cycle_cuont");
     expect(existsSync(join(cwd, "logs"))).toBe(false);
     expect(existsSync(join(cwd, ".stratagraph"))).toBe(false);
+  });
+});
+
+describe("an experiment on an Ollama server that is not there", { timeout: 120_000 }, () => {
+  it.each([
+    ["piped", []],
+    ["for JSON", ["--json"]],
+  ])("ends before the first cycle, %s", async (_, argv) => {
+    const { run, logs } = setUp(
+      config.replace(
+        "model_name: offline:rules",
+        `model_name: ollama:llama3\nollama_client_config: { host: "127.0.0.1:${await freePort()}" }`,
+      ),
+    );
+    const { code, out, err } = await run(...argv);
+    expect(code).not.toBe(0);
+    expect(out + err).toMatch(
+      /No Ollama server answers at http:\/\/127\.0\.0\.1:\d+ \(.*\)\. Start it with `ollama serve`/,
+    );
+    expect(out).not.toContain("cycle 1");
+    expect(existsSync(logs)).toBe(false);
   });
 });

@@ -42,7 +42,7 @@ describe("stratagraph run", () => {
     expect(await runCli(["run", "calc.yaml", "What is 2 + 3?", "--thread", "t"], first)).toBe(0);
     expect(steady(first.stdout.take())).toBe(
       `calc 1.0.0 · offline:rules · thread t
-offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or pass --model provider:model.
+offline:rules is a rule-based stand-in, not a language model; set OPENAI_API_KEY or pass --model provider:model.
 
   1  [offline:rules] Calling calculator.
      ✓ calculator(expression: "2 + 3")  N ms
@@ -69,9 +69,11 @@ offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or
       output: { message: "[offline:rules] 20" },
       interrupts: [],
       incomplete: false,
+      incomplete_reason: null,
       failure: null,
       attempts: [{ attempt_number: 0, errors: [] }],
       usage: expect.objectContaining({ llm_calls: 2, tool_calls: 1, cost_usd: 0 }),
+      invocation_usage: expect.objectContaining({ llm_calls: 2, tool_calls: 1 }),
       steps: [
         expect.objectContaining({ turn_number: 1, step_index: 0, next_action: "use_tools" }),
         expect.objectContaining({ turn_number: 1, step_index: 1, next_action: "finish" }),
@@ -158,7 +160,7 @@ offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or
       },
     };
     expect(await runCli(["run", "calc.yaml", "hi"], stopped)).toBe(1);
-    expect(io.stderr.take()).toBe("error: Stopped before the turn began. [stopped]\n");
+    expect(io.stderr.take()).toBe("error: Stopped before the turn started. [stopped]\n");
     expect(io.stdout.take()).toBe("");
     expect(await namesIn(cwd)).toEqual(["calc.yaml"]);
   });

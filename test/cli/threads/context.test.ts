@@ -105,7 +105,7 @@ describe("stratagraph context", () => {
     expect(next.messages.at(-1)).toMatchObject({ role: "user", content: "And 8 * 9?" });
     const without = await cli("context", "t", "--agent", "sums.yaml");
     expect(without.out).toMatch(/\nWould be read by /);
-    expect(without.out).toContain("Give a MESSAGE to put one in.");
+    expect(without.out).toContain("Give MESSAGE to include one.");
   });
 
   it("refuses what it cannot show, and says what there is", async () => {
@@ -117,7 +117,7 @@ describe("stratagraph context", () => {
       [["t", "--budget", "10"], "Expected a number of tokens, 256 or more."],
       [["t", "--step", "x"], "Expected an integer from 0."],
       [["t", "--goal", "all"], "Allowed choices are planning, synthesis."],
-      [["t", "go", "--step", "1"], "leave out --turn, --step and --namespace."],
+      [["t", "go", "--step", "1"], "omit --turn, --step and --namespace."],
     ] as const;
     for (const [argv, message] of cases) {
       const { code, out, errors } = await cli("context", ...argv);

@@ -49,7 +49,7 @@ describe("a reference to a checkpoint", () => {
       kind: "usage",
       candidates: ["1f0c6b4a-a200", "1f0c6b4a-a100", "1f0c6b4a-a000"],
     });
-    await expect(find("1")).rejects.toThrow("and 1 more. Give more of the id.");
+    await expect(find("1")).rejects.toThrow("and 1 more. Give a longer prefix.");
   });
 
   it("is refused when none begins so, with the last that there are", async () => {
@@ -59,7 +59,7 @@ describe("a reference to a checkpoint", () => {
       suggestions: ["1f0c6b4a-c200"],
     });
     await expect(find("1f0c6b4a-aff")).rejects.toMatchObject({
-      message: expect.stringContaining("Its last ones are 1f0c6b4a-c200, 1f0c6b4a-c100"),
+      message: expect.stringContaining("The latest are 1f0c6b4a-c200, 1f0c6b4a-c100"),
     });
   });
 

@@ -18,13 +18,13 @@ export function runOf(fields: Partial<RunProgress> = {}): RunProgress {
   };
 }
 
-export function usageOf(tokens: number, cost = 0): Usage {
+export function usageOf(tokens: number, cost: number | null = 0): Usage {
   const tokens_out = Math.floor(tokens / 4);
   return {
+    ...noUsage,
     tokens_in: tokens - tokens_out,
     tokens_out,
     llm_calls: 1,
-    tool_calls: 0,
     cost_usd: cost,
   };
 }

@@ -114,6 +114,7 @@ describe("figures", () => {
     [0.01, "$0.01"],
     [0.001, "$0.0010"],
     [0.00000042, "$0.00000042"],
+    [null, "cost unknown"],
   ])("writes %f dollars as %s", (cost_usd, text) => {
     const line = totals({ steps: 1, usage: { ...noUsage, tokens_in: 1, cost_usd }, elapsedMs: 5 });
     expect(line).toBe(`1 step · 0 tool calls · 1 token in, 0 out · ${text} · 5 ms`);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { compileAgent, defineAgent, defineTool, executeAgent } from "../../../src/index.ts";
 import { defineRail } from "../../../src/definition/define-rail.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
+import { lampPng } from "../../helpers/attachments.ts";
 import { wordRail } from "../../helpers/word-rail.ts";
 
 const address = "ada.lovelace@example.org";
@@ -175,7 +176,8 @@ describe("what a client sends with a request", () => {
     const { agent } = mailer();
     const { runtime } = await testRuntime(["Seen."]);
     const graph = await compileAgent(agent, runtime);
-    const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+    const url = `data:image/png;base64,${lampPng.toString("base64")}`;
+    const picture = { type: "image_url", image_url: { url } };
     const state = await graph.invoke(
       {
         messages: [
@@ -193,7 +195,8 @@ describe("what a client sends with a request", () => {
     const [call, result, request] = state.messages as [AIMessage, ToolMessage, HumanMessage];
     expect(call.tool_calls).toMatchObject([{ id: "c1", name: "find", args: { who: "<EMAIL_1>" } }]);
     expect([result.tool_call_id, result.text]).toEqual(["c1", "found <EMAIL_1>"]);
-    expect(request.content).toEqual([picture, { type: "text", text: "<EMAIL_1>" }]);
+    const stored = expect.objectContaining({ type: "image", mime_type: "image/png" }) as object;
+    expect(request.content).toEqual([stored, { type: "text", text: "<EMAIL_1>" }]);
   });
 });
 

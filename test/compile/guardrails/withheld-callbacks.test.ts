@@ -1,4 +1,3 @@
-// oxlint-disable no-underscore-dangle -- what LangChain calls the methods of its models.
 import { gunzipSync } from "node:zlib";
 import { inspect } from "node:util";
 import { BaseCallbackHandler } from "@langchain/core/callbacks/base";

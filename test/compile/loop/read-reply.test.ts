@@ -1,6 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/messages";
-import { describe, expect, it } from "vitest";
-import { callFilter } from "../../../src/compile/loop/read-reply.ts";
+import { describe, expect, it, vi } from "vitest";
+import { readReply } from "../../../src/compile/loop/read-reply.ts";
+import { callFilter } from "../../../src/compile/loop/unshown-notes.ts";
 
 type Part = { name?: string; args?: string; id?: string; index?: number };
 
@@ -99,4 +100,44 @@ describe("callFilter", () => {
       usage_metadata,
     });
   });
+
+  it("prints nothing where only invalid calls are left", () => {
+    using warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const raw = { id: "2", type: "function" as const, function: { name: "look", arguments: "{" } };
+    const message = callFilter("note")(
+      new AIMessage({
+        content: "",
+        tool_calls: [{ id: "1", name: "note", args: {} }],
+        invalid_tool_calls: [{ id: "2", name: "look", args: "{" }],
+        additional_kwargs: { tool_calls: [raw] },
+      }),
+    );
+    expect(message).toMatchObject({ tool_calls: [], invalid_tool_calls: [{ name: "look" }] });
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
+describe("readReply", () => {
+  it.each(["native", "text"] as const)(
+    "repeats little of a long %s text with each call",
+    (form) => {
+      const text = "t".repeat(1_000_000);
+      const message =
+        form === "native"
+          ? new AIMessage({ content: text, tool_calls: [{ id: "1", name: "look", args: {} }] })
+          : new AIMessage(`Thought: ${text}\nAction: look\nAction Input: {}`);
+      const { predictions, thought } = readReply({
+        message,
+        form,
+        tools: new Map(),
+        ids: () => "new",
+        isUsed: () => false,
+        noteForm: null,
+        behind: [],
+      });
+      expect(thought).toBe(text);
+      const cut = `${"t".repeat(2000)}… [cut: 998,000 more characters]`;
+      expect(predictions).toMatchObject([{ name: "look", reason: cut }]);
+    },
+  );
 });

@@ -85,7 +85,15 @@ describe("summaries within a run", () => {
       ...reader,
       call: async (_request, config) => {
         given = config;
-        return { message: new AIMessage(""), usage: {} as never, model: "m", fallback: null };
+        return {
+          message: new AIMessage(""),
+          usage: {} as never,
+          model: "m",
+          fallback: null,
+          finish: "stop" as const,
+          reasoning: null,
+          calls: [],
+        };
       },
     };
     await callModelWithSignal(own.signal, runWith().run, { model, request: { messages: [] } });

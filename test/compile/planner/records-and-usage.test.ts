@@ -5,6 +5,7 @@ import { SubtaskTimeoutError } from "../../../src/compile/planner/planner-config
 import type { StepRecord } from "../../../src/state/step-record.ts";
 import { asPlan, codeWorker, plannerReplies, runPlan } from "../../helpers/run-plan.ts";
 import { planOf } from "../../helpers/subtasks.ts";
+import { noUsage } from "../../../src/state/usage.ts";
 
 const echo = defineTool({
   name: "echo",
@@ -31,6 +32,7 @@ describe("what a planner spends", () => {
       script: plannerReplies({ ...agentReplies, "Break the task": asPlan(twoKinds) }),
     });
     expect(result.usage).toEqual({
+      ...noUsage,
       tokens_in: 50,
       tokens_out: 25,
       llm_calls: 5,

@@ -4,7 +4,7 @@ import { composeContext } from "../../../src/context/compose/compose-context.ts"
 import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
 import { ContextOverflowError } from "../../../src/context/reasoning-context.ts";
 import { loopTranscript } from "../../../src/context/transcript.ts";
-import { boundTokens } from "../../../src/models/message-tokens.ts";
+import { boundTokens } from "../../../src/models/usage/message-tokens.ts";
 import { modelProfile } from "../../../src/models/model-profile.ts";
 
 const profile = modelProfile("openai:gpt-4o");

@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { earlierTurns } from "../../../src/context/summarise/turns.ts";
 import { coverage, validSummary } from "../../../src/context/summarise/running-summary.ts";
-import type { RunningSummary } from "../../../src/state/summaries.ts";
+import type { RunningSummary } from "../../../src/state/channels.ts";
 import { history } from "../short-term/histories.ts";
 
 const summary = (covers: RunningSummary["covers"]): RunningSummary => ({

@@ -23,6 +23,7 @@ describe("conditions", () => {
     "nodes.answer.tool_calls.size() > 0 || last.text.contains('a')",
     "execution.found.size() > 2 && attempt.draft != null",
     "attempt_number > 0 && usage.cost_usd < 0.5 && status == 'EXECUTING'",
+    "usage.cost_usd != null && usage.cost_usd < 0.5 && usage.cached_tokens > usage.reasoning_tokens",
     "steps.exists(step, step.mode == 'deep')",
     "input.message != ''",
     "has(nodes.answer.output)",

@@ -114,11 +114,11 @@ describe("checkExperiment", () => {
     ],
     [
       { model_name: "gpt-4o" },
-      'model_name: expected provider:model, with one of the allowed providers (found "gpt-4o"; allowed: openai, anthropic, google, mistral, groq, ollama, offline; did you mean "openai:gpt-4o"?)',
+      'model_name: expected provider:model, with one of the allowed providers (found "gpt-4o"; allowed: openai, anthropic, google, mistral, groq, bedrock, ollama, offline; did you mean "openai:gpt-4o"?)',
     ],
     [
       { model_name: "ollma:llama3" },
-      'model_name: expected provider:model, with one of the allowed providers (found "ollma:llama3"; allowed: openai, anthropic, google, mistral, groq, ollama, offline; did you mean "ollama:llama3"?)',
+      'model_name: expected provider:model, with one of the allowed providers (found "ollma:llama3"; allowed: openai, anthropic, google, mistral, groq, bedrock, ollama, offline; did you mean "ollama:llama3"?)',
     ],
     [
       { model_name: "ollama: llama3" },

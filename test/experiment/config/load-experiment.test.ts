@@ -110,7 +110,7 @@ describe("loadExperiment", () => {
         "  wrong.yaml:1:1 cycle_count: expected a number, but it is missing",
         '  wrong.yaml:1:9 run_id: expected letters, digits, ., _ and -, and no . at the beginning (found ".drift")',
         '  wrong.yaml:2:1 cycle_cuont: unknown key (allowed: run_id, model_name, cycle_count, ollama_client_config, model_options, system_prompt, cycle_prompt, reflection_prompt, reflections_shown, tools, permissions, max_iterations, matrix, parallel; did you mean "cycle_count"?)',
-        '  wrong.yaml:3:13 model_name: expected provider:model, with one of the allowed providers (found "llama3"; allowed: openai, anthropic, google, mistral, groq, ollama, offline; did you mean "ollama:llama3"?)',
+        '  wrong.yaml:3:13 model_name: expected provider:model, with one of the allowed providers (found "llama3"; allowed: openai, anthropic, google, mistral, groq, bedrock, ollama, offline; did you mean "ollama:llama3"?)',
         "  wrong.yaml:5:16 model_options.temperature: expected at most 2 (found 3)",
         "  wrong.yaml:7:15 cycle_prompt: template 'Cycle ${cycle}' at character 9: unknown variable \"cycle\", there are cycle_number, cycle_count, run_id",
         '  wrong.yaml:8:23 tools[1]: "memory_write" is already named by tools[0]',

@@ -57,6 +57,6 @@ describe("runs that coincide", () => {
 });
 
 it("says what runs cost, where it is known", () => {
-  expect([12.5, 0.0012, 0, null].map(dollars)).toEqual(["$12.50", "$0.0012", "–", "–"]);
+  expect([12.5, 0.0012, 0, null].map(dollars)).toEqual(["$12.50", "$0.0012", "–", "unknown"]);
   expect([knownSum([1, 2]), knownSum([1, null]), knownSum([])]).toEqual([3, null, null]);
 });

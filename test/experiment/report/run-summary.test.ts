@@ -125,6 +125,13 @@ it("sums up what the model calls took, unless a log does not say it of all", () 
     tokens_out: 30,
     cost_usd: 0.75,
   });
+  const free = { ...usage, cost_usd: null };
+  const unpriced = summaryOf(madeEntries({ run_id: "a", usage: free, cycles: [{}, {}] }));
+  expect(runUsage(unpriced ?? { cycles: [] })).toEqual({
+    tokens_in: 200,
+    tokens_out: 20,
+    cost_usd: null,
+  });
   const [start, first, ...others] = known;
   if (start === undefined || first?.event_type !== "LLM_INVOCATION") {
     throw new TypeError("expected a model call");

@@ -7,7 +7,7 @@ import type { StructuredAnswer } from "../../../src/models/agent-model.ts";
 import { createModels } from "../../../src/models/create-models.ts";
 import { readConversation } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
-import { readStructured } from "../../../src/models/json-answer.ts";
+import { readStructured } from "../../../src/models/replies/json-answer.ts";
 import type { WorkerProfile } from "../../../src/planning/match-worker.ts";
 import {
   gapAnswer,

@@ -57,7 +57,7 @@ describe("parseTextForm", () => {
     ['{"q": "x", // why\n "n": 2,\n}', { q: "x", n: 2 }],
     ["{'q': 'x', 'n': 2}", { q: "x", n: 2 }],
     ["{q: 'x', ok: True}", { q: "x", ok: true }],
-    ['{"q": "x"', { q: "x" }],
+    ["{'q': 'x', // why\n 'n': [2,],}", { q: "x", n: [2] }],
     ['```json\n{\n  "q": "x"\n}\n```', { q: "x" }],
     ['`{"q": "x"}`', { q: "x" }],
     ['{"q": "x"} is what I need', { q: "x" }],
@@ -179,15 +179,32 @@ describe("parseTextForm", () => {
     expect(read.problems.join(" ")).toContain(problem);
   });
 
-  it("keeps an action whose input it cannot read, and tells why", () => {
-    expect(parseTextForm('Action: search\nAction Input: {"q": "pyth')).toEqual(
+  it.each([
+    ['{"q": "pyth', "it ends inside a string"],
+    ['{"q": "x"', "it is cut off: not all of its brackets are closed"],
+    ['{"q": ["x"}', 'expected "," or "]" at character 10, got "}"'],
+    ["{q: x}", 'expected a value at character 4, got "x"'],
+    ["```json", "it is cut off"],
+  ])("keeps an action whose input %j it cannot read, and tells why", (input, why) => {
+    expect(parseTextForm(`Action: search\nAction Input: ${input}`)).toEqual(
       turn({
-        actions: search('{"q": "pyth'),
-        problems: [
-          "The input of search begins like JSON and could not be read: it ends inside a string. Write it as one valid JSON object.",
+        actions: [
+          {
+            name: "search",
+            input,
+            problem: `The input of search begins like JSON and could not be read: ${why}. Write it as one valid JSON object.`,
+          },
         ],
       }),
     );
+  });
+
+  it("does not take the first of two objects for the input", () => {
+    const [action] = parseTextForm('Action: search\nAction Input: {"q": "x"}\n{"q": "y"}').actions;
+    expect(action?.input).toBe('{"q": "x"}\n{"q": "y"}');
+  });
+
+  it("tells what it ignored after a call", () => {
     expect(parseTextForm("Action: search[x] on another site")).toEqual(
       turn({
         actions: search("x"),
@@ -324,6 +341,11 @@ describe("toToolInput", () => {
   it("gives a tool without properties nothing", () => {
     expect(toToolInput("none", schema({}))).toEqual({});
     expect(toToolInput("", {})).toEqual({});
+  });
+
+  it("gives back an input for a tool without properties", () => {
+    expect(toToolInput('{"q": "pyth', schema({}))).toBe('{"q": "pyth');
+    expect(toToolInput("python", schema({}))).toBe("python");
   });
 
   it("gives back what fits nothing", () => {

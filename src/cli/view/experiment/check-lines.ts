@@ -58,11 +58,17 @@ export function runTable(
       ...metricNames.map((name) => ({ text: figure(means?.[name]) })),
       { text: figure(last?.memory_keys) },
       { text: figure(usage === null ? undefined : usage.tokens_in + usage.tokens_out) },
-      { text: usage === null || usage.cost_usd === 0 ? missing : dollars(usage.cost_usd) },
+      { text: costCell(usage) },
       { text: lineOf(last?.final_reflection), paint: style.dim },
     ];
   });
   return tableLines(columns, rows, options);
+}
+
+/** Nothing is shown for 0: logs of earlier versions have it for an unknown cost too. */
+function costCell(usage: ReturnType<typeof runUsage>): string {
+  if (usage === null || usage.cost_usd === 0) return missing;
+  return usage.cost_usd === null ? "unknown" : dollars(usage.cost_usd);
 }
 
 function lineOf(reflection: string | undefined): string {
@@ -124,5 +130,5 @@ export function logProblemLines(
 
 function unfinishedText({ cycle_number: cycle, half_line: half }: Unfinished): string {
   const open = cycle === null ? [] : [`cycle ${cycle} unfinished`];
-  return [...open, ...(half ? ["ends in half a line"] : [])].join(", ");
+  return [...open, ...(half ? ["ends in a partial line"] : [])].join(", ");
 }

@@ -4,7 +4,7 @@ import { count } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
 import { cutToWidth, plainLine, type Style, textWidth } from "../terminal.ts";
 import {
-  costText,
+  spentText,
   cyclesText,
   leftText,
   shortCount,
@@ -119,7 +119,7 @@ function figures(spent: Spent, left: string, colour: Style["green"], style: Styl
       text: usage.llm_calls === 0 ? "" : `${shortCount(usage.tokens_in + usage.tokens_out)} tok`,
       paint: style.dim,
     },
-    { text: costText(usage), paint: style.dim },
+    { text: spentText(usage), paint: style.dim },
     { text: left },
   ];
 }
@@ -157,7 +157,7 @@ function counts(runs: readonly RunProgress[], style: Style): Cell {
 /** What a run has come to, on one line without an end. */
 export function runLine(run: RunProgress): string {
   const { status, cycles_done: done, usage } = run;
-  const spent = [tokensText(usage), costText(usage)];
+  const spent = [tokensText(usage), spentText(usage)];
   const told = (words: readonly string[]) => words.filter((word) => word !== "").join(" · ");
   switch (status) {
     case "done":

@@ -1,7 +1,7 @@
 import type { Experiment } from "../../../experiment/config/load-experiment.ts";
 import type { RunProgress } from "../../../experiment/run-progress.ts";
 import { addUsage, noUsage, type Usage } from "../../../state/usage.ts";
-import { count, dollars, duration } from "../figures.ts";
+import { costText, count, duration } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
 import { plainText, type Style, wrapText } from "../terminal.ts";
 
@@ -39,9 +39,9 @@ export function experimentEnding(
   const open = runs.filter(({ status }) => status !== "done");
   const told = runs.length <= mostRows + 1 ? runs : [...open, ...doneOf(runs)].slice(0, mostRows);
   const more = runs.length - told.length;
-  const isPriced = runs.some(({ usage }) => usage.cost_usd > 0);
-  const shown = columns.filter(({ title }) => isPriced || title !== "cost");
-  const rows = told.map((run) => rowOf(run, style).filter((_cell, at) => isPriced || at !== 4));
+  const hasCosts = runs.some(({ usage }) => usage.cost_usd !== 0);
+  const shown = columns.filter(({ title }) => hasCosts || title !== "cost");
+  const rows = told.map((run) => rowOf(run, style).filter((_cell, at) => hasCosts || at !== 4));
   return [
     "",
     ...tableLines(shown, rows, options),
@@ -68,7 +68,7 @@ function rowOf(run: RunProgress, style: Style): Cell[] {
     statusCell(run, style),
     { text: cyclesText(run) },
     { text: shortCount(usage.tokens_in + usage.tokens_out) },
-    { text: costText(usage) },
+    { text: usage.cost_usd === null ? "unknown" : spentText(usage) },
     { text: elapsed_ms === 0 ? "" : duration(elapsed_ms) },
   ];
 }
@@ -81,7 +81,7 @@ function statusCell({ status, cycles_done, elapsed_ms }: RunProgress, style: Sty
       return { text: "failed", paint: style.red };
     default:
       return {
-        text: cycles_done === 0 && elapsed_ms === 0 ? "not begun" : "stopped",
+        text: cycles_done === 0 && elapsed_ms === 0 ? "not started" : "stopped",
         paint: style.yellow,
       };
   }
@@ -101,7 +101,7 @@ function totalOf(runs: readonly RunProgress[], elapsedMs: number): string {
       : `${done.toLocaleString("en")} of ${count(runs.length, "run")} done`,
     `${cyclesText(spent)} cycles`,
     tokensText(spent.usage),
-    costText(spent.usage),
+    spentText(spent.usage),
     duration(elapsedMs),
   ]
     .filter((word) => word !== "")
@@ -160,9 +160,9 @@ export function shortCount(number: number): string {
   return `${amount.toFixed(digits)}${units[unit]}`;
 }
 
-/** Nothing where no price is known. */
-export function costText({ cost_usd }: Usage): string {
-  return cost_usd > 0 ? dollars(cost_usd) : "";
+/** `$0.12`, or `cost unknown`; nothing where it is 0. */
+export function spentText({ cost_usd }: Usage): string {
+  return cost_usd === 0 ? "" : costText(cost_usd);
 }
 
 /** `40 s left`, `12 min left`, `2 h 5 min left`, `3 d 4 h left`; nothing where it is not known. */

@@ -58,7 +58,7 @@ function sectionOf(found: ThreadPlan, path: string, options: PlanLinesOptions): 
   const { plan, subtasks, levels, gaps, criteria_met: met, depth } = found;
   const { style } = options;
   const width = Math.min(options.width, unboundedWidth);
-  const verdict = met === null ? [] : [met ? "nothing is missing" : count(gaps.length, "gap")];
+  const verdict = met === null ? [] : [met ? "no gaps" : count(gaps.length, "gap")];
   const plans = depth === 0 ? [] : [`${count(depth, "plan")} for gaps`];
   const title = [planSummary(plan, subtasks), ...plans, ...verdict].join(" · ");
   const rows = levels.flatMap((ids, level) =>
@@ -124,7 +124,7 @@ export function planSummary(plan: Pick<TaskPlan, "subtasks">, states: SubtaskSta
     countsOf(plan, states),
     duration(wallMs),
     `critical path ${duration(criticalPath.ms)}`,
-    ...(savedMs < 0.5 ? [] : [`${duration(savedMs)} saved by running side by side`]),
+    ...(savedMs < 0.5 ? [] : [`${duration(savedMs)} saved by running concurrently`]),
   ].join(" · ");
 }
 
@@ -182,7 +182,7 @@ export function planTitle({ plan, levels, subtasks }: ShownPlan, depth: number):
     isSettled(subtasks[id] ?? { status: "pending" }),
   ).length;
   const open = plan.subtasks.length - settled;
-  const before = settled === 0 ? "" : `, ${settled.toLocaleString("en")} settled before`;
+  const before = settled === 0 ? "" : `, ${settled.toLocaleString("en")} already settled`;
   const steps = levels.length > 1 && settled === 0 ? ` on ${count(levels.length, "level")}` : "";
   const what = depth === 0 ? "plan of" : `plan ${depth} for gaps:`;
   return plainLine(`${what} ${count(open, "subtask")}${steps}${before}`);

@@ -84,7 +84,7 @@ export class PlanView {
       if (!beginsWith(planner.path, within)) continue;
       for (const [id, worker] of planner.running) {
         const place = this.#placeOf(planner, id, worker);
-        lines.push(subtaskLine(cutOff, place, [this.#style.dim("cut off")], this.#style));
+        lines.push(subtaskLine(cutOff, place, [this.#style.dim("interrupted")], this.#style));
       }
       if (planner.hasNews) lines.push(...this.#summary(planner));
       this.#planners.delete(key);
@@ -246,8 +246,8 @@ export class PlanView {
   #gap({ gaps, replans }: AgentEvent & { type: "gap" }, planner: Planner | undefined): string[] {
     const place = planner === undefined ? "" : this.#nameOf(planner.path);
     const whose = place === "" ? "" : `${place}: `;
-    if (gaps.length === 0) return [`${this.#style.green("✓")} ${whose}nothing is missing`];
-    const next = replans ? "a plan for just that follows" : "no further plan follows";
+    if (gaps.length === 0) return [`${this.#style.green("✓")} ${whose}no gaps`];
+    const next = replans ? "replanning" : "not replanning";
     const most = gaps.length <= mostGaps + 1 ? gaps.length : mostGaps;
     const more = gaps.length - most;
     return [

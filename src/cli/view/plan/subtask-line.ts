@@ -102,7 +102,7 @@ export const subtaskSigns: Readonly<
   done: { ...subtaskMarks.done, name: "done" },
   failed: { ...subtaskMarks.failed, name: "failed" },
   skipped: { ...subtaskMarks.skipped, name: "skipped" },
-  running: { ...subtaskMarks.running, name: "under way" },
+  running: { ...subtaskMarks.running, name: "running" },
   waiting: { mark: "?", colour: (style) => style.yellow, name: "waits for a person" },
   pending: { ...subtaskMarks.pending, name: "open" },
 };

@@ -1,5 +1,6 @@
 import type { ExecuteResult } from "../../../runtime/execute-agent.ts";
-import type { TurnFailure } from "../../../state/turn.ts";
+import type { IncompleteReason, TurnFailure } from "../../../state/turn.ts";
+import type { Usage } from "../../../state/usage.ts";
 import { shellCommand } from "../../command-line.ts";
 import { totals } from "../figures.ts";
 import { plainLine, plainText, type Style, wrapText } from "../terminal.ts";
@@ -27,7 +28,7 @@ export function openingLines(opening: Opening, width: number, style: Style): str
 }
 
 const offlineNote =
-  "offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or pass --model provider:model.";
+  "offline:rules is a rule-based stand-in, not a language model; set OPENAI_API_KEY or pass --model provider:model.";
 
 export interface EndingOptions {
   readonly width: number;
@@ -45,13 +46,35 @@ export interface EndingOptions {
 export function endingLines(
   result: Pick<
     ExecuteResult,
-    "status" | "output" | "interrupts" | "incomplete" | "failure" | "attempts" | "steps" | "usage"
+    | "status"
+    | "output"
+    | "interrupts"
+    | "incomplete"
+    | "incomplete_reason"
+    | "failure"
+    | "attempts"
+    | "steps"
+    | "usage"
+    | "invocation_usage"
   >,
   options: EndingOptions,
 ): string[] {
   const { style, elapsedMs } = options;
-  const took = totals({ steps: result.steps.length, usage: result.usage, elapsedMs });
-  return [...outcomeLines(result, options), style.dim(took)];
+  const { usage, invocation_usage: ofRun } = result;
+  const steps = result.steps.length;
+  const lines = isSame(usage, ofRun)
+    ? [totals({ steps, usage, elapsedMs })]
+    : [
+        `turn: ${totals({ steps, usage, elapsedMs: null })}`,
+        `this run: ${totals({ steps: 0, usage: ofRun, elapsedMs })}`,
+      ];
+  return [...outcomeLines(result, options), ...lines.map(style.dim)];
+}
+
+/** Whether a turn has used what this run of it has: it was not resumed. Costs are sums of fractions, so tokens decide. */
+function isSame(a: Usage, b: Usage): boolean {
+  const names = ["tokens_in", "tokens_out", "llm_calls", "tool_calls"] as const;
+  return names.every((name) => a[name] === b[name]);
 }
 
 function outcomeLines(result: Parameters<typeof endingLines>[0], options: EndingOptions): string[] {
@@ -99,18 +122,24 @@ export function waitingLines(
 }
 
 function answerLines(
-  { output, incomplete }: { readonly output: unknown; readonly incomplete: boolean },
+  { output, incomplete_reason: reason }: Pick<ExecuteResult, "output" | "incomplete_reason">,
   width: number,
   style: Style,
 ): string[] {
-  const title = incomplete ? "Answer (incomplete: the step limit was reached)" : "Answer";
+  const title = reason === null ? "Answer" : `Answer (incomplete: ${incompleteTexts[reason]})`;
   const rule = `── ${title} `.padEnd(Math.min(width, 80), "─");
-  const text = plainText(answerText(output)).replace(/^\n+|\s+$/g, "");
+  const text = plainText(answerText(output)).replace(/^\n+/, "").trimEnd();
   return ["", style.dim(rule), "", ...wrapText(text, width), ""];
 }
 
+/** Why an answer is incomplete, in words. */
+export const incompleteTexts: Readonly<Record<IncompleteReason, string>> = {
+  max_iterations: "the step limit was reached",
+  length: "cut off at the output limit",
+};
+
 /** An output that is nothing but a message is that message; any other is JSON. */
-function answerText(output: unknown): string {
+export function answerText(output: unknown): string {
   if (typeof output === "string") return output;
   if (typeof output === "object" && output !== null) {
     const [[key, value] = [], ...others] = Object.entries(output);

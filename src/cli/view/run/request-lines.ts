@@ -33,7 +33,7 @@ export function requestLines(
   for (const page of pagesOf([...requestPassages(request, view), ...calls])) {
     lines.push(...page.lines);
     if (full || page.left === 0) continue;
-    const rest = `${moreCharacters(page.left)} not shown: "show THREAD --full" has them.`;
+    const rest = `${moreCharacters(page.left)} not shown: "show THREAD --full" prints them.`;
     return [...lines, `  ${style.yellow(rest)}`];
   }
   return lines;
@@ -218,16 +218,22 @@ export function exampleAnswer(request: PendingRequest): string {
 
 const did = { redact: "redacted", block: "blocked", flag: "flagged" } as const;
 
-/** What a guardrail did, in a line: `▲ guardrail pii redacted the input: 2 EMAIL, 1 PHONE`; none where it passed. */
+/**
+ * What a guardrail did, in a line: `▲ guardrail pii redacted the input: 2 EMAIL, 1 PHONE`, and which attachments it did
+ * not check; none where it checked everything and passed.
+ */
 export function railLines(record: RailRecord, room: number, style: Style): string[] {
-  const { rail, verdict } = record;
-  if (verdict === "pass") return [];
+  const { rail, verdict, unchecked = [] } = record;
+  const marked = (text: string, mark: string) => `${mark} ${cutToWidth(plainLine(text), room - 2)}`;
+  const yellow = style.yellow("▲");
+  const missed = unchecked.length > 0;
+  const note = missed
+    ? [marked(`guardrail ${rail} did not check ${unchecked.join(", ")}`, yellow)]
+    : [];
+  if (verdict === "pass") return note;
   const found = foundIn(record);
-  const line = plainLine(
-    `guardrail ${rail} ${did[verdict]} ${placeOf(record)}${found === "" ? "" : `: ${found}`}`,
-  );
-  const mark = verdict === "block" ? style.red("▲") : style.yellow("▲");
-  return [`${mark} ${cutToWidth(line, room - 2)}`];
+  const line = `guardrail ${rail} ${did[verdict]} ${placeOf(record)}${found === "" ? "" : `: ${found}`}`;
+  return [marked(line, verdict === "block" ? style.red("▲") : yellow), ...note];
 }
 
 function placeOf({ on }: RailRecord): string {

@@ -14,6 +14,8 @@ export interface RunViewOptions {
   readonly style: Style;
   /** Attempts that a turn may take. */
   readonly maxAttempts: number;
+  /** Whether a step that gives the answer says so. Default true. */
+  readonly namesAnswers?: boolean;
 }
 
 /** Columns before the text of a step, which hold its number. */
@@ -56,6 +58,7 @@ export class RunView {
   readonly #style: Style;
   readonly #width: number;
   readonly #maxAttempts: number;
+  readonly #namesAnswers: boolean;
   readonly #plans: PlanView;
   /** The number to put before the next line of its step. */
   #number: number | null = null;
@@ -77,6 +80,7 @@ export class RunView {
     this.#style = options.style;
     this.#width = Math.min(options.width, unboundedWidth);
     this.#maxAttempts = options.maxAttempts;
+    this.#namesAnswers = options.namesAnswers ?? true;
     this.#plans = new PlanView({ style: this.#style, width: this.#room });
   }
 
@@ -196,6 +200,9 @@ export class RunView {
         this.#forget(event);
         return this.#beside(this.#plans.end(event.within));
       case "message":
+      case "message_reset":
+      case "model_wait":
+      case "model_fallback":
       case "plan":
       case "subtask_start":
       case "subtask_wait":
@@ -211,7 +218,7 @@ export class RunView {
     const held = this.#heldUntil(null);
     const cut = this.#running.map(({ name }) => {
       const shown = cutToWidth(plainLine(headOf(name, 100)), this.#room - 20);
-      return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("cut off")}`;
+      return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("interrupted")}`;
     });
     this.#running = [];
     return [...held, ...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
@@ -253,21 +260,24 @@ export class RunView {
     this.#activity = activities.EXECUTING;
     const key = keyOf(origin, step.step_index);
     // The answer itself comes at the end of the run; showing it here would show it twice.
-    const isAnswer = step.next_action === "finish" && placeOf(origin) === "";
+    const isReply = step.finish_reason === undefined || step.finish_reason === "length";
+    const isAnswer = isReply && step.next_action === "finish" && placeOf(origin) === "";
     if (isAnswer) this.#thoughts.delete(key);
     const isShown = this.#shown.has(stepKeyOf(origin, step.step_index));
     // Where answers are held, a step may be told without what was thought in it.
     if (!isAnswer && !isShown && step.thought !== "") this.#thoughts.set(key, step.thought);
-    const isNews = !isShown || step.fallback !== null || step.problem !== "";
+    const isUnsaid = !isShown && (this.#namesAnswers || !isAnswer);
+    const isNews = isUnsaid || step.fallback !== null || step.problem !== "";
     if (!isNews) return [];
     const lines = this.#beginStep(origin, step.step_index);
-    if (isAnswer) lines.push(...this.#indented([this.#style.dim("gives its answer")]));
+    if (isAnswer && this.#namesAnswers)
+      lines.push(...this.#indented([this.#style.dim("gives its answer")]));
     if (step.fallback !== null) {
       const { from, reason } = step.fallback;
       lines.push(...this.#warning(`${step.model} answered instead of ${from}: ${reason}`));
     }
     if (step.problem !== "") lines.push(...this.#warning(step.problem));
-    if (this.#number !== null) lines.push(...this.#indented([this.#style.dim("thinks on")]));
+    if (this.#number !== null) lines.push(...this.#indented([this.#style.dim("continues")]));
     return lines;
   }
 
@@ -295,7 +305,7 @@ export class RunView {
     const place = this.#shownPlace(event);
     const whose = place === "" ? "" : `${cutToWidth(plainLine(place), 60)} `;
     const reason = plainLine(headOf(event.reason, readCharacters));
-    const line = `! ${whose}goes round in circles (${reason}), and thinks deeper`;
+    const line = `! ${whose}is stuck (${reason}): reasoning deeper`;
     return this.#indented([this.#style.yellow(cutToWidth(line, this.#room))]);
   }
 
@@ -318,7 +328,7 @@ export class RunView {
       ...attempt.errors.flatMap((error) =>
         this.#shortened(error, most).map((line, i) => `${i === 0 ? "  - " : "    "}${line}`),
       ),
-      ...(goesOn ? [this.#style.dim("  tries again with this as feedback")] : []),
+      ...(goesOn ? [this.#style.dim("  retrying with this feedback")] : []),
     ]);
   }
 

@@ -43,9 +43,9 @@ const marks: Record<
 };
 
 const recoveries: Readonly<Record<Recovered, string>> = {
-  recorded: "recorded before",
-  repeated: "called again",
-  unknown: "not called again",
+  recorded: "recorded result",
+  repeated: "repeated",
+  unknown: "not repeated",
 };
 
 /** `search(query: "tides")`, on one line that is not cut. */
@@ -69,8 +69,7 @@ export function callLines(
   { width, style }: { readonly width: number; readonly style: Style },
 ): string[] {
   const text = call.outcome === "success" ? callResultText(call.result) : (call.error ?? "");
-  const retried =
-    call.retries === undefined ? [] : [`It was tried again: ${count(call.retries, "retry")}.`];
+  const retried = call.retries === undefined ? [] : [`Retried ${count(call.retries, "time")}.`];
   const warned = call.warning === undefined ? [] : [call.warning];
   const beside = [...retried, ...warned, ...notes];
   return [
@@ -163,12 +162,14 @@ export function rankingLines(ranking: ToolRanking, options: Options): string[] {
   const there = ranked.length + refused.length;
   const rule =
     there <= above
-      ? `A step is offered all of them: there are no more than ${above.toLocaleString("en")} (tool_selection.above).`
-      : `Of more than ${count(above, "tool")} a step is offered the best ${topK.toLocaleString("en")}, none under ${minScore} (tool_selection).`;
+      ? `Every step is offered all of them: there are at most ${above.toLocaleString("en")} (tool_selection.above).`
+      : `With more than ${count(above, "tool")}, a step is offered the best ${topK.toLocaleString("en")} with a score of at least ${minScore} (tool_selection).`;
   const left =
     refused.length === 0
       ? []
-      : [`Not ranked, since the agent is not granted what they require: ${refused.join(", ")}.`];
+      : [
+          `Not ranked, because the agent lacks the permissions they require: ${refused.join(", ")}.`,
+        ];
   return [
     ...tableLines(rankColumns, rows, options),
     "",

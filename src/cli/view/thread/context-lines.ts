@@ -38,7 +38,7 @@ function headLines(context: ThreadContext, { width, style }: Options): string[] 
   const how = `${what} by ${model}, for ${goal}, from checkpoint ${checkpointId}.`;
   return [
     ...wrapText(plainLine(place), width).map(style.bold),
-    ...(namespace === "" ? [] : [style.dim(plainLine(`inside of ${namespace}`))]),
+    ...(namespace === "" ? [] : [style.dim(plainLine(`inside ${namespace}`))]),
     ...wrapText(plainLine(how), width).map(style.dim),
   ];
 }
@@ -65,7 +65,7 @@ function sectionLines({ metadata }: ThreadContext, options: Options): string[] {
     ];
   });
   const saved = `${figure(tokens.raw)} raw, ${figure(tokens.saved)} saved (${share(tokens.saved, tokens.raw)})`;
-  const room = `budget ${figure(budget)} · window ${figure(window)} · ${figure(reserved)} kept for the reply`;
+  const room = `budget ${figure(budget)} · window ${figure(window)} · ${figure(reserved)} reserved for the reply`;
   const below = [saved, room].flatMap((line) => wrapText(line, options.width));
   return [...tableLines(sectionColumns, rows, options), "", ...below.map(style.dim)];
 }
@@ -73,7 +73,7 @@ function sectionLines({ metadata }: ThreadContext, options: Options): string[] {
 const stepColumns: readonly Column[] = [
   { title: "step" },
   { title: "node", least: 6 },
-  { title: "told as" },
+  { title: "fidelity" },
   { title: "tokens", align: "right" },
 ];
 
@@ -158,17 +158,17 @@ function contextNotes(context: ThreadContext): readonly string[] {
     ...goalNotes(context),
     ...(withoutRequest
       ? [
-          "The last turn has ended: this is the next one, without its request. Give a MESSAGE to put one in.",
+          "The last turn has ended: this is the next one, without its message. Give MESSAGE to include one.",
         ]
       : []),
     ...(asksBefore > 0
       ? [
-          `${requests} before the step's own, for its plan or a summary, and ${asksBefore === 1 ? "is" : "are"} not shown.${tense === "next" ? " What they give is not known, and left out." : ""}`,
+          `${requests} before the step's own, for its plan or a summary, and ${asksBefore === 1 ? "is" : "are"} not shown.${tense === "next" ? " The results are unknown, and omitted." : ""}`,
         ]
       : []),
     ...(fromStored
       ? [
-          "Made from the definition that is kept with the thread: keys of schemas may be in another order, without their defaults. --agent FILE is exact.",
+          "Built from the definition stored with the thread: schema keys may be in another order and lack defaults. --agent FILE is exact.",
         ]
       : []),
   ];
@@ -179,25 +179,25 @@ function goalNotes({ metadata: { goal }, goals, tense }: ThreadContext): readonl
   const own = goals.join(" and one for ");
   if (!goals.includes(goal)) {
     return [
-      `The step makes no request for ${goal}, but one for ${own}: this is what one would read.`,
+      `The step makes no request for ${goal}, but one for ${own}: this context is hypothetical.`,
     ];
   }
   const other = goals.find((one) => one !== goal);
   if (other === undefined) return [];
-  const shown = `--goal ${other} shows that.`;
+  const shown = `--goal ${other} shows it.`;
   const isFirst = goals[0] === goal;
   if (tense === "next") {
     return isFirst
       ? [
-          `An answer is asked for once more, from whole results, by a request for ${other} after this one. ${shown}`,
+          `If this request gives an answer, a request for ${other} rewrites it from the full results. ${shown}`,
         ]
-      : [`The step makes this request only after one for ${other} that was answered. ${shown}`];
+      : [`The step makes this request only if its request for ${other} gives an answer. ${shown}`];
   }
   const both = isFirst
     ? `this one, and one for ${other} after it`
     : `one for ${other}, and this one after it`;
   return [
-    `The step made two requests: ${both}, since its answer was written once more from whole results. ${shown}`,
+    `The step made two requests: ${both}, because its answer was rewritten from the full results. ${shown}`,
   ];
 }
 

@@ -22,7 +22,7 @@ const columns: readonly Column[] = [
   { title: "", least: 7 },
   { title: "checkpoint" },
   { title: "step", align: "right", optional: 4 },
-  { title: "made by", optional: 2 },
+  { title: "trigger", optional: 2 },
   { title: "node", least: 6 },
   { title: "status", least: 14 },
   { title: "size", align: "right", optional: 5 },
@@ -36,7 +36,7 @@ export const triggerNames: Readonly<Record<CheckpointTrigger, string>> = {
   node: "node",
   tool_result: "tools",
   turn_complete: "turn end",
-  manual: "by hand",
+  manual: "manual",
 };
 
 /** One line a checkpoint, newest first, with the tree of branches before them where there are any. */
@@ -224,7 +224,7 @@ export function recoveryLines(
 ): string[] {
   const { from, skipped, settled, warnings, message } = recovery;
   const ran = recovery.reason === "resumed";
-  const done = ran ? "Recovered from checkpoint" : "The last sound checkpoint is";
+  const done = ran ? "Recovered from checkpoint" : "The last intact checkpoint is";
   const item = (mark: string, text: string, paint: (line: string) => string) =>
     wrapText(plainLine(text), Math.max(20, width - 4)).map((line, number) =>
       number === 0 ? `  ${paint(mark)} ${line}` : `    ${line}`,
@@ -246,18 +246,18 @@ export function recoveryLines(
 }
 
 const settlements = {
-  recorded: { mark: "✓", text: "not called again, its recorded result was used", colour: "green" },
-  repeated: { mark: "✓", text: "called again, it is safe to repeat", colour: "green" },
+  recorded: { mark: "✓", text: "not repeated, its recorded result was used", colour: "green" },
+  repeated: { mark: "✓", text: "repeated, it is idempotent", colour: "green" },
   unknown: {
     mark: "?",
-    text: "not called again: it had begun, and its outcome is unknown",
+    text: "not repeated: it had started, and its outcome is unknown",
     colour: "yellow",
   },
 } as const satisfies Record<Recovered, unknown>;
 
 const lostRecord = {
   mark: "?",
-  text: "not called again: its record is damaged, and its outcome is unknown",
+  text: "not repeated: its record is damaged, and its outcome is unknown",
   colour: "yellow",
 } as const;
 

@@ -32,6 +32,7 @@ const known = new Set(
 const shownSteps = 3;
 const shownMessages = 6;
 const shownSubtasks = 20;
+const readCharacters = 2000;
 
 /** The state at a checkpoint: where it stands, who is waited for, both tiers, the last steps and messages. */
 export function stateLines(state: StoredState, options: StateOptions): string[] {
@@ -81,8 +82,7 @@ function headLines(state: StoredState, options: StateOptions): string[] {
   ];
   const statusText = paintOfStatus(status, style)(plainLine(status ?? "–"));
   const title = plainLine(`thread ${state.threadId} · checkpoint ${state.id}`);
-  const inside =
-    state.namespace === "" ? [] : [style.dim(plainLine(`inside of ${state.namespace}`))];
+  const inside = state.namespace === "" ? [] : [style.dim(plainLine(`inside ${state.namespace}`))];
   return [
     ...wrapText(title, width).map(style.bold),
     ...inside,
@@ -111,8 +111,8 @@ function onlyMessage(value: unknown): unknown {
 function taskFields(tasks: readonly StoredTask[]): (readonly [string, unknown])[] {
   const allDone = tasks.every(({ state }) => state === "done");
   return tasks.flatMap(({ node, state, error }): (readonly [string, unknown])[] => {
-    if (state === "failed") return [["failed", `${node}: ${error ?? "it threw"}`]];
-    return state === "done" && !allDone ? [["done", `${node}, until the others have ended`]] : [];
+    if (state === "failed") return [["failed", `${node}: ${error ?? "unknown error"}`]];
+    return state === "done" && !allDone ? [["done", `${node}, waiting for concurrent nodes`]] : [];
   });
 }
 
@@ -211,7 +211,12 @@ function isStep(value: unknown): value is StepRecord {
   );
 }
 
-function stepLines(step: StepRecord, tellsTurn: boolean, { style, width }: StateOptions): string[] {
+/** A step in short: its node and thought, and each call with its outcome. */
+export function stepLines(
+  step: StepRecord,
+  tellsTurn: boolean,
+  { style, width }: Pick<StateOptions, "style" | "width">,
+): string[] {
   const room = Math.min(width, 160) - 5;
   const number = String(step.step_index + 1).padStart(3);
   const where = tellsTurn ? `${step.node}, turn ${step.turn_number}` : step.node;
@@ -223,9 +228,18 @@ function stepLines(step: StepRecord, tellsTurn: boolean, { style, width }: State
   const problem = cutToWidth(plainLine(`! ${step.problem}`), room);
   return [
     `${style.dim(number)}  ${head}`,
+    ...reasoningLines(step).map((line) => `     ${style.dim(cutToWidth(line, room))}`),
     ...results.map((line) => `     ${line}`),
     ...(step.problem === "" ? [] : [`     ${style.yellow(problem)}`]),
   ];
+}
+
+/** How much a model thought in a step, and how that begins. */
+function reasoningLines({ reasoning }: StepRecord): readonly string[] {
+  const text: unknown = reasoning?.text;
+  if (typeof text !== "string" || text.trim() === "") return [];
+  const words = count(text.match(/\S+/g)?.length ?? 0, "word");
+  return [`thought (${words}): ${plainLine(headOf(text, readCharacters))}`];
 }
 
 function isEmpty(value: unknown): boolean {

@@ -45,7 +45,7 @@ export const runs = data.runs.map((run, index) => ({
   cycles: run.reflections.length,
   means: Object.fromEntries(metrics.map(({ name }) => [name, mean(run[name])])),
   tokens: knownSum([...run.tokens_in, ...run.tokens_out]),
-  cost: knownSum(run.cost_usd),
+  cost: run.cost_usd.length === 0 ? 0 : knownSum(run.cost_usd),
   seedName: run.seed === null ? "no seed" : `seed ${run.seed}`,
   promptName: run.prompt_name ?? "no prompt name",
 }));

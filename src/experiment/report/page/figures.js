@@ -19,9 +19,10 @@ export function counted(number, noun) {
   return `${wholeNumber.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** `$12.50`, `$0.0012`; nothing where there is none, since models without a known price cost nothing either. */
+/** `$12.50`, `$0.0012`, `unknown` for null; nothing for 0, which earlier versions logged for an unknown cost too. */
 export function dollars(amount) {
-  if (amount === null || amount === undefined || amount === 0) return missing;
+  if (amount === null) return "unknown";
+  if (amount === undefined || amount === 0) return missing;
   const digits = amount >= 0.01 ? 2 : Math.min(10, 1 - Math.floor(Math.log10(amount)));
   return `$${amount.toFixed(digits)}`;
 }

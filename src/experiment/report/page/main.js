@@ -15,12 +15,13 @@ const links = [
 ];
 
 function header() {
+  const cost = runs.length === 0 ? 0 : knownSum(runs.map((run) => run.cost));
   const made = [
     counted(runs.length, "run"),
     counted(distinct((run) => run.model_name).length, "model"),
     counted(distinct((run) => run.seed).length, "seed"),
     counted(sum(runs.map(({ cycles }) => cycles)), "cycle"),
-    dollars(knownSum(runs.map(({ cost }) => cost))),
+    cost === null ? "cost unknown" : dollars(cost),
   ].filter((part) => part !== missing);
   return el(
     "header",

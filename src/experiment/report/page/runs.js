@@ -50,7 +50,7 @@ const columns = [
   },
   {
     title: "cost",
-    hint: "US dollars, of all cycles; of models with a known price",
+    hint: "US dollars, of all cycles; unknown if a model has no known price",
     number: true,
     value: (run) => run.cost,
     cell: (run) => dollars(run.cost),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  costText,
+  spentText,
   cyclesText,
   leftText,
   shortCount,
@@ -28,8 +28,9 @@ describe("figures of experiments", () => {
   it("counts tokens of both ways, and money where there is a price", () => {
     expect(tokensText(usageOf(14_200))).toBe("14.2k tokens");
     expect(tokensText(usageOf(1))).toBe("1 token");
-    expect(costText(usageOf(1, 0.5))).toBe("$0.50");
-    expect(costText(usageOf(1))).toBe("");
+    expect(spentText(usageOf(1, 0.5))).toBe("$0.50");
+    expect(spentText(usageOf(1))).toBe("");
+    expect(spentText(usageOf(1, null))).toBe("cost unknown");
     expect(cyclesText(runOf({ cycles_done: 1200, cycle_count: 10_000 }))).toBe("1,200/10,000");
   });
 

@@ -57,11 +57,11 @@ describe("experimentEnding", () => {
     ];
     expect(endingOf(runs)).toEqual([
       "",
-      "run      status     cycles  tokens   cost   time",
-      "drift.a  done        10/10     900  $0.50  5.0 s",
-      "drift.b  failed       2/10       0         1.0 s",
-      "drift.c  stopped      3/10       0         1.0 s",
-      "drift.d  not begun    0/10       0",
+      "run      status       cycles  tokens   cost   time",
+      "drift.a  done          10/10     900  $0.50  5.0 s",
+      "drift.b  failed         2/10       0         1.0 s",
+      "drift.c  stopped        3/10       0         1.0 s",
+      "drift.d  not started    0/10       0",
       "",
       "✗ drift.b: The model did not answer, and did not say why it",
       "would not do so.",

@@ -44,7 +44,7 @@ describe("ExperimentView on a terminal", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("shows every run, and replaces all lines", () => {
+  it("shows every run, and replaces the lines from the first change on", () => {
     const { sink, clock, view } = viewOn(true, ["drift.seed-1", "drift.seed-2"]);
     view.event(progress({ run_id: "drift.seed-1", doing: "thinking" }));
     const lines = [
@@ -54,7 +54,10 @@ describe("ExperimentView on a terminal", () => {
     ].join("\n");
     expect(sink.take()).toBe(`${erase}${lines}`);
     clock.advance(200);
-    expect(sink.take()).toBe(`${up}${up}${erase}${lines}`);
+    expect(sink.take()).toBe("");
+    view.event(progress({ run_id: "drift.seed-1", doing: "acting" }));
+    clock.advance(200);
+    expect(sink.take()).toBe(`${up}${up}${erase}${lines.replace("thinking", "acting")}`);
     view.end();
     expect(sink.take()).toBe(`${up}${up}${erase}`);
   });

@@ -47,7 +47,7 @@ describe("plans of a thread, as text", () => {
       "Missing",
       "  - No sources",
       "",
-      "✓ done   ✗ failed   ▸ under way   ? waits for a person   · open   * critical path",
+      "✓ done   ✗ failed   ▸ running   ? waits for a person   · open   * critical path",
     ]);
   });
 
@@ -61,13 +61,13 @@ describe("plans of a thread, as text", () => {
     const inner = { ...outer, node: "survey", within: ["team", "execute", "split"] };
     expect(lines([outer, inner])).toEqual([
       "team",
-      "1 subtask: 1 done · 1.0 s · critical path 1.0 s · nothing is missing",
+      "1 subtask: 1 done · 1.0 s · critical path 1.0 s · no gaps",
       "",
       "level        subtask  worker   time  after",
       "    1  ✓  *  split    w       1.0 s",
       "",
       "team › split › survey",
-      "1 subtask: 1 done · 1.0 s · critical path 1.0 s · nothing is missing",
+      "1 subtask: 1 done · 1.0 s · critical path 1.0 s · no gaps",
       "",
       "level        subtask  worker   time  after",
       "    1  ✓  *  split    w       1.0 s",

@@ -106,7 +106,7 @@ describe("a plan, as a run tells of it", () => {
     ];
     team(...ends);
     expect(team({ type: "synthesis", text: "" })).toEqual([
-      "     team  3 subtasks: 3 done · 5.0 s · critical path 4.5 s · 1.5 s saved by running side by side",
+      "     team  3 subtasks: 3 done · 5.0 s · critical path 4.5 s · 1.5 s saved by running concurrently",
     ]);
   });
 
@@ -134,7 +134,7 @@ describe("a plan, as a run tells of it", () => {
 
   it("shows what is left of a plan that another run has begun", () => {
     expect(viewOf().team({ ...three, subtasks: { split: subtaskState(0, 1) } })).toEqual([
-      "     team  plan of 2 subtasks, 1 settled before",
+      "     team  plan of 2 subtasks, 1 already settled",
       "       2  count-lines  w  after split",
       "       3  report       w  after split, count-lines",
     ]);
@@ -154,14 +154,14 @@ describe("a plan, as a run tells of it", () => {
       ...team({ type: "gap", gaps: ["No dates"], replans: false }),
       ...team({ type: "gap", gaps: [], replans: false }),
     ]).toEqual([
-      "     ! team: 2 gaps; a plan for just that follows",
+      "     ! team: 2 gaps; replanning",
       "       - No sources",
       "       - No dates",
-      "     team  plan 1 for gaps: 1 subtask, 3 settled before",
+      "     team  plan 1 for gaps: 1 subtask, 3 already settled",
       "       2  dates  w  after split",
-      "     ! team: 1 gap; no further plan follows",
+      "     ! team: 1 gap; not replanning",
       "       - No dates",
-      "     ✓ team: nothing is missing",
+      "     ✓ team: no gaps",
     ]);
   });
 
@@ -275,7 +275,7 @@ describe("a plan, as a run tells of it", () => {
     const { team, view } = viewOf();
     team(three, start("split"), end("split", subtaskState(0, 1)), start("count-lines"));
     expect(view.end()).toEqual([
-      "     ■ count-lines  w  cut off",
+      "     ■ count-lines  w  interrupted",
       "     team  3 subtasks: 1 done · 1.0 s",
     ]);
     expect(view.end()).toEqual([]);

@@ -5,16 +5,25 @@ import { noUsage } from "../../../../src/state/usage.ts";
 import { stepOf } from "../events.ts";
 
 const style = createStyle(false);
-const usage = { tokens_in: 1234, tokens_out: 56, llm_calls: 2, tool_calls: 1, cost_usd: 0.00123 };
+const usage = {
+  ...noUsage,
+  tokens_in: 1234,
+  tokens_out: 56,
+  llm_calls: 2,
+  tool_calls: 1,
+  cost_usd: 0.00123,
+};
 const completed = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
   incomplete: false,
+  incomplete_reason: null,
   failure: null,
   attempts: [{ attempt_number: 0, errors: [] }],
   steps: [stepOf({}), stepOf({ step_index: 1 })],
   usage,
+  invocation_usage: usage,
 } as const;
 const options = { width: 40, style, elapsedMs: 2345, resume: "stratagraph run a.yaml --thread t" };
 const took = "2 steps · 1 tool call · 1,234 tokens in, 56 out · $0.0012 · 2.3 s";
@@ -33,8 +42,8 @@ describe("the opening", () => {
     const opening = { agent, model: "offline:rules", threadId: null };
     expect(openingLines(opening, 80, style)).toEqual([
       "tides 1.2.0 · offline:rules",
-      "offline:rules is a rule-based stand-in, no language model; set OPENAI_API_KEY or",
-      "pass --model provider:model.",
+      "offline:rules is a rule-based stand-in, not a language model; set OPENAI_API_KEY",
+      "or pass --model provider:model.",
     ]);
   });
 });
@@ -64,9 +73,18 @@ describe("the ending", () => {
   });
 
   it("marks an answer that is incomplete", () => {
-    expect(endingLines({ ...completed, incomplete: true }, { ...options, width: 80 })[1]).toBe(
-      "── Answer (incomplete: the step limit was reached) ─────────────────────────────",
-    );
+    expect(
+      endingLines(
+        { ...completed, incomplete: true, incomplete_reason: "max_iterations" },
+        { ...options, width: 80 },
+      )[1],
+    ).toBe("── Answer (incomplete: the step limit was reached) ─────────────────────────────");
+    expect(
+      endingLines(
+        { ...completed, incomplete: true, incomplete_reason: "length" },
+        { ...options, width: 80 },
+      )[1],
+    ).toBe("── Answer (incomplete: cut off at the output limit) ────────────────────────────");
   });
 
   it("prints an output of other fields as JSON", () => {
@@ -108,7 +126,8 @@ describe("the ending", () => {
   });
 
   it("says nothing of models and tokens where no model was asked", () => {
-    const flow = { ...completed, usage: { ...noUsage, tool_calls: 1 } };
+    const spent = { ...noUsage, tool_calls: 1 };
+    const flow = { ...completed, usage: spent, invocation_usage: spent };
     expect(endingLines(flow, options).at(-1)).toBe("2 steps · 1 tool call · 2.3 s");
     const agent = { name: "tides", version: "1.2.0" };
     expect(openingLines({ agent, model: null, threadId: null }, 80, style)).toEqual([
@@ -133,8 +152,17 @@ describe("the ending", () => {
     ]);
   });
 
-  it("says nothing of money where no price is known", () => {
-    const free = { ...completed, usage: { ...usage, cost_usd: 0 } };
+  it("says what this run of a resumed turn took, and the whole turn", () => {
+    const invocation_usage = { ...usage, tokens_in: 34, tool_calls: 0, cost_usd: 0.0001 };
+    expect(endingLines({ ...completed, invocation_usage }, options).slice(-2)).toEqual([
+      "turn: 2 steps · 1 tool call · 1,234 tokens in, 56 out · $0.0012",
+      "this run: 0 tool calls · 34 tokens in, 56 out · $0.00010 · 2.3 s",
+    ]);
+  });
+
+  it("says nothing of a cost of 0", () => {
+    const spent = { ...usage, cost_usd: 0 };
+    const free = { ...completed, usage: spent, invocation_usage: spent };
     expect(endingLines(free, options).at(-1)).toBe(
       "2 steps · 1 tool call · 1,234 tokens in, 56 out · 2.3 s",
     );

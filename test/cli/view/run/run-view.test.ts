@@ -41,6 +41,14 @@ describe("RunView", () => {
     ]);
   });
 
+  it("does not name the step of an answer where the answer follows by itself", () => {
+    const answer: AgentEventBody = { type: "step", step: stepOf({ next_action: "finish" }) };
+    expect(render(viewOf(), answer)).toEqual(["  1  gives its answer"]);
+    const style = createStyle(false);
+    const quiet = new RunView({ width: 60, style, maxAttempts: 3, namesAnswers: false });
+    expect(render(quiet, answer)).toEqual([]);
+  });
+
   it("puts the number before the first call of a step without a thought", () => {
     const lines = render(viewOf(), call("call_1"), result({ result: { high: 12 } }));
     expect(lines).toEqual(['  1  ✓ search(query: "tides")  12 ms', '       {"high":12}']);
@@ -124,7 +132,7 @@ describe("RunView", () => {
     const step = stepOf({ next_action: "continue", thought: "Hm.", problem: "Say Action: first." });
     const silent = stepOf({ step_index: 1, next_action: "continue" });
     const lines = render(viewOf(), { type: "step", step }, { type: "step", step: silent });
-    expect(lines).toEqual(["  1  Hm.", "     ! Say Action: first.", "  2  thinks on"]);
+    expect(lines).toEqual(["  1  Hm.", "     ! Say Action: first.", "  2  continues"]);
   });
 
   it("says when another model answered", () => {
@@ -146,7 +154,7 @@ describe("RunView", () => {
       "       Noon.",
       "       - message: too short",
       "       - no source",
-      "       tries again with this as feedback",
+      "       retrying with this feedback",
     ]);
     const view = viewOf();
     expect(view.hasRefused).toBe(false);
@@ -161,10 +169,10 @@ describe("RunView", () => {
       { type: "stuck", action: "deepen", reason },
       { type: "stuck", action: "end", reason },
     );
-    expect(lines).toEqual([`     ! goes round in circles (${reason}), and thinks deeper`]);
+    expect(lines).toEqual([`     ! is stuck (${reason}): reasoning deeper`]);
     const event = eventOf({ type: "stuck", action: "deepen", reason });
     const inside = viewOf(200).event({ ...event, node: "think", within: ["helper"] });
-    expect(inside[0]).toContain("! helper › think goes round in circles");
+    expect(inside[0]).toContain("! helper › think is stuck");
   });
 
   it("names the nodes of a workflow, steps that are made beside each other and ways that are chosen", () => {
@@ -318,7 +326,7 @@ describe("RunView", () => {
   it("shows calls that the end of the run cut off", () => {
     const view = viewOf();
     render(view, call("call_1"));
-    expect(view.end()).toEqual(["  1  ■ search  cut off"]);
+    expect(view.end()).toEqual(["  1  ■ search  interrupted"]);
     expect(view.end()).toEqual([]);
   });
 

@@ -70,11 +70,11 @@ describe("a context for people", () => {
       "total          1,210     30.3 %      0.9 %",
       "",
       "4,840 raw, 3,630 saved (75.0 %)",
-      "budget 4,000 · window 128,000 · 4,096 kept for the reply",
+      "budget 4,000 · window 128,000 · 4,096 reserved for the reply",
       "",
-      "step  node    told as  tokens",
-      "0/0   –       dropped       0",
-      "1/0   reason  preview   1,200",
+      "step  node    fidelity  tokens",
+      "0/0   –       dropped        0",
+      "1/0   reason  preview    1,200",
       "",
       " 1  system · 9 tokens",
       "    Be short.",
@@ -123,9 +123,9 @@ describe("a context for people", () => {
     const told = lines({ tense: "next", withoutRequest: true, fromStored: true, asksBefore: 2 });
     expect(told[1]).toBe("Would be read by openai:gpt-4o, for planning, from checkpoint c1.");
     const notes = told.slice(told.findIndex((line) => line.startsWith("· "))).join(" ");
-    expect(notes).toContain("this is the next one, without its request");
+    expect(notes).toContain("this is the next one, without its message");
     expect(notes).toContain("2 requests come before the step's own");
-    expect(notes).toContain("What they give is not known, and left out.");
+    expect(notes).toContain("The results are unknown, and omitted.");
     expect(notes).toContain("--agent FILE is exact.");
   });
 
@@ -136,19 +136,19 @@ describe("a context for people", () => {
     const notes = (of: Partial<ThreadContext>) =>
       lines(of, 200).filter((one) => one.startsWith("· "));
     expect(notes({ goals, metadata: planning })).toEqual([
-      "· The step made two requests: this one, and one for synthesis after it, since its answer was written once more from whole results. --goal synthesis shows that.",
+      "· The step made two requests: this one, and one for synthesis after it, because its answer was rewritten from the full results. --goal synthesis shows it.",
     ]);
     expect(notes({ goals, metadata: synthesis })).toEqual([
-      "· The step made two requests: one for planning, and this one after it, since its answer was written once more from whole results. --goal planning shows that.",
+      "· The step made two requests: one for planning, and this one after it, because its answer was rewritten from the full results. --goal planning shows it.",
     ]);
     expect(notes({ goals, metadata: planning, tense: "next" })).toEqual([
-      "· An answer is asked for once more, from whole results, by a request for synthesis after this one. --goal synthesis shows that.",
+      "· If this request gives an answer, a request for synthesis rewrites it from the full results. --goal synthesis shows it.",
     ]);
     expect(notes({ goals, metadata: synthesis, tense: "next" })).toEqual([
-      "· The step makes this request only after one for planning that was answered. --goal planning shows that.",
+      "· The step makes this request only if its request for planning gives an answer. --goal planning shows it.",
     ]);
     expect(notes({ metadata: synthesis })).toEqual([
-      "· The step makes no request for synthesis, but one for planning: this is what one would read.",
+      "· The step makes no request for synthesis, but one for planning: this context is hypothetical.",
     ]);
     expect(lines({ metadata: synthesis })[1]).toBe(
       "Would have been read by openai:gpt-4o, for synthesis, from checkpoint c1.",

@@ -49,7 +49,7 @@ describe("the history of a thread", () => {
     ]);
     expect(shown).toEqual([
       "2026-03-04, times in UTC",
-      "checkpoint     step  made by   node      status          size  time",
+      "checkpoint     step  trigger   node      status          size  time",
       "1f0c6b4a-0003     2  turn end  finalize  COMPLETED      403 B  05:06:03",
       "1f0c6b4a-0002     1  tools     tools     AWAITING_TOOL  402 B  05:06:02",
       "1f0c6b4a-0001     0  node      reason    EXECUTING      401 B  05:06:01",
@@ -66,8 +66,8 @@ describe("the history of a thread", () => {
       checkpoint(0),
     ]);
     expect(shown.slice(1)).toEqual([
-      "     checkpoint     step  made by  node    status     time",
-      "●    1f0c6b4a-0004     3  by hand  ask     EXECUTING  05:06:04  from 1f0c6b4a-0…",
+      "     checkpoint     step  trigger  node    status     time",
+      "●    1f0c6b4a-0004     3  manual   ask     EXECUTING  05:06:04  from 1f0c6b4a-0…",
       "│ ●  1f0c6b4a-0003     2  node     reason  EXECUTING  05:06:03",
       "│ ○  1f0c6b4a-0002     1  node     reason  EXECUTING  05:06:02",
       "├─╯",

@@ -38,7 +38,7 @@ describe("a recovery", () => {
 
   it("does not say that it went on where nothing was to be run", () => {
     const [line] = recoveryLines({ ...recovery, reason: "over" }, { width: 80, style });
-    expect(line).toBe("The last sound checkpoint is good.");
+    expect(line).toBe("The last intact checkpoint is good.");
   });
 
   it("tells of every call that had begun whether it was made again", () => {
@@ -53,13 +53,13 @@ describe("a recovery", () => {
     ] as const;
     const lines = recoveryLines({ ...recovery, settled, result }, { width: 60, style });
     expect(lines.slice(2)).toEqual([
-      "  ✓ send: not called again, its recorded result was used",
-      "  ✓ print: called again, it is safe to repeat",
-      "  ? pay: not called again: it had begun, and its outcome is",
+      "  ✓ send: not repeated, its recorded result was used",
+      "  ✓ print: repeated, it is idempotent",
+      "  ? pay: not repeated: it had started, and its outcome is",
       "    unknown",
-      "  ? book: not called again: its record is damaged, and its",
+      "  ? book: not repeated: its record is damaged, and its",
       "    outcome is unknown",
-      "  ✓ store: called again, it is safe to repeat",
+      "  ✓ store: repeated, it is idempotent",
     ]);
   });
 });

@@ -99,7 +99,7 @@ describe("the state at a checkpoint", () => {
     const left = (note.length + "Buy this?".length + 1 + 2 - 16_000).toLocaleString("en");
     const short = lines({ waiting });
     expect(short).toContain(
-      `  … ${left} more characters not shown: "show THREAD --full" has them.`,
+      `  … ${left} more characters not shown: "show THREAD --full" prints them.`,
     );
     expect(short.slice(10, 14)).toEqual([
       "? approval asks for approval of tool calls",
@@ -149,6 +149,16 @@ describe("the state at a checkpoint", () => {
     ]);
   });
 
+  it("shows in one line what a model thought in a step", () => {
+    const text = `The tides\u001B[2J are\nhigh. ${"word ".repeat(500)}`;
+    const steps = [stepRecord({ node: "reason", thought: "I look", reasoning: { text } })];
+    const shown = lines({ waiting: [], values: { steps } });
+    const [, , line = ""] = shown.slice(shown.indexOf("Steps (1)"));
+    expect(line).toMatch(/^ {5}thought \(504 words\): The tides are high\. word .*…$/);
+    const none = [stepRecord({ reasoning: { text: "" } })];
+    expect(lines({ waiting: [], values: { steps: none } }).join("\n")).not.toContain("thought (");
+  });
+
   it("says why a turn failed, and what tasks came to", () => {
     const failure = { cause: "turn_timeout", message: "It took too long." };
     const shown = lines({
@@ -162,7 +172,7 @@ describe("the state at a checkpoint", () => {
     expect(shown.slice(4)).toEqual([
       "  next     approval",
       "  failed   send: no␇ route",
-      "  done     look, until the others have ended",
+      "  done     look, waiting for concurrent nodes",
       "  failure  It took too long. [turn_timeout]",
       '  output   {"message":"Done","more":1}',
     ]);

@@ -1,0 +1,3 @@
+import { databaseBlobs } from "../contract/database-blobs.ts";
+
+databaseBlobs("pglite");

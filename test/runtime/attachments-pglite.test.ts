@@ -1,0 +1,3 @@
+import { attachmentsContract } from "../contract/attachments.ts";
+
+attachmentsContract("pglite");
