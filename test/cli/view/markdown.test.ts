@@ -92,7 +92,8 @@ describe("Markdown on a terminal", () => {
     const part = fc.constantFrom("**", "`", "```", "# ", "- ", "> ", "\n", " ", "w1", "w2", "~~~");
     fc.assert(
       fc.property(fc.array(part), (parts) => {
-        const words = (text: string) => text.match(/w[12]/g) ?? [];
+        // A word that is longer than the rest of a line is broken, before a margin.
+        const words = (text: string) => text.replaceAll(/[^w12]/g, "");
         const text = parts.join("");
         const shown = render(text, 12)
           .join("")
