@@ -1,4 +1,5 @@
 import { inOneLine } from "../state/step-record.ts";
+import { jsonHead } from "../values/bounded-json.ts";
 import { isRecord } from "../values/json.ts";
 import { truncateText } from "../values/text.ts";
 import { cleanText } from "./clean-text.ts";
@@ -11,8 +12,9 @@ const keyCharacters = 60;
 /** Characters of the previews of one view; further keys have only their size. */
 const previewCharacters = 2000;
 
-/** How a value is previewed: at most about 700 characters. */
+/** How a value is previewed, and characters that this takes at most. */
 const previewed = { maxChars: 200, maxItems: 3, maxTotal: 400, keepValues: 10 } as const;
+const valueCharacters = 800;
 
 /**
  * Returns what the execution state holds, one entry for each key: its size, or a preview of its value. Empty values are
@@ -24,10 +26,12 @@ export function executionLines(execution: unknown, view: "keys" | "preview"): re
   let room = view === "preview" ? previewCharacters : 0;
   const lines = held.slice(0, shownKeys).map(([key, value]) => {
     const name = truncateText(inOneLine(cleanText(key)), keyCharacters);
-    const text = room > 0 ? previewText(value, previewed) : "";
-    const fits = room > 0 && text.length <= room;
-    if (fits) room -= text.length;
-    return `- ${name}: ${fits ? text : sizeOf(value)}`;
+    // Large values cost time to preview, so only those are that have room for certain.
+    const mayFit = room >= valueCharacters || (room > 0 && jsonHead(value, room).whole);
+    const text = mayFit ? previewText(value, previewed) : null;
+    if (text === null || text.length > room) return `- ${name}: ${sizeOf(value)}`;
+    room -= text.length;
+    return `- ${name}: ${text}`;
   });
   const more = held.length - lines.length;
   return more > 0 ? [...lines, `- … ${more.toLocaleString("en")} more keys`] : lines;
