@@ -146,6 +146,8 @@ describe("context_config.execution_view", () => {
   it("says nothing where a failed attempt added nothing", async () => {
     const { views } = await run({ view: "preview" }, ["bad", buy, "bad", "good"]);
     expect(views.map((one) => one.length)).toEqual([0, 0, 0, 1]);
+    const again = await run({ view: "preview" }, [buy, "bad", "bad", "good"]);
+    expect(again.views.map((one) => one.length)).toEqual([0, 0, 1, 1]);
   });
 
   it("reaches the approach, the plan and the reflection of a deep attempt", async () => {
