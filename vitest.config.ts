@@ -37,6 +37,7 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 25_000 } },
     reporters: ["default", ...(process.env["CI"] ? ["json"] : [])],
     outputFile: { json: resultsFile },
   },

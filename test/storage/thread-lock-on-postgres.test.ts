@@ -16,7 +16,7 @@ threadLockContract(database);
 async function takeEventually(opened: Database, threadId: string): Promise<void> {
   let lock: HeldLock | undefined;
   const attempt = async () => (lock ??= await lockThread(opened, threadId).catch(() => undefined));
-  await expect.poll(attempt, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(attempt).toBeDefined();
   expect(lock?.signal.aborted).toBe(false);
   await lock?.release();
 }

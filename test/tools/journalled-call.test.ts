@@ -27,6 +27,8 @@ function setUp(tools: readonly AgentTool[]) {
 
 const crash = new Error("the process ended");
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Counts how often it was called. */
 function counted(options: { idempotent?: boolean } = {}) {
   const made = { calls: 0 };
@@ -87,7 +89,7 @@ describe("a call that is written down", () => {
     );
     const { run, clock } = setUp([tool]);
     const first = run();
-    while (clock.pending === 0) await Promise.resolve();
+    while (clock.pending === 0) await turn();
     clock.advance(1);
     expect((await first).results[0]).toMatchObject({ result: 2, retries: 1 });
     expect((await run()).results[0]).toMatchObject({ retries: 1, recovered: "recorded" });
@@ -107,7 +109,7 @@ describe("a call that is written down", () => {
   it("that took too long has ended", async () => {
     const { run, clock } = setUp([statelessTool(() => new Promise(() => {}), { timeoutMs: 10 })]);
     const running = run();
-    while (clock.pending === 0) await Promise.resolve();
+    while (clock.pending === 0) await turn();
     clock.advance(10);
     await running;
     expect((await run()).results[0]).toMatchObject({ outcome: "timeout", recovered: "recorded" });
@@ -231,7 +233,7 @@ describe("a call that is cancelled", () => {
     const { journal, controller, run } = setUp([hanging, tool]);
     const asked = [callOf({}, "hanging", "a"), callOf({}, "probe", "b")];
     const running = run({ calls: asked });
-    while (!journal.log.includes("end b") || begun.length === 0) await Promise.resolve();
+    while (!journal.log.includes("end b") || begun.length === 0) await turn();
     controller.abort(new Error("cancelled"));
     await expect(running).rejects.toThrow("cancelled");
     const resumed = { clock: new ManualClock(), signal: new AbortController().signal };

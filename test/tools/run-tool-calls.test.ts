@@ -25,6 +25,8 @@ function run(tools: readonly AgentTool[], options: Partial<RunToolCallsOptions>)
   });
 }
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 const echo = statelessTool((input) => input, { name: "echo" });
 const note = statefulTool(
   async (state, input) => {
@@ -46,7 +48,7 @@ describe("runToolCalls", () => {
       calls: [callOf({ n: 1 }, "slow", "a"), callOf({ n: 2 }, "slow", "b")],
       onResult: ({ id }) => ended.push(id),
     });
-    expect(waiting).toHaveLength(2);
+    while (waiting.length < 2) await turn();
     for (const finish of waiting.toReversed()) {
       finish();
       await Promise.resolve();
@@ -96,21 +98,19 @@ describe("runToolCalls", () => {
   });
 
   it("keeps to the concurrency", async () => {
-    let now = 0;
-    let most = 0;
-    const busy = statelessTool(
-      async () => {
-        now += 1;
-        most = Math.max(most, now);
-        await Promise.resolve();
-        now -= 1;
-      },
-      { name: "busy" },
-    );
+    const open: (() => void)[] = [];
+    const busy = statelessTool(() => new Promise<void>((end) => open.push(end)), { name: "busy" });
     const calls = Array.from({ length: 9 }, (_, n) => callOf({}, "busy", `c${n}`));
-    await run([busy], { calls, concurrency: 3 });
-    expect(most).toBe(3);
-    expect((await run([busy], { calls, concurrency: 1 })).concurrent).toBe(false);
+    const ran = run([busy], { calls, concurrency: 3 });
+    for (let ended = 0; ended < calls.length; ended += 3) {
+      while (open.length < 3) await turn();
+      await turn();
+      expect(open).toHaveLength(3);
+      for (const end of open.splice(0)) end();
+    }
+    expect((await ran).concurrent).toBe(true);
+    const echoes = calls.map((call) => ({ ...call, name: "echo" }));
+    expect((await run([echo], { calls: echoes, concurrency: 1 })).concurrent).toBe(false);
   });
 
   it("is not concurrent with one call or none", async () => {

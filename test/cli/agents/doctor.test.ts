@@ -471,7 +471,7 @@ describe("tool servers", () => {
     });
     const io = memoryIo({ cwd });
     const done = runCli(["doctor", "agent.json"], io);
-    await expect.poll(() => namesIn(folder), { timeout: 15_000 }).toEqual(["began"]);
+    await expect.poll(() => namesIn(folder)).toEqual(["began"]);
     io.stop("SIGINT");
     expect(await done).toBe(1);
     expect(io.stderr.take()).toBe("error: Stopped before completion. [stopped]\n");

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { serverSchema } from "../../../src/definition/schema/servers.ts";
 import { ServerStartError, ServerToolsError } from "../../../src/tools/mcp/tool-servers.ts";
 import { MissingSecretError } from "../../../src/tools/missing-secret-error.ts";
@@ -21,7 +21,7 @@ describe("a server that does not start", () => {
       misbehaving("prints garbage and hangs", { argument: printed, start_timeout_ms: 500 }),
     );
     connecting.catch(() => {});
-    await vi.waitFor(() => expect(existsSync(printed)).toBe(true), 10_000);
+    await expect.poll(() => existsSync(printed)).toBe(true);
     clock.advance(500);
     await expect(connecting).rejects.toThrow(ServerStartError);
     await expect(connecting).rejects.toThrow(
@@ -37,10 +37,10 @@ describe("a server that does not start", () => {
       misbehaving("hangs", { argument: file, start_timeout_ms: 400 }),
     );
     connecting.catch(() => {});
-    await vi.waitFor(() => expect(existsSync(file)).toBe(true), 10_000);
+    await expect.poll(() => existsSync(file)).toBe(true);
     const pid = Number(readFileSync(file, "utf8"));
     clock.advance(400);
-    await vi.waitFor(() => expect(clock.isDueWithin(2_000)).toBe(true));
+    await expect.poll(() => clock.isDueWithin(2_000)).toBe(true);
     expect(isAlive(pid)).toBe(true);
     clock.advance(2_000);
     await expect(connecting).rejects.toThrow("It was not ready within 400 ms.");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hasOwnGroup, signalChild, trackChild } from "../../../src/tools/mcp/child-processes.ts";
 import { useChildren } from "../../helpers/child-process.ts";
 import { isAlive } from "./use-servers.ts";
@@ -15,7 +15,7 @@ describe("a tracked child", () => {
     expect(isAlive(child)).toBe(true);
     process.kill(parent.pid, signal);
     await expect(parent.nextLine()).rejects.toThrow("ended without printing");
-    await vi.waitFor(() => expect([child, parent.pid].map(isAlive)).toEqual([false, false]));
+    await expect.poll(() => [child, parent.pid].map(isAlive)).toEqual([false, false]);
   });
 
   it("goes on where the process listens to the signal and goes on, until it exits", async () => {
@@ -27,7 +27,7 @@ describe("a tracked child", () => {
       expect(isAlive(child)).toBe(true);
     }
     parent.send("exit");
-    await vi.waitFor(() => expect(isAlive(child)).toBe(false));
+    await expect.poll(() => isAlive(child)).toBe(false);
   });
 
   it("leaves no listeners behind when none is alive", async () => {

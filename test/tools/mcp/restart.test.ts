@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "../../../src/definition/schema/servers.ts";
 import type { StatelessTool, ToolContext } from "../../../src/definition/tool/tool.ts";
 import { useChildren } from "../../helpers/child-process.ts";
@@ -70,7 +70,7 @@ describe("a process that dies", () => {
     const tool = toolNamed(await servers.connect(server.spec), "do") as StatelessTool;
     await expect(runs(tool, { die: true })).rejects.toThrow("is gone");
     const waiting = [runs(tool, {}), runs(tool, {})];
-    await vi.waitFor(() => expect(clock.isDueWithin(1_000)).toBe(true));
+    await expect.poll(() => clock.isDueWithin(1_000)).toBe(true);
     expect(clock.isDueWithin(499)).toBe(false);
     clock.advance(1_000);
     expect(await Promise.all(waiting)).toEqual(["alive", "alive"]);
@@ -139,7 +139,7 @@ describe("the life of a server", () => {
     await servers.connect(spec);
     expect([...starts(), child].map(isAlive)).toEqual([true, true]);
     await servers.close();
-    await vi.waitFor(() => expect([...starts(), child].map(isAlive)).toEqual([false, false]));
+    await expect.poll(() => [...starts(), child].map(isAlive)).toEqual([false, false]);
     expect(servers.status()).toMatchObject([{ state: "closed" }, { state: "closed" }]);
     await expect(servers.connect(spec)).rejects.toThrow("are closed");
   });
@@ -152,7 +152,7 @@ describe("the life of a server", () => {
     expect(isAlive(pid)).toBe(true);
     child.send("exit");
     await expect(child.nextLine()).rejects.toThrow("ended without printing");
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   it("ends the calls under way when it is closed, and refuses later ones", async () => {
@@ -161,7 +161,7 @@ describe("the life of a server", () => {
     const found = await servers.connect(misbehaving("waits for ever", { argument: file }));
     const tool = toolNamed(found, "do") as StatelessTool;
     const waiting = runs(tool, {});
-    await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain("tools/call"));
+    await expect.poll(() => readFileSync(file, "utf8")).toContain("tools/call");
     waiting.catch(() => {});
     await servers.close();
     await expect(waiting).rejects.toMatchObject({ code: "server_died" });
@@ -174,12 +174,10 @@ describe("the life of a server", () => {
     const found = await servers.connect(misbehaving("waits for ever", { argument: file }));
     const controller = new AbortController();
     const waiting = runs(toolNamed(found, "do") as StatelessTool, {}, controller.signal);
-    await vi.waitFor(() => expect(readFileSync(file, "utf8")).toContain("tools/call"));
+    await expect.poll(() => readFileSync(file, "utf8")).toContain("tools/call");
     controller.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
-    await vi.waitFor(() =>
-      expect(readFileSync(file, "utf8")).toMatch(/notifications\/cancelled \d+/),
-    );
+    await expect.poll(() => readFileSync(file, "utf8")).toMatch(/notifications\/cancelled \d+/);
   });
 
   it("times out as its tool says", async () => {
@@ -204,7 +202,7 @@ describe("the life of a server", () => {
     expect(servers.status()).toMatchObject([
       { state: "closed", problem: "it was not used for 60,000 ms; the next call starts it again" },
     ]);
-    await vi.waitFor(() => expect(starts().map(isAlive)).toEqual([false]));
+    await expect.poll(() => starts().map(isAlive)).toEqual([false]);
     expect((await call(found, "do")).result).toBe("alive");
     expect(servers.status()).toMatchObject([{ state: "connected", restarts: 1 }]);
   });
