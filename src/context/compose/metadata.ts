@@ -154,7 +154,11 @@ function countSpoken({ rendered, fit, covered }: Composed): Record<MessageFideli
   return counts;
 }
 
-const rawSteps = new WeakMap<StepRecord, Map<TokenCounter, number>>();
+const rawSteps: Readonly<Record<StepForm, WeakMap<StepRecord, Map<TokenCounter, number>>>> = {
+  native: new WeakMap(),
+  text: new WeakMap(),
+  report: new WeakMap(),
+};
 
 function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounter): number {
   let sum = 0;
@@ -169,8 +173,8 @@ function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounte
 }
 
 function rawStepTokens(step: StepRecord, form: StepForm, count: TokenCounter): number {
-  let known = rawSteps.get(step);
-  if (known === undefined) rawSteps.set(step, (known = new Map()));
+  let known = rawSteps[form].get(step);
+  if (known === undefined) rawSteps[form].set(step, (known = new Map()));
   const tokens = known.get(count);
   if (tokens !== undefined) return tokens;
   const plain = () =>
