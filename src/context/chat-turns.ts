@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { StepRecord } from "../state/step-record.ts";
+import { appendFold } from "../state/turn.ts";
 
 /** What people and the agent said to each other from one request to the next. */
 export interface ChatTurn {
@@ -15,11 +16,16 @@ export function isChatMessage(message: BaseMessage): boolean {
   return AIMessage.isInstance(message) && (message.tool_calls?.length ?? 0) === 0;
 }
 
-interface Group {
-  asked: BaseMessage[];
-  answered: BaseMessage[];
+interface NumberedGroup extends Omit<ChatTurn, "turn"> {
   /** Known where a call of it stands in a record. */
-  turn: number | null;
+  readonly turn: number | null;
+}
+
+interface Group {
+  readonly asked: BaseMessage[];
+  readonly answered: BaseMessage[];
+  /** The first call of each message with calls. */
+  readonly calls: string[];
 }
 
 /**
@@ -28,76 +34,91 @@ interface Group {
  * counted. So several messages that came at once, or a turn without one, shift no later turn. What was said before turn 0,
  * where a thread began with a conversation from elsewhere, has numbers below it.
  *
+ * Costs as much as what came since the last call, and a little for each turn. The lists in it grow with the conversation.
+ *
  * @param present the turn under way; where it is not given, the last one that either list knows of
  */
 export function chatTurns(
   conversation: readonly BaseMessage[],
   steps: readonly StepRecord[],
-  present?: number,
+  under: { readonly present?: number | undefined; readonly openStep?: StepRecord | undefined } = {},
 ): readonly ChatTurn[] {
-  const all = grouped(conversation, steps);
+  const { present, openStep } = under;
+  const calls = callTurns(steps);
+  const openCalls = openStep === undefined ? none : addCalls(new Map(), openStep);
+  const turnOfCall = (id: string): number | null => {
+    const [known, open] = [calls.get(id), openCalls.get(id)];
+    return known === undefined || open === undefined || known === open
+      ? (known ?? open ?? null)
+      : null;
+  };
+  const all = grouped(conversation).map(({ asked, answered, calls: own }): NumberedGroup => {
+    return { asked, answered, turn: firstTurn(own, turnOfCall) };
+  });
   // Of several messages without an answer between them the number of turns tells whether they came at once.
   const merged = present === undefined || all.length === present + 1 ? all : mergeAsked(all);
   const groups = merged.length === (present ?? 0) + 1 ? merged : all;
-  const last = present ?? Math.max(steps.at(-1)?.turn_number ?? 0, groups.length - 1);
-  const turns: ChatTurn[] = [];
+  const lastStep = openStep ?? steps.at(-1);
+  const last = present ?? Math.max(lastStep?.turn_number ?? 0, groups.length - 1);
   let following = last + 1;
+  const turns: ChatTurn[] = [];
   for (let at = groups.length - 1; at >= 0; at -= 1) {
-    const { asked, answered, turn } = groups[at] as Group;
+    const { asked, answered, turn } = groups[at] as NumberedGroup;
     following = turn === null ? following - 1 : Math.min(turn, following);
-    turns.unshift({ turn: following, asked, answered });
+    turns.push({ turn: following, asked, answered });
   }
-  return turns;
+  return turns.reverse();
 }
 
-function grouped(conversation: readonly BaseMessage[], steps: readonly StepRecord[]): Group[] {
-  const turnOfCall = callTurns(conversation, steps);
-  const groups: Group[] = [];
-  for (const message of conversation) {
+/** The groups of a conversation; they grow with it. */
+const grouped = appendFold<BaseMessage, Group[]>(
+  () => [],
+  (groups, message) => {
     const isHuman = HumanMessage.isInstance(message);
-    if (groups.length === 0 || isHuman) groups.push({ asked: [], answered: [], turn: null });
+    if (groups.length === 0 || isHuman) groups.push({ asked: [], answered: [], calls: [] });
     const group = groups.at(-1) as Group;
     if (isHuman) group.asked.push(message);
     else if (isChatMessage(message)) group.answered.push(message);
-    else if (AIMessage.isInstance(message)) {
-      const turn = turnOfCall.get(message.tool_calls?.[0]?.id ?? "");
-      if (turn !== undefined) group.turn ??= turn;
-    }
+    else if (AIMessage.isInstance(message)) group.calls.push(message.tool_calls?.[0]?.id ?? "");
+  },
+);
+
+/** Null where no call tells its turn. */
+function firstTurn(
+  calls: readonly string[],
+  turnOfCall: (id: string) => number | null,
+): number | null {
+  for (const id of calls) {
+    const turn = turnOfCall(id);
+    if (turn !== null) return turn;
   }
-  return groups;
+  return null;
 }
 
 /** With what was asked without an answer as one with what was asked next. */
-function mergeAsked(groups: readonly Group[]): readonly Group[] {
-  const merged: Group[] = [];
+function mergeAsked(groups: readonly NumberedGroup[]): readonly NumberedGroup[] {
+  const merged: NumberedGroup[] = [];
   for (const group of groups) {
     const before = merged.at(-1);
     const isOpen = before !== undefined && before.answered.length === 0 && before.turn === null;
-    if (!isOpen || before.asked.length === 0) merged.push({ ...group, asked: [...group.asked] });
-    else {
-      before.asked.push(...group.asked);
-      before.answered = group.answered;
-      before.turn = group.turn;
-    }
+    if (!isOpen || before.asked.length === 0) merged.push(group);
+    else merged.splice(-1, 1, { ...group, asked: [...before.asked, ...group.asked] });
   }
   return merged;
 }
 
-/** Empty where the conversation holds no calls. An id may come again in a later turn: then it tells nothing. */
-function callTurns(
-  conversation: readonly BaseMessage[],
-  steps: readonly StepRecord[],
-): ReadonlyMap<string, number> {
-  const turns = new Map<string, number>();
-  if (conversation.every(isChatMessage)) return turns;
-  const again = new Set<string>();
-  for (const step of steps) {
-    for (const { id } of step.tool_predictions) {
-      const known = turns.get(id);
-      if (known !== undefined && known !== step.turn_number) again.add(id);
-      turns.set(id, step.turn_number);
-    }
+type CallTurns = Map<string, number | null>;
+
+/** The turn of each call; null for an id that came again in a later turn, which tells nothing. */
+const callTurns = appendFold<StepRecord, CallTurns>(() => new Map(), addCalls);
+
+function addCalls(turns: CallTurns, step: StepRecord): CallTurns {
+  const { tool_predictions: calls, turn_number: turn } = step;
+  for (const { id } of calls) {
+    const known = turns.get(id);
+    turns.set(id, known === undefined || known === turn ? turn : null);
   }
-  for (const id of again) turns.delete(id);
   return turns;
 }
+
+const none: CallTurns = new Map();

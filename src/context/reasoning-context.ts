@@ -71,6 +71,12 @@ export interface ReasoningContext {
   readonly metadata: ContextMetadata;
 }
 
+/** A context as it is composed for a call within a run. */
+export interface ComposedContext extends ReasoningContext {
+  /** Whether a step of the turn under way is told with less than its results, or what a model made of them. */
+  readonly isShortened: boolean;
+}
+
 export interface ContextMetadata {
   readonly goal: Goal;
   /** `provider:model` that the context was made for. */
@@ -136,11 +142,6 @@ const ranks: Readonly<Record<StepFidelity, number>> = {
   whole: 4,
 };
 
-/** Whether a context tells steps of a turn with less than their results, or what a model made of them. */
-export function isShortened({ steps }: ContextMetadata, turn: number): boolean {
-  return steps.some((step) => step.turn === turn && isShort(step.fidelity));
-}
-
 /**
  * Whether an answer made from a planning context will be written again from the synthesis context: if that
  * one shows more of a step of the turn which planning was shown shortened.
@@ -161,7 +162,8 @@ export function needsSynthesis(made: {
   );
 }
 
-function isShort(fidelity: StepFidelity): boolean {
+/** Whether a step is told with less than its results, or what a model made of them. */
+export function isShort(fidelity: StepFidelity): boolean {
   return ranks[fidelity] <= ranks.preview;
 }
 

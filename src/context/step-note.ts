@@ -4,8 +4,9 @@ import {
   type Progress,
   type Relevance,
   type StepRecord,
-  withObservations,
+  withObservation,
 } from "../state/step-record.ts";
+import { appendFold } from "../state/turn.ts";
 import { isRecord } from "../values/json.ts";
 import { truncateModelText } from "../values/text.ts";
 
@@ -141,15 +142,73 @@ export const noteTool: ModelTool = {
 };
 
 /** Steps on whose results later steps noted something, with what they noted. */
-export function observedSteps(steps: readonly StepRecord[]): ReadonlyMap<StepRecord, StepRecord> {
-  const observed = withObservations(steps);
-  if (observed === steps) return none;
-  const changed = new Map<StepRecord, StepRecord>();
-  for (const [at, step] of steps.entries()) {
-    const own = observed[at] as StepRecord;
-    if (own !== step) changed.set(step, own);
-  }
-  return changed;
+export interface Observed {
+  readonly size: number;
+  get(step: StepRecord): StepRecord | undefined;
+  /** The steps in the order in which they changed, each as often as it did. It only grows. */
+  readonly changed?: readonly StepRecord[];
 }
 
-const none: ReadonlyMap<StepRecord, StepRecord> = new Map();
+export const noneObserved: Observed = new Map<StepRecord, StepRecord>();
+
+class ObservedSteps implements Observed {
+  readonly changed: StepRecord[] = [];
+  readonly #versions = new Map<StepRecord, StepRecord>();
+  /** By turn and id of a call, the steps with a result of it and what was noted on that. */
+  readonly #turns = new Map<
+    number,
+    Map<string, { steps: StepRecord[]; noted: Observation | null }>
+  >();
+
+  get size(): number {
+    return this.#versions.size;
+  }
+
+  get(step: StepRecord): StepRecord | undefined {
+    return this.#versions.get(step);
+  }
+
+  add(step: StepRecord): void {
+    const { turn_number: turn, tool_results: results, observations = [] } = step;
+    let isNoted = false;
+    for (const { id } of results) {
+      const call = this.#call(turn, id);
+      call.steps.push(step);
+      isNoted ||= call.noted !== null;
+    }
+    const changed = new Set(isNoted ? [step] : []);
+    for (const one of observations) {
+      const call = this.#call(turn, one.id);
+      call.noted = withObservation(call.noted ?? one, one);
+      for (const noted of call.steps) changed.add(noted);
+    }
+    for (const noted of changed) this.#change(noted);
+  }
+
+  #call(turn: number, id: string) {
+    const calls = this.#turns.get(turn) ?? new Map();
+    this.#turns.set(turn, calls);
+    const call = calls.get(id) ?? { steps: [], noted: null };
+    calls.set(id, call);
+    return call;
+  }
+
+  #change(step: StepRecord): void {
+    const results = step.tool_results.map((result) => {
+      const { noted } = this.#call(step.turn_number, result.id);
+      return noted === null ? result : withObservation(result, noted);
+    });
+    this.#versions.set(step, { ...step, tool_results: results });
+    this.changed.push(step);
+  }
+}
+
+const observing = appendFold<StepRecord, ObservedSteps>(
+  () => new ObservedSteps(),
+  (observed, step) => observed.add(step),
+);
+
+/** Returns what later steps noted on results; it grows with the list. */
+export function observedSteps(steps: readonly StepRecord[]): Observed {
+  return observing(steps);
+}

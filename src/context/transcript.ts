@@ -3,10 +3,11 @@ import { parseJsonAnswer } from "../models/replies/json-answer.ts";
 import { messageWithAttachments } from "../models/calls/with-attachments.ts";
 import type { Rejection } from "../state/branch.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import type { FailedAttempt } from "../state/turn.ts";
+import { appendFold, type FailedAttempt } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
 import { attemptFeedback, executionNote, rejectionFeedback } from "./prompts.ts";
 import { type ChatTurn, chatTurns } from "./chat-turns.ts";
+import { TextCache } from "./compose/step-variant.ts";
 
 /** What a model may be told of, in the order in which it happened. */
 export interface Transcript {
@@ -62,46 +63,110 @@ export interface LoopHistory {
  * way after each failed attempt why it was refused. From step to step it grows at its end alone.
  */
 export function loopTranscript(history: LoopHistory): Transcript {
-  const { conversation, openStep, note, pending } = history;
-  const steps = openStep === undefined ? history.steps : [...history.steps, openStep];
-  const turns = chatTurns(conversation, steps, history.turnNumber);
-  const turn =
-    history.turnNumber ?? Math.max(turns.at(-1)?.turn ?? 0, steps.at(-1)?.turn_number ?? 0);
-  const entries: Entry[] = [];
-  let nextStep = 0;
-  const takeSteps = (until: number): StepEntry[] => {
-    const taken: StepEntry[] = [];
-    for (; nextStep < steps.length; nextStep += 1) {
-      const step = steps[nextStep] as StepRecord;
-      if (step.turn_number > until) break;
-      // What a step that finished has said is the answer: it is judged before it is part of the conversation.
-      if (step.next_action !== "finish") taken.push({ kind: "step", turn: step.turn_number, step });
+  const { conversation, openStep, note, pending, failedAttempts: failed = [] } = history;
+  const turns = chatTurns(conversation, history.steps, {
+    present: history.turnNumber,
+    openStep,
+  });
+  const lastStep = openStep ?? history.steps.at(-1);
+  const turn = history.turnNumber ?? Math.max(turns.at(-1)?.turn ?? 0, lastStep?.turn_number ?? 0);
+  const runs = openStep === undefined ? stepRuns(history.steps) : withOpen(history.steps, openStep);
+  const told: (readonly Entry[])[] = [];
+  let nextRun = 0;
+  const takeSteps = (until: number): readonly StepEntry[] => {
+    const taken: (readonly StepEntry[])[] = [];
+    for (; nextRun < runs.length; nextRun += 1) {
+      const { turn: last, entries } = runs[nextRun] as StepRun;
+      if (last > until) break;
+      taken.push(entries);
     }
-    return taken;
-  };
-  const push = (taken: readonly Entry[]): void => {
-    for (const entry of taken) entries.push(entry);
+    return taken.length === 1 ? (taken[0] as readonly StepEntry[]) : joined(taken);
   };
   turns.forEach(({ turn: number, asked, answered }, at) => {
-    push(takeSteps(number - 1));
-    const isPresent = number === turn;
-    push(asked.map((message) => askedEntry(message, number, turn)));
+    told.push(takeSteps(number - 1));
+    told.push(asked.map((message) => askedEntry(message, number, turn)));
     if (turns[at + 1]?.turn !== number) {
       const taken = takeSteps(number);
-      push(isPresent ? betweenAttempts(taken, history.failedAttempts ?? [], turn) : taken);
+      told.push(number === turn ? betweenAttempts(taken, failed, turn) : taken);
     }
-    push(answered.map((message) => ({ kind: "spoken", turn: number, message, isRequest: false })));
+    told.push(answered.map((message) => answeredEntry(message, number)));
   });
   const rest = takeSteps(Infinity);
-  push(
-    turns.at(-1)?.turn === turn ? rest : betweenAttempts(rest, history.failedAttempts ?? [], turn),
-  );
+  told.push(turns.at(-1)?.turn === turn ? rest : betweenAttempts(rest, failed, turn));
   const tail: BaseMessage[] = [];
   if (note !== undefined && note !== "") tail.push(new HumanMessage(note));
   if (pending !== undefined) {
     tail.push(new AIMessage(pending.answer), new HumanMessage(pending.request));
   }
-  return { entries, tail, turn };
+  return { entries: joined(told), tail, turn };
+}
+
+/** Of a few long lists it is several times faster than `flat`. */
+function joined<T>(parts: readonly (readonly T[])[]): readonly T[] {
+  const all: T[] = [];
+  for (const part of parts) for (const one of part) all.push(one);
+  return all;
+}
+
+/** Steps that follow each other, of one turn or, in an edited history, of earlier ones. */
+interface StepRun {
+  readonly turn: number;
+  readonly entries: readonly StepEntry[];
+}
+
+const stepRuns = appendFold<StepRecord, { turn: number; entries: StepEntry[] }[]>(
+  () => [],
+  (runs, step) => {
+    const last = runs.at(-1);
+    const entries = last === undefined || step.turn_number > last.turn ? [] : last.entries;
+    if (entries !== last?.entries) runs.push({ turn: step.turn_number, entries });
+    // What a step that finished has said is the answer: it is judged before it is part of the conversation.
+    if (step.next_action !== "finish") entries.push(stepEntry(step, step.turn_number));
+  },
+);
+
+function withOpen(steps: readonly StepRecord[], open: StepRecord): readonly StepRun[] {
+  const runs = stepRuns(steps);
+  if (open.next_action === "finish") return runs;
+  const last = runs.at(-1);
+  const entry = stepEntry(open, open.turn_number);
+  if (last === undefined || open.turn_number > last.turn) {
+    return [...runs, { turn: open.turn_number, entries: [entry] }];
+  }
+  return [...runs.slice(0, -1), { ...last, entries: [...last.entries, entry] }];
+}
+
+/** Entries are made once, so that contexts know at once which they have. */
+const entriesOf = new WeakMap<object, Entry>();
+
+function stepEntry(step: StepRecord, turn: number): StepEntry {
+  const known = entriesOf.get(step);
+  if (known?.kind === "step" && known.turn === turn) return known;
+  const made: StepEntry = { kind: "step", turn, step };
+  entriesOf.set(step, made);
+  return made;
+}
+
+function spokenEntry(message: BaseMessage, turn: number, isRequest: boolean): ChatMessageEntry {
+  const known = entriesOf.get(message);
+  if (known?.kind === "spoken" && known.turn === turn && known.isRequest === isRequest) {
+    return known;
+  }
+  const made: ChatMessageEntry = { kind: "spoken", turn, message, isRequest };
+  entriesOf.set(message, made);
+  return made;
+}
+
+function answeredEntry(message: BaseMessage, turn: number): ChatMessageEntry {
+  return spokenEntry(message, turn, false);
+}
+
+function fixedEntry(message: BaseMessage, turn: number): FixedEntry {
+  const known = entriesOf.get(message);
+  if (known?.kind === "fixed" && known.turn === turn) return known;
+  const made: FixedEntry = { kind: "fixed", turn, messages: [message] };
+  entriesOf.set(message, made);
+  return made;
 }
 
 function betweenAttempts(
@@ -110,23 +175,23 @@ function betweenAttempts(
   turn: number,
 ): readonly Entry[] {
   if (failed.length === 0) return steps;
-  const entries: Entry[] = [];
+  const entries: (readonly Entry[])[] = [];
   let next = 0;
   for (const [attempt, one] of failed.entries()) {
-    for (; (steps[next]?.step.attempt_number ?? Infinity) <= attempt; next += 1) {
-      entries.push(steps[next] as StepEntry);
-    }
-    entries.push(...feedbackEntries(one, turn));
+    const from = next;
+    while ((steps[next]?.step.attempt_number ?? Infinity) <= attempt) next += 1;
+    entries.push(steps.slice(from, next), feedbackEntries(one, turn));
   }
-  return [...entries, ...steps.slice(next)];
+  return joined([...entries, steps.slice(next)]);
 }
 
 /** The refused answer and the view of the state may be shortened like any other; the reasons stay. */
 function feedbackEntries(failed: FailedAttempt, turn: number): readonly Entry[] {
   const { answer, request, view } = feedbackOf(failed);
-  const spoken = (message: BaseMessage | null): readonly Entry[] =>
-    message === null ? [] : [{ kind: "spoken", turn, message, isRequest: false }];
-  return [...spoken(answer), ...spoken(view), { kind: "fixed", turn, messages: [request] }];
+  const entries: Entry[] = [answer, view]
+    .filter((message) => message !== null)
+    .map((message) => answeredEntry(message, turn));
+  return [...entries, fixedEntry(request, turn)];
 }
 
 interface Feedback {
@@ -179,49 +244,110 @@ export interface WorkflowHistory {
  * person said so, unless the request says it.
  */
 export function workflowTranscript(history: WorkflowHistory): Transcript {
-  const { node, prompt, steps, note, after = [], turnNumber: turn } = history;
-  const asked = firstOfVisit(steps, node);
-  const isOwn = ({ attempt_number, answer }: FailedAttempt) =>
-    history.earlier.some(
-      (step) =>
-        step.node === node &&
-        step.attempt_number === attempt_number &&
-        isSameAnswer(step.thought, answer),
-    );
+  const { node, prompt, steps, note, after = [], turnNumber: turn, failedAttempts: all } = history;
+  const { entries: done, begun } = visits(steps);
+  const asked = begun.get(node) ?? steps.length;
+  const own = all.length === 0 ? [] : all.filter((failed) => isOwn(failed, history));
+  const others = own.length === 0 ? all : all.filter((failed) => !own.includes(failed));
   const feedback = (failed: FailedAttempt) => feedbackEntries(failed, turn);
-  const behind = [
-    ...steps.map((step, place) => ({ place, entry: { kind: "step", turn, step } as const })),
-    ...rejectionEntries(history),
-  ].toSorted((one, other) => one.place - other.place);
-  const told = (isBefore: boolean): readonly Entry[] =>
-    behind.filter(({ place }) => place < asked === isBefore).map(({ entry }) => entry);
-  const request: Entry = { kind: "fixed", turn, messages: [new HumanMessage(prompt)] };
-  const entries = [
-    ...chatTurns(history.conversation, steps, turn).flatMap((said) => spokenEntries(said, turn)),
-    ...history.failedAttempts.filter((failed) => !isOwn(failed)).flatMap(feedback),
-    ...told(true),
-    ...(prompt === "" ? [] : [request]),
-    ...history.failedAttempts.filter(isOwn).flatMap(feedback),
-    ...told(false),
-  ];
+  const rejected = rejectionEntries(history);
+  const entries = joined([
+    ...chatTurns(history.conversation, steps, { present: turn }).map((said) =>
+      spokenEntries(said, turn),
+    ),
+    ...others.map(feedback),
+    ...withRejections(
+      done.slice(0, asked),
+      rejected.filter(({ place }) => place < asked),
+      0,
+    ),
+    prompt === "" ? [] : [requestEntry(prompt, turn)],
+    ...own.map(feedback),
+    ...withRejections(
+      done.slice(asked),
+      rejected.filter(({ place }) => place >= asked),
+      asked,
+    ),
+  ]);
   const noted = note === undefined || note === "" ? [] : [new HumanMessage(note)];
   return { entries, tail: [...noted, ...after], turn };
 }
 
+interface Visits {
+  readonly entries: StepEntry[];
+  /** Place of the first step of each node's present visit: the first one after it last finished. */
+  readonly begun: Map<string, number>;
+}
+
+const visits = appendFold<StepRecord, Visits>(
+  () => ({ entries: [], begun: new Map() }),
+  ({ entries, begun }, step) => {
+    const { node } = step;
+    if (step.next_action === "finish") begun.delete(node);
+    else if (!begun.has(node)) begun.set(node, entries.length);
+    entries.push(stepEntry(step, step.turn_number));
+  },
+);
+
+const requests = new TextCache<FixedEntry>({ texts: 1000, characters: 4_000_000 });
+
+/** The same entry for the same text in a turn, so that it is counted once. */
+function requestEntry(text: string, turn: number): FixedEntry {
+  return requests.get(`${turn} ${text}`, () => fixedEntry(new HumanMessage(text), turn));
+}
+
+/** Whether a refused answer was this node's. */
+function isOwn(
+  { attempt_number, answer }: FailedAttempt,
+  { earlier, node }: WorkflowHistory,
+): boolean {
+  return earlier.some(
+    (step) =>
+      step.node === node &&
+      step.attempt_number === attempt_number &&
+      isSameAnswer(step.thought, answer),
+  );
+}
+
+interface PlacedEntry {
+  /** Between two steps. */
+  readonly place: number;
+  readonly entry: Entry;
+}
+
+/** Steps of a part of the branch, which begins at a place, with what people rejected between them. */
+function withRejections(
+  steps: readonly StepEntry[],
+  rejected: readonly PlacedEntry[],
+  start: number,
+): readonly (readonly Entry[])[] {
+  const told: (readonly Entry[])[] = [];
+  let next = 0;
+  for (const { place, entry } of rejected) {
+    const until = Math.ceil(place) - start;
+    told.push(steps.slice(next, until), [entry]);
+    next = until;
+  }
+  return [...told, steps.slice(next)];
+}
+
 /** What people rejected, each just before the step that followed; what the request says is left out. */
-function rejectionEntries({ rejections = [], prompt, steps, turnNumber: turn }: WorkflowHistory) {
-  return rejections.flatMap(({ node, reason, after }) => {
-    if (reason !== "" && prompt.includes(reason)) return [];
-    const messages = [new HumanMessage(rejectionFeedback(node, reason))];
-    const place = steps.findLastIndex(({ step_index }) => step_index <= after) + 0.5;
-    return [{ place, entry: { kind: "fixed", turn, messages } as const }];
-  });
+function rejectionEntries(history: WorkflowHistory): readonly PlacedEntry[] {
+  const { rejections = [], prompt, steps, turnNumber: turn } = history;
+  return rejections
+    .flatMap(({ node, reason, after }) => {
+      if (reason !== "" && prompt.includes(reason)) return [];
+      const entry = requestEntry(rejectionFeedback(node, reason), turn);
+      const place = steps.findLastIndex(({ step_index }) => step_index <= after) + 0.5;
+      return [{ place, entry }];
+    })
+    .toSorted((one, other) => one.place - other.place);
 }
 
 function spokenEntries({ turn, asked, answered }: ChatTurn, present: number): readonly Entry[] {
   return [
     ...asked.map((message) => askedEntry(message, turn, present)),
-    ...answered.map((message) => ({ kind: "spoken", turn, message, isRequest: false }) as const),
+    ...answered.map((message) => answeredEntry(message, turn)),
   ];
 }
 
@@ -232,16 +358,7 @@ const attachmentTurns = 2;
 function askedEntry(message: BaseMessage, turn: number, present: number): ChatMessageEntry {
   const isRecent = present - turn < attachmentTurns;
   const told = messageWithAttachments(message, isRecent);
-  return { kind: "spoken", turn, message: told, isRequest: true };
-}
-
-/** Where the node's present visit begins: at its first step after it last finished. */
-function firstOfVisit(steps: readonly StepRecord[], node: string): number {
-  const finished = steps.findLastIndex(
-    (step) => step.node === node && step.next_action === "finish",
-  );
-  const begun = steps.findIndex((step, index) => index > finished && step.node === node);
-  return begun < 0 ? steps.length : begun;
+  return spokenEntry(told, turn, true);
 }
 
 /** Whether two texts are the same, or the same JSON however it is written. */

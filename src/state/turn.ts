@@ -181,28 +181,36 @@ export function appendFold<T extends object, Value>(
   empty: () => Value,
   add: (value: Value, element: T) => void,
 ): (list: readonly T[]) => Value {
-  const folded = new WeakMap<T, { readonly list: readonly T[]; readonly value: Value }>();
+  const folded = new WeakMap<T, Folded<T, Value>>();
   return (list) => {
     const last = list.at(-1);
     if (last === undefined) return empty();
+    const { length } = list;
     const known = longestKnown(list, folded);
-    if (known?.list.length === list.length) return known.value;
+    if (known?.length === length) return known.value;
     const value = known?.value ?? empty();
-    for (let at = known?.list.length ?? 0; at < list.length; at += 1) add(value, list[at] as T);
-    folded.set(last, { list, value });
+    for (let at = known?.length ?? 0; at < length; at += 1) add(value, list[at] as T);
+    folded.set(last, { list, length, value });
     return value;
   };
 }
 
+interface Folded<T, Value> {
+  readonly list: readonly T[];
+  /** Elements that are folded: the list itself may have grown since. */
+  readonly length: number;
+  readonly value: Value;
+}
+
 /** Returns the longest cached prefix. Its entry is removed unless it is the whole list, because the value will grow. */
-function longestKnown<T extends object, Entry extends { readonly list: readonly T[] }>(
+function longestKnown<T extends object, Value>(
   list: readonly T[],
-  folded: WeakMap<T, Entry>,
-): Entry | undefined {
+  folded: WeakMap<T, Folded<T, Value>>,
+): Folded<T, Value> | undefined {
   for (let end = list.length; end > 0 && end > list.length - reach; end -= 1) {
     const key = list[end - 1] as T;
     const entry = folded.get(key);
-    if (entry !== undefined && entry.list.length === end && isPrefix(entry.list, list)) {
+    if (entry !== undefined && entry.length === end && isSame(entry.list, list, end)) {
       if (end < list.length) folded.delete(key);
       return entry;
     }
@@ -210,9 +218,8 @@ function longestKnown<T extends object, Entry extends { readonly list: readonly 
   return undefined;
 }
 
-function isPrefix<T>(prefix: readonly T[], list: readonly T[]): boolean {
-  for (let at = 0; at < prefix.length; at += 1) {
-    if (prefix[at] !== list[at]) return false;
-  }
+function isSame<T>(one: readonly T[], other: readonly T[], end: number): boolean {
+  if (one === other) return true;
+  for (let at = 0; at < end; at += 1) if (one[at] !== other[at]) return false;
   return true;
 }

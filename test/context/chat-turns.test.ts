@@ -40,14 +40,14 @@ describe("spokenTurns", () => {
 
   it("leaves calls and their results out, and knows by them which turn it is", () => {
     const conversation = [ask("c"), call("x"), result("x"), answer("C"), ask("d")];
-    expect(shape(conversation, [stepOf(4, "x")], 7)).toEqual([
+    expect(shape(conversation, [stepOf(4, "x")], { present: 7 })).toEqual([
       [4, "c", "C"],
       [7, "d", ""],
     ]);
   });
 
   it("counts from the turn under way where nothing else tells", () => {
-    expect(shape([ask("a"), answer("A"), ask("b")], [], 5)).toEqual([
+    expect(shape([ask("a"), answer("A"), ask("b")], [], { present: 5 })).toEqual([
       [4, "a", "A"],
       [5, "b", ""],
     ]);
@@ -55,7 +55,7 @@ describe("spokenTurns", () => {
 
   it("takes several messages as of one turn where that gives as many turns as there are", () => {
     const conversation = [ask("a"), ask("b"), call("x"), result("x"), answer("B"), ask("c")];
-    expect(shape(conversation, [stepOf(0, "x")], 1)).toEqual([
+    expect(shape(conversation, [stepOf(0, "x")], { present: 1 })).toEqual([
       [0, "a,b", "B"],
       [1, "c", ""],
     ]);
@@ -63,14 +63,14 @@ describe("spokenTurns", () => {
 
   it("takes no turn from a call whose id two turns have", () => {
     const conversation = [ask("a"), call("x"), answer("A"), ask("b"), call("x"), answer("B")];
-    expect(shape(conversation, [stepOf(0, "x"), stepOf(1, "x")], 1)).toEqual([
+    expect(shape(conversation, [stepOf(0, "x"), stepOf(1, "x")], { present: 1 })).toEqual([
       [0, "a", "A"],
       [1, "b", "B"],
     ]);
   });
 
   it("puts what was said before any person spoke before the first turn", () => {
-    expect(shape([answer("Hello."), ask("a")], [], 0)).toEqual([
+    expect(shape([answer("Hello."), ask("a")], [], { present: 0 })).toEqual([
       [-1, "", "Hello."],
       [0, "a", ""],
     ]);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   type ContextMetadata,
-  isShortened,
   needsSynthesis,
   type StepFidelity,
   type StepShown,
@@ -34,8 +33,6 @@ describe("needsSynthesis", () => {
     const planning = shown([0, 0, "line"], [1, 0, "whole"]);
     const synthesis = shown([0, 0, "whole"], [1, 0, "whole"]);
     expect(needsSynthesis({ turn: 1, planning, synthesis })).toBe(false);
-    expect(isShortened(planning, 1)).toBe(false);
-    expect(isShortened(planning, 0)).toBe(true);
   });
 
   it("finds nothing more in a step that the other context does not have", () => {

@@ -104,7 +104,7 @@ async function summariseEarlier(
   const text = reply === null ? null : readSummary(reply.message.text, maxCharacters);
   if (reply === null || text === null) return unchanged;
   const at = run.loop.clock.now().toISOString();
-  return { text, covers: coverage(earlier, turns), model: reply.model, at };
+  return { text, covers: coverage(state, turns), model: reply.model, at };
 }
 
 function withoutSteps(turn: EarlierTurn): EarlierTurn {

@@ -5,7 +5,7 @@ import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../st
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../context/compose/compose-options.ts";
-import type { ContextSettings, Goal, ReasoningContext } from "../../context/reasoning-context.ts";
+import type { ContextSettings, Goal, ComposedContext } from "../../context/reasoning-context.ts";
 import { observedSteps } from "../../context/step-note.ts";
 import { composeSummarised } from "../../context/summarise/compose-summarised.ts";
 import {
@@ -73,7 +73,7 @@ export async function contextOf(
     /** The tools of the request; without them, calls are rendered as text. */
     readonly tools?: readonly ModelTool[];
   } & Pick<LoopHistory, "note" | "pending" | "openStep">,
-): Promise<ReasoningContext> {
+): Promise<ComposedContext> {
   const { model, goal, tools = [], ...rest } = last;
   const { boundModel, definition } = run.loop;
   return composeFor(run, model, {
@@ -100,7 +100,7 @@ export async function composeFor(
   run: ContextRun,
   reader: AgentModel,
   options: ComposeOptions,
-): Promise<ReasoningContext> {
+): Promise<ComposedContext> {
   const { summariser } = run.loop;
   if (summariser === null) return composeInSlices(options, run.signal);
   const { goal } = options;

@@ -1,6 +1,6 @@
 import type { CallModel, ContextRun } from "./context.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
+import type { ComposedContext, Goal, ReasoningContext } from "../../context/reasoning-context.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
 import type { RailsOutcome } from "../../guardrails/run-rails.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
@@ -126,8 +126,8 @@ export async function probeContext(
 export async function probeFixedContext(
   { probe }: ProbedRun,
   step: number,
-  context: Promise<ReasoningContext>,
-): Promise<ReasoningContext> {
+  context: Promise<ComposedContext>,
+): Promise<ComposedContext> {
   const made = await context;
   probe?.contextMade(made, step);
   return made;

@@ -10,7 +10,8 @@ import {
   synthesisRequest,
 } from "../../context/prompts.ts";
 import {
-  isShortened,
+  type ComposedContext,
+  ContextOverflowError,
   needsSynthesis,
   type ReasoningContext,
 } from "../../context/reasoning-context.ts";
@@ -54,8 +55,8 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   const planning = mode === "deep" ? await askForPlan(step) : null;
   const planned = truncateModelText(planning?.message.text ?? "");
   const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
-  const forAnswer = await answerContext(step, context, planned);
   const { messages } = context;
+  if (run.probe !== undefined) await probeSynthesis(step, context, planned);
   const form = toolFormOf(model);
   const noteForm = noteFormOf(step);
   const asked: ModelRequest = {
@@ -69,7 +70,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
       withUnshownNotes(model, noteForm),
       asked,
       // A reply that may be written again must not be streamed twice.
-      forAnswer === null ? undefined : "unseen",
+      context.isShortened ? "unseen" : undefined,
     ),
   );
   const said = readReply({
@@ -82,8 +83,11 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
     behind: step.behind,
     isCut: first.finish === "length",
   });
-  const again =
-    said.answer === null || forAnswer === null ? null : await writeAnswer(step, forAnswer);
+  const forAnswer =
+    said.answer === null || !context.isShortened
+      ? null
+      : await answerContext(step, context, planned).catch(ignoreOverflow);
+  const again = forAnswer === null ? null : await writeAnswer(step, forAnswer);
   const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
   const chosen = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
   const rewritten = isRewritten ? again.reply : first;
@@ -283,27 +287,48 @@ function noteFor(
 /**
  * Returns the context for writing the answer, if it shows more of this turn's results than the context of the step.
  * Null if the step's own answer is final.
+ *
+ * @throws ContextOverflowError
  */
 async function answerContext(
   step: StepRequest,
   planning: ReasoningContext,
   planned: string,
 ): Promise<ReasoningContext | null> {
-  const turn = step.turnNumber;
-  const { probe } = step.run;
-  const isWanted = probe?.goal === "synthesis";
-  if (!isWanted && !isShortened(planning.metadata, turn)) return null;
-  const synthesis = await step.read(
-    noteFor(step, { planning: planned, request: synthesisRequest }),
-    "synthesis",
-  );
-  const made = { turn, planning: planning.metadata, synthesis: synthesis.metadata };
-  const isNeeded = needsSynthesis(made);
-  if (probe === undefined) return isNeeded ? synthesis : null;
-  if (isNeeded) probe.goalsKnown(["planning", "synthesis"]);
-  // A dry run receives the first request, or this one instead.
-  if (isWanted) await step.run.callModel(step.model, { messages: synthesis.messages });
-  return null;
+  const synthesis = await synthesisContext(step, planned);
+  return showsMore(step, planning, synthesis) ? synthesis : null;
+}
+
+function showsMore(
+  { turnNumber: turn }: StepRequest,
+  { metadata: planning }: ReasoningContext,
+  { metadata: synthesis }: ReasoningContext,
+): boolean {
+  return needsSynthesis({ turn, planning, synthesis });
+}
+
+function synthesisContext(step: StepRequest, planned: string): Promise<ReasoningContext> {
+  return step.read(noteFor(step, { planning: planned, request: synthesisRequest }), "synthesis");
+}
+
+/** Reports to a dry run whether an answer would be written again. It receives the first request, or the second instead. */
+async function probeSynthesis(
+  step: StepRequest,
+  planning: ComposedContext,
+  planned: string,
+): Promise<void> {
+  const { run, model } = step;
+  const isWanted = run.probe?.goal === "synthesis";
+  if (!isWanted && !planning.isShortened) return;
+  const synthesis = await synthesisContext(step, planned);
+  if (showsMore(step, planning, synthesis)) run.probe?.goalsKnown(["planning", "synthesis"]);
+  if (isWanted) await run.callModel(model, { messages: synthesis.messages });
+}
+
+/** An answer for which whole results have no room stays as it is. */
+function ignoreOverflow(thrown: unknown): null {
+  if (thrown instanceof ContextOverflowError) return null;
+  throw thrown;
 }
 
 /** Returns the request of a step that only answers; a dry run may override its goal. */

@@ -1,4 +1,4 @@
-import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
+import type { ComposedContext, Goal } from "../../context/reasoning-context.ts";
 import type { SchemaCheck } from "../../definition/schema/json-schema.ts";
 import type { AgentModel, ModelReply, ModelTool, SentReasoning } from "../../models/agent-model.ts";
 import { ModelCallError, withModelWords } from "../../models/errors.ts";
@@ -44,7 +44,7 @@ export interface StepRequest {
   /** Returns whether a call id was already used in this turn. */
   isUsed(id: string): boolean;
   /** Composes the context with `note` as its last message; `tools` are those of the request, none if left out. */
-  read(note: string, goal: Goal, tools?: readonly ModelTool[]): Promise<ReasoningContext>;
+  read(note: string, goal: Goal, tools?: readonly ModelTool[]): Promise<ComposedContext>;
 }
 
 /** Returns the record of a step from its replies, before its tools have run. */

@@ -1,6 +1,6 @@
 import { stepFormOf } from "../../context/step-messages.ts";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { Goal, ReasoningContext } from "../../context/reasoning-context.ts";
+import type { Goal, ComposedContext } from "../../context/reasoning-context.ts";
 import { observedSteps } from "../../context/step-note.ts";
 import { validSummary } from "../../context/summarise/running-summary.ts";
 import { workflowTranscript } from "../../context/transcript.ts";
@@ -42,7 +42,7 @@ export async function composeNodeContext(
     /** Messages after the note. */
     readonly after?: readonly BaseMessage[];
   },
-): Promise<ReasoningContext> {
+): Promise<ComposedContext> {
   const { state, run } = at;
   const { model, tools = [], boundModel } = call;
   const attempt = state.attempt_number ?? 0;

@@ -4,26 +4,27 @@ import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
 import type { RunningSummary } from "../../state/channels.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";
+import { noneObserved } from "../step-note.ts";
 import {
   ContextOverflowError,
   type ContextSettings,
   InvalidContextOptionError,
-  type ReasoningContext,
+  type ComposedContext,
   type Utilization,
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { HistoryFitter, level, type Level, openErrors, type Room } from "./fit.ts";
+import { ContextFold, FoldStore } from "./context-fold.ts";
+import { type HistoryFitter, level, type Level } from "./fit.ts";
 import { contextMetadata } from "./metadata.ts";
-import { cheapSizes, tokensBound, tokenSizes } from "./sizes.ts";
-import { nothingShortened } from "./step-variant.ts";
 import {
   boundStep,
-  boundSteps,
-  renderEntries,
+  type RenderedBody,
+  type RenderedEntries,
   shortenedConversation,
-  RenderedEntries,
 } from "./rendered-entries.ts";
+import { cheapMeasure, mostTokensBound, tokenMeasure, tokensBound } from "./sizes.ts";
+import { nothingShortened } from "./step-variant.ts";
 
 /** Characters of texts and items of lists that previews keep; less where there is no room for that. */
 const settledPreview = { maxChars: 300, maxItems: 3 } as const;
@@ -53,7 +54,7 @@ const tailTokens = 1024;
  * @throws ContextOverflowError when what always stays is larger than the budget
  * @throws InvalidContextOptionError
  */
-export function composeContext(options: ComposeOptions): ReasoningContext {
+export function composeContext(options: ComposeOptions): ComposedContext {
   return runToCompletion(composing(options));
 }
 
@@ -65,11 +66,11 @@ export function composeContext(options: ComposeOptions): ReasoningContext {
 export function composeInSlices(
   options: ComposeOptions,
   signal?: AbortSignal,
-): Promise<ReasoningContext> {
+): Promise<ComposedContext> {
   return runInSlices(composing(options), signal);
 }
 
-function* composing(options: ComposeOptions): Generator<void, ReasoningContext> {
+function* composing(options: ComposeOptions): Generator<void, ComposedContext> {
   const { profile, transcript, settings, goal } = options;
   const { budget, reserved } = contextBudget(profile, settings);
   const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
@@ -80,61 +81,57 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
   const count = (messages: readonly BaseMessage[]): number =>
     messagesTokens(messages, profile.count);
   const fixed = [...opening, ...memory, ...before];
-
-  const rendered = new RenderedEntries(entries, {
-    form: options.form,
-    settled:
-      goal === "synthesis"
-        ? nothingShortened
-        : { above: settings.previewChars ?? defaultPreviewChars, ...settledPreview },
-    preview: tightPreview,
-    largest: Math.max(2000, budget * charactersOfToken),
-    summaries: options.summaries ?? new Map(),
-    observed: options.observed ?? new Map(),
-  });
-  const open = openErrors(entries);
-  const done = (fitter: HistoryFitter, messages: readonly BaseMessage[]): ReasoningContext => ({
+  const composed = ({ messages: told }: RenderedBody): readonly BaseMessage[] => {
+    const front = [...memory, ...before];
+    const begun = beginning(front[0] ?? told[0] ?? tail[0]);
+    return opening.concat(begun, front, told, tail);
+  };
+  const done = (
+    { rendered, fitter }: Pick<ContextFold, "rendered" | "fitter">,
+    body: RenderedBody,
+    messages = composed(body),
+  ): ComposedContext => ({
     messages,
+    isShortened: entries.at(-1)?.turn === transcript.turn && body.hasShort(fitter.turnStart),
     metadata: contextMetadata({
       options,
       budget,
       reserved,
       rendered,
-      fitter,
+      fit: fitter.fit(),
       covered,
       sections: { opening, memory, before, tail, messages },
     }),
   });
 
-  const composed = (fitter: HistoryFitter): readonly BaseMessage[] => {
-    const body = [...memory, ...before, ...renderEntries(rendered, fitter), ...tail];
-    return [...opening, ...beginning(body), ...body];
-  };
-  const cheap = cheapSizes(rendered, open);
-  const roomOf = (tokens: number): Room => ({
-    tokens,
-    low: Math.floor(tokens * lowShare),
-    keepsTurn: goal === "synthesis" || settings.whole === "turn",
-    shortTerm: settings.shortTerm,
-  });
-  const cheapTokens = cheap.messages([...fixed, leftOut, ...tail]) + cheap.bound(options);
-  const easy = yield* fitted(cheap.entries, { ...roomOf(budget - cheapTokens), onlyAsks: true });
-  if (easy.moves === 0 && !(yield* hasLarge(rendered))) {
-    return done(easy, composed(easy));
+  const bound = yield* foldOf(options, { entries, budget, room: null });
+  const { peak, turnPeak } = bound.fitter;
+  const cheapTokens =
+    cheapMeasure.messages([...fixed, leftOut, ...tail]) + mostTokensBound(options);
+  const isTurnOver = turnPeak > (settings.shortTerm?.maxTokens ?? Infinity);
+  if (peak <= budget - cheapTokens && !isTurnOver && !bound.hasLarge) {
+    return done(bound, bound.body);
   }
 
   const tools = tokensBound(options, profile.count);
   const kept = tail.length === 0 ? 0 : Math.min(tailTokens, Math.floor(budget * tailShare));
   const room = Math.max(0, budget - count(fixed) - tools - kept);
-  const sizes = tokenSizes(rendered, open, profile.count);
-  yield* boundSteps(rendered, { count: profile.count, tokens: Math.floor(room * largestShare) });
-  const fitter = yield* fitted(sizes, roomOf(room));
+  const fold = yield* foldOf(options, { entries, budget, room });
+  const { body } = fold;
+  const begun = beginning(memory[0] ?? before[0] ?? body.messages[0] ?? tail[0]);
+  if (count(fixed) + count(begun) + body.tokens + count(tail) + tools <= budget) {
+    return done(fold, body);
+  }
+
+  const copy = fold.copy();
+  const { rendered, fitter } = copy;
   const lastForms: Level[] = [level.settled, level.preview, level.line, level.brief];
   if (fitter.isLastOver) lastForms.push(level.dropped);
   for (;;) {
-    const messages = composed(fitter);
+    const told = copy.body();
+    const messages = composed(told);
     const needed = count(messages) + tools;
-    if (needed <= budget) return done(fitter, messages);
+    if (needed <= budget) return done(copy, told, messages);
     const target = Math.max(0, fitter.tokens - (needed - budget));
     const had = fitter.tokens;
     fitter.shorten(target, entries.length, !fitter.isLastLarge);
@@ -160,28 +157,66 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
   }
 }
 
+/** Entries that folds between calls hold at most, all together. */
+const folds = new FoldStore(100_000);
+
+/** Returns the fold of these entries: the one of the last call, grown, or a new one. */
+function* foldOf(
+  { profile, settings, goal, form, summaries = new Map(), observed = noneObserved }: ComposeOptions,
+  of: {
+    readonly entries: readonly Entry[];
+    readonly budget: number;
+    /** Null for a bound that needs no tokenizer. */
+    readonly room: number | null;
+  },
+): Generator<void, ContextFold> {
+  const { entries, budget, room } = of;
+  const { previewChars = defaultPreviewChars, whole, shortTerm } = settings;
+  const key = JSON.stringify([
+    goal,
+    form,
+    budget,
+    room,
+    previewChars,
+    whole,
+    shortTerm,
+    ...summaries,
+  ]);
+  const kind = { key, count: profile.count };
+  const fold =
+    folds.take(kind, entries, observed) ??
+    new ContextFold({
+      rendering: {
+        form,
+        settled:
+          goal === "synthesis" ? nothingShortened : { above: previewChars, ...settledPreview },
+        preview: tightPreview,
+        largest: Math.max(2000, budget * charactersOfToken),
+        summaries,
+      },
+      room: {
+        tokens: room ?? Infinity,
+        low: room === null ? Infinity : Math.floor(room * lowShare),
+        keepsTurn: goal === "synthesis" || whole === "turn",
+        shortTerm: room === null ? undefined : shortTerm,
+      },
+      ...(room === null
+        ? { measure: cheapMeasure, part: null }
+        : {
+            measure: tokenMeasure(profile.count),
+            part: { count: profile.count, tokens: Math.floor(room * largestShare) },
+          }),
+    });
+  yield* fold.grow(entries, observed);
+  folds.put(kind, fold);
+  return fold;
+}
+
 const leftOut = new HumanMessage(`${shortenedConversation} What was before is left out.`);
 
 /** Providers want a person to speak first: not so where what was said before is no longer there. */
-function beginning([first]: readonly BaseMessage[]): readonly BaseMessage[] {
+function beginning(first: BaseMessage | undefined): readonly BaseMessage[] {
   return first === undefined || first.type === "human" ? [] : [leftOut];
-}
-
-function* hasLarge(rendered: RenderedEntries): Generator<void, boolean> {
-  for (let at = 0; at < rendered.length; at += 1) {
-    if (rendered.isTooLarge(at)) return true;
-    yield;
-  }
-  return false;
-}
-
-function* fitted(
-  entries: ConstructorParameters<typeof HistoryFitter>[0],
-  room: Room,
-): Generator<void, HistoryFitter> {
-  const fitter = new HistoryFitter(entries, room);
-  while (!(room.onlyAsks === true && fitter.moves > 0) && fitter.grow()) yield;
-  return fitter;
 }
 
 function overflow(
@@ -203,12 +238,14 @@ function overflow(
   const system = count(fixed.opening);
   const memory = count(fixed.memory);
   let steps = 0;
-  for (let at = fitter.from; at < rendered.length; at += 1) {
-    const as = fitter.levels[at] as Level;
+  const { levels, from, lastStep } = fitter;
+  for (let at = from; at < levels.length; at += 1) {
+    const as = levels[at] as Level;
     if (rendered.entry(at).kind !== "step" || as === level.dropped) continue;
+    const isLast = at === lastStep;
     steps +=
       as >= level.line
-        ? count([new HumanMessage(rendered.lines(at, as, fitter.from).join("\n"))])
+        ? count([new HumanMessage(rendered.lines(at, as, { from, isLast }).join("\n"))])
         : count(rendered.step(at, as).messages);
   }
   const conversation = Math.max(0, needed - system - memory - tools - steps);
@@ -272,11 +309,12 @@ function splitCovered(
     return { covered: [], entries, message: null };
   }
   const until = Math.min(summary.covers.turns, turn);
-  const isCovered = (entry: Entry): boolean => entry.turn < until;
-  const covered = entries.filter(isCovered);
+  const covered: Entry[] = [];
+  const others: Entry[] = [];
+  for (const entry of entries) (entry.turn < until ? covered : others).push(entry);
   const message = messages.get(summary) ?? new HumanMessage(summaryText(summary));
   messages.set(summary, message);
-  return { covered, entries: entries.filter((entry) => !isCovered(entry)), message };
+  return { covered, entries: others, message };
 }
 
 function summaryText({ text, covers, model }: RunningSummary): string {

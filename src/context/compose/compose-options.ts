@@ -2,8 +2,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelTool, StructuredAnswer } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
 import type { RunningSummary } from "../../state/channels.ts";
-import type { StepRecord } from "../../state/step-record.ts";
 import type { ContextSettings, Goal, ResultSummaryMade } from "../reasoning-context.ts";
+import type { Observed } from "../step-note.ts";
 import type { StepForm } from "../step-messages.ts";
 import type { Transcript } from "../transcript.ts";
 
@@ -27,5 +27,5 @@ export interface ComposeOptions {
   readonly summaries?: ReadonlyMap<string, string>;
   readonly summariesMade?: readonly ResultSummaryMade[];
   /** Steps with what later steps noted on their results. */
-  readonly observed?: ReadonlyMap<StepRecord, StepRecord>;
+  readonly observed?: Observed;
 }

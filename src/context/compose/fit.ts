@@ -27,8 +27,9 @@ export interface Sized {
   /**
    * Tokens of the entry at this level.
    * @param from place of the first entry that is not dropped: a line names the values that no line since then names
+   * @param isLast whether it is the last step, which always has its lines
    */
-  size(as: Level, from: number): number;
+  size(as: Level, from: number, isLast: boolean): number;
 }
 
 export interface Room {
@@ -39,8 +40,6 @@ export interface Room {
   /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
   readonly keepsTurn: boolean;
   readonly shortTerm: ShortTermPolicy | undefined;
-  /** Counts the moves without applying them. */
-  readonly onlyAsks?: boolean;
 }
 
 export interface Fit {
@@ -49,6 +48,8 @@ export interface Fit {
   readonly tokens: number;
   /** Place of the first entry that is not dropped. */
   readonly from: number;
+  /** Place of the last step; -1 without one. */
+  readonly lastStep: number;
 }
 
 /** What is left of the room for short-term memory when it was passed. */
@@ -60,24 +61,52 @@ const lowShare = 0.6;
  * it was. What falls away first: results of older steps, then older steps but for a line each, then the words of the
  * oldest turns, then those turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
  *
- * The same entries and the same room give the same fit. Time is linear in the entries for each move.
+ * The same entries and the same room give the same fit, whether the list was complete or grew in between. Time is linear
+ * in the entries for each move, and constant for an entry without one.
  */
 export class HistoryFitter implements Fit {
-  readonly levels: Level[] = [];
+  readonly levels: Level[];
   tokens = 0;
   from = 0;
   /** Times that it was brought down. */
   moves = 0;
+  /** The most tokens that there were after an entry, and at the end of a turn. */
+  peak = 0;
+  turnPeak = 0;
+  /** The last step so far. */
+  lastStep = -1;
+  /** The first entry of the last turn so far. */
+  turnStart = 0;
   readonly #entries: readonly Sized[];
   readonly #room: Room;
-  /** The last step so far. */
-  #lastStep = -1;
-  /** The first entry of the last turn so far. */
-  #turnStart = 0;
+  /** The first entry that is rendered otherwise than before. */
+  #changed = 0;
 
-  constructor(entries: readonly Sized[], room: Room) {
+  /** @param entries may grow: see {@link grow} */
+  constructor(entries: readonly Sized[], room: Room, levels: readonly Level[] = []) {
     this.#entries = entries;
     this.#room = room;
+    this.levels = levels.slice();
+  }
+
+  /** Returns the same fit, which changes on its own. @param entries the same, or with other sizes of the last step */
+  copy(entries: readonly Sized[]): HistoryFitter {
+    const copy = new HistoryFitter(entries, this.#room, this.levels);
+    const { tokens, from, moves, lastStep, turnStart } = this;
+    return Object.assign(copy, { tokens, from, moves, lastStep, turnStart });
+  }
+
+  /** Returns how it is now. */
+  fit(): Fit {
+    const { levels, tokens, from, lastStep } = this;
+    return { levels: levels.slice(), tokens, from, lastStep };
+  }
+
+  /** Returns the place of the first entry that is rendered otherwise than at the last call; 0 at the first. */
+  takeChanged(): number {
+    const changed = this.#changed;
+    this.#changed = this.levels.length;
+    return changed;
   }
 
   /** Takes one more entry; false when there is none. */
@@ -88,11 +117,12 @@ export class HistoryFitter implements Fit {
     const before = this.#entries[at - 1];
     if (before !== undefined && before.turn !== entry.turn) this.#endTurn(at);
     if (entry.kind === "step") {
-      if (!this.#room.keepsTurn) this.#settle(this.#lastStep);
-      this.#lastStep = at;
+      if (!this.#room.keepsTurn) this.#settle(this.lastStep);
+      this.#endLast(at);
     }
     this.levels.push(level.whole);
-    this.tokens += entry.size(level.whole, this.from);
+    this.tokens += entry.size(level.whole, this.from, at === this.lastStep);
+    this.peak = Math.max(this.peak, this.tokens);
     if (this.tokens > this.#room.tokens) {
       this.shorten(this.#low(), this.levels.length, !this.isLastLarge);
     }
@@ -102,21 +132,20 @@ export class HistoryFitter implements Fit {
   /** Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed. */
   shorten(low: number, end: number, drops = true): void {
     this.moves += 1;
-    if (this.#room.onlyAsks === true) return;
-    const isOld = (at: number): boolean => at !== this.#lastStep || at < this.#turnStart;
+    const isOld = (at: number): boolean => at !== this.lastStep || at < this.turnStart;
     const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
     this.#lower(level.preview, low, { to: end, when: isStep });
     this.#lower(level.line, low, { to: end, when: isStep });
-    this.#lowerTurns(level.digest, low, this.#turnStart);
-    this.#lowerTurns(level.brief, low, this.#turnStart);
+    this.#lowerTurns(level.digest, low, this.turnStart);
+    this.#lowerTurns(level.brief, low, this.turnStart);
     if (!drops) return;
-    const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
+    const mayGo = (at: number): boolean => at !== this.lastStep && this.#mayDrop(at, end);
     this.#lower(level.dropped, low, { to: end, when: mayGo });
   }
 
   /** Whether the turn of the last step is over. */
   get isLastOver(): boolean {
-    return this.#lastStep < this.#turnStart;
+    return this.lastStep < this.turnStart;
   }
 
   /**
@@ -129,20 +158,19 @@ export class HistoryFitter implements Fit {
 
   /** Tokens of the last step as rendered; 0 without one. */
   get lastTokens(): number {
-    const as = this.levels[this.#lastStep];
-    return as === undefined ? 0 : (this.#entries[this.#lastStep] as Sized).size(as, this.from);
+    return this.lastStep < 0 ? 0 : this.#sizeOf(this.lastStep);
   }
 
   /** Accounts for a new rendering of the last step. */
   rerender(tell: (lastStep: number) => void): void {
     const before = this.lastTokens;
-    tell(this.#lastStep);
+    tell(this.lastStep);
     this.tokens += this.lastTokens - before;
   }
 
   /** Tells the last step so. */
   shortenLast(as: Level): void {
-    if (this.#lastStep >= 0) this.#set(this.#lastStep, as);
+    if (this.lastStep >= 0) this.#set(this.lastStep, as);
   }
 
   /** The last step of a turn that goes on is soon told shorter: a large one is to push out little of what was before. */
@@ -155,12 +183,12 @@ export class HistoryFitter implements Fit {
   }
 
   #endTurn(at: number): void {
-    for (let one = this.#turnStart; one < at; one += 1) this.#settle(one);
-    this.#turnStart = at;
+    for (let one = this.turnStart; one < at; one += 1) this.#settle(one);
+    this.turnStart = at;
+    this.turnPeak = Math.max(this.turnPeak, this.tokens);
     const { shortTerm } = this.#room;
     if (shortTerm === undefined || this.tokens <= shortTerm.maxTokens) return;
     this.moves += 1;
-    if (this.#room.onlyAsks === true) return;
     const low = Math.floor(shortTerm.maxTokens * lowShare);
     const isStep = (place: number): boolean => this.#entries[place]?.kind === "step";
     const rules = shortTermStrategies[shortTerm.strategy];
@@ -171,8 +199,23 @@ export class HistoryFitter implements Fit {
     if (rules.dropsTurns) return this.#lowerTurns(level.dropped, low, at);
     this.#lowerTurns(level.digest, low, at);
     this.#lowerTurns(level.brief, low, at);
-    const mayGo = (place: number): boolean => place !== this.#lastStep && this.#mayDrop(place, at);
+    const mayGo = (place: number): boolean => place !== this.lastStep && this.#mayDrop(place, at);
     this.#lower(level.dropped, low, { to: at, when: mayGo });
+  }
+
+  /** One line of the last step is kept whatever it says, as long as it is the last one. */
+  #endLast(next: number): void {
+    const last = this.lastStep;
+    const isBrief = this.levels[last] === level.brief;
+    const before = isBrief ? this.#sizeOf(last) : 0;
+    this.lastStep = next;
+    if (!isBrief) return;
+    this.tokens += this.#sizeOf(last) - before;
+    this.#changed = 0;
+  }
+
+  #sizeOf(at: number, as = this.levels[at] as Level): number {
+    return (this.#entries[at] as Sized).size(as, this.from, at === this.lastStep);
   }
 
   #settle(at: number): void {
@@ -194,7 +237,7 @@ export class HistoryFitter implements Fit {
       const turn = this.#entries[start]?.turn;
       let end = start;
       for (; end < to && this.#entries[end]?.turn === turn; end += 1) {
-        const own = as === level.dropped && end === this.#lastStep ? level.brief : as;
+        const own = as === level.dropped && end === this.lastStep ? level.brief : as;
         if ((this.levels[end] as Level) < own) this.#set(end, own);
       }
       start = end;
@@ -205,18 +248,19 @@ export class HistoryFitter implements Fit {
   #mayDrop(at: number, end: number): boolean {
     const entry = this.#entries[at] as Sized;
     const stays = entry.isRequest || entry.kind === "fixed";
-    if (stays && at >= this.#turnStart) return false;
+    if (stays && at >= this.turnStart) return false;
     return entry.openUntil < end;
   }
 
   #set(at: number, as: Level): void {
-    const entry = this.#entries[at] as Sized;
-    const was = entry.size(this.levels[at] as Level, this.from);
-    const is = entry.size(as, this.from);
+    const was = this.#sizeOf(at);
+    const is = this.#sizeOf(at, as);
     // Short results are no shorter as previews, nor short steps as lines.
     if (is > was && as < level.digest) return;
     this.tokens += is - was;
     this.levels[at] = as;
+    // What is told in less than a line stands at the front.
+    this.#changed = as < level.digest ? Math.min(this.#changed, at) : 0;
   }
 
   /** Lines name anew what only dropped ones named. */
@@ -226,9 +270,8 @@ export class HistoryFitter implements Fit {
     if (from === this.from) return;
     this.from = from;
     this.tokens = 0;
-    for (let at = from; at < this.levels.length; at += 1) {
-      this.tokens += (this.#entries[at] as Sized).size(this.levels[at] as Level, from);
-    }
+    this.#changed = 0;
+    for (let at = from; at < this.levels.length; at += 1) this.tokens += this.#sizeOf(at);
   }
 }
 
@@ -236,25 +279,53 @@ export class HistoryFitter implements Fit {
 const noError = -1;
 
 /**
- * For each entry until when an error of it is open: the place of the step from which on every tool that failed in it has
- * succeeded, or of the next turn, which begins when this one has come to its end in spite of it; Infinity while neither
- * is so, `noError` for entries without errors. Linear.
+ * Until when an error of an entry is open: until the step from which on every tool that failed in it has succeeded, or
+ * the next turn, which begins when this one has come to its end in spite of it.
  */
-export function openErrors(entries: readonly Entry[]): readonly number[] {
-  const until = entries.map(() => noError);
-  /** Where a tool succeeds next, seen from behind. */
-  const succeeds = new Map<string, number>();
-  let nextTurn = Infinity;
-  for (let at = entries.length - 1; at >= 0; at -= 1) {
-    const entry = entries[at] as Entry;
-    const following = entries[at + 1];
-    if (following !== undefined && following.turn !== entry.turn) nextTurn = at + 1;
-    const results = entry.kind === "step" ? entry.step.tool_results : [];
-    for (const { name, outcome } of results) {
-      if (outcome === "success") continue;
-      until[at] = Math.max(until[at] as number, Math.min(nextTurn, succeeds.get(name) ?? Infinity));
+export class OpenErrors {
+  readonly #until: number[] = [];
+  #turn: number | undefined;
+  /** Entries of the last turn with failures that are not mended, by tool. */
+  readonly #waiting = new Map<string, number[]>();
+  /** Tools that each of them waits for. */
+  readonly #open = new Map<number, number>();
+
+  push(entry: Entry): void {
+    const at = this.#until.length;
+    if (entry.turn !== this.#turn) {
+      for (const open of this.#open.keys()) this.#until[open] = at;
+      this.#open.clear();
+      this.#waiting.clear();
+      this.#turn = entry.turn;
     }
-    for (const { name, outcome } of results) if (outcome === "success") succeeds.set(name, at);
+    this.#until.push(noError);
+    if (entry.kind !== "step") return;
+    const { tool_results: results } = entry.step;
+    for (const { name, outcome } of results) if (outcome === "success") this.#succeed(name, at);
+    const failed = results.filter(({ outcome }) => outcome !== "success");
+    for (const name of new Set(failed.map((result) => result.name))) {
+      const waiting = this.#waiting.get(name);
+      if (waiting === undefined) this.#waiting.set(name, [at]);
+      else waiting.push(at);
+      this.#open.set(at, (this.#open.get(at) ?? 0) + 1);
+    }
+    if (failed.length > 0) this.#until[at] = Infinity;
   }
-  return until;
+
+  /** Place of the entry from which on all is mended; Infinity as long as it is not, and -1 for an entry without errors. */
+  until(at: number): number {
+    return this.#until[at] ?? noError;
+  }
+
+  #succeed(name: string, at: number): void {
+    for (const failed of this.#waiting.get(name) ?? []) {
+      const tools = (this.#open.get(failed) ?? 1) - 1;
+      if (tools > 0) this.#open.set(failed, tools);
+      else {
+        this.#open.delete(failed);
+        this.#until[failed] = at;
+      }
+    }
+    this.#waiting.delete(name);
+  }
 }

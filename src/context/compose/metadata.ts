@@ -21,7 +21,7 @@ export interface Composed {
   readonly budget: number;
   readonly reserved: number;
   readonly rendered: RenderedEntries;
-  readonly fitter: Fit;
+  readonly fit: Fit;
   /** Entries that the summary stands for. */
   readonly covered: readonly Entry[];
   readonly sections: {
@@ -41,6 +41,7 @@ export function contextMetadata(composed: Composed): ContextMetadata {
   const { profile } = options;
   let tokens: ContextTokens | undefined;
   let steps: readonly StepShown[] | undefined;
+  let spoken: ContextMetadata["conversation"] | undefined;
   return {
     goal: options.goal,
     model: profile.ref,
@@ -53,21 +54,23 @@ export function contextMetadata(composed: Composed): ContextMetadata {
     get steps() {
       return (steps ??= stepsShown(composed));
     },
-    conversation: countSpoken(composed),
+    get conversation() {
+      return (spoken ??= countSpoken(composed));
+    },
     summaries: options.summariesMade ?? [],
     notes: profile.notes,
   };
 }
 
 function countSections(composed: Composed): ContextTokens {
-  const { options, sections, rendered, fitter } = composed;
+  const { options, sections, rendered, fit } = composed;
   const { count } = options.profile;
   const sum = (messages: readonly BaseMessage[]): number => messagesTokens(messages, count);
   const system = sum(sections.opening);
   const tools = tokensBound(options, count);
   const memory = sum(sections.memory);
   const messages = sum(sections.messages);
-  const steps = stepTokens(rendered, fitter, count);
+  const steps = stepTokens(rendered, fit, count);
   // What is rendered in lines has a heading, and the summary may tell of steps: both count as conversation.
   const conversation = Math.max(0, messages - system - memory - steps);
   const raw =
@@ -76,37 +79,38 @@ function countSections(composed: Composed): ContextTokens {
     memory +
     sum(sections.tail) +
     rawTokens(composed.covered, options.form, count) +
-    rawTokens(entriesOf(rendered), options.form, count);
+    rawTokens(entriesOf(composed), options.form, count);
   const total = messages + tools;
   return { total, system, tools, memory, conversation, steps, raw, saved: raw - total };
 }
 
-function entriesOf(rendered: RenderedEntries): readonly Entry[] {
-  return Array.from({ length: rendered.length }, (_, at) => rendered.entry(at));
+function entriesOf({ rendered, fit }: Pick<Composed, "rendered" | "fit">): readonly Entry[] {
+  return fit.levels.map((_, at) => rendered.entry(at));
 }
 
-function stepTokens(rendered: RenderedEntries, fitter: Fit, count: TokenCounter): number {
+function stepTokens(rendered: RenderedEntries, fit: Fit, count: TokenCounter): number {
   let sum = 0;
-  for (let at = fitter.from; at < rendered.length; at += 1)
-    sum += tokensOfStep(rendered, fitter, at, count);
+  for (let at = fit.from; at < fit.levels.length; at += 1)
+    sum += tokensOfStep(rendered, fit, at, count);
   return sum;
 }
 
 function tokensOfStep(
   rendered: RenderedEntries,
-  { levels, from }: Fit,
+  { levels, from, lastStep }: Fit,
   at: number,
   count: TokenCounter,
 ) {
   const as = levels[at] as Level;
   if (rendered.entry(at).kind !== "step" || as === level.dropped) return 0;
   if (as >= level.line) {
-    return rendered.lines(at, as, from).reduce((sum, line) => sum + lineTokens(line, count), 0);
+    const lines = rendered.lines(at, as, { from, isLast: at === lastStep });
+    return lines.reduce((sum, line) => sum + lineTokens(line, count), 0);
   }
   return messagesTokens(rendered.step(at, as).messages, count);
 }
 
-function stepsShown({ options, rendered, fitter, covered }: Composed): readonly StepShown[] {
+function stepsShown({ options, rendered, fit, covered }: Composed): readonly StepShown[] {
   const { count } = options.profile;
   const shown = (step: StepRecord, fidelity: StepFidelity, tokens: number): StepShown => ({
     turn: step.turn_number,
@@ -117,10 +121,10 @@ function stepsShown({ options, rendered, fitter, covered }: Composed): readonly 
   const summarised = covered.flatMap((entry) =>
     entry.kind === "step" ? [shown(entry.step, "summarised", 0)] : [],
   );
-  const own = entriesOf(rendered).flatMap((entry, at) => {
+  const own = entriesOf({ rendered, fit }).flatMap((entry, at) => {
     if (entry.kind !== "step") return [];
-    const tokens = tokensOfStep(rendered, fitter, at, count);
-    return [shown(entry.step, fidelityOf(rendered, fitter, at), tokens)];
+    const tokens = tokensOfStep(rendered, fit, at, count);
+    return [shown(entry.step, fidelityOf(rendered, fit, at), tokens)];
   });
   return [...summarised, ...own];
 }
@@ -131,12 +135,12 @@ function fidelityOf(rendered: RenderedEntries, { levels }: Fit, at: number): Ste
   return as >= level.line ? "line" : rendered.step(at, as).fidelity;
 }
 
-function countSpoken({ rendered, fitter, covered }: Composed): Record<MessageFidelity, number> {
+function countSpoken({ rendered, fit, covered }: Composed): Record<MessageFidelity, number> {
   const counts = { whole: 0, summarised: 0, dropped: 0 };
   counts.summarised = covered.filter(({ kind }) => kind === "spoken").length;
-  for (let at = 0; at < rendered.length; at += 1) {
+  for (let at = 0; at < fit.levels.length; at += 1) {
     if (rendered.entry(at).kind !== "spoken") continue;
-    const as = fitter.levels[at] as Level;
+    const as = fit.levels[at] as Level;
     if (as === level.dropped) counts.dropped += 1;
     else if (as >= level.digest) counts.summarised += 1;
     else counts.whole += 1;
@@ -144,7 +148,11 @@ function countSpoken({ rendered, fitter, covered }: Composed): Record<MessageFid
   return counts;
 }
 
-const rawSteps = new WeakMap<StepRecord, Map<TokenCounter, number>>();
+const rawSteps: Readonly<Record<StepForm, WeakMap<StepRecord, Map<TokenCounter, number>>>> = {
+  native: new WeakMap(),
+  text: new WeakMap(),
+  report: new WeakMap(),
+};
 
 function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounter): number {
   let sum = 0;
@@ -159,8 +167,8 @@ function rawTokens(entries: readonly Entry[], form: StepForm, count: TokenCounte
 }
 
 function rawStepTokens(step: StepRecord, form: StepForm, count: TokenCounter): number {
-  let known = rawSteps.get(step);
-  if (known === undefined) rawSteps.set(step, (known = new Map()));
+  let known = rawSteps[form].get(step);
+  if (known === undefined) rawSteps[form].set(step, (known = new Map()));
   const tokens = known.get(count);
   if (tokens !== undefined) return tokens;
   const plain = () =>

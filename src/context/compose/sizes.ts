@@ -2,7 +2,7 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { boundTokens, messagesTokens, toolsTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { level, type Level, type Sized } from "./fit.ts";
+import { level, type Level, type OpenErrors, type Sized } from "./fit.ts";
 import { TextCache } from "./step-variant.ts";
 import type { RenderedEntries } from "./rendered-entries.ts";
 
@@ -23,16 +23,18 @@ export function tokensBound({ tools, answer }: Bound, count: TokenCounter): numb
   return toolsTokens(tools, count) + (answer === undefined ? 0 : boundTokens(answer, count));
 }
 
-type Measure = (messages: readonly BaseMessage[]) => number;
+/** How entries are measured. */
+export interface Measure {
+  messages(messages: readonly BaseMessage[]): number;
+  line(line: string): number;
+}
 
-/** The entries with their sizes in tokens. */
-export function tokenSizes(
-  told: RenderedEntries,
-  open: readonly number[],
-  count: TokenCounter,
-): readonly Sized[] {
-  const measure: Measure = (messages) => messagesTokens(messages, count);
-  return sized(told, open, measure, (line) => lineTokens(line, count));
+/** Measures in tokens. */
+export function tokenMeasure(count: TokenCounter): Measure {
+  return {
+    messages: (messages) => messagesTokens(messages, count),
+    line: (line) => lineTokens(line, count),
+  };
 }
 
 const linesRemembered = { texts: 20_000, characters: 4_000_000 };
@@ -47,68 +49,69 @@ export function lineTokens(line: string, count: TokenCounter): number {
   return counted.get(line, () => count(line) + 1);
 }
 
-/** The entries with sizes that are no smaller than their tokens, and need no tokenizer. */
-export function cheapSizes(told: RenderedEntries, open: readonly number[]) {
-  const messages: Measure = (list) => list.reduce((sum, one) => sum + mostTokens(one), 0);
-  return {
-    entries: sized(told, open, messages, (line) => bytesOfUnit * line.length + 1),
-    messages,
-    bound: ({ tools = [], answer }: Bound): number =>
-      (tools.length === 0 ? 0 : mostBoundTokens(tools)) +
-      (answer === undefined ? 0 : mostBoundTokens(answer)),
-  };
+/** Measures no less than the tokens, and needs no tokenizer. */
+export const cheapMeasure: Measure = {
+  messages: (messages) => messages.reduce((sum, one) => sum + mostTokens(one), 0),
+  line: (line) => bytesOfUnit * line.length + 1,
+};
+
+/** {@link cheapMeasure} of what goes with the messages. */
+export function mostTokensBound({ tools = [], answer }: Bound): number {
+  return (
+    (tools.length === 0 ? 0 : mostBoundTokens(tools)) +
+    (answer === undefined ? 0 : mostBoundTokens(answer))
+  );
 }
 
-function sized(
+/** The sizes of the entry at a place. */
+export function sizedEntry(
   told: RenderedEntries,
-  open: readonly number[],
-  measure: Measure,
-  tokensOfLine: (line: string) => number,
-): readonly Sized[] {
-  return Array.from({ length: told.length }, (_, at): Sized => {
-    const entry = told.entry(at);
-    const { kind, turn } = entry;
-    const ways: { readonly messages: readonly BaseMessage[]; readonly tokens: number }[] = [];
-    const own = (as: Level): number => {
-      const messages = kind === "step" ? told.step(at, as).messages : told.messages(at);
-      const known = ways[as];
-      // The rendering of a large step depends on the room.
-      if (known !== undefined && (kind !== "step" || known.messages === messages)) {
-        return known.tokens;
+  at: number,
+  how: { readonly open: OpenErrors; readonly measure: Measure },
+): Sized {
+  const { open, measure } = how;
+  const entry = told.entry(at);
+  const { kind, turn } = entry;
+  const ways: { readonly messages: readonly BaseMessage[]; readonly tokens: number }[] = [];
+  const own = (as: Level): number => {
+    const messages = kind === "step" ? told.step(at, as).messages : told.messages(at);
+    const known = ways[as];
+    // The rendering of a large step depends on the room.
+    if (known !== undefined && (kind !== "step" || known.messages === messages)) {
+      return known.tokens;
+    }
+    const tokens = measure.messages(messages);
+    ways[as] = { messages, tokens };
+    return tokens;
+  };
+  const inLines = (as: Level, from: number, isLast: boolean): number => {
+    const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
+    const lines = told.lines(at, as, { from, isLast });
+    const tokens = lines.reduce((sum, line) => sum + measure.line(line), 0);
+    return tokens === 0 ? 0 : tokens + (startsRun ? headingTokens : 0);
+  };
+  const lines = { from: -1, isLast: false, sizes: new Map<Level, number>() };
+  return {
+    kind,
+    turn,
+    isRequest: entry.kind === "spoken" && entry.isRequest,
+    get openUntil() {
+      return open.until(at);
+    },
+    size(as, from, isLast) {
+      if (as === level.dropped) return 0;
+      if (as < level.line) return own(as);
+      if (from !== lines.from || isLast !== lines.isLast) {
+        lines.sizes.clear();
+        Object.assign(lines, { from, isLast });
       }
-      const tokens = measure(messages);
-      ways[as] = { messages, tokens };
-      return tokens;
-    };
-    const inLines = (as: Level, from: number): number => {
-      const startsRun = at === 0 || at === from || told.entry(at - 1).kind !== "step";
-      const tokens = told.lines(at, as, from).reduce((sum, line) => sum + tokensOfLine(line), 0);
-      return tokens === 0 ? 0 : tokens + (startsRun ? headingTokens : 0);
-    };
-    const lines: { from: number; readonly sizes: Map<Level, number> } = {
-      from: -1,
-      sizes: new Map(),
-    };
-    return {
-      kind,
-      turn,
-      isRequest: entry.kind === "spoken" && entry.isRequest,
-      openUntil: open[at] ?? -1,
-      size(as, from) {
-        if (as === level.dropped) return 0;
-        if (as < level.line) return own(as);
-        if (from !== lines.from) {
-          lines.from = from;
-          lines.sizes.clear();
-        }
-        const known = lines.sizes.get(as);
-        if (known !== undefined) return known;
-        const made = inLines(as, from);
-        lines.sizes.set(as, made);
-        return made;
-      },
-    };
-  });
+      const known = lines.sizes.get(as);
+      if (known !== undefined) return known;
+      const made = inLines(as, from, isLast);
+      lines.sizes.set(as, made);
+      return made;
+    },
+  };
 }
 
 const bounds = new WeakMap<BaseMessage, number>();

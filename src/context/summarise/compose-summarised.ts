@@ -4,7 +4,7 @@ import type { ToolResult } from "../../state/step-record.ts";
 import { composeInSlices } from "../compose/compose-context.ts";
 import type { ComposeOptions } from "../compose/compose-options.ts";
 import { summaryKey } from "../compose/step-variant.ts";
-import type { ReasoningContext, ResultSummaryMade } from "../reasoning-context.ts";
+import type { ComposedContext, ReasoningContext, ResultSummaryMade } from "../reasoning-context.ts";
 import type { Transcript } from "../transcript.ts";
 import type { AskForSummary, ResultSummaries } from "./results.ts";
 
@@ -25,7 +25,7 @@ export async function composeSummarised(
   options: ComposeOptions,
   summarise: (wish: SummaryRequest) => Promise<ResultSummaries>,
   signal?: AbortSignal,
-): Promise<ReasoningContext> {
+): Promise<ComposedContext> {
   const context = await composeInSlices(options, signal);
   if (options.goal === "synthesis") return context;
   const wishes = wishesOf(context, options.transcript);

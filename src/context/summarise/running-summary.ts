@@ -1,10 +1,13 @@
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { RunningSummary } from "../../state/channels.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { appendFold } from "../../state/turn.ts";
 import { truncateText, headOf } from "../../values/text.ts";
 import { callLines, foldLines, lineText } from "../call-lines.ts";
+import { chatTurns } from "../chat-turns.ts";
 import { cleanText } from "../clean-text.ts";
-import { type EarlierTurn, earlierTurns, type ThreadHistory } from "./turns.ts";
+import type { EarlierTurn, ThreadHistory } from "./turns.ts";
 
 /**
  * Returns the summary of a state; null if it covers the running turn, or if the
@@ -17,21 +20,30 @@ export function validSummary(
   if (summary === null || summary === undefined) return null;
   const { turns } = summary.covers;
   if (turns < 1 || turns > (history.turn_number ?? 0)) return null;
-  const there = coverage(earlierTurns(history), turns);
+  const there = coverage(history, turns);
   const isThere =
     there.steps === summary.covers.steps && there.messages === summary.covers.messages;
   return isThere ? summary : null;
 }
 
 /** What a summary of the first `turns` turns covers. */
-export function coverage(earlier: readonly EarlierTurn[], turns: number): RunningSummary["covers"] {
-  const covered = earlier.slice(0, turns);
-  return {
-    turns,
-    steps: covered.reduce((sum, { steps }) => sum + steps.length, 0),
-    messages: covered.reduce((sum, { asked, answered }) => sum + asked.length + answered.length, 0),
-  };
+export function coverage(history: ThreadHistory, turns: number): RunningSummary["covers"] {
+  const present = history.turn_number ?? 0;
+  let steps = 0;
+  for (const [turn, count] of stepsByTurn(history.steps)) if (turn < turns) steps += count;
+  let messages = 0;
+  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, { present })) {
+    if (turn < turns) messages += asked.length + answered.length;
+  }
+  return { turns, steps, messages };
 }
+
+const stepsByTurn = appendFold<StepRecord, Map<number, number>>(
+  () => new Map(),
+  (counts, { turn_number: turn }) => {
+    counts.set(turn, (counts.get(turn) ?? 0) + 1);
+  },
+);
 
 /** Characters that a running summary has at most. */
 const longest = 4000;

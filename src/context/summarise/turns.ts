@@ -27,7 +27,7 @@ export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {
   const turns = Array.from({ length: present }, () => {
     return { asked: [] as BaseMessage[], steps: [] as StepRecord[], answered: [] as BaseMessage[] };
   });
-  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, present)) {
+  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, { present })) {
     const own = turns[Math.max(0, turn)];
     own?.asked.push(...asked);
     own?.answered.push(...answered);

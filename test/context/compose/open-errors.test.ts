@@ -1,6 +1,6 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { openErrors } from "../../../src/context/compose/fit.ts";
+import { OpenErrors } from "../../../src/context/compose/fit.ts";
 import type { Entry } from "../../../src/context/transcript.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
@@ -15,7 +15,14 @@ const step = (turn: number, calls: Readonly<Record<string, boolean>>): Entry => 
   return { kind: "step", turn, step: stepRecord({ turn_number: turn, tool_results: results }) };
 };
 
-describe("openErrors", () => {
+/** For each entry until when its errors are open. */
+function openErrors(entries: readonly Entry[]): readonly number[] {
+  const open = new OpenErrors();
+  for (const entry of entries) open.push(entry);
+  return entries.map((_, at) => open.until(at));
+}
+
+describe("OpenErrors", () => {
   it("finds none in what was said and in steps that succeeded", () => {
     expect(openErrors([said(0), step(0, { read: true }), step(0, {})])).toEqual([-1, -1, -1]);
   });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
 import { level } from "../../../src/context/compose/fit.ts";
 import {
-  renderEntries,
+  RenderedBody,
   type RenderedEntries,
 } from "../../../src/context/compose/rendered-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
@@ -45,7 +45,8 @@ function lineMessage(line: string) {
     entry: () => ({ kind: "step", turn: 0, step: stepRecord({}) }),
     lines: () => [line],
   };
-  return renderEntries(told as RenderedEntries, { levels: [level.line], tokens: 0, from: 0 })[0];
+  const fit = { levels: [level.line], tokens: 0, from: 0, lastStep: 0 };
+  return new RenderedBody(told as RenderedEntries).update(fit, 0).messages[0];
 }
 
 it("makes a message that tells of steps once, until longer ones than are remembered came between", () => {

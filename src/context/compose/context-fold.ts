@@ -1,0 +1,225 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { TokenCounter } from "../../models/usage/tokens.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import { noneObserved, type Observed } from "../step-note.ts";
+import type { Entry } from "../transcript.ts";
+import { HistoryFitter, OpenErrors, type Room, type Sized } from "./fit.ts";
+import {
+  boundStep,
+  type Part,
+  RenderedBody,
+  RenderedEntries,
+  type RenderOptions,
+} from "./rendered-entries.ts";
+import { type Measure, sizedEntry } from "./sizes.ts";
+
+/** What decides how entries are rendered and fitted. */
+export interface FoldOptions {
+  readonly rendering: RenderOptions;
+  readonly room: Room;
+  readonly measure: Measure;
+  /** What one step may have at most; null where the measure is only a bound. */
+  readonly part: Part | null;
+}
+
+/**
+ * The entries of a thread, rendered and fitted for one kind of context. It only grows: an entry costs the same however many
+ * there are before it.
+ */
+export class ContextFold {
+  readonly entries: Entry[] = [];
+  readonly rendered: RenderedEntries;
+  readonly fitter: HistoryFitter;
+  /** Whether a step is too large to be told whole. */
+  hasLarge = false;
+  readonly #options: FoldOptions;
+  readonly #sizes: Sized[] = [];
+  readonly #open = new OpenErrors();
+  readonly #body: RenderedBody;
+  #observed: Observed = noneObserved;
+  /** Changes of what was observed that are told. */
+  #changes = 0;
+
+  constructor(options: FoldOptions) {
+    this.#options = options;
+    const { rendering, room, measure, part } = options;
+    this.rendered = new RenderedEntries(rendering);
+    this.fitter = new HistoryFitter(this.#sizes, room);
+    this.#body = new RenderedBody(this.rendered, part === null ? null : measure);
+  }
+
+  /** The entries as messages, up to the next change. */
+  get body(): RenderedBody {
+    return this.#body.update(this.fitter, this.fitter.takeChanged());
+  }
+
+  /** Returns whether its entries are the first of these, with what later steps noted on them. */
+  fits(entries: readonly Entry[], observed: Observed): boolean {
+    const { length } = this.entries;
+    if (length > entries.length) return false;
+    for (let at = 0; at < length; at += 1) if (this.entries[at] !== entries[at]) return false;
+    return this.#observe(observed);
+  }
+
+  /** Takes note of what later steps noted. False, and nothing is changed, where that would change what was told. */
+  #observe(observed: Observed): boolean {
+    const { changed } = observed;
+    const known = this.#observed;
+    const isSame = observed === known && changed !== undefined;
+    const steps = isSame ? new Set(changed.slice(this.#changes)) : null;
+    const changes: { at: number; noted: StepRecord | undefined }[] = [];
+    let left = steps?.size ?? (observed.size + known.size > 0 ? Infinity : 0);
+    for (let at = this.entries.length - 1; at >= 0 && left > 0; at -= 1) {
+      const entry = this.entries[at] as Entry;
+      if (entry.kind !== "step" || steps?.has(entry.step) === false) continue;
+      left -= 1;
+      const noted = observed.get(entry.step);
+      if (noted === this.rendered.noted(at)) continue;
+      if (this.rendered.hasNamed(at)) return false;
+      changes.push({ at, noted });
+    }
+    for (const { at, noted } of changes) this.rendered.note(at, noted);
+    this.#observed = observed;
+    this.#changes = changed?.length ?? 0;
+    return true;
+  }
+
+  /** Adds the entries after its own. Pauses after each. */
+  *grow(entries: readonly Entry[], observed: Observed): Generator<void, void> {
+    const from = this.entries.length;
+    this.#observed = observed;
+    this.#changes = observed.changed?.length ?? 0;
+    // What is observed may change while this pauses.
+    const noted = entries
+      .slice(from)
+      .map((entry) => (entry.kind === "step" ? observed.get(entry.step) : undefined));
+    for (const [at, own] of noted.entries()) {
+      this.#push(entries[from + at] as Entry, own);
+      yield;
+    }
+  }
+
+  #push(entry: Entry, noted: StepRecord | undefined): void {
+    const { measure, part } = this.#options;
+    const at = this.entries.length;
+    this.entries.push(entry);
+    this.rendered.push(entry, noted);
+    this.#open.push(entry);
+    this.#sizes.push(sizedEntry(this.rendered, at, { open: this.#open, measure }));
+    this.hasLarge ||= this.rendered.isTooLarge(at);
+    if (part !== null) boundStep(this.rendered, at, part);
+    this.fitter.grow();
+  }
+
+  /** Returns the same, to be changed for one context alone. */
+  copy(): FoldCopy {
+    const { measure } = this.#options;
+    const rendered = this.rendered.copy();
+    const last = this.fitter.lastStep;
+    const sizes =
+      last < 0
+        ? this.#sizes
+        : this.#sizes.with(last, sizedEntry(rendered, last, { open: this.#open, measure }));
+    const fitter = this.fitter.copy(sizes);
+    return { rendered, fitter, body: () => new RenderedBody(rendered, measure).update(fitter, 0) };
+  }
+}
+
+export interface FoldCopy {
+  readonly rendered: RenderedEntries;
+  readonly fitter: HistoryFitter;
+  body(): RenderedBody;
+}
+
+/** Of these there are as many for one thread at most: goals, forms and rooms, and branches that run at the same time. */
+const foldsOfThread = 16;
+
+interface KeptFold {
+  readonly fold: ContextFold;
+  readonly key: string;
+  readonly count: TokenCounter;
+}
+
+/**
+ * The folds of contexts between one call and the next. They are kept with the first entry of their thread, and gone with
+ * it; of all together the last used ones are kept, up to a number of entries. A fold that is taken is nobody else's until
+ * it is put back.
+ */
+export class FoldStore {
+  readonly #threads = new WeakMap<object, KeptFold[]>();
+  /** The least recently used first, by identity, with the entries that each had. */
+  readonly #used = new Map<WeakRef<ContextFold>, number>();
+  readonly #refs = new WeakMap<ContextFold, WeakRef<ContextFold>>();
+  readonly #most: number;
+  #entries = 0;
+
+  /** @param most entries of all folds together */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Folds that are kept, as far as they were not collected. */
+  get size(): number {
+    return [...this.#used.keys()].filter((ref) => ref.deref() !== undefined).length;
+  }
+
+  /** Returns the longest fold of this kind whose entries are the first of these, and forgets it; undefined without one. */
+  take(
+    kind: Omit<KeptFold, "fold">,
+    entries: readonly Entry[],
+    observed: Observed,
+  ): ContextFold | undefined {
+    const anchor = anchorOf(entries);
+    const kept = anchor && this.#threads.get(anchor);
+    if (kept === undefined) return undefined;
+    const ofKind = kept
+      .filter(({ key, count }) => key === kind.key && count === kind.count)
+      .toSorted((one, other) => other.fold.entries.length - one.fold.entries.length);
+    const found = ofKind.find(({ fold }) => fold.fits(entries, observed));
+    if (found === undefined) return undefined;
+    this.#forget(found.fold);
+    return found.fold;
+  }
+
+  put(kind: Omit<KeptFold, "fold">, fold: ContextFold): void {
+    const anchor = anchorOf(fold.entries);
+    if (anchor === undefined) return;
+    const kept = this.#threads.get(anchor) ?? [];
+    this.#threads.set(anchor, kept);
+    const { length } = fold.entries;
+    const ref = new WeakRef(fold);
+    kept.push({ ...kind, fold });
+    this.#refs.set(fold, ref);
+    this.#used.set(ref, length);
+    this.#entries += length;
+    const [oldest] = kept;
+    if (kept.length > foldsOfThread && oldest !== undefined) this.#forget(oldest.fold);
+    for (const [least] of this.#used) {
+      if (this.#entries <= this.#most || least === ref) break;
+      const one = least.deref();
+      if (one === undefined) this.#release(least);
+      else this.#forget(one);
+    }
+  }
+
+  #forget(fold: ContextFold): void {
+    const anchor = anchorOf(fold.entries);
+    const kept = anchor && this.#threads.get(anchor);
+    const at = kept?.findIndex((one) => one.fold === fold) ?? -1;
+    if (at >= 0) kept?.splice(at, 1);
+    const ref = this.#refs.get(fold);
+    if (ref !== undefined) this.#release(ref);
+  }
+
+  #release(ref: WeakRef<ContextFold>): void {
+    this.#entries -= this.#used.get(ref) ?? 0;
+    this.#used.delete(ref);
+  }
+}
+
+/** What lives as long as the thread's state. */
+function anchorOf([first]: readonly Entry[]): object | undefined {
+  if (first === undefined) return undefined;
+  if (first.kind === "step") return first.step;
+  return first.kind === "spoken" ? first.message : first.messages[0];
+}

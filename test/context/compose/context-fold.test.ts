@@ -1,0 +1,230 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { composeContext } from "../../../src/context/compose/compose-context.ts";
+import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
+import {
+  type ComposedContext,
+  ContextOverflowError,
+} from "../../../src/context/reasoning-context.ts";
+import { observedSteps } from "../../../src/context/step-note.ts";
+import { loopTranscript, workflowTranscript } from "../../../src/context/transcript.ts";
+import { modelProfile } from "../../../src/models/model-profile.ts";
+import type { ModelTool } from "../../../src/models/agent-model.ts";
+import type { StepRecord } from "../../../src/state/step-record.ts";
+import type { FailedAttempt } from "../../../src/state/turn.ts";
+import { grown, histories, type History } from "./arbitrary-history.ts";
+
+const profile = modelProfile("openai:gpt-4o");
+
+/** What a call of a model is for, and how much it may read. */
+interface Call {
+  readonly settings: Pick<ComposeOptions, "goal" | "form" | "settings">;
+  readonly tools: readonly ModelTool[];
+  readonly note: string;
+  readonly isWorkflow: boolean;
+}
+
+const toolLists: readonly (readonly ModelTool[])[] = [1, 3].map((count) =>
+  Array.from({ length: count }, (_, at) => ({
+    name: `tool_${at}`,
+    description: "Looks something up by its name. ".repeat(4),
+    input_schema: { type: "object", properties: { name: { type: "string" } } },
+  })),
+);
+
+const calls: fc.Arbitrary<Call> = fc.record({
+  settings: fc.record({
+    goal: fc.constantFrom("planning" as const, "synthesis" as const),
+    form: fc.constantFrom("native" as const, "text" as const, "report" as const),
+    settings: fc.record(
+      {
+        budget: fc.oneof(fc.integer({ min: 150, max: 3000 }), fc.constant(60_000)),
+        whole: fc.constantFrom("turn" as const, "last_step" as const),
+        previewChars: fc.constantFrom(50, 1000),
+        shortTerm: fc.record({
+          strategy: fc.constantFrom("fifo" as const, "summarize" as const, "hybrid" as const),
+          maxTokens: fc.integer({ min: 100, max: 1500 }),
+        }),
+      },
+      { requiredKeys: ["budget", "whole"] },
+    ),
+  }),
+  tools: fc.constantFrom(...toolLists),
+  note: fc.constantFrom("", "Plan the next step.", "word ".repeat(300)),
+  isWorkflow: fc.boolean(),
+});
+
+/** Later steps note something on results of earlier ones, here and there. */
+const noted = fc.array(fc.nat(5), { maxLength: 40 });
+
+function withNotes({ conversation, steps }: History, notes: readonly number[]): History {
+  const told = steps.map((step, at): StepRecord => {
+    const back = notes[at] ?? 5;
+    const about = back > 2 ? undefined : steps[at - 1 - back]?.tool_results[0];
+    if (about === undefined) return step;
+    const one = { id: about.id, insights: `insight ${at}`, learning: "", relevance: "" } as const;
+    return { ...step, observations: [one] };
+  });
+  return { conversation, steps: told };
+}
+
+/** The attempts of the last turn that failed: a step in three ends one. */
+function withAttempts({ steps, conversation }: History) {
+  const turn = steps.at(-1)?.turn_number ?? 0;
+  const inTurn = steps.map((step): StepRecord => {
+    const attempt_number = Math.floor(step.step_index / 3);
+    return { ...step, attempt_number };
+  });
+  return { conversation, steps: inTurn, turn };
+}
+
+function failedBefore(steps: readonly StepRecord[], failed: readonly FailedAttempt[]) {
+  return failed.slice(0, steps.at(-1)?.attempt_number ?? 0);
+}
+
+function optionsOf(history: History, call: Call, failed: readonly FailedAttempt[]): ComposeOptions {
+  const { conversation, steps } = history;
+  const turnNumber = steps.at(-1)?.turn_number ?? 0;
+  const failedAttempts = failedBefore(steps, failed);
+  const { note, tools, settings } = call;
+  const ofTurn = steps.filter((step) => step.turn_number === turnNumber);
+  return {
+    ...settings,
+    profile,
+    opening: [new HumanMessage("You help people with orders.")],
+    tools,
+    transcript: call.isWorkflow
+      ? workflowTranscript({
+          conversation,
+          turnNumber,
+          node: "ask",
+          prompt: "Find what was asked for.",
+          steps: ofTurn,
+          earlier: [],
+          failedAttempts,
+          rejections: [{ node: "approve", reason: "too dear", after: 1 }],
+          note,
+        })
+      : loopTranscript({ conversation, steps, turnNumber, failedAttempts, note }),
+    observed: observedSteps(steps),
+  };
+}
+
+/** Null where what always stays is larger than the budget. */
+function composed(
+  history: History,
+  call: Call,
+  failed: readonly FailedAttempt[],
+): ComposedContext | null {
+  try {
+    return composeContext(optionsOf(history, call, failed));
+  } catch (thrown) {
+    if (thrown instanceof ContextOverflowError) return null;
+    throw thrown;
+  }
+}
+
+/** The same history of objects that no context has seen. */
+function copied({ conversation, steps }: History): History {
+  return {
+    conversation: conversation.map((message) =>
+      message.type === "human" ? new HumanMessage(message.text) : new AIMessage(message.text),
+    ),
+    steps: structuredClone(steps),
+  };
+}
+
+/** All that a model reads, and what is said of it. */
+function shown(context: ComposedContext | null) {
+  if (context === null) return null;
+  const { messages, metadata, isShortened } = context;
+  return {
+    messages: messages.map((message: BaseMessage) => JSON.stringify(message)),
+    isShortened,
+    metadata: { ...metadata },
+  };
+}
+
+const failures = [0, 1, 2].map((attempt_number): FailedAttempt => {
+  return {
+    attempt_number,
+    errors: [`wrong ${attempt_number}`],
+    answer: `answer ${attempt_number}`,
+  };
+});
+
+function expectSame(history: History, call: Call): void {
+  const grownContext = shown(composed(history, call, failures));
+  const cold = shown(composed(copied(history), call, structuredClone(failures)));
+  expect(grownContext).toEqual(cold);
+}
+
+/** Each step of a history, with the call of its turn in a round. */
+function walk(steps: readonly History[], round: readonly Call[]): void {
+  steps.forEach((history, at) => expectSame(history, round[at % round.length] as Call));
+}
+
+const rounds = fc.array(calls, { minLength: 1, maxLength: 3 });
+const threads = fc
+  .tuple(histories, noted)
+  .map(([history, notes]) => withAttempts(withNotes(history, notes)));
+
+describe("A context of a thread that grew", () => {
+  it("has the bytes and the figures of one that is composed at once", () => {
+    fc.assert(
+      fc.property(threads, rounds, (history, round) => walk(grown(history), round)),
+      { numRuns: 40 },
+    );
+  });
+
+  it("has them in each of two branches that go on in turns", () => {
+    fc.assert(
+      fc.property(threads, threads, calls, fc.nat(), (history, other, call, place) => {
+        const at = place % (history.steps.length + 1);
+        const { conversation } = history;
+        const turn = history.steps[at - 1]?.turn_number ?? 0;
+        const further = other.steps.map((step): StepRecord => {
+          return { ...step, turn_number: turn, step_index: step.step_index + 100 };
+        });
+        const fork = { conversation, steps: [...history.steps.slice(0, at), ...further] };
+        const [own, others] = [grown(history), grown(fork)];
+        walk(own.slice(0, at), [call]);
+        for (let next = at; next < Math.max(own.length, others.length); next += 1) {
+          for (const one of [own[next], others[next]]) if (one !== undefined) expectSame(one, call);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("has them after an edit in its middle", () => {
+    fc.assert(
+      fc.property(threads, calls, fc.nat(), (history, call, place) => {
+        walk(grown(history), [call]);
+        const at = place % Math.max(1, history.steps.length);
+        const steps = history.steps.map((step, one) =>
+          one === at ? { ...step, thought: "edited" } : step,
+        );
+        walk(grown({ ...history, steps }).slice(at), [call]);
+        const [first, ...others] = history.conversation;
+        const said = new HumanMessage(`${first?.text} and more`);
+        expectSame({ ...history, conversation: [said, ...others] }, call);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("has them after looks at steps long past", () => {
+    fc.assert(
+      fc.property(threads, calls, fc.array(fc.nat(), { maxLength: 4 }), (history, call, places) => {
+        const all = grown(history);
+        for (const [at, one] of all.entries()) {
+          expectSame(one, call);
+          for (const place of places) expectSame(all[place % (at + 1)] as History, call);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
