@@ -13,6 +13,7 @@ import {
   rawLangGraph,
   stratagraph,
   stratagraphWorkflow,
+  withBudget,
   type Loop,
   type Saving,
 } from "./helpers/loops.ts";
@@ -57,21 +58,28 @@ async function perStep(loops: Record<string, Loop>, steps: number) {
   return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]));
 }
 
+function mean(all: readonly number[]): number {
+  return all.reduce((sum, one) => sum + one, 0) / all.length;
+}
+
+/** The median hides what only some steps do, as shortening a context: the means are compared too. */
 async function flatness(name: string, loop: Loop, runs: number, saving?: Saving) {
   const early: number[] = [];
   const late: number[] = [];
   const whole: number[] = [];
+  const means: number[] = [];
   for (let run = 0; run < runs; run += 1) {
     const times = await stepTimes(loop, 1010, saving);
     if (run === 0 && runs > 1) continue;
     early.push(median(times.steps.slice(5, 25)));
     late.push(median(times.steps.slice(985, 1005)));
+    means.push(mean(times.steps.slice(900, 1000)) / mean(times.steps.slice(5, 105)));
     whole.push(times.whole / 1010);
   }
   const [first, last] = [median(early), median(late)];
   const shown = [first, last, median(whole)].map((time) => time.toFixed(0).padStart(6));
   console.log(
-    `  ${name.padEnd(36)} step 10 ${shown[0]}, step 1,000 ${shown[1]}, ratio ${(last / first).toFixed(2)}; whole turn ${shown[2]} a step`,
+    `  ${name.padEnd(40)} step 10 ${shown[0]}, step 1,000 ${shown[1]}, ratio ${(last / first).toFixed(2)}, of the means of 100 steps ${median(means).toFixed(2)}; whole turn ${shown[2]} a step`,
   );
 }
 
@@ -93,8 +101,12 @@ for (const steps of [20, 200]) {
 }
 
 console.log("\nµs a step: does it grow with the turn?");
-await flatness("stratagraph, no saver", stratagraph, 6);
-await flatness("workflow, no saver", stratagraphWorkflow, 6);
+for (const budget of [Infinity, 20_000]) {
+  const { loop, workflow } = withBudget(budget);
+  const contexts = budget === Infinity ? "everything" : `${budget.toLocaleString("en")} tokens`;
+  await flatness(`stratagraph, contexts of ${contexts}`, loop, 6);
+  await flatness(`workflow, contexts of ${contexts}`, workflow, 6);
+}
 await flatness("raw LangGraph, no saver", rawLangGraph, 6);
 const database = await openDatabase({ url: options.database }).catch(() => null);
 if (database === null) {

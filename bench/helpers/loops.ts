@@ -81,29 +81,44 @@ export const langchainAgent: Loop = async (model, saving) => {
   };
 };
 
+type Shape = Partial<Pick<AgentSpecInput, "workflow_graph" | "context_config">>;
+
 export const stratagraph: Loop = (model, saving) => agentLoop(model, saving, {});
 
-/** The same loop as a workflow graph: an llm node and a tool node that runs its calls. */
-export const stratagraphWorkflow: Loop = (model, saving) =>
-  agentLoop(model, saving, {
-    workflow_graph: {
-      entry_point: "ask",
-      nodes: [
-        { name: "ask", type: "llm" },
-        { name: "run", type: "tool" },
-      ],
-      edges: [
-        { from: "ask", to: "run", condition: "size(last.tool_calls) > 0" },
-        { from: "ask", to: "END" },
-        { from: "run", to: "ask" },
-      ],
-    },
-  });
+const workflow: Shape = {
+  workflow_graph: {
+    entry_point: "ask",
+    nodes: [
+      { name: "ask", type: "llm" },
+      { name: "run", type: "tool" },
+    ],
+    edges: [
+      { from: "ask", to: "run", condition: "size(last.tool_calls) > 0" },
+      { from: "ask", to: "END" },
+      { from: "run", to: "ask" },
+    ],
+  },
+};
 
+/** The same loop as a workflow graph: an llm node and a tool node that runs its calls. */
+export const stratagraphWorkflow: Loop = (model, saving) => agentLoop(model, saving, workflow);
+
+/** The two loops with contexts of at most so many tokens; Infinity for contexts that hold everything. */
+export function withBudget(budget: number): Record<"loop" | "workflow", Loop> {
+  const context_config = budget === Infinity ? { utilization: "full" as const } : { budget };
+  const window = budget === Infinity ? 100_000_000 : undefined;
+  return {
+    loop: (model, saving) => agentLoop(model, saving, { context_config }, window),
+    workflow: (model, saving) => agentLoop(model, saving, { ...workflow, context_config }, window),
+  };
+}
+
+/** @param window tokens of the model's window; default 32,768, which is assumed of unknown models */
 async function agentLoop(
   model: InstantModel,
   saving: Saving | undefined,
-  shape: { workflow_graph?: AgentSpecInput["workflow_graph"] },
+  shape: Shape,
+  window?: number,
 ): Promise<() => Promise<void>> {
   const definition = defineAgent({
     ...shape,
@@ -118,9 +133,10 @@ async function agentLoop(
     ],
     execution_config: { max_iterations: unlimited, timeout_seconds: 3600 },
   });
+  const modelOptions = { ref: "bench:instant", ...(window !== undefined && { window }) };
   const runtime = await createRuntime({
     checkpointer: saving?.saver ?? false,
-    models: { resolve: async () => fromChatModel(model, { ref: "bench:instant" }) },
+    models: { resolve: async () => fromChatModel(model, modelOptions) },
   });
   const graph = await compileAgent(definition, runtime);
   return async () => {

@@ -55,13 +55,12 @@ const calls: fc.Arbitrary<Call> = fc.record({
   isWorkflow: fc.boolean(),
 });
 
-/** Later steps note something on results of earlier ones, here and there. */
-const noted = fc.array(fc.nat(5), { maxLength: 40 });
+/** Later steps note something on results of earlier ones, here and there: how many steps back. */
+const noted = fc.array(fc.constantFrom(null, null, 1, 2, 10), { maxLength: 40 });
 
-function withNotes({ conversation, steps }: History, notes: readonly number[]): History {
+function withNotes({ conversation, steps }: History, notes: readonly (number | null)[]): History {
   const told = steps.map((step, at): StepRecord => {
-    const back = notes[at] ?? 5;
-    const about = back > 2 ? undefined : steps[at - 1 - back]?.tool_results[0];
+    const about = steps[at - (notes[at] ?? Infinity)]?.tool_results[0];
     if (about === undefined) return step;
     const one = { id: about.id, insights: `insight ${at}`, learning: "", relevance: "" } as const;
     return { ...step, observations: [one] };
@@ -69,14 +68,21 @@ function withNotes({ conversation, steps }: History, notes: readonly number[]): 
   return { conversation, steps: told };
 }
 
-/** The attempts of the last turn that failed: a step in three ends one. */
-function withAttempts({ steps, conversation }: History) {
-  const turn = steps.at(-1)?.turn_number ?? 0;
+/** The steps of two histories in one long turn. */
+function joined([{ conversation, steps }, other]: readonly [History, History]): History {
+  const all = [...steps, ...other.steps].map((step, step_index): StepRecord => {
+    return { ...step, turn_number: 0, step_index };
+  });
+  return { conversation: conversation.slice(0, 1), steps: all };
+}
+
+/** An attempt has four steps. */
+function withAttempts({ steps, conversation }: History): History {
   const inTurn = steps.map((step): StepRecord => {
-    const attempt_number = Math.floor(step.step_index / 3);
+    const attempt_number = Math.floor(step.step_index / 4);
     return { ...step, attempt_number };
   });
-  return { conversation, steps: inTurn, turn };
+  return { conversation, steps: inTurn };
 }
 
 function failedBefore(steps: readonly StepRecord[], failed: readonly FailedAttempt[]) {
@@ -167,7 +173,7 @@ function walk(steps: readonly History[], round: readonly Call[]): void {
 
 const rounds = fc.array(calls, { minLength: 1, maxLength: 3 });
 const threads = fc
-  .tuple(histories, noted)
+  .tuple(fc.oneof(histories, fc.tuple(histories, histories).map(joined)), noted)
   .map(([history, notes]) => withAttempts(withNotes(history, notes)));
 
 describe("A context of a thread that grew", () => {
