@@ -4,16 +4,24 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // .ci/run reads the counts from this file.
 const resultsFile = "coverage/test-results.json";
 
-/** Test files that take many seconds. They begin first, so that no worker ends long after the others. */
-const slow =
-  /e2e|time-travel-p|kill|crash|docs|embedded|planning-p|damage-p|cli\/main|answer|build-reas/;
+/** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
+const slow = [
+  /e2e\/(?:package|examples|studio)/,
+  /time-travel-p|kill-run|experiments\/run|docs\.test|langgraph-dev/,
+  /storage\/database\.test|cli\/main|cli\/answer|chat-command|growth\/rails|runtime\/event-loop/,
+  /crash|killed|planning-p|empty-database|disk-full|remote-servers|damage-p|plain-data-p|build-reas/,
+];
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const file = moduleId.split("/test/").at(-1)!;
+      const found = slow.findIndex((pattern) => pattern.test(file));
+      return found === -1 ? slow.length : found;
+    };
     // oxlint-disable-next-line unicorn/no-array-sort -- a method of the sequencer, which returns a new array.
     const sorted = await super.sort(files);
-    const isSlow = ({ moduleId }: TestSpecification) => slow.test(moduleId.split("/test/").at(-1)!);
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 

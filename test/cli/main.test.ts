@@ -47,7 +47,7 @@ function stratagraph(cwd: string, ...argv: string[]) {
 it("cancels the turn on Ctrl-C, says how to go on, and does so", async () => {
   const cwd = await folderWith({ "gate.yaml": "name: gate\ntools: [wait_gate]\n" });
   // Making a new database takes seconds, and is not what is tested.
-  await copyDatabase(join(cwd, ".stratagraph", "database"));
+  copyDatabase(join(cwd, ".stratagraph", "database"));
   const first = stratagraph(cwd, "run", "gate.yaml", "Wait for the gate", "--tools", gateTools);
   const told = first.output();
   expect(await once(first.child, "message")).toEqual(["waiting", undefined]);

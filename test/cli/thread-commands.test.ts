@@ -439,11 +439,13 @@ describe("stratagraph prune and delete", () => {
     expect([told.code, told.errors]).toEqual([0, ""]);
     const sizes = / of kept: .*\nThe database now takes ([\d.]+) MB, previously ([\d.]+) MB\.\n$/;
     const [, after, before] = sizes.exec(told.out) ?? [];
-    expect(Number(after)).toBeLessThan(45);
+    // An empty database with its log, of which another file of 17 MB may have been begun.
+    const most = 45 + 17;
+    expect(Number(after)).toBeLessThan(most);
     // Table and log, both.
     expect(Number(before) - Number(after)).toBeGreaterThan(40);
     const { reclaimed } = await json<{ reclaimed: Record<string, number> }>("prune", "--reclaim");
-    expect(reclaimed["after"]).toBeLessThan(45_000_000);
+    expect(reclaimed["after"]).toBeLessThan(most * 1e6);
     expect((await json<{ checkpoints: object[] }>("history", "kept")).checkpoints).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { redactUrl } from "../../src/storage/pool.ts";
+import { makeTemplate } from "./pglite-template.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
 import { testSeed } from "./random.ts";
 import { useTempRoot } from "./temp-root.ts";
@@ -13,13 +14,13 @@ declare module "vitest" {
 }
 
 /**
- * Prints the seed of random tests, bundles programs, makes the folder for temporary files, looks for a Postgres server
- * and provides its address to test files.
+ * Prints the seed of random tests, bundles programs, makes the folder for temporary files and the database that tests
+ * copy, looks for a Postgres server and provides its address to test files.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   console.log(`Random tests have the seed ${testSeed}; TEST_SEED=${testSeed} repeats them.`);
   const removeTempRoot = useTempRoot();
-  await Promise.all([bundlePrograms(), findPostgres(project)]);
+  await Promise.all([bundlePrograms(), findPostgres(project), makeTemplate()]);
   return async () => {
     removeTempRoot();
     await removePrograms();

@@ -1,47 +1,68 @@
-import { cpSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const cache = join(root, "node_modules/.cache");
 
-/** A new temporary folder with an empty embedded database. The caller removes it. */
+/** What PGlite has by default takes 100 MB and a tenth of a second each time that a database is opened. */
+const settings = "shared_buffers = 16MB\n";
+
+/** A new temporary folder with an embedded database whose tables are empty. The caller removes it. */
 export async function newDatabaseFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "stratagraph-"));
-  await copyDatabase(join(folder, "database"));
+  copyDatabase(join(folder, "database"));
   return folder;
 }
 
-/**
- * Puts the files of an empty PGlite into a folder that is not there. They are a copy of one made once for each version of
- * PGlite, since making one takes seconds.
- */
-export async function copyDatabase(folder: string): Promise<void> {
-  const { version } = JSON.parse(
-    await readFile(join(modules, "@electric-sql/pglite/package.json"), "utf8"),
-  ) as { version: string };
-  const template = join(modules, ".cache", `stratagraph-pglite-files-${version}`);
-  try {
-    cpSync(template, folder, { recursive: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    await makeTemplate(template);
-    cpSync(template, folder, { recursive: true });
-  }
+/** Puts the files of an embedded database whose tables are empty into a folder that is not there. */
+export function copyDatabase(folder: string): void {
+  cpSync(template(), folder, { recursive: true });
 }
 
-/** Moved to its place when complete, so that test files at work side by side never see half of it. */
-async function makeTemplate(template: string): Promise<void> {
-  await mkdir(join(modules, ".cache"), { recursive: true });
-  const draft = await mkdtemp(`${template}-draft-`);
-  const { PGlite } = await import("@electric-sql/pglite");
-  const database = await PGlite.create({ dataDir: join(draft, "database") });
+/**
+ * Makes the database that tests copy, as the package brings one: PGlite takes seconds for a new one, and tables a fraction
+ * of one. It is kept for later runs until the version of PGlite or a migration is another one.
+ */
+export async function makeTemplate(): Promise<void> {
+  if (existsSync(template())) return;
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, "stratagraph-pglite-draft-"));
+  const [{ PGlite }, { openDatabase }, { openCheckpointer }, { DatabaseToolJournal }] =
+    await Promise.all([
+      import("@electric-sql/pglite"),
+      import("../../src/storage/database.ts"),
+      import("../../checkpointers/postgres.ts"),
+      import("../../src/storage/tool-journal.ts"),
+    ]);
+  const dataDir = join(folder, "database");
+  await (await PGlite.create({ dataDir })).close();
+  appendFileSync(join(dataDir, "postgresql.conf"), settings);
+  const database = await openDatabase({ folder });
+  const checkpointer = await openCheckpointer(database);
+  await checkpointer.setup();
+  await new DatabaseToolJournal(database.pool, { serde: checkpointer.serde }).setup();
   await database.close();
   try {
-    await rename(join(draft, "database"), template);
+    // Moved to its place when complete, so that test runs at work side by side never see half of it.
+    await rename(dataDir, template());
   } catch {
-    // Another test file was first.
+    // Another run was first.
   }
-  await rm(draft, { recursive: true });
+  await rm(folder, { recursive: true });
+}
+
+/** Where the database that tests copy is kept. */
+function template(): string {
+  const hash = createHash("sha256").update(settings);
+  hash.update(readFileSync(join(root, "node_modules/@electric-sql/pglite/package.json")));
+  for (const folder of ["checkpointers/migrations", "src/storage/migrations"]) {
+    for (const file of readdirSync(join(root, folder)).toSorted()) {
+      hash.update(readFileSync(join(root, folder, file)));
+    }
+  }
+  return join(cache, `stratagraph-pglite-${hash.digest("hex").slice(0, 16)}`);
 }

@@ -1,12 +1,12 @@
 import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { systemClock } from "../../src/clock.ts";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
-import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { countTurns } from "../helpers/count-turns.ts";
+import { useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { plannerThread } from "../helpers/run-plan.ts";
@@ -50,17 +50,13 @@ async function turnsDuring<T>(run: () => Promise<T>): Promise<{ turns: number; r
   }
 }
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase({ inMemory: true });
-});
-afterAll(() => database.close());
+const database = useDatabase("pglite");
 
 const savers = {
   "no checkpointer": async () => false as const,
   MemorySaver: async () => new MemorySaver(),
   PGlite: async () => {
-    const saver = await openCheckpointer(database);
+    const saver = await openCheckpointer(database.shared);
     await saver.setup();
     return saver;
   },

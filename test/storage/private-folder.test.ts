@@ -103,7 +103,7 @@ describe.skipIf(process.platform === "win32")("makePrivateFolder", () => {
 
 describe.skipIf(process.platform === "win32")("an embedded database", () => {
   test("is closed to other users, also where it was open", async () => {
-    await copyDatabase(join(openFolder(), "database"));
+    copyDatabase(join(openFolder(), "database"));
     chmodSync(join(path, "database"), 0o755);
     expect(await warningsOf(path)).toEqual([]);
     expect([modeOf(path), modeOf(join(path, "database"))]).toEqual(["700", "700"]);

@@ -1,5 +1,5 @@
 import type { StateSnapshot } from "@langchain/langgraph";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { checkpointIdOf, type Journey, type Travel } from "./journey.ts";
 import { chain, newSteps, wrote } from "./trail.ts";
 
@@ -9,19 +9,22 @@ const ids = (states: readonly StateSnapshot[]) => states.map((state) => checkpoi
 export function histories(travel: Travel): void {
   const branched = async (): Promise<{ journey: Journey; states: StateSnapshot[] }> => {
     const { step } = newSteps();
-    const journey = travel((checkpointer) =>
-      chain({ a: step("a"), b: step("b") }, { checkpointer }),
-    );
-    const first = await journey.run(wrote("one"));
-    await journey.run(null, await journey.before("b"));
-    await journey.run(null, await journey.update(wrote("fork"), await journey.before("b")));
-    await journey.run(wrote("two"), first);
-    return { journey, states: await journey.history() };
+    const made = travel((checkpointer) => chain({ a: step("a"), b: step("b") }, { checkpointer }));
+    const first = await made.run(wrote("one"));
+    await made.run(null, await made.before("b"));
+    await made.run(null, await made.update(wrote("fork"), await made.before("b")));
+    await made.run(wrote("two"), first);
+    return { journey: made, states: await made.history() };
   };
 
-  test("a history lists every branch, newest first", async () => {
-    const { states } = await branched();
+  // Tests only read it.
+  let journey: Journey;
+  let states: StateSnapshot[];
+  beforeAll(async () => {
+    ({ journey, states } = await branched());
+  });
 
+  test("a history lists every branch, newest first", () => {
     expect(states.map(({ metadata }) => [metadata?.source, metadata?.step])).toEqual([
       ["loop", 6],
       ["loop", 5],
@@ -40,7 +43,6 @@ export function histories(travel: Travel): void {
   });
 
   test("a history links each state to its parent, on every branch", async () => {
-    const { journey, states } = await branched();
     const trailOf = (state: StateSnapshot) => (state.values as { trail?: string[] }).trail ?? [];
 
     const [root, ...children] = states.toReversed();
@@ -55,8 +57,6 @@ export function histories(travel: Travel): void {
   });
 
   test("a history lists what each state reads", async () => {
-    const { journey, states } = await branched();
-
     for (const state of states) {
       const { values, next, metadata, parentConfig, createdAt } = await journey.state(state);
       expect({ values, next, metadata, createdAt }).toEqual({
@@ -70,14 +70,10 @@ export function histories(travel: Travel): void {
   });
 
   test.each([1, 3, 12, 100])("a history is limited to %i", async (limit) => {
-    const { journey, states } = await branched();
-
     expect(ids(await journey.history({ limit }))).toEqual(ids(states).slice(0, limit));
   });
 
   test("a history is read from before any of its states", async () => {
-    const { journey, states } = await branched();
-
     for (const [index, state] of states.entries())
       expect(ids(await journey.history({ before: state.config }))).toEqual(
         ids(states).slice(index + 1),
@@ -85,8 +81,6 @@ export function histories(travel: Travel): void {
   });
 
   test("a history is read in pages", async () => {
-    const { journey, states } = await branched();
-
     const pages: StateSnapshot[] = [];
     let page = await journey.history({ limit: 5 });
     while (page.length > 0) {
@@ -108,16 +102,12 @@ export function histories(travel: Travel): void {
     { filter: { source: "loop", step: 9 }, steps: [] },
     { filter: {}, steps: [6, 5, 4, 3, 3, 2, 3, 2, 2, 1, 0, -1] },
   ])("a history is filtered by $filter", async ({ filter, steps }) => {
-    const { journey } = await branched();
-
     const found = await journey.history({ filter });
 
     expect(found.map(({ metadata }) => metadata?.step)).toEqual(steps);
   });
 
   test("a history is filtered, limited and read from before a state at once", async () => {
-    const { journey, states } = await branched();
-
     const found = await journey.history({
       filter: { source: "loop" },
       before: states[4]!.config,
@@ -128,15 +118,13 @@ export function histories(travel: Travel): void {
   });
 
   test("a thread that was never run has no history and no state", async () => {
-    const journey = travel((checkpointer) => chain({ a: newSteps().step("a") }, { checkpointer }));
+    const unused = travel((checkpointer) => chain({ a: newSteps().step("a") }, { checkpointer }));
 
-    expect(await journey.history()).toEqual([]);
-    expect(await journey.state()).toMatchObject({ values: {}, next: [], tasks: [] });
+    expect(await unused.history()).toEqual([]);
+    expect(await unused.state()).toMatchObject({ values: {}, next: [], tasks: [] });
   });
 
   test("two threads of one graph have each their own history", async () => {
-    const { journey, states } = await branched();
-
     const other = await branched();
 
     expect(ids(await journey.history())).toEqual(ids(states));
