@@ -34,9 +34,11 @@ export function withUnshownNotes(model: AgentModel, form: NoteForm | null): Agen
 type Handler = Extract<Callbacks, readonly unknown[]>[number];
 
 function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
+  const handlers: readonly Handler[] = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
+  if (!handlers.some(isMessageStreamer)) return callbacks;
   const made = new Map<Handler, Handler>();
   const replaced = <T extends Handler>(handler: T): T => {
-    if (!("name" in handler) || handler.name !== messageStreamer) return handler;
+    if (!isMessageStreamer(handler)) return handler;
     const known = made.get(handler) ?? filtered(handler, form);
     made.set(handler, known);
     return known as T;
@@ -46,6 +48,10 @@ function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
   manager.handlers = manager.handlers.map(replaced);
   manager.inheritableHandlers = manager.inheritableHandlers.map(replaced);
   return manager;
+}
+
+function isMessageStreamer<T extends Handler>(handler: T): handler is T & BaseCallbackHandler {
+  return "name" in handler && handler.name === messageStreamer;
 }
 
 /** Returns the handler with notes removed from the replies it receives. */
