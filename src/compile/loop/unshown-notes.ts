@@ -23,10 +23,9 @@ export function withUnshownNotes(model: AgentModel, form: NoteForm | null): Agen
     ...model,
     call: (request, config) => {
       const { callbacks } = config;
-      return model.call(request, {
-        ...config,
-        ...(callbacks !== undefined && { callbacks: withoutNotes(callbacks, form) }),
-      });
+      const isStreamed = callbacks !== undefined && handlersOf(callbacks).some(isMessageStreamer);
+      if (!isStreamed) return model.call(request, config);
+      return model.call(request, { ...config, callbacks: withoutNotes(callbacks, form) });
     },
   };
 }
@@ -34,8 +33,6 @@ export function withUnshownNotes(model: AgentModel, form: NoteForm | null): Agen
 type Handler = Extract<Callbacks, readonly unknown[]>[number];
 
 function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
-  const handlers: readonly Handler[] = Array.isArray(callbacks) ? callbacks : callbacks.handlers;
-  if (!handlers.some(isMessageStreamer)) return callbacks;
   const made = new Map<Handler, Handler>();
   const replaced = <T extends Handler>(handler: T): T => {
     if (!isMessageStreamer(handler)) return handler;
@@ -48,6 +45,10 @@ function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
   manager.handlers = manager.handlers.map(replaced);
   manager.inheritableHandlers = manager.inheritableHandlers.map(replaced);
   return manager;
+}
+
+function handlersOf(callbacks: Callbacks): readonly Handler[] {
+  return Array.isArray(callbacks) ? callbacks : callbacks.handlers;
 }
 
 function isMessageStreamer<T extends Handler>(handler: T): handler is T & BaseCallbackHandler {
