@@ -10,7 +10,17 @@ export function abortable<T>(pending: Promise<T>, signal: AbortSignal | undefine
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason as Error);
     signal.addEventListener("abort", onAbort, { once: true });
-    pending.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const release = () => signal.removeEventListener("abort", onAbort);
+    pending.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (thrown: Error) => {
+        release();
+        reject(thrown);
+      },
+    );
     if (signal.aborted) onAbort();
   });
 }

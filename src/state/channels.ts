@@ -303,7 +303,8 @@ function checkedByWriter<T extends z.ZodObject>(schema: T): T {
     [stateSchemaMark]: { value: true },
     validateInput: { value: async (update: unknown) => update },
     getChannels: { value: () => schemaMetaRegistry.getChannelsForSchema(schema as never) },
-    getChannelKeys: { value: () => keys },
+    // LangGraph validates the updates of these channels, one promise after the other: none.
+    getChannelKeys: { value: () => [] },
     getAllKeys: { value: () => keys },
   });
 }

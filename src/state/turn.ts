@@ -1,7 +1,7 @@
 import { isRecord } from "../values/json.ts";
 import { StateUpdateError } from "./reducers.ts";
 import type { StepRecord } from "./step-record.ts";
-import { type Usage, usageSince } from "./usage.ts";
+import { type Reasoning, type Usage, usageSince } from "./usage.ts";
 
 /** Why a turn failed. `cause` is a stable word: `attempts_exhausted`, `turn_timeout` or the code of an error. */
 export interface TurnFailure {
@@ -108,6 +108,19 @@ export interface TurnSteps {
   readonly toolCalls: number;
   /** The highest `step_index`; -1 without steps. Branches do not complete their steps in this order. */
   readonly lastIndex: number;
+  /** The steps of the last attempt by the node that made them. */
+  readonly byNode: ReadonlyMap<string, readonly StepRecord[]>;
+  /** The names of the tools whose calls have results. */
+  readonly toolNames: ReadonlySet<string>;
+  /** What models thought before their calls, by call id. */
+  readonly reasoning: ReadonlyMap<string, CallReasoning>;
+}
+
+/** What a model thought before a call. */
+export interface CallReasoning {
+  /** `provider:model`. */
+  readonly model: string;
+  readonly reasoning: Reasoning;
 }
 
 interface MutableTurnSteps {
@@ -116,35 +129,52 @@ interface MutableTurnSteps {
   callIds: Set<string>;
   toolCalls: number;
   lastIndex: number;
+  byNode: Map<string, StepRecord[]>;
+  toolNames: Set<string>;
+  reasoning: Map<string, CallReasoning>;
+}
+
+function emptyTurn(): MutableTurnSteps {
+  return {
+    steps: [],
+    attempt: [],
+    callIds: new Set(),
+    toolCalls: 0,
+    lastIndex: -1,
+    byNode: new Map(),
+    toolNames: new Set(),
+    reasoning: new Map(),
+  };
 }
 
 /** How far from its end a list is searched for the part that was already folded. */
 const reach = 16;
 
-const lastTurn = appendFold<StepRecord, MutableTurnSteps>(
-  () => ({ steps: [], attempt: [], callIds: new Set(), toolCalls: 0, lastIndex: -1 }),
-  (turn, step) => {
-    const before = turn.steps.at(-1);
-    const sameTurn = before?.turn_number === step.turn_number;
-    if (!sameTurn) {
-      Object.assign(turn, { steps: [], callIds: new Set(), toolCalls: 0, lastIndex: -1 });
-    }
-    if (!sameTurn || before.attempt_number !== step.attempt_number) turn.attempt = [];
-    turn.steps.push(step);
-    turn.attempt.push(step);
-    turn.toolCalls += step.tool_results.length;
-    turn.lastIndex = Math.max(turn.lastIndex, step.step_index);
-    for (const { id } of step.tool_predictions) turn.callIds.add(id);
-  },
-);
+const lastTurn = appendFold<StepRecord, MutableTurnSteps>(emptyTurn, (turn, step) => {
+  const before = turn.steps.at(-1);
+  const sameTurn = before?.turn_number === step.turn_number;
+  if (!sameTurn) Object.assign(turn, emptyTurn());
+  if (!sameTurn || before.attempt_number !== step.attempt_number) {
+    turn.attempt = [];
+    turn.byNode = new Map();
+  }
+  turn.steps.push(step);
+  turn.attempt.push(step);
+  turn.toolCalls += step.tool_results.length;
+  turn.lastIndex = Math.max(turn.lastIndex, step.step_index);
+  const ofNode = turn.byNode.get(step.node);
+  if (ofNode === undefined) turn.byNode.set(step.node, [step]);
+  else ofNode.push(step);
+  for (const { name } of step.tool_results) turn.toolNames.add(name);
+  const { model, reasoning } = step;
+  for (const { id } of step.tool_predictions) {
+    turn.callIds.add(id);
+    // Edits of the state may hold anything.
+    if (isRecord(reasoning)) turn.reasoning.set(id, { model, reasoning });
+  }
+});
 
-const noSteps: TurnSteps = {
-  steps: [],
-  attempt: [],
-  callIds: new Set(),
-  toolCalls: 0,
-  lastIndex: -1,
-};
+const noSteps: TurnSteps = emptyTurn();
 
 /**
  * Returns the steps of the running turn, which are at the end of the list. The cost is that of the steps added since
@@ -157,7 +187,8 @@ export function turnSteps(
   const turn = lastTurn(steps);
   const last = turn.steps.at(-1);
   if (last?.turn_number !== under.turnNumber) return noSteps;
-  return last.attempt_number === under.attemptNumber ? turn : { ...turn, attempt: [] };
+  const isAttempt = last.attempt_number === under.attemptNumber;
+  return isAttempt ? turn : { ...turn, attempt: [], byNode: new Map() };
 }
 
 /** Returns the steps of any turn. The cost grows with the length of the thread; meant for results, not for the loop. */

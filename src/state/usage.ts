@@ -60,6 +60,8 @@ export function usageSince(before: Partial<Usage>, now: Partial<Usage>): Usage {
 }
 
 function combine(a: Partial<Usage>, b: Partial<Usage>, sign: 1 | -1): Usage {
+  const calls = unpricedCalls(a) + sign * unpricedCalls(b);
+  const dollarsOfOthers = pricedDollars(a) + sign * pricedDollars(b);
   const usage: Usage = {
     tokens_in: (a.tokens_in ?? 0) + sign * (b.tokens_in ?? 0),
     cached_tokens: (a.cached_tokens ?? 0) + sign * (b.cached_tokens ?? 0),
@@ -67,18 +69,21 @@ function combine(a: Partial<Usage>, b: Partial<Usage>, sign: 1 | -1): Usage {
     reasoning_tokens: (a.reasoning_tokens ?? 0) + sign * (b.reasoning_tokens ?? 0),
     llm_calls: (a.llm_calls ?? 0) + sign * (b.llm_calls ?? 0),
     tool_calls: (a.tool_calls ?? 0) + sign * (b.tool_calls ?? 0),
-    cost_usd: 0,
+    cost_usd: calls > 0 ? null : dollarsOfOthers,
   };
-  const [of, other] = [costParts(a), costParts(b)];
-  const calls = of.calls + sign * other.calls;
-  const others_usd = of.others_usd + sign * other.others_usd;
-  if (calls <= 0) return { ...usage, cost_usd: others_usd };
-  return { ...usage, cost_usd: null, unpriced: { calls, others_usd } };
+  if (calls > 0) usage.unpriced = { calls, others_usd: dollarsOfOthers };
+  return usage;
 }
 
-function costParts({ cost_usd = 0, llm_calls = 1, unpriced }: Partial<Usage>): UnpricedCalls {
-  if (cost_usd !== null) return { calls: 0, others_usd: cost_usd };
-  return unpriced ?? { calls: Math.max(1, llm_calls), others_usd: 0 };
+/** Returns the replies of models without a known price. */
+function unpricedCalls({ cost_usd, llm_calls = 1, unpriced }: Partial<Usage>): number {
+  if (cost_usd !== null) return 0;
+  return unpriced?.calls ?? Math.max(1, llm_calls);
+}
+
+/** Returns the dollars of all other calls. */
+function pricedDollars({ cost_usd = 0, unpriced }: Partial<Usage>): number {
+  return cost_usd ?? unpriced?.others_usd ?? 0;
 }
 
 /** Why a model did not answer. */

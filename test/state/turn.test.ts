@@ -50,6 +50,20 @@ describe("turnSteps", () => {
     expect([...turn.callIds]).toEqual(["c1"]);
   });
 
+  it("gives the steps by node of the attempt, the called tools and the reasoning of the turn", () => {
+    const thought = { text: "look it up" };
+    const asked = stepRecord({ ...second, node: "ask", model: "openai:o3", reasoning: thought });
+    const damaged = stepRecord({ ...second, step_index: 1, node: "ask", reasoning: "x" as never });
+    const steps = [first, asked, damaged];
+    const turn = turnSteps(steps, { turnNumber: 1, attemptNumber: 0 });
+    expect([...turn.byNode]).toEqual([["ask", [asked, damaged]]]);
+    expect([...turn.toolNames]).toEqual(["search"]);
+    expect([...turn.reasoning]).toEqual([["c1", { model: "openai:o3", reasoning: thought }]]);
+    const next = turnSteps([...steps, retried], { turnNumber: 1, attemptNumber: 1 });
+    expect([...next.byNode]).toEqual([[retried.node, [retried]]]);
+    expect([...next.reasoning.keys()]).toEqual(["c1"]);
+  });
+
   it("has no steps before the first of a turn", () => {
     expect(turnSteps([first], { turnNumber: 1, attemptNumber: 0 }).steps).toEqual([]);
   });

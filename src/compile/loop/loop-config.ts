@@ -145,6 +145,11 @@ export function propagateBounds(config: RunnableConfig, bounds: BoundsAround): R
   return boundsAround.with(config, bounds);
 }
 
+/** Sets the bounds of the agents that run within tool handlers of a running node, in its config. */
+export function setToolBounds(config: RunnableConfig, bounds: BoundsAround): void {
+  boundsAround.set(config, bounds);
+}
+
 const bounded = new WeakMap<LoopConfig, WeakMap<LoopConfig, LoopConfig>>();
 
 /**

@@ -23,7 +23,7 @@ import {
   withInheritedRedactions,
   stripOutput,
 } from "../run/run-config.ts";
-import { callCount, turnTime } from "../run/turn-calls.ts";
+import { areEventsRead, callCount, turnTime } from "../run/turn-calls.ts";
 import {
   agentBounds,
   type AgentBounds,
@@ -110,7 +110,7 @@ export function loopNode(
     const tell: NodeContext["emit"] = (event, of) => {
       const told = isHeld ? stripOutput(event, isInside) : event;
       if (told === null) return;
-      config.writer?.({
+      writer?.({
         ...told,
         node: name,
         within,
@@ -118,8 +118,8 @@ export function loopNode(
         attempt_number: of?.attemptNumber ?? state.attempt_number ?? 0,
       });
     };
+    const writer = areEventsRead(config) ? config.writer : undefined;
     const emit: NodeContext["emit"] = (event, of) => {
-      const { writer } = config;
       if (isOver || writer === undefined) return;
       if (event.type !== "status") return tell(event, of);
       const from = state.status ?? "CREATED";

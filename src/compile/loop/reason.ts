@@ -8,7 +8,7 @@ import {
   type StepRecord,
   type ToolSelectionRecord,
 } from "../../state/step-record.ts";
-import { turnSteps } from "../../state/turn.ts";
+import { appendFold, turnSteps } from "../../state/turn.ts";
 import type { ToolUse } from "../../tools/selection/select-tools.ts";
 import { contextOf } from "./context.ts";
 import { repetitionLimits } from "./reasoning-step.ts";
@@ -57,7 +57,7 @@ export const reason: NodeBody = async (state, run) => {
     stuck: raised,
     before: turn.attempt.at(-1),
     behind: turn.steps,
-    turnSteps: turn.steps,
+    reasoning: turn.reasoning,
     offered: offeredTools(choice.tools, { model, mode, taken: run.loop.tools }),
     selection: choice.record,
     answerSchema: run.loop.definition.output,
@@ -160,7 +160,7 @@ export async function chooseTools(
   if (modelTools.length <= above) return { tools: modelTools, record: null };
   const { selectTools } = await import("../../tools/selection/select-tools.ts");
   const turnNumber = state.turn_number ?? 0;
-  const { steps } = turnSteps(state.steps, {
+  const { steps, toolNames: called } = turnSteps(state.steps, {
     turnNumber,
     attemptNumber: state.attempt_number ?? 0,
   });
@@ -169,7 +169,7 @@ export async function chooseTools(
     task,
     tools: candidates,
     permissions: spec.permissions,
-    history: usesIn(state),
+    history: toolUses(state.steps),
     topK,
     minScore,
     weights,
@@ -177,7 +177,6 @@ export async function chooseTools(
     // A fixed time, so that every dry run of the step gives the same selection.
     now: new Date(state.turn?.started_at ?? run.loop.clock.now()),
   });
-  const called = new Set(steps.flatMap((step) => step.tool_results.map(({ name }) => name)));
   const names = new Set([...selected.map(({ name }) => name), ...called]);
   return { tools: chosen(modelTools, names), record: { considered, selected } };
 }
@@ -197,11 +196,12 @@ function chosen(
 }
 
 /** Returns every completed call of the thread. */
-function usesIn({ steps }: GraphState): readonly ToolUse[] {
-  return steps.flatMap(({ timestamp, tool_results }) =>
-    tool_results.map(({ name, outcome }) => ({ tool: name, outcome, at: timestamp })),
-  );
-}
+const toolUses = appendFold<StepRecord, ToolUse[]>(
+  () => [],
+  (uses, { timestamp, tool_results: results }) => {
+    for (const { name, outcome } of results) uses.push({ tool: name, outcome, at: timestamp });
+  },
+);
 
 /**
  * Tool lists with the note tool, by the agent's own list: models cache the binding by identity, and providers cache the

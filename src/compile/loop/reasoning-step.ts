@@ -28,13 +28,7 @@ import { isOutputGated } from "../run/run-config.ts";
 import { unredactedCheck } from "./node-rails.ts";
 import type { NodeContext } from "./node.ts";
 import { type NoteForm, readReply, type ReadReply } from "./read-reply.ts";
-import {
-  currentStep,
-  recordWithheld,
-  sentReasoning,
-  type StepRequest,
-  withoutTools,
-} from "./step-record.ts";
+import { currentStep, recordWithheld, type StepRequest, withoutTools } from "./step-record.ts";
 import { withUnshownNotes } from "./unshown-notes.ts";
 
 export interface StepResponse {
@@ -63,7 +57,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
     messages,
     ...(offered.length > 0 && { tools: offered }),
     format: answerFormat(step.answerSchema),
-    reasoning: sentReasoning(step.turnSteps),
+    ...(step.reasoning.size > 0 && { reasoning: step.reasoning }),
   };
   const first = await recordWithheld(step, { timestamp, planning }, () =>
     run.callModel(

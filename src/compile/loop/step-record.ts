@@ -10,7 +10,6 @@ import type {
   ToolSelectionRecord,
 } from "../../state/step-record.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
-import { isRecord } from "../../values/json.ts";
 import { truncateModelText } from "../../values/text.ts";
 import { isOutputGated } from "../run/run-config.ts";
 import type { NodeContext } from "./node.ts";
@@ -33,8 +32,8 @@ export interface StepRequest {
   readonly before: StepRecord | undefined;
   /** Steps of the turn whose results the model may note on, in order. */
   readonly behind: readonly StepRecord[];
-  /** The steps of the turn whose calls the request shows. */
-  readonly turnSteps: readonly StepRecord[];
+  /** What models thought before the calls of the turn. */
+  readonly reasoning: SentReasoning;
   /** The same array for the same tools: see `offeredTools`. */
   readonly offered: readonly ModelTool[];
   /** How they were selected; null if all tools are offered. */
@@ -136,15 +135,4 @@ export async function recordWithheld(
     const isHeld = run.loop.rails.output.length > 0 || isOutputGated(run.config);
     throw isHeld ? thrown : withModelWords(thrown);
   }
-}
-
-/** Returns what models thought before the calls of these steps; undefined if they show nothing. */
-export function sentReasoning(steps: readonly StepRecord[]): SentReasoning | undefined {
-  const sent = new Map<string, { model: string; reasoning: Reasoning }>();
-  for (const { reasoning, model, tool_predictions } of steps) {
-    // Edits of the state may hold anything.
-    if (!isRecord(reasoning)) continue;
-    for (const { id } of tool_predictions) sent.set(id, { model, reasoning });
-  }
-  return sent.size === 0 ? undefined : sent;
 }

@@ -137,6 +137,7 @@ export function editedMessages(
   const edited = new Map(
     after.filter(({ id, args }) => old.get(id) !== args).map(({ id, args }) => [id, args]),
   );
+  if (edited.size === 0) return [];
   const calling = messages.filter((message) => AIMessage.isInstance(message));
   const shown = [...edited.keys()].flatMap(
     (id) => calling.findLast(({ tool_calls = [] }) => tool_calls.some((c) => c.id === id)) ?? [],

@@ -21,7 +21,7 @@ import { contextOf } from "./context.ts";
 import { approveCalls, callRules, callsSoFar, handlerInterrupts } from "./human.ts";
 import { unredactedCheck } from "./node-rails.ts";
 import { PrivateConfig } from "../run/run-config.ts";
-import { propagateBounds } from "./loop-config.ts";
+import { propagateBounds, setToolBounds } from "./loop-config.ts";
 import type { NodeBody, NodeContext } from "./node.ts";
 import { reflectOn } from "./reflect.ts";
 import { completeStep, editedMessages, toolMessage } from "./step.ts";
@@ -60,8 +60,8 @@ export const tools: NodeBody = async (state, run) => {
         ...editedMessages(tool_predictions, calls, state.messages),
         ...ran.results.map((result) => toolMessage(result, loop.ids())),
       ],
-      execution: ran.state.execution,
-      attempt: ran.state.attempt,
+      ...(ran.state.execution !== state.execution && { execution: ran.state.execution }),
+      ...(ran.state.attempt !== state.attempt && { attempt: ran.state.attempt }),
       current_step: null,
       status: transition(state.status ?? "CREATED", "EXECUTING"),
       usage: { tool_calls: ran.results.length },
@@ -121,11 +121,7 @@ export async function makeCalls(
     },
   };
   try {
-    // Agents that handlers run read their bounds from the surrounding config.
-    const config = propagateBounds(run.config, run.boundsInside("tool"));
-    const made = await AsyncLocalStorageProviderSingleton.runWithConfig(config, () =>
-      runToolCalls(options),
-    );
+    const made = await withToolBounds(run, () => runToolCalls(options));
     run.addUsage({ ...noUsage, tool_calls: run.calls.ofTools() });
     return made;
   } catch (thrown) {
@@ -134,6 +130,22 @@ export async function makeCalls(
     run.emit({ type: "status", status: "AWAITING_HUMAN" });
     throw withoutSecrets(interrupt as GraphInterrupt, loop.secrets);
   }
+}
+
+/**
+ * Runs tool calls in an async context whose config has the bounds of the agents that handlers run. The node's own
+ * context is used if it has the node's config: every other context costs a LangSmith run tree.
+ */
+function withToolBounds<Result>(
+  { config, boundsInside }: NodeContext,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const bounds = boundsInside("tool");
+  if (AsyncLocalStorageProviderSingleton.getRunnableConfig() !== config) {
+    return AsyncLocalStorageProviderSingleton.runWithConfig(propagateBounds(config, bounds), work);
+  }
+  setToolBounds(config, bounds);
+  return work();
 }
 
 /** Removes secrets from a handler's request, which is stored and read by people. */

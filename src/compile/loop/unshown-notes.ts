@@ -23,10 +23,9 @@ export function withUnshownNotes(model: AgentModel, form: NoteForm | null): Agen
     ...model,
     call: (request, config) => {
       const { callbacks } = config;
-      return model.call(request, {
-        ...config,
-        ...(callbacks !== undefined && { callbacks: withoutNotes(callbacks, form) }),
-      });
+      const isStreamed = callbacks !== undefined && handlersOf(callbacks).some(isMessageStreamer);
+      if (!isStreamed) return model.call(request, config);
+      return model.call(request, { ...config, callbacks: withoutNotes(callbacks, form) });
     },
   };
 }
@@ -36,7 +35,7 @@ type Handler = Extract<Callbacks, readonly unknown[]>[number];
 function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
   const made = new Map<Handler, Handler>();
   const replaced = <T extends Handler>(handler: T): T => {
-    if (!("name" in handler) || handler.name !== messageStreamer) return handler;
+    if (!isMessageStreamer(handler)) return handler;
     const known = made.get(handler) ?? filtered(handler, form);
     made.set(handler, known);
     return known as T;
@@ -46,6 +45,14 @@ function withoutNotes(callbacks: Callbacks, form: NoteForm): Callbacks {
   manager.handlers = manager.handlers.map(replaced);
   manager.inheritableHandlers = manager.inheritableHandlers.map(replaced);
   return manager;
+}
+
+function handlersOf(callbacks: Callbacks): readonly Handler[] {
+  return Array.isArray(callbacks) ? callbacks : callbacks.handlers;
+}
+
+function isMessageStreamer<T extends Handler>(handler: T): handler is T & BaseCallbackHandler {
+  return "name" in handler && handler.name === messageStreamer;
 }
 
 /** Returns the handler with notes removed from the replies it receives. */

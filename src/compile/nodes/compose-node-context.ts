@@ -22,6 +22,13 @@ export function stepsOfBranch(at: NodeAt): readonly StepRecord[] {
   return attempt.filter(({ step_index }) => behind.has(step_index));
 }
 
+/** Returns the records that a node has made in this attempt along the branch, in order. */
+export function stepsOfNode(at: NodeAt, node: string): readonly StepRecord[] {
+  const { attempt, byNode } = stepsOfTurn(at);
+  if (attempt.length === at.branch.steps.length) return byNode.get(node) ?? [];
+  return stepsOfBranch(at).filter((step) => step.node === node);
+}
+
 /** Composes the context of a model call at a node. */
 export async function composeNodeContext(
   at: NodeAt,

@@ -33,6 +33,7 @@ import {
   reflectionContext,
   composeNodeContext,
   stepsOfBranch,
+  stepsOfNode,
   stepsOfTurn,
 } from "./compose-node-context.ts";
 
@@ -45,7 +46,7 @@ export interface LlmNodeDeps extends PromptedModel {
 export function llmNode(deps: LlmNodeDeps): { work: NodeWork; lastAnswer: NodeWork } {
   return {
     async work(at) {
-      const own = stepsOfBranch(at).filter(({ node }) => node === deps.plan.name);
+      const own = stepsOfNode(at, deps.plan.name);
       const stuck = raiseOrEnd(own, repetitionLimits(at.run));
       if (stuck.action === "end") {
         const reason = refusedReason(deps, own, at.run) ?? stuck.reason;
@@ -82,7 +83,7 @@ async function stepRequest(
   const { state, run, branch } = at;
   const model = await deps.boundModel.model(run.context);
   const steps = stepsOfBranch(at);
-  const { callIds } = stepsOfTurn(at);
+  const { callIds, reasoning } = stepsOfTurn(at);
   const open = branch.open.flatMap((one) => one.tool_predictions.map(({ id }) => id));
   const prompt = promptText(deps.prompt, at.values);
   const choice = await chooseTools(deps.boundModel, state, run);
@@ -97,7 +98,7 @@ async function stepRequest(
     stuck: raised,
     before: steps.at(-1),
     behind: steps,
-    turnSteps: steps,
+    reasoning,
     offered: offeredTools(choice.tools, { model, mode, taken: run.loop.tools }),
     selection: choice.record,
     answerSchema,

@@ -6,7 +6,7 @@ import { type Branch, conflictOf } from "../../state/branch.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Redactions } from "../../state/rails.ts";
 import type { CurrentStep } from "../../state/step-record.ts";
-import { type Draft, stepsOfTurn, type TurnState, turnUsage } from "../../state/turn.ts";
+import { type Draft, turnSteps, type TurnState, turnUsage } from "../../state/turn.ts";
 import { isRecord } from "../../values/json.ts";
 import { TierConflictError } from "../errors.ts";
 import type { BoundModel } from "../loop/context.ts";
@@ -88,7 +88,10 @@ export function valuesOf(
     last: lastOutput(state, branch),
     status,
     get steps() {
-      return stepsOfTurn(state.steps, state.turn_number ?? 0);
+      const turnNumber = state.turn_number ?? 0;
+      const attemptNumber = state.attempt_number ?? 0;
+      // A copy: a template may store the list, and a fold owns the original.
+      return [...turnSteps(state.steps, { turnNumber, attemptNumber }).steps];
     },
     get usage() {
       return turnUsage(state);

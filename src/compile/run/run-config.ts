@@ -28,6 +28,11 @@ export class PrivateConfig<Value> {
     return { ...config, configurable };
   }
 
+  /** Sets the value in a config in place: in that of a running node, which its async context shares. */
+  set({ configurable }: Pick<RunnableConfig, "configurable">, value: Value): void {
+    if (configurable !== undefined) configurable[this.#key] = new Own(value);
+  }
+
   in({ configurable }: Pick<RunnableConfig, "configurable">): Value | undefined {
     const found: unknown = configurable?.[this.#key];
     return found instanceof Own ? (found.value as Value) : undefined;

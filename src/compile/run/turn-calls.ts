@@ -1,6 +1,7 @@
 // oxlint-disable no-underscore-dangle -- an internal method of LangGraph, which all ways to run a graph use.
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { v5 as uuidv5 } from "@langchain/core/utils/uuid";
 import type { GraphState } from "../../state/channels.ts";
 import type { Awaitable } from "../../state/tiers.ts";
@@ -126,22 +127,47 @@ function isKeptCalls(value: unknown): value is KeptCalls {
 
 const turnCalls = new PrivateConfig<TurnCalls>("turn_calls");
 
+/** Passes on whether custom events are read, to nested agents too: they write to the stream of the outer run. */
+const eventsRead = new PrivateConfig<boolean>("events_read");
+
+/** Returns whether the custom events of a run are read. */
+export function areEventsRead(config: RunnableConfig): boolean {
+  return eventsRead.in(config) ?? true;
+}
+
+/** Sets whether the events of a run are read: without the stream mode `custom`, LangGraph's own writer drops them. */
+function withEventsRead(options: RunOptions, { config, streamMode }: Streamed): RunOptions {
+  if ((options.writer ?? config?.writer) !== undefined) return options;
+  const modes = [options.streamMode ?? streamMode].flat();
+  // A run within the context of another one may write to its stream.
+  const isInContext = AsyncLocalStorageProviderSingleton.getRunnableConfig() !== undefined;
+  return eventsRead.with(options, isInContext || modes.includes("custom"));
+}
+
+interface RunOptions extends LangGraphRunnableConfig {
+  readonly streamMode?: string | readonly string[];
+}
+
 /** The parts of a compiled graph that counting needs: `stream` and `invoke` read `_streamIterator`. */
 interface Streamed {
+  readonly config?: LangGraphRunnableConfig | undefined;
+  readonly streamMode?: string | readonly string[];
   _streamIterator(input: never, options?: never): AsyncGenerator;
   withConfig(config: never): unknown;
 }
 
 /**
- * Gives every run of a graph a shared call count and turn time for its nodes, and returns the graph. Changes the graph
- * itself; graphs derived by `withConfig` do the same.
+ * Gives every run of a graph a shared call count and turn time for its nodes, with whether its events are read, and
+ * returns the graph. Changes the graph itself; graphs derived by `withConfig` do the same.
  */
 export function countTurnCalls<Compiled extends Streamed>(graph: Compiled): Compiled {
   const streamIterator = graph._streamIterator.bind(graph);
   const withConfig = graph.withConfig.bind(graph);
   const own = {
-    _streamIterator: (input: never, options: RunnableConfig = {}) =>
-      streamIterator(input, turnCalls.with(withTurnTime(options), new TurnCalls()) as never),
+    _streamIterator: (input: never, options: RunOptions = {}) => {
+      const given = withTurnTime(withEventsRead(options, graph));
+      return streamIterator(input, turnCalls.with(given, new TurnCalls()) as never);
+    },
     withConfig: (config: never) => countTurnCalls(withConfig(config) as Streamed),
   };
   for (const [name, value] of Object.entries(own)) {

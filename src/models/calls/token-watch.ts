@@ -39,7 +39,8 @@ export class TokenWatch extends BaseCallbackHandler {
   readonly #begun: number;
   /** When the silence began; monotonic. */
   #silentSince: number;
-  readonly #request = new AbortController();
+  /** Null without limits. */
+  readonly #request: AbortController | null;
   #isOver = false;
   #cancelSlow: () => void = () => {};
   #cancelLimit: () => void = () => {};
@@ -49,6 +50,8 @@ export class TokenWatch extends BaseCallbackHandler {
     this.#options = options;
     this.lc_prefer_streaming = options.streams;
     const { clock, limits, onSlow } = options;
+    const isLimited = limits.firstTokenMs !== null || limits.betweenTokensMs !== null;
+    this.#request = isLimited ? new AbortController() : null;
     this.#begun = clock.monotonic();
     this.#silentSince = this.#begun;
     if (onSlow !== undefined) this.#cancelSlow = clock.after(slowAfterMs, onSlow);
@@ -64,14 +67,15 @@ export class TokenWatch extends BaseCallbackHandler {
    * @throws the signal's reason, or SilentModel
    */
   async watch<T>(config: RunnableConfig, ask: (config: RunnableConfig) => Promise<T>): Promise<T> {
-    const { signal: outer, limits } = this.#options;
+    const { signal: outer } = this.#options;
+    const request = this.#request;
     const callbacks = this.#callbacks(config.callbacks);
     const given = callbacks === undefined ? config : { ...config, callbacks };
-    if (limits.firstTokenMs === null && limits.betweenTokensMs === null) {
+    if (request === null) {
       return abortable(ask(given), outer).finally(() => this.#end());
     }
-    const { signal } = this.#request;
-    const onAbort = () => this.#request.abort(outer?.reason);
+    const { signal } = request;
+    const onAbort = () => request.abort(outer?.reason);
     outer?.addEventListener("abort", onAbort, { once: true });
     if (outer?.aborted === true) onAbort();
     try {
@@ -126,7 +130,7 @@ export class TokenWatch extends BaseCallbackHandler {
     const left = this.#silentSince + limitMs - clock.monotonic();
     this.#cancelLimit = clock.after(Math.max(0, left), () => {
       if (this.#silentSince + limitMs > clock.monotonic()) this.#wait(limitMs);
-      else this.#request.abort(new SilentModel(this.#problem(limitMs)));
+      else this.#request?.abort(new SilentModel(this.#problem(limitMs)));
     });
   }
 

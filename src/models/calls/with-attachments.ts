@@ -89,6 +89,7 @@ interface Resolving {
 
 /** @throws UnsupportedAttachmentError, AttachmentMissingError, CorruptBlobError */
 async function resolved(request: ModelRequest, of: Resolving): Promise<ModelRequest> {
+  if (request.messages.every(({ content }) => typeof content === "string")) return request;
   const messages = request.messages.map((message) => messageWithAttachments(message, true));
   const references = messages.flatMap(attachmentsOf);
   for (const reference of references) of.refuse(reference);

@@ -1,5 +1,13 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { describe, expect, it } from "vitest";
-import { TurnTime, turnTime, withTurnTime } from "../../../src/compile/run/turn-calls.ts";
+import {
+  areEventsRead,
+  countTurnCalls,
+  TurnTime,
+  turnTime,
+  withTurnTime,
+} from "../../../src/compile/run/turn-calls.ts";
 
 describe("the active time of a turn", () => {
   it("counts from the node that begins it, without a gap", () => {
@@ -28,5 +36,50 @@ describe("the active time of a turn", () => {
     turnTime(one).elapsed(1_000, null);
     expect(turnTime(one).elapsed(1_400, 0)).toBe(400);
     expect(turnTime(other).elapsed(1_400, 0)).toBe(0);
+  });
+});
+
+describe("areEventsRead", () => {
+  const writer = () => {};
+
+  /** Returns the config that the run of a counted graph has. */
+  function configOf(options: object, graph: object = {}): RunnableConfig {
+    let given: RunnableConfig = {};
+    const counted = countTurnCalls({
+      streamMode: ["updates"],
+      withConfig: () => undefined,
+      async *_streamIterator(_input: never, own: RunnableConfig = {}) {
+        given = own;
+        yield null;
+      },
+      ...graph,
+    });
+    void counted["_streamIterator"](undefined as never, options as never).next();
+    return given;
+  }
+  const readIn = (...of: Parameters<typeof configOf>) => areEventsRead(configOf(...of));
+
+  it("is false in a run that streams no custom events", () => {
+    expect(readIn({})).toBe(false);
+    expect(readIn({ streamMode: "values" })).toBe(false);
+  });
+
+  it("is true in a run that streams custom events or has a writer", () => {
+    expect(readIn({ streamMode: ["values", "custom"] })).toBe(true);
+    expect(readIn({}, { streamMode: "custom" })).toBe(true);
+    expect(readIn({ writer })).toBe(true);
+    expect(readIn({}, { config: { writer } })).toBe(true);
+  });
+
+  it("is true in the context of another run, to whose stream it may write", () => {
+    const around = { configurable: {} };
+    const isRead = AsyncLocalStorageProviderSingleton.runWithConfig(around, () => readIn({}));
+    expect(isRead).toBe(true);
+  });
+
+  it("is passed on to a nested run, which has the writer of the outer one", () => {
+    const inside = (streamMode: string) => readIn({ ...configOf({ streamMode }), writer });
+    expect(inside("custom")).toBe(true);
+    expect(inside("values")).toBe(false);
   });
 });
