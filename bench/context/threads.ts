@@ -26,6 +26,8 @@ export interface Call {
   readonly place: number;
   /** Empty for calls that need nothing of earlier results. */
   readonly needed: readonly string[];
+  /** Texts and numbers in the arguments of the calls, as texts. */
+  readonly arguments: readonly string[];
   readonly before: {
     readonly conversation: number;
     readonly steps: number;
@@ -70,9 +72,11 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
           system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
         };
         const told = options.withCalls ? turn : undefined;
-        calls.push({ run: id, at, turn: told, place, needed: values.get(at) ?? [], before });
         const results = messages.slice(at + 1, at + 1 + message.tool_calls.length);
         const step = stepOf(message, results, { turn, index, number: steps.length });
+        const used = leavesOf(step.tool_predictions.map(({ args }) => args));
+        const needs = values.get(at) ?? [];
+        calls.push({ run: id, at, turn: told, place, needed: needs, arguments: used, before });
         steps.push(step);
         if (options.withCalls) conversation.push(...stepMessages(step, "native"));
         index += 1;
@@ -100,6 +104,12 @@ export function longThreads(
       options,
     ),
   );
+}
+
+function leavesOf(value: unknown): readonly string[] {
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(leavesOf);
 }
 
 function stepOf(
