@@ -51,6 +51,7 @@ export {
   type BuildReasoningContextOptions,
   type SummarizeOptions,
 } from "./context/build-reasoning-context.ts";
+export { compressActions, InvalidRelevanceError } from "./context/call-lines.ts";
 export {
   type ContextMetadata,
   ContextOverflowError,
@@ -233,13 +234,7 @@ export type {
   Threads,
   ValueChange,
 } from "./runtime/threads/threads.ts";
-export {
-  type ActionRecord,
-  compressActions,
-  InvalidRelevanceError,
-  toActionRecord,
-  toActionRecords,
-} from "./state/action-record.ts";
+export { type ActionRecord, toActionRecord, toActionRecords } from "./state/action-record.ts";
 export type { AgentState, ToolReducerHandler } from "./state/tiers.ts";
 export { TierMergeError, type MergeKind } from "./state/tier-patch.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";

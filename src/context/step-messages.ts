@@ -1,6 +1,6 @@
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
-import type { StepRecord, ToolResult } from "../state/step-record.ts";
+import { pairedCalls, type StepRecord, type ToolResult } from "../state/step-record.ts";
 import { truncateText } from "../values/text.ts";
 import { cleanText } from "./clean-text.ts";
 import { compactNotation } from "./notation.ts";
@@ -72,31 +72,6 @@ function callName(name: string): string {
   if (everyProviders.test(name)) return name;
   return name.replace(/[^\w-]+/g, "_").slice(0, 64) || "unnamed";
 }
-
-/** The results of a step in the order of its calls; a call that a record holds no result of has failed. */
-export function pairedCalls(step: StepRecord): readonly ToolResult[] {
-  const { tool_predictions: asked, tool_results: results } = step;
-  if (asked.length === results.length && asked.every(({ id }, at) => results[at]?.id === id)) {
-    return results;
-  }
-  const byId = new Map(results.map((result) => [result.id, result]));
-  const paired = asked.map(({ id, name, args }): ToolResult => {
-    const known = byId.get(id);
-    byId.delete(id);
-    return known ?? { ...noResult, id, name, args };
-  });
-  return [...paired, ...byId.values()];
-}
-
-const noResult = {
-  result: null,
-  error: "no result was recorded",
-  outcome: "error",
-  execution_time_ms: 0,
-  insights: "",
-  learning: "",
-  relevance: "",
-} as const;
 
 function nativeMessages(thought: string, calls: readonly RenderedCall[]): readonly BaseMessage[] {
   return [

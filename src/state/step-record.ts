@@ -177,6 +177,31 @@ function laid<Under extends Noted>(under: Under, over: Noted): Under {
   };
 }
 
+/** Returns the results of a step in the order of its calls. A call without a recorded result counts as failed. */
+export function pairedCalls(step: StepRecord): readonly ToolResult[] {
+  const { tool_predictions: asked, tool_results: results } = step;
+  if (asked.length === results.length && asked.every(({ id }, at) => results[at]?.id === id)) {
+    return results;
+  }
+  const byId = new Map(results.map((result) => [result.id, result]));
+  const paired = asked.map(({ id, name, args }): ToolResult => {
+    const known = byId.get(id);
+    byId.delete(id);
+    return known ?? { ...noResult, id, name, args };
+  });
+  return [...paired, ...byId.values()];
+}
+
+const noResult = {
+  result: null,
+  error: "no result was recorded",
+  outcome: "error",
+  execution_time_ms: 0,
+  insights: "",
+  learning: "",
+  relevance: "",
+} as const;
+
 /** Characters of an argument's value in a line. */
 const shownValue = 80;
 

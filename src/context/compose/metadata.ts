@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
-import type { StepRecord } from "../../state/step-record.ts";
+import { pairedCalls, type StepRecord } from "../../state/step-record.ts";
 import type {
   ContextMetadata,
   ContextTokens,
@@ -9,13 +9,7 @@ import type {
   StepFidelity,
   StepShown,
 } from "../reasoning-context.ts";
-import {
-  pairedCalls,
-  plainResultText,
-  type StepForm,
-  stepMessages,
-  renderCall,
-} from "../step-messages.ts";
+import { plainResultText, type StepForm, stepMessages, renderCall } from "../step-messages.ts";
 import type { Entry } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
 import { level, type Fit, type Level } from "./fit.ts";

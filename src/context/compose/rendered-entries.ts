@@ -3,18 +3,15 @@ import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { inOneLine, type StepRecord } from "../../state/step-record.ts";
 import { headOf } from "../../values/text.ts";
+import { callLines, foldLines, hasContent, lineText } from "../call-lines.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";
 import { salientWords } from "../preview/salient-values.ts";
 import type { StepForm } from "../step-messages.ts";
 import type { Entry, StepEntry } from "../transcript.ts";
 import { type Fit, level, type Level } from "./fit.ts";
 import {
-  callLines,
-  foldLines,
   hasLonger,
-  lineText,
   nothingShortened,
-  hasContent,
   type Shortening,
   renderStep,
   TextCache,

@@ -1,21 +1,13 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import {
-  callSignature,
-  inOneLine,
-  type StepRecord,
-  type ToolResult,
-} from "../../state/step-record.ts";
+import { pairedCalls, type StepRecord, type ToolResult } from "../../state/step-record.ts";
 import { jsonHead } from "../../values/bounded-json.ts";
 import { isRecord } from "../../values/json.ts";
 import { truncateText } from "../../values/text.ts";
 import { cleanText, cleanValue } from "../clean-text.ts";
 import { preview, previewText } from "../preview/preview.ts";
-import { salientValues, salientWords } from "../preview/salient-values.ts";
 import type { StepFidelity } from "../reasoning-context.ts";
 import {
-  errorCharacters,
   outcomeText,
-  pairedCalls,
   resultText,
   type StepForm,
   stepMessages,
@@ -169,101 +161,6 @@ function isLonger(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length > characters;
   if (typeof value !== "object" || value === null) return false;
   return !jsonHead(value, characters + 1).whole;
-}
-
-/** Values of one result that its line names. */
-const valuesNamed = 40;
-
-/** Characters of an insight or of a short result that a line keeps. */
-const shownCharacters = 200;
-
-/** A call as one line, in parts: a value that stands in an earlier line need not be said again. */
-export interface CallLine {
-  /** `- search(query="python tutorial") → success` */
-  readonly text: string;
-  readonly values: readonly string[];
-  /** Values that stand in the text. */
-  readonly words: ReadonlySet<string>;
-  /** Whether it says no more than that the call succeeded. */
-  readonly isPlain: boolean;
-}
-
-const knownLines = new WeakMap<StepRecord, readonly CallLine[]>();
-
-/**
- * The calls of a step in the form of `compressActions`, with the values of their results that another call may need:
- * ids, dates, URLs, keys. Failures keep their message.
- */
-export function callLines(step: StepRecord): readonly CallLine[] {
-  const lines = knownLines.get(step);
-  if (lines !== undefined) return lines;
-  const calls = pairedCalls(step);
-  const made = calls.length > 0 ? calls.map(callLine) : problemLines(step);
-  knownLines.set(step, made);
-  return made;
-}
-
-/** What was wrong with a reply without calls. */
-function problemLines({ problem }: StepRecord): readonly CallLine[] {
-  if (problem === "") return [];
-  const text = `- no call: ${truncateText(inOneLine(cleanText(problem)), shownCharacters)}`;
-  return [{ text, values: [], words: new Set(), isPlain: true }];
-}
-
-function callLine(result: ToolResult): CallLine {
-  const call = `- ${cleanText(callSignature(result))} → ${result.outcome}`;
-  if (result.outcome !== "success") {
-    const message = inOneLine(truncateText(cleanText(result.error ?? ""), errorCharacters));
-    const learned = inOneLine(cleanText(truncateText(result.learning, shownCharacters)));
-    const said = message === "" ? call : `${call}: ${message}`;
-    const text = learned === "" ? said : `${said} [${learned}]`;
-    return { text, values: [], words: salientWords(text), isPlain: false };
-  }
-  const insight = inOneLine(cleanText(result.insights));
-  // Results noted as unhelpful stay as long as there is room for everything.
-  const isUseless = result.relevance === "low";
-  const said =
-    insight === "" ? resultOnLine(result.result) : truncateText(insight, shownCharacters);
-  const text = said === "" || isUseless ? call : `${call}: ${said}`;
-  const values = isUseless ? [] : salientValues(result.result, valuesNamed).map(cleanText);
-  return {
-    text,
-    values: values.filter((value) => !text.includes(value)),
-    words: salientWords(text),
-    isPlain: said === "" || isUseless,
-  };
-}
-
-/** Results that are as short as what could be said of them. */
-function resultOnLine(result: unknown): string {
-  if (typeof result === "number" || typeof result === "boolean") return String(result);
-  if (typeof result !== "string" || result.length > 80) return "";
-  return inOneLine(cleanText(result));
-}
-
-/** Whether a call failed, or gave something that another call may need. */
-export function hasContent(line: CallLine, isNew: (value: string) => boolean): boolean {
-  return !line.isPlain || line.values.some(isNew);
-}
-
-/** A line with those of its values that are new. */
-export function lineText(
-  line: CallLine,
-  isNew: (value: string) => boolean,
-  most = valuesNamed,
-): string {
-  const values = line.values.filter(isNew);
-  if (values.length === 0) return line.text;
-  const more = values.length > most ? `, … ${values.length - most} more` : "";
-  return `${line.text}; ${values.slice(0, most).join(", ")}${more}`;
-}
-
-/** Lines that are the same become one, where the first of them stood, with their count. */
-export function foldLines(lines: readonly string[]): readonly string[] {
-  if (lines.length < 2) return lines;
-  const counts = new Map<string, number>();
-  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
-  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (×${count})`));
 }
 
 /** Values made from texts, for as long as the texts are few and short; then all are forgotten together. */

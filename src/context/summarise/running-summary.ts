@@ -2,8 +2,8 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { RunningSummary } from "../../state/channels.ts";
 import { truncateText, headOf } from "../../values/text.ts";
+import { callLines, foldLines, lineText } from "../call-lines.ts";
 import { cleanText } from "../clean-text.ts";
-import { callLines, foldLines, lineText } from "../compose/step-variant.ts";
 import { type EarlierTurn, earlierTurns, type ThreadHistory } from "./turns.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { messageTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
-import { callLines, lineText } from "../compose/step-variant.ts";
+import { callLines, lineText } from "../call-lines.ts";
 import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";
 import { chatTurns } from "../chat-turns.ts";
 import { stepMessages } from "../step-messages.ts";

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  callLines,
   compressActions,
   type CompressOptions,
   InvalidRelevanceError,
-  toActionRecord,
-} from "../../src/state/action-record.ts";
+} from "../../src/context/call-lines.ts";
+import { toActionRecord } from "../../src/state/action-record.ts";
 import type { Relevance, ToolOutcome, ToolResult } from "../../src/state/step-record.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
@@ -98,6 +99,31 @@ describe("compressActions", () => {
     ]);
   });
 
+  it("prefers what to do differently, which no relevance filters, to the insight of a failure", () => {
+    const call = { outcome: "failure", error: "404", result: null, insights: "It moved." } as const;
+    const learned = { ...call, learning: "Use\nv2.", relevance: "low" } as const;
+    expect(compress([learned])).toEqual([
+      'search(query="python tutorial") → failure: 404 [Use v2.]',
+    ]);
+  });
+
+  it("escapes control characters", () => {
+    const call = { name: "f\u001b[2J", args: { q: "\u0007" }, insights: "" };
+    const failed = { outcome: "error", error: "\u001b]0;x", result: null } as const;
+    expect(compress([call, { ...call, ...failed }])).toEqual([
+      'f\\u001b[2J(q="\\u0007") → success',
+      'f\\u001b[2J(q="\\u0007") → error: \\u001b]0;x',
+    ]);
+  });
+
+  it("counts a call without a recorded result as failed", () => {
+    const asked = { id: "c", name: "read", args: {}, reason: "" };
+    const step = stepRecord({ tool_predictions: [asked], tool_results: [] });
+    expect(compressActions([toActionRecord(step)])).toEqual([
+      "read() → error: no result was recorded",
+    ]);
+  });
+
   it("folds repeated calls into the first one's line", () => {
     const a = { args: { q: "a", n: 1 } };
     expect(compress([a, { args: { q: "b" } }, { args: { n: 1, q: "a" } }, a])).toEqual([
@@ -134,6 +160,40 @@ describe("compressActions", () => {
         expect(counts.reduce((sum, count) => sum + count, 0)).toBe(calls.length - dropped.length);
         for (const line of lines) expect(line).not.toMatch(/[\r\n]/);
       }),
+    );
+  });
+});
+
+describe("callLines", () => {
+  const texts = (call: Partial<ToolResult>): readonly string[] => {
+    const step = stepRecord({
+      tool_predictions: [{ id: "c", name: "search", args: {}, reason: "" }],
+      tool_results: [toolResult({ id: "c", args: {}, result: { id: "A-1234" }, ...call })],
+    });
+    return callLines(step).map(({ text, values }) => [text, ...values].join("; "));
+  };
+
+  it("adds insights to the call, and values that another call may need", () => {
+    expect(texts({ insights: "one\nhit" })).toEqual(["- search() → success: one hit; A-1234"]);
+    expect(texts({})).toEqual(["- search() → success; A-1234"]);
+    expect(texts({ insights: "one hit", relevance: "low" })).toEqual(["- search() → success"]);
+  });
+
+  it("renders a failed call as compressActions does", () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          outcome: fc.constantFrom<ToolOutcome>("failure", "error", "timeout"),
+          error: fc.string({ unit: "binary", maxLength: 20 }),
+          insights: fc.string({ maxLength: 20 }),
+          learning: fc.string({ maxLength: 20 }),
+          relevance: fc.constantFrom<Relevance | "">("", "high", "medium", "low"),
+        }),
+        (call) => {
+          const failed = { id: "c", args: {}, result: null, ...call };
+          expect(texts(failed)).toEqual(compress([failed]).map((line) => `- ${line}`));
+        },
+      ),
     );
   });
 });
