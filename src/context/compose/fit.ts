@@ -3,16 +3,17 @@ import type { Entry } from "../transcript.ts";
 
 /**
  * How an entry is rendered, from longest to shortest: `whole`; `settled`, its form once another entry follows; `preview`;
- * `line`; `digest`, within the summary of its turn; `brief`, in a shorter one that holds more facts than words; `dropped`.
+ * `line`; `short`, a line with fewer facts; `digest`, within the summary of its turn; `brief`, in a shorter one that holds more facts than words; `dropped`.
  */
 export const level = {
   whole: 0,
   settled: 1,
   preview: 2,
   line: 3,
-  digest: 4,
-  brief: 5,
-  dropped: 6,
+  short: 4,
+  digest: 5,
+  brief: 6,
+  dropped: 7,
 } as const;
 export type Level = (typeof level)[keyof typeof level];
 
@@ -53,6 +54,7 @@ export interface Fit {
 
 /** What is left of the room for short-term memory when it was passed. */
 const lowShare = 0.6;
+const dropShare = Number(process.env.DROP ?? 0.95);
 
 /**
  * Decides how each entry is rendered. The history is walked from its beginning, as it grew: whenever it exceeds its room,
@@ -72,6 +74,8 @@ export class HistoryFitter implements Fit {
   readonly #room: Room;
   /** The last step so far. */
   #lastStep = -1;
+  /** Whether something was answered after it. */
+  #isAnswered = false;
   /** The first entry of the last turn so far. */
   #turnStart = 0;
 
@@ -87,7 +91,9 @@ export class HistoryFitter implements Fit {
     if (entry === undefined) return false;
     const before = this.#entries[at - 1];
     if (before !== undefined && before.turn !== entry.turn) this.#endTurn(at);
+    if (entry.kind === "spoken" && !entry.isRequest) this.#isAnswered = true;
     if (entry.kind === "step") {
+      this.#isAnswered = false;
       if (!this.#room.keepsTurn) this.#settle(this.#lastStep);
       this.#lastStep = at;
     }
@@ -103,20 +109,21 @@ export class HistoryFitter implements Fit {
   shorten(low: number, end: number, drops = true): void {
     this.moves += 1;
     if (this.#room.onlyAsks === true) return;
-    const isOld = (at: number): boolean => at !== this.#lastStep || at < this.#turnStart;
+    const isOld = (at: number): boolean => at !== this.#lastStep || this.isLastOver;
     const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
     this.#lower(level.preview, low, { to: end, when: isStep });
     this.#lower(level.line, low, { to: end, when: isStep });
     this.#lowerTurns(level.digest, low, this.#turnStart);
     this.#lowerTurns(level.brief, low, this.#turnStart);
+    this.#lower(level.short, process.env.SL ? Math.max(low, Math.floor(this.#room.tokens * dropShare)) : low, { to: end, when: isStep });
     if (!drops) return;
     const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
-    this.#lower(level.dropped, low, { to: end, when: mayGo });
+    this.#lower(level.dropped, Math.max(low, Math.floor(this.#room.tokens * dropShare)), { to: end, when: mayGo });
   }
 
   /** Whether the turn of the last step is over. */
   get isLastOver(): boolean {
-    return this.#lastStep < this.#turnStart;
+    return this.#isAnswered || this.#lastStep < this.#turnStart;
   }
 
   /**

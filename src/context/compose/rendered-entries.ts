@@ -3,9 +3,8 @@ import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { inOneLine, type StepRecord } from "../../state/step-record.ts";
 import { headOf } from "../../values/text.ts";
-import { callLines, foldLines, hasContent, lineText } from "../call-lines.ts";
+import { callLines, foldLines, hasContent, type LineFact, lineText } from "../call-lines.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";
-import { salientWords } from "../preview/salient-values.ts";
 import type { StepForm } from "../step-messages.ts";
 import type { Entry, StepEntry } from "../transcript.ts";
 import { type Fit, level, type Level } from "./fit.ts";
@@ -23,9 +22,6 @@ const kept = {
   digest: { human: 160, ai: 200 },
   brief: { human: 60, ai: 0 },
 } as const;
-
-/** Values of one result that a brief line names. */
-const briefValues = 30;
 
 export interface RenderOptions {
   readonly form: StepForm;
@@ -47,9 +43,9 @@ export class RenderedEntries {
   readonly #ownIds: ReadonlySet<StepRecord>;
   /** It always has its lines. */
   readonly #lastStep: number;
-  /** For each entry and each value of its lines the last entry before that names it; as far as it was asked for. */
+  /** For each entry and each fact of its lines the last entry before that states it; as far as it was asked for. */
   readonly #named: (ReadonlyMap<string, number> | undefined)[] = [];
-  /** For each value the last of those entries that names it. */
+  /** For each fact the last of those entries that states it. */
   readonly #lastNamed = new Map<string, number>();
   /** Steps by level and place, each told when it is first asked for. */
   readonly #told: RenderedStep[][] = [];
@@ -118,19 +114,18 @@ export class RenderedEntries {
     const isBrief = as === level.brief;
     if (entry.kind === "spoken") return saidLines(entry.message, isBrief ? "brief" : "digest");
     const named = this.#namedBefore(at);
-    const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
+    const isNew = ({ key }: LineFact): boolean => (named?.get(key) ?? -1) < from;
     const step = this.#telling.observed.get(entry.step) ?? entry.step;
     const lines = callLines(step).filter(
       (line) => !isBrief || at === this.#lastStep || hasContent(line, isNew),
     );
-    const most = isBrief ? briefValues : undefined;
-    return foldLines(lines.map((line) => lineText(line, isNew, most)));
+    return foldLines(lines.map((line) => lineText(line, isNew, as > level.line)));
   }
 
   #namedBefore(at: number): ReadonlyMap<string, number> | undefined {
     const { observed } = this.#telling;
     for (let next = this.#named.length; next <= at; next += 1) {
-      this.#named.push(nameValues(this.entry(next), { at: next, last: this.#lastNamed, observed }));
+      this.#named.push(nameFacts(this.entry(next), { at: next, last: this.#lastNamed, observed }));
     }
     return this.#named[at];
   }
@@ -138,8 +133,8 @@ export class RenderedEntries {
 
 const none: ReadonlyMap<string, string> = new Map();
 
-/** The entries before that last name the values of this one, which is then the last that names them. */
-function nameValues(
+/** The entries before that last state the facts of this one, which is then the last that states them. */
+function nameFacts(
   entry: Entry,
   of: {
     readonly at: number;
@@ -148,22 +143,13 @@ function nameValues(
   },
 ): ReadonlyMap<string, number> | undefined {
   const { at, last, observed } = of;
-  if (entry.kind === "fixed") return undefined;
-  if (entry.kind === "spoken") {
-    for (const word of wordsSaid(entry.message)) last.set(word, at);
-    return undefined;
-  }
+  if (entry.kind !== "step") return undefined;
   const named = new Map<string, number>();
   const lines = callLines(observed.get(entry.step) ?? entry.step);
-  for (const { values } of lines) {
-    for (const value of values) {
-      const before = last.get(value);
-      if (before !== undefined) named.set(value, before);
-    }
-  }
-  for (const { values, words } of lines) {
-    for (const value of values) last.set(value, at);
-    for (const word of words) last.set(word, at);
+  for (const { key } of lines.flatMap(({ facts }) => facts)) {
+    const before = last.get(key);
+    if (before !== undefined && before !== at) named.set(key, before);
+    last.set(key, at);
   }
   return named;
 }
@@ -186,17 +172,6 @@ function saidLines(message: BaseMessage, as: keyof typeof kept): readonly string
     limit === 0 ? [] : [`${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`];
   saidBefore[as].set(message, lines);
   return lines;
-}
-
-const said = new WeakMap<BaseMessage, ReadonlySet<string>>();
-
-/** Identifiers in what is kept of a message the longest. */
-function wordsSaid(message: BaseMessage): ReadonlySet<string> {
-  const known = said.get(message);
-  if (known !== undefined) return known;
-  const words = salientWords(saidLines(message, "brief").join("\n"));
-  said.set(message, words);
-  return words;
 }
 
 /** Steps of which an earlier one has used an id of a call: it is unique in its turn alone. */
@@ -283,7 +258,7 @@ export function renderEntries(told: RenderedEntries, { levels, from }: Fit): Bas
     const as = levels[at] as Level;
     if (as >= level.digest) continue;
     const { kind } = told.entry(at);
-    if (kind === "step" && as === level.line) {
+    if (kind === "step" && as >= level.line) {
       for (const line of told.lines(at, as, from)) run.push(line);
       continue;
     }
