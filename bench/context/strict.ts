@@ -72,8 +72,9 @@ export interface Strict {
 /**
  * The strict measure of one call. A needed value can be read if it stands in a sentence (what was said, a thought), or
  * at most 300 characters after a name under which an earlier result held it, in the same message; the header of a table
- * counts. A needed value and any other argument of the call (two characters or more) that one object of an earlier result held both can be read
- * together if they stand so at most 300 characters apart, and no value of another such object stands between them.
+ * counts. Values that belong together can be read together: a needed value and another one of the same entry in the
+ * arguments (a flight and its date, a payment and its amount) that one object of an earlier result held both. They have
+ * to stand so in one message, at most 300 characters apart, without the value of another such object between them.
  */
 export function strictMisses(thread: Thread, call: Call, pieces: readonly Piece[]): Strict {
   const { byValue, objects } = holdingsOf(thread);
@@ -109,9 +110,10 @@ function partnersOf(
 ): readonly Partners[] {
   const pairs: Partners[] = [];
   for (const value of call.needed) {
-    for (const argument of new Set(call.arguments)) {
+    const entries = call.entries.filter((entry) => entry.includes(value));
+    for (const argument of new Set(entries.flat())) {
       const isNeeded = call.needed.includes(argument);
-      if (argument === value || (isNeeded && argument < value) || argument.length < 2) continue;
+      if (argument === value || (isNeeded && argument < value)) continue;
       const both = before(value).flatMap(({ name, object }) => {
         const own = object.find(([field, held]) => held === argument && field !== name);
         return own === undefined ? [] : [[name, own[0]] as const];

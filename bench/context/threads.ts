@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { stepMessages } from "../../src/context/step-messages.ts";
 import type { StepRecord, ToolResult } from "../../src/state/step-record.ts";
+import { isRecord } from "../../src/values/json.ts";
 import { noUsage } from "../../src/state/usage.ts";
 import { tokensOfAll } from "./counting.ts";
 import { dataPieces, type DataMessage, type Trajectory } from "./trajectories.ts";
@@ -26,8 +27,8 @@ export interface Call {
   readonly place: number;
   /** Empty for calls that need nothing of earlier results. */
   readonly needed: readonly string[];
-  /** Texts and numbers in the arguments of the calls, as texts. */
-  readonly arguments: readonly string[];
+  /** Texts and numbers of each object in lists of the arguments: a flight, a passenger, a payment. */
+  readonly entries: readonly (readonly string[])[];
   readonly before: {
     readonly conversation: number;
     readonly steps: number;
@@ -74,9 +75,9 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
         const told = options.withCalls ? turn : undefined;
         const results = messages.slice(at + 1, at + 1 + message.tool_calls.length);
         const step = stepOf(message, results, { turn, index, number: steps.length });
-        const used = leavesOf(step.tool_predictions.map(({ args }) => args));
+        const entries = entriesIn(step.tool_predictions.map(({ args }) => Object.values(args)));
         const needs = values.get(at) ?? [];
-        calls.push({ run: id, at, turn: told, place, needed: needs, arguments: used, before });
+        calls.push({ run: id, at, turn: told, place, needed: needs, entries, before });
         steps.push(step);
         if (options.withCalls) conversation.push(...stepMessages(step, "native"));
         index += 1;
@@ -106,10 +107,12 @@ export function longThreads(
   );
 }
 
-function leavesOf(value: unknown): readonly string[] {
-  if (typeof value === "string" || typeof value === "number") return [String(value)];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(leavesOf);
+function entriesIn(value: unknown): readonly (readonly string[])[] {
+  if (Array.isArray(value)) return value.flatMap(entriesIn);
+  if (!isRecord(value)) return [];
+  const own = Object.values(value);
+  const scalars = own.filter((one) => typeof one === "string" || typeof one === "number");
+  return [scalars.map(String), ...own.flatMap(entriesIn)];
 }
 
 function stepOf(

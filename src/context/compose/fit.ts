@@ -54,13 +54,15 @@ export interface Fit {
 
 /** What is left of the room for short-term memory when it was passed. */
 const lowShare = 0.6;
-const dropShare = Number(process.env.DROP ?? 0.95);
+
+/** Entries of the turn under way are dropped down to so much of the room only: its next calls may need them. */
+const dropShare = 0.95;
 
 /**
  * Decides how each entry is rendered. The history is walked from its beginning, as it grew: whenever it exceeds its room,
  * it is brought down to `low` in one move, and then grows at its end alone, so that from step to step the front stays as
  * it was. What falls away first: results of older steps, then older steps but for a line each, then the words of the
- * oldest turns, then those turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
+ * oldest turns, then numbers in lines, then the oldest turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
  *
  * The same entries and the same room give the same fit. Time is linear in the entries for each move.
  */
@@ -115,10 +117,12 @@ export class HistoryFitter implements Fit {
     this.#lower(level.line, low, { to: end, when: isStep });
     this.#lowerTurns(level.digest, low, this.#turnStart);
     this.#lowerTurns(level.brief, low, this.#turnStart);
-    this.#lower(level.short, process.env.SL ? Math.max(low, Math.floor(this.#room.tokens * dropShare)) : low, { to: end, when: isStep });
+    this.#lower(level.short, low, { to: end, when: isStep });
     if (!drops) return;
     const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
-    this.#lower(level.dropped, Math.max(low, Math.floor(this.#room.tokens * dropShare)), { to: end, when: mayGo });
+    this.#lower(level.dropped, low, { to: this.#turnStart, when: mayGo });
+    const least = Math.max(low, Math.floor(this.#room.tokens * dropShare));
+    this.#lower(level.dropped, least, { to: end, when: mayGo });
   }
 
   /** Whether the turn of the last step is over. */

@@ -270,7 +270,7 @@ function isShortWord(value: unknown): value is string | number {
 
 function cellOf(key: string, value: unknown, isSalient: boolean): Cell {
   const text = cleanText(String(value));
-  const isKept = isSalient ? !isTimestamp(text) : typeof value !== "number";
+  const isKept = isSalient ? !isTimestamp(text) && !isCode(text) : typeof value !== "number";
   return { key, text: isSalient ? text : cellText(text), isSalient, isKept };
 }
 
