@@ -76,7 +76,7 @@ export class HistoryFitter implements Fit {
   readonly #room: Room;
   /** The last step so far. */
   #lastStep = -1;
-  /** Whether something was answered after it. */
+  /** Whether an answer has followed it: then it is shortened like others. */
   #isAnswered = false;
   /** The first entry of the last turn so far. */
   #turnStart = 0;
@@ -111,7 +111,8 @@ export class HistoryFitter implements Fit {
   shorten(low: number, end: number, drops = true): void {
     this.moves += 1;
     if (this.#room.onlyAsks === true) return;
-    const isOld = (at: number): boolean => at !== this.#lastStep || this.isLastOver;
+    const isOld = (at: number): boolean =>
+      at !== this.#lastStep || this.#isAnswered || this.isLastOver;
     const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
     this.#lower(level.preview, low, { to: end, when: isStep });
     this.#lower(level.line, low, { to: end, when: isStep });
@@ -127,7 +128,7 @@ export class HistoryFitter implements Fit {
 
   /** Whether the turn of the last step is over. */
   get isLastOver(): boolean {
-    return this.#isAnswered || this.#lastStep < this.#turnStart;
+    return this.#lastStep < this.#turnStart;
   }
 
   /**

@@ -211,7 +211,8 @@ class Search {
     if (entry !== undefined && !isNamed) cells.push(cellOf("*", entry, isSalientKey(entry)));
     for (const [key, own] of fields) {
       const value = own === undefined ? null : plainValue(own);
-      const isSalient = isSalientNumber(value) || (typeof value === "string" && isSalientValue(value));
+      const isSalient =
+        isSalientNumber(value) || (typeof value === "string" && isSalientValue(value));
       if (isSalient || (isShortWord(value) && cells.length < mostColumns)) {
         cells.push(cellOf(key, value, isSalient));
       } else if (typeof value !== "number") rest.push([key, value]);
@@ -226,7 +227,12 @@ class Search {
       this.#nodes -= fields.length;
       const rows = fields.filter(([, own]) => this.#isNew(own));
       const keys = rows.map(([key]) => key);
-      return this.#rows(rows.map(([, own]) => own as Record<string, unknown>), name, depth, keys);
+      return this.#rows(
+        rows.map(([, own]) => own as Record<string, unknown>),
+        name,
+        depth,
+        keys,
+      );
     }
     for (const [key, own] of fields) {
       if (this.#isOver) return;
