@@ -32,7 +32,7 @@ export const relative = (share: number): Budget => ({
 /** What was decided at a call, made from the records and messages before it. */
 export function contextAt(
   thread: Thread,
-  call: Call,
+  call: Pick<Call, "before" | "turn">,
   options: Omit<ContextOptions, "conversation" | "steps">,
 ) {
   return buildReasoningContext({

@@ -14,6 +14,16 @@ export interface Thread {
   readonly raw: readonly DataMessage[];
   /** The moments when a tool was called, in order. */
   readonly calls: readonly Call[];
+  /** The moments of all replies, calls and answers, in order. */
+  readonly replies: readonly Reply[];
+}
+
+/** A moment at which a model was called. */
+export interface Reply {
+  readonly before: Call["before"];
+  readonly turn: number | undefined;
+  /** Null for a call of tools. */
+  readonly answer: string | null;
 }
 
 /** A moment at which a model decided on a tool call, and how much of the thread was there before. */
@@ -53,6 +63,7 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
   const steps: StepRecord[] = [];
   const raw: DataMessage[] = [];
   const calls: Call[] = [];
+  const replies: Reply[] = [];
   let turn = -1;
   let index = 0;
   let tokens = 0;
@@ -60,18 +71,22 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
     const values = new Map(needed.map((need) => [need.at, need.values]));
     for (const [at, message] of messages.entries()) {
       if (message.role === "system") continue;
+      const before = {
+        conversation: conversation.length,
+        steps: steps.length,
+        messages: raw.length,
+        tokens,
+        system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
+      };
+      if (message.role === "assistant") {
+        const answer = message.tool_calls === undefined ? (message.content ?? "") : null;
+        replies.push({ before, turn, answer });
+      }
       if (message.role === "user") {
         turn += 1;
         index = 0;
         conversation.push(new HumanMessage(message.content ?? ""));
       } else if (message.tool_calls !== undefined) {
-        const before = {
-          conversation: conversation.length,
-          steps: steps.length,
-          messages: raw.length,
-          tokens,
-          system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
-        };
         const told = options.withCalls ? turn : undefined;
         const results = messages.slice(at + 1, at + 1 + message.tool_calls.length);
         const step = stepOf(message, results, { turn, index, number: steps.length });
@@ -88,7 +103,7 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
       tokens += tokensOfAll(dataPieces(message));
     }
   }
-  return { conversation, steps, raw, calls };
+  return { conversation, steps, raw, calls, replies };
 }
 
 /** Threads of `length` runs in a row, one beginning at each of the runs: each run is the last of one thread. */

@@ -115,6 +115,7 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
     tokens,
     low: Math.floor(tokens * lowShare),
     keepsTurn: goal === "synthesis" || settings.whole === "turn",
+    keepsLast: goal === "synthesis" || settings.whole !== "none",
     shortTerm: settings.shortTerm,
   });
   const cheapTokens = cheap.messages([...fixed, leftOut, ...tail]) + cheap.bound(options);

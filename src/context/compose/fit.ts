@@ -39,6 +39,8 @@ export interface Room {
   readonly low: number;
   /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
   readonly keepsTurn: boolean;
+  /** Whether results of the last step stay whole. Default true. */
+  readonly keepsLast?: boolean;
   readonly shortTerm: ShortTermPolicy | undefined;
   /** Counts the moves without applying them. */
   readonly onlyAsks?: boolean;
@@ -101,6 +103,7 @@ export class HistoryFitter implements Fit {
     }
     this.levels.push(level.whole);
     this.tokens += entry.size(level.whole, this.from);
+    if (this.#room.keepsLast === false) this.#settle(at);
     if (this.tokens > this.#room.tokens) {
       this.shorten(this.#low(), this.levels.length, !this.isLastLarge);
     }

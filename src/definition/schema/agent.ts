@@ -168,10 +168,10 @@ const contextConfigSchema = z
       .describe("Tokens of a context, its tools included, instead of a share of the window.")
       .optional(),
     whole_results: z
-      .enum(["turn", "last_step"])
+      .enum(["turn", "last_step", "none"])
       .default("turn")
       .describe(
-        "Which tool results are whole while there is room: those of the turn under way, or of its last step only.",
+        "Which tool results are whole while there is room: those of the turn under way, of its last step only, or none. Where the answer needs more, it is written again from whole results.",
       ),
     preview_chars: z
       .int()
