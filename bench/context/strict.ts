@@ -25,7 +25,7 @@ interface Holdings {
 const known = new WeakMap<Thread, Holdings>();
 
 /** What results of the thread held each value under. An item of a list has the list's name. */
-function holdingsOf(thread: Thread): Holdings {
+export function holdingsOf(thread: Thread): Holdings {
   const before = known.get(thread);
   if (before !== undefined) return before;
   const byValue = new Map<string, Holding[]>();

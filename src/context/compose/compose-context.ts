@@ -138,7 +138,7 @@ function* composing(options: ComposeOptions): Generator<void, ReasoningContext> 
     if (needed <= budget) return done(fitter, messages);
     const target = Math.max(0, fitter.tokens - (needed - budget));
     const had = fitter.tokens;
-    fitter.shorten(target, entries.length, !fitter.isLastLarge);
+    fitter.shorten(target, entries.length, { drops: !fitter.isLastLarge });
     if (fitter.tokens < had) continue;
     if (fitter.isLastLarge) {
       const left = Math.max(fitter.lastTokens - (needed - budget), Math.floor(room * lastShare));

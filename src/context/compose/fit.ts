@@ -105,13 +105,23 @@ export class HistoryFitter implements Fit {
     this.tokens += entry.size(level.whole, this.from);
     if (this.#room.keepsLast === false) this.#settle(at);
     if (this.tokens > this.#room.tokens) {
-      this.shorten(this.#low(), this.levels.length, !this.isLastLarge);
+      const own = Math.floor(this.#room.tokens * dropShare);
+      this.shorten(this.#low(), this.levels.length, { drops: !this.isLastLarge, own });
     }
     return true;
   }
 
-  /** Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed. */
-  shorten(low: number, end: number, drops = true): void {
+  /**
+   * Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed.
+   *
+   * @param how `own`: tokens down to which entries of the turn under way are dropped, at least `low`
+   */
+  shorten(
+    low: number,
+    end: number,
+    how: { readonly drops?: boolean; readonly own?: number } = {},
+  ): void {
+    const { drops = true, own = low } = how;
     this.moves += 1;
     if (this.#room.onlyAsks === true) return;
     const isOld = (at: number): boolean =>
@@ -125,8 +135,7 @@ export class HistoryFitter implements Fit {
     if (!drops) return;
     const mayGo = (at: number): boolean => at !== this.#lastStep && this.#mayDrop(at, end);
     this.#lower(level.dropped, low, { to: this.#turnStart, when: mayGo });
-    const least = Math.max(low, Math.floor(this.#room.tokens * dropShare));
-    this.#lower(level.dropped, least, { to: end, when: mayGo });
+    this.#lower(level.dropped, Math.max(low, own), { to: end, when: mayGo });
   }
 
   /** Whether the turn of the last step is over. */
