@@ -2,7 +2,7 @@
  * What models read, on real runs of an agent with tools: how many tokens a context has beside the raw history, and
  * whether everything that the next call takes from earlier results can still be read in it.
  *
- * npx tsx bench/context.ts [--data FILE] [--only curve,long,synthesis,prefix,speed] [--breakdown] [--misses BUDGET] [--csv FILE]
+ * npx tsx bench/context.ts [--data FILE] [--only curve,long,synthesis,prefix,policy,trade,speed] [--breakdown] [--misses BUDGET] [--csv FILE]
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -19,10 +19,12 @@ import {
   type Asked,
 } from "./context/curve.ts";
 import { printMisses } from "./context/misses.ts";
+import { printPolicy } from "./context/policy.ts";
 import { printPrefix } from "./context/prefix.ts";
-import { fixed, ours, relative, type Budget } from "./context/readers.ts";
+import { baselines, fixed, ours, relative, type Budget } from "./context/readers.ts";
 import { outcomes } from "./context/score.ts";
 import { printSpeed } from "./context/speed.ts";
+import { largeResults, printTrade } from "./context/trade.ts";
 import { printSynthesis } from "./context/synthesis.ts";
 import { longThreads, threadOf, type Call } from "./context/threads.ts";
 import { readTrajectories } from "./context/trajectories.ts";
@@ -30,7 +32,7 @@ import { readTrajectories } from "./context/trajectories.ts";
 const { values: options } = parseArgs({
   options: {
     data: { type: "string", default: "../shared/data/trajectories/tau-airline.jsonl" },
-    only: { type: "string", default: "curve,long,synthesis,prefix,speed" },
+    only: { type: "string", default: "curve,long,synthesis,prefix,policy,trade,speed" },
     /** Shows what tokens are spent on, too. */
     breakdown: { type: "boolean", default: false },
     /** A budget, `900` tokens or `15%` of the history: names what is missed at it. */
@@ -110,6 +112,22 @@ function onTrajectories(): void {
       budgets: [undefined, ...[8000, 4000, 2000, 1000].map(fixed)],
     });
   }
+  if (parts.has("policy")) {
+    const readers = (budgets: readonly Budget[]) => [
+      ...baselines.slice(0, 1),
+      ...[undefined, ...budgets].map((budget) => ours(asked, budget)),
+    ];
+    const ofRuns = readers([fixed(1000), fixed(1200), relative(0.65)]);
+    printPolicy("single runs", single, { readers: ofRuns });
+    printPolicy("every call of eight runs in a row", some, {
+      readers: readers([1000, 1250, 1500, 2000].map(fixed)),
+    });
+  }
+  if (parts.has("trade")) {
+    printTrade("single runs", single, asked);
+    printTrade("eight runs in a row", some, asked);
+  }
+  if (parts.has("trade")) printTrade("large results, generated", [largeResults(100)], asked);
   if (options.csv !== undefined) writeFileSync(options.csv, `${csv.join("\n")}\n`);
 }
 

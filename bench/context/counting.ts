@@ -32,6 +32,34 @@ export function pieces(message: BaseMessage): readonly string[] {
   return made;
 }
 
+/** A part of what a model reads: of one message. */
+export interface Piece {
+  readonly text: string;
+  /** Whether it is in sentences: what was said, and thoughts. Else names say what a value is. */
+  readonly isSaid: boolean;
+  /** Whether another piece has it too. */
+  readonly isPart?: boolean;
+}
+
+const knownReadings = new WeakMap<BaseMessage, readonly Piece[]>();
+
+/** {@link pieces} with their kinds. Of a message that tells of shortened steps, what was said is told by line. */
+export function readings(message: BaseMessage): readonly Piece[] {
+  const before = knownReadings.get(message);
+  if (before !== undefined) return before;
+  const isRecord = message.type === "human" && message.text.startsWith("[Earlier ");
+  const said = isRecord ? message.text.split("\n").filter((line) => saidLine.test(line)) : [];
+  const isText = message.type === "human" || message.type === "ai";
+  const made = [
+    ...pieces(message).map((text, at) => ({ text, isSaid: isText && at === 0 && !isRecord })),
+    ...said.map((text) => ({ text, isSaid: true, isPart: true })),
+  ];
+  knownReadings.set(message, made);
+  return made;
+}
+
+const saidLine = /^(?:user|assistant): /;
+
 /** A model that counts as the benchmark does: no text twice, so that many budgets can be tried. */
 export const rememberingModel: ModelProfile = {
   ref: "bench:o200k",

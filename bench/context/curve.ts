@@ -47,6 +47,8 @@ export function measureCurve(
 
 const head = [
   "answerable",
+  "named",
+  "strict",
   "tokens",
   "tokens a call",
   "mean of ratios",
@@ -80,6 +82,8 @@ function row(of: Score): string[] {
   return [
     of.name,
     percent(of.answerable / of.needing),
+    percent(of.named / of.needing),
+    percent(of.strict / of.needing),
     percent(of.ratio),
     of.tokens.toFixed(0),
     percent(of.meanRatio),
@@ -121,6 +125,8 @@ export function csvLines(set: string, measured: readonly Measured[]): readonly s
       of.calls,
       of.needing,
       of.answerable,
+      of.named,
+      of.strict,
       of.tokens.toFixed(1),
       of.ratio.toFixed(4),
       of.meanRatio.toFixed(4),
@@ -133,4 +139,4 @@ export function csvLines(set: string, measured: readonly Measured[]): readonly s
 }
 
 export const csvHead =
-  "set,kind,setting,calls,needing,answerable,tokens_a_call,ratio,mean_ratio,ratio_of_needing,ratio_with_system,overflows,of_earlier_runs";
+  "set,kind,setting,calls,needing,answerable,named,strict,tokens_a_call,ratio,mean_ratio,ratio_of_needing,ratio_with_system,overflows,of_earlier_runs";

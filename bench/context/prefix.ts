@@ -8,13 +8,13 @@ import { percent, printTable } from "../helpers/table.ts";
 import type { Call, Thread } from "./threads.ts";
 import { dataPieces } from "./trajectories.ts";
 
-interface Prompt {
+export interface Prompt {
   /** Each message as it is sent. */
   readonly sent: readonly string[];
   readonly tokens: readonly number[];
 }
 
-interface Pair {
+export interface Pair {
   /** Tokens of the prompt before, of this one, and of the messages that begin both. */
   readonly earlier: number;
   readonly tokens: number;
@@ -112,7 +112,7 @@ function pairsOf(
   });
 }
 
-function pairOf(before: Prompt, now: Prompt): Pair {
+export function pairOf(before: Prompt, now: Prompt): Pair {
   let kept = 0;
   let keptMessages = 0;
   while (
@@ -132,7 +132,7 @@ function pairOf(before: Prompt, now: Prompt): Pair {
   };
 }
 
-function rawPrompt(thread: Thread, call: Call): Prompt {
+export function rawPrompt(thread: Thread, call: Pick<Call, "before">): Prompt {
   const messages = thread.raw.slice(0, call.before.messages).map((message) => ({
     sent: JSON.stringify(message),
     tokens: tokensOfAll(dataPieces(message)),
@@ -140,7 +140,7 @@ function rawPrompt(thread: Thread, call: Call): Prompt {
   return { sent: messages.map(({ sent }) => sent), tokens: messages.map(({ tokens }) => tokens) };
 }
 
-function promptOf(messages: readonly BaseMessage[]): Prompt {
+export function promptOf(messages: readonly BaseMessage[]): Prompt {
   return {
     sent: messages.map((message) =>
       JSON.stringify([

@@ -1,16 +1,16 @@
 import { ContextOverflowError } from "../../src/context/reasoning-context.ts";
-import { pieces, tokensOfAll } from "./counting.ts";
+import { readings, tokensOfAll, type Piece } from "./counting.ts";
 import {
   buildReasoningContext,
   type BuildReasoningContextOptions as ContextOptions,
 } from "../../src/context/build-reasoning-context.ts";
 import type { Call, Thread } from "./threads.ts";
-import { dataPieces, type DataMessage } from "./trajectories.ts";
+import { dataPieces, dataReadings, type DataMessage } from "./trajectories.ts";
 
 /** What a model gets to read at a call, in pieces of text; null where it cannot be given at all. */
 export interface Reader {
   readonly name: string;
-  read(thread: Thread, call: Call): readonly string[] | null;
+  read(thread: Thread, call: Call): readonly Piece[] | null;
 }
 
 /** A budget in tokens, fixed or as a share of the history's. */
@@ -32,7 +32,7 @@ export const relative = (share: number): Budget => ({
 /** What was decided at a call, made from the records and messages before it. */
 export function contextAt(
   thread: Thread,
-  call: Call,
+  call: Pick<Call, "before" | "turn">,
   options: Omit<ContextOptions, "conversation" | "steps">,
 ) {
   return buildReasoningContext({
@@ -53,7 +53,7 @@ export function ours(
       const limit = budget && { budget: budget.tokens(call) };
       try {
         const { messages } = contextAt(thread, call, { ...options, ...limit });
-        return messages.flatMap(pieces);
+        return messages.flatMap(readings);
       } catch (error) {
         if (error instanceof ContextOverflowError) return null;
         throw error;
@@ -64,10 +64,11 @@ export function ours(
 
 /** The history as the data has it, with results shortened by `cut`. */
 function withResults(name: string, cut: (result: string) => string): Reader {
-  const known = new WeakMap<DataMessage, readonly string[]>();
+  const known = new WeakMap<DataMessage, readonly Piece[]>();
   const told = (message: DataMessage) => {
-    if (message.role !== "tool") return dataPieces(message);
-    const shortened = known.get(message) ?? [cut(message.content ?? "")];
+    if (message.role !== "tool") return dataReadings(message);
+    const text = cut(message.content ?? "");
+    const shortened = known.get(message) ?? [{ text, isSaid: false }];
     known.set(message, shortened);
     return shortened;
   };
@@ -90,7 +91,7 @@ export function newest(budget: Budget): Reader {
         if (tokens > limit) break;
         from -= 1;
       }
-      return thread.raw.slice(from, call.before.messages).flatMap(dataPieces);
+      return thread.raw.slice(from, call.before.messages).flatMap(dataReadings);
     },
   };
 }

@@ -1,4 +1,5 @@
-import { tokensOfAll } from "./counting.ts";
+import { tokensOf, type Piece } from "./counting.ts";
+import { strictMisses, type Strict } from "./strict.ts";
 import type { Reader } from "./readers.ts";
 import type { Call, Thread } from "./threads.ts";
 
@@ -11,6 +12,7 @@ export interface Outcome {
   readonly overflow: boolean;
   /** Needed values that were not to be read. */
   readonly missing: readonly string[];
+  readonly strict: Strict;
   /** Values that calls of earlier runs had needed, and how many of them can be read at the thread's last call. */
   readonly earlier: { readonly values: number; readonly read: number };
 }
@@ -21,6 +23,9 @@ export interface Score {
   /** Calls that need something of earlier results, and how many of them could read all of it. */
   readonly needing: number;
   readonly answerable: number;
+  /** Those that could also read under which name; and also what belongs together ({@link strictMisses}). */
+  readonly named: number;
+  readonly strict: number;
   /** Tokens a call. */
   readonly tokens: number;
   /** Tokens of all calls over those of their histories. */
@@ -57,13 +62,20 @@ function outcomeOf(thread: Thread, call: Call, reader: Reader): Outcome {
       tokens: call.before.tokens,
       overflow: true,
       missing: call.needed,
+      strict: { unnamed: call.needed, parted: [] },
       earlier,
     };
   }
-  const isRead = (value: string) => read.some((piece) => piece.includes(value));
+  const isRead = (value: string) => read.some(({ text }) => text.includes(value));
   const missing = call.needed.filter((value) => !isRead(value));
   const earlier = { values: values.length, read: values.filter(isRead).length };
-  return { thread, call, tokens: tokensOfAll(read), overflow: false, missing, earlier };
+  const strict = strictMisses(thread, call, read);
+  return { thread, call, tokens: tokensRead(read), overflow: false, missing, strict, earlier };
+}
+
+/** A line that stands in a message with others is counted with it. */
+function tokensRead(read: readonly Piece[]): number {
+  return read.reduce((sum, { text, isPart }) => sum + (isPart ? 0 : tokensOf(text)), 0);
 }
 
 /** Asked at the last call of a thread alone, since looking for so many values takes time. */
@@ -71,6 +83,10 @@ function neededBefore(thread: Thread, call: Call): readonly string[] {
   if (call !== thread.calls.at(-1)) return [];
   const earlier = thread.calls.filter(({ place }) => place < call.place);
   return [...new Set(earlier.flatMap(({ needed }) => needed))];
+}
+
+function isStrict({ strict }: Outcome): boolean {
+  return strict.unnamed.length === 0 && strict.parted.length === 0;
 }
 
 export function score(name: string, all: readonly Outcome[]): Score {
@@ -86,6 +102,8 @@ export function score(name: string, all: readonly Outcome[]): Score {
     calls: all.length,
     needing: needing.length,
     answerable: needing.filter(({ missing }) => missing.length === 0).length,
+    named: needing.filter(({ strict }) => strict.unnamed.length === 0).length,
+    strict: needing.filter(isStrict).length,
     tokens: sum(all, tokens) / all.length,
     ratio: sum(all, tokens) / sum(all, raw),
     ratioWithSystem: (sum(all, tokens) + system) / (sum(all, raw) + system),

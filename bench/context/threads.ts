@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { stepMessages } from "../../src/context/step-messages.ts";
 import type { StepRecord, ToolResult } from "../../src/state/step-record.ts";
+import { isRecord } from "../../src/values/json.ts";
 import { noUsage } from "../../src/state/usage.ts";
 import { tokensOfAll } from "./counting.ts";
 import { dataPieces, type DataMessage, type Trajectory } from "./trajectories.ts";
@@ -13,6 +14,16 @@ export interface Thread {
   readonly raw: readonly DataMessage[];
   /** The moments when a tool was called, in order. */
   readonly calls: readonly Call[];
+  /** The moments of all replies, calls and answers, in order. */
+  readonly replies: readonly Reply[];
+}
+
+/** A moment at which a model was called. */
+export interface Reply {
+  readonly before: Call["before"];
+  readonly turn: number | undefined;
+  /** Null for a call of tools. */
+  readonly answer: string | null;
 }
 
 /** A moment at which a model decided on a tool call, and how much of the thread was there before. */
@@ -26,6 +37,8 @@ export interface Call {
   readonly place: number;
   /** Empty for calls that need nothing of earlier results. */
   readonly needed: readonly string[];
+  /** Texts and numbers of each object in lists of the arguments: a flight, a passenger, a payment. */
+  readonly entries: readonly (readonly string[])[];
   readonly before: {
     readonly conversation: number;
     readonly steps: number;
@@ -50,6 +63,7 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
   const steps: StepRecord[] = [];
   const raw: DataMessage[] = [];
   const calls: Call[] = [];
+  const replies: Reply[] = [];
   let turn = -1;
   let index = 0;
   let tokens = 0;
@@ -57,22 +71,28 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
     const values = new Map(needed.map((need) => [need.at, need.values]));
     for (const [at, message] of messages.entries()) {
       if (message.role === "system") continue;
+      const before = {
+        conversation: conversation.length,
+        steps: steps.length,
+        messages: raw.length,
+        tokens,
+        system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
+      };
+      if (message.role === "assistant") {
+        const answer = message.tool_calls === undefined ? (message.content ?? "") : null;
+        replies.push({ before, turn, answer });
+      }
       if (message.role === "user") {
         turn += 1;
         index = 0;
         conversation.push(new HumanMessage(message.content ?? ""));
       } else if (message.tool_calls !== undefined) {
-        const before = {
-          conversation: conversation.length,
-          steps: steps.length,
-          messages: raw.length,
-          tokens,
-          system: tokensOfAll(dataPieces(messages[0] as DataMessage)),
-        };
         const told = options.withCalls ? turn : undefined;
-        calls.push({ run: id, at, turn: told, place, needed: values.get(at) ?? [], before });
         const results = messages.slice(at + 1, at + 1 + message.tool_calls.length);
         const step = stepOf(message, results, { turn, index, number: steps.length });
+        const entries = entriesIn(step.tool_predictions.map(({ args }) => Object.values(args)));
+        const needs = values.get(at) ?? [];
+        calls.push({ run: id, at, turn: told, place, needed: needs, entries, before });
         steps.push(step);
         if (options.withCalls) conversation.push(...stepMessages(step, "native"));
         index += 1;
@@ -83,7 +103,7 @@ export function threadOf(runs: readonly Trajectory[], options: ThreadOptions = {
       tokens += tokensOfAll(dataPieces(message));
     }
   }
-  return { conversation, steps, raw, calls };
+  return { conversation, steps, raw, calls, replies };
 }
 
 /** Threads of `length` runs in a row, one beginning at each of the runs: each run is the last of one thread. */
@@ -100,6 +120,14 @@ export function longThreads(
       options,
     ),
   );
+}
+
+function entriesIn(value: unknown): readonly (readonly string[])[] {
+  if (Array.isArray(value)) return value.flatMap(entriesIn);
+  if (!isRecord(value)) return [];
+  const own = Object.values(value);
+  const scalars = own.filter((one) => typeof one === "string" || typeof one === "number");
+  return [scalars.map(String), ...own.flatMap(entriesIn)];
 }
 
 function stepOf(

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Piece } from "./counting.ts";
 
 /** A run of an agent with tools, as chat models take messages. The first message is the system prompt. */
 export interface Trajectory {
@@ -34,4 +35,12 @@ export function dataPieces(message: DataMessage): readonly string[] {
   const made = [message.content ?? "", ...calls];
   known.set(message, made);
   return made;
+}
+
+/** {@link dataPieces} with their kinds. */
+export function dataReadings(message: DataMessage): readonly Piece[] {
+  return dataPieces(message).map((text, at) => ({
+    text,
+    isSaid: at === 0 && (message.role === "user" || message.role === "assistant"),
+  }));
 }

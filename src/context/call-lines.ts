@@ -13,11 +13,12 @@ import {
 import { canonicalJson } from "../values/json.ts";
 import { truncateText } from "../values/text.ts";
 import { cleanText } from "./clean-text.ts";
-import { salientValues, salientWords } from "./preview/salient-values.ts";
+import { factsText, salientFacts, type SalientFact } from "./preview/salient-values.ts";
 import { errorCharacters } from "./step-messages.ts";
 
-/** Values of one result that its line names. */
+/** Values of one result that its line names, and a short one. */
 const valuesNamed = 40;
+const valuesInShort = 30;
 
 /** Characters of a note or of a short result that a line of a context keeps. */
 const shownCharacters = 200;
@@ -124,15 +125,18 @@ function keyOf(value: unknown): string {
   }
 }
 
-/** A call as one line of a context, in parts: a value that stands in an earlier line need not be said again. */
+/** A call as one line of a context, in parts: what an earlier line states in the same words is not said again. */
 export interface CallLine {
   /** `- search(query="python tutorial") → success` */
   readonly text: string;
-  readonly values: readonly string[];
-  /** Values that stand in the text. */
-  readonly words: ReadonlySet<string>;
+  readonly facts: readonly LineFact[];
   /** Whether it says no more than that the call succeeded. */
   readonly isPlain: boolean;
+}
+
+export interface LineFact extends SalientFact {
+  /** The same for facts that say the same of the same call: of another one, it would be missed there. */
+  readonly key: string;
 }
 
 const knownLines = new WeakMap<StepRecord, readonly CallLine[]>();
@@ -154,14 +158,14 @@ export function callLines(step: StepRecord): readonly CallLine[] {
 function problemLines({ problem }: StepRecord): readonly CallLine[] {
   if (problem === "") return [];
   const text = `- no call: ${truncateText(inOneLine(cleanText(problem)), shownCharacters)}`;
-  return [{ text, values: [], words: new Set(), isPlain: true }];
+  return [{ text, facts: [], isPlain: true }];
 }
 
 function callLine(result: ToolResult): CallLine {
   const form = callForm(result, { message: result.error ?? "" });
   if (form.outcome !== "success") {
     const text = `- ${failureLine(form, truncateText(form.lesson, shownCharacters))}`;
-    return { text, values: [], words: salientWords(text), isPlain: false };
+    return { text, facts: [], isPlain: false };
   }
   const { insight, isRelevant } = form;
   // Results noted as unhelpful stay as long as there is room for everything.
@@ -169,11 +173,13 @@ function callLine(result: ToolResult): CallLine {
     ? truncateText(insight, shownCharacters) || resultOnLine(result.result)
     : "";
   const text = said === "" ? `- ${form.text}` : `- ${form.text}: ${said}`;
-  const values = isRelevant ? salientValues(result.result, valuesNamed).map(cleanText) : [];
+  const facts = isRelevant ? salientFacts(result.result, valuesNamed) : [];
+  const isSaid = ({ text: own }: SalientFact): boolean => text.includes(own);
   return {
     text,
-    values: values.filter((value) => !text.includes(value)),
-    words: salientWords(text),
+    facts: facts
+      .filter((fact) => !isSaid(fact))
+      .map((fact) => ({ ...fact, key: `${form.text} ${fact.name}: ${fact.text}` })),
     isPlain: said === "",
   };
 }
@@ -186,20 +192,29 @@ function resultOnLine(result: unknown): string {
 }
 
 /** Whether a call failed, or gave something that another call may need. */
-export function hasContent(line: CallLine, isNew: (value: string) => boolean): boolean {
-  return !line.isPlain || line.values.some(isNew);
+export function hasContent(line: CallLine, isNew: (fact: LineFact) => boolean): boolean {
+  return !line.isPlain || line.facts.some(isNew);
 }
 
-/** A line with those of its values that are new. */
+/** A line with those of its facts that are new. @param isShort without what only stands next to values */
 export function lineText(
   line: CallLine,
-  isNew: (value: string) => boolean,
-  most = valuesNamed,
+  isNew: (fact: LineFact) => boolean,
+  isShort = false,
 ): string {
-  const values = line.values.filter(isNew);
-  if (values.length === 0) return line.text;
-  const more = values.length > most ? `, … ${values.length - most} more` : "";
-  return `${line.text}; ${values.slice(0, most).join(", ")}${more}`;
+  const most = isShort ? valuesInShort : valuesNamed;
+  const shown: Pick<LineFact, "name" | "text">[] = [];
+  let left = 0;
+  let values = 0;
+  for (const fact of line.facts) {
+    const text = isShort ? fact.short : fact;
+    if (text === null || !isNew(fact)) continue;
+    values += fact.values.length;
+    if (values <= most || shown.length === 0) shown.push(text);
+    else left += 1;
+  }
+  if (shown.length === 0) return line.text;
+  return `${line.text}; ${factsText(shown)}${left > 0 ? `; … ${left} more` : ""}`;
 }
 
 /**

@@ -40,15 +40,18 @@ export interface ContextSettings {
   /** Tokens that messages and tools may have together, instead of a share of the window. */
   readonly budget?: number;
   /**
-   * Which results are whole while there is room, for the goal `planning`: those of the last step (the default), or of
-   * the whole turn under way, where the reply may be the answer. For `synthesis` all are.
+   * Which results are whole while there is room, for the goal `planning`: those of the last step (the default), of
+   * the whole turn under way, where the reply may be the answer, or none. For `synthesis` all are.
    */
-  readonly whole?: "last_step" | "turn";
+  readonly whole?: WholeResults;
   /** Characters from which on a result is previewed where it need not be whole. Default 1,000. */
   readonly previewChars?: number;
   /** Default: earlier turns may take as much as there is. */
   readonly shortTerm?: ShortTermPolicy;
 }
+
+/** The steps whose large results are no previews. */
+export type WholeResults = "turn" | "last_step" | "none";
 
 /** What a model call is for: to decide the next step, or to write the answer. */
 export type Goal = "planning" | "synthesis";

@@ -154,7 +154,10 @@ export function createModels(options: CreateModelsOptions): ModelSource {
       chat: chat as ChatModel,
       fallbacks,
       fallbackOn: config.fallback_on,
-      profile: modelProfile(found.ref, { num_ctx, max_tokens, num_predict, window, inputs }),
+      profile: modelProfile(found.ref, {
+        ...{ num_ctx, max_tokens, num_predict, window, inputs },
+        price: knownPrice(found.ref, wanted),
+      }),
       parallelCalls: asSet ?? callsInParallel(found, wanted),
       retry,
       circuits,

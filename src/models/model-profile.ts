@@ -1,4 +1,5 @@
 import type { ModelInput } from "./model-inputs.ts";
+import { listPrices, type Price, priceOf } from "./usage/prices.ts";
 import { encodingOf, tokenCounter, type TokenCounter } from "./usage/tokens.ts";
 
 /** What a context has to know of the model that reads it. */
@@ -18,6 +19,8 @@ export interface ModelProfile {
   readonly notes: readonly string[];
   /** The attachments it reads. Default: what is known by its `ref`. */
   readonly inputs?: readonly ModelInput[];
+  /** Price of an input token read from the provider's cache, over that of another one. Left out where it costs nothing, or its price is not known. */
+  readonly cachedShare?: number;
 }
 
 /** Known facts of a model, in tokens. */
@@ -32,6 +35,8 @@ export interface ModelProfileOptions {
   readonly window?: number | undefined;
   /** The attachments it reads, instead of what is known by its name. */
   readonly inputs?: readonly ModelInput[] | undefined;
+  /** Null where it is not known. Default: the list price. */
+  readonly price?: Price | null | undefined;
 }
 
 /** Tokens of a window that is not known; most models that are served today have this much. */
@@ -48,15 +53,26 @@ const profiles = new Map<string, ModelProfile>();
 /** The same object for the same arguments. Warns once in a process of a model whose window is not known. */
 export function modelProfile(ref: string, options: ModelProfileOptions = {}): ModelProfile {
   const { num_ctx, max_tokens, num_predict, window, inputs } = options;
-  const key = JSON.stringify([ref, num_ctx, max_tokens, num_predict, window, inputs]);
+  const { price = priceOf(ref, listPrices) } = options;
+  const share = cachedShareOf(price);
+  const key = JSON.stringify([ref, num_ctx, max_tokens, num_predict, window, inputs, share]);
   const known = profiles.get(key);
   if (known !== undefined) return known;
-  const made = profileOf(ref, options);
+  const made = profileOf(ref, options, share);
   profiles.set(key, made);
   return made;
 }
 
-function profileOf(ref: string, options: ModelProfileOptions): ModelProfile {
+function cachedShareOf(price: Price | null): number | undefined {
+  if (price === null || price.input <= 0) return undefined;
+  return (price.cached_input ?? price.input) / price.input;
+}
+
+function profileOf(
+  ref: string,
+  options: ModelProfileOptions,
+  cachedShare: number | undefined,
+): ModelProfile {
   const { window, maxOutput, note } = windowOf(ref, options);
   const isOffline = ref === "offline:rules";
   const { name, own } = encodingOf(ref);
@@ -69,6 +85,7 @@ function profileOf(ref: string, options: ModelProfileOptions): ModelProfile {
     count: tokenCounter(ref),
     notes: Object.freeze([note, tokensNote].filter((one) => one !== null)),
     ...(options.inputs !== undefined && { inputs: options.inputs }),
+    ...(cachedShare !== undefined && { cachedShare }),
   });
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   callLines,
+  lineText,
   compressActions,
   type CompressOptions,
   InvalidRelevanceError,
@@ -170,12 +171,12 @@ describe("callLines", () => {
       tool_predictions: [{ id: "c", name: "search", args: {}, reason: "" }],
       tool_results: [toolResult({ id: "c", args: {}, result: { id: "A-1234" }, ...call })],
     });
-    return callLines(step).map(({ text, values }) => [text, ...values].join("; "));
+    return callLines(step).map((line) => lineText(line, () => true));
   };
 
   it("adds insights to the call, and values that another call may need", () => {
-    expect(texts({ insights: "one\nhit" })).toEqual(["- search() → success: one hit; A-1234"]);
-    expect(texts({})).toEqual(["- search() → success; A-1234"]);
+    expect(texts({ insights: "one\nhit" })).toEqual(["- search() → success: one hit; id: A-1234"]);
+    expect(texts({})).toEqual(["- search() → success; id: A-1234"]);
     expect(texts({ insights: "one hit", relevance: "low" })).toEqual(["- search() → success"]);
   });
 

@@ -3,7 +3,7 @@ import { compactNotation } from "../../src/context/notation.ts";
 import { cutMiddle, readTable, readText } from "../../src/context/preview/preview-string.ts";
 import { readHtml } from "../../src/context/preview/html-text.ts";
 import { preview, previewText } from "../../src/context/preview/preview.ts";
-import { salientValues, salientWords } from "../../src/context/preview/salient-values.ts";
+import { salientFacts, salientWords } from "../../src/context/preview/salient-values.ts";
 import { parseDefinition } from "../../src/definition/load/parse-definition.ts";
 import { jsonSyntaxProblem } from "../../src/definition/load/read-document.ts";
 import {
@@ -45,7 +45,7 @@ itReadsInLinearTime(
     readTable,
     readText,
     salientWords: (text) => [...salientWords(text)],
-    salientValues: (text) => salientValues([text], 100),
+    salientFacts: (text) => salientFacts([text], 100),
     "definition, YAML": (text) => parseDefinition(text.slice(0, text.length / 4), "a.yaml"),
     "definition, YAML string": (text) => parseDefinition(`name: "${text}`, "a.yaml"),
     "definition, JSON": (text) => parseDefinition(`{"name": ${text}`, "a.json"),

@@ -20,7 +20,7 @@ import type { GraphState } from "../../state/channels.ts";
 import type { RunningSummary } from "../../state/channels.ts";
 import { truncateModelText } from "../../values/text.ts";
 import { TurnTimeoutError } from "../errors.ts";
-import { callModelWithSignal, contextOf, contextSettingsOf } from "./context.ts";
+import { callModelWithSignal, contextOf, shortTermOf } from "./context.ts";
 import type { NodeBody, NodeContext } from "./node.ts";
 import { cancelPendingCalls } from "./step.ts";
 
@@ -73,24 +73,23 @@ async function summariseEarlier(
   const { spec } = run.loop.definition;
   const former = validSummary(state.summary, state);
   const unchanged = former === null && state.summary ? null : undefined;
-  const policy = contextSettingsOf(spec).shortTerm;
-  if (policy === undefined) return unchanged;
-  const { summarises: form } = shortTermStrategies[policy.strategy];
+  const { strategy, maxTokens: least } = shortTermOf(spec, {});
+  const { summarises: form } = shortTermStrategies[strategy];
   if (form === null) return unchanged;
   const earlier = earlierTurns(state);
   const covered = former?.covers.turns ?? 0;
   // Workflow nodes do not read the steps of earlier turns.
   const told = spec.workflow_graph === undefined ? earlier : earlier.map(withoutSteps);
-  const { maxTokens } = policy;
   const open = told.slice(covered);
-  if (isSurelyWithin(open, { form, maxTokens })) return unchanged;
+  if (isSurelyWithin(open, { form, maxTokens: least })) return unchanged;
 
   const model = await run.loop.boundModel.model(run.context);
+  const policy = shortTermOf(spec, model.profile);
   const { count, window } = model.profile;
   const sizes = [...told.slice(0, covered).map(() => 0), ...turnSizes(open, { form, count })];
   const turns = turnsToSummarise({ sizes, covered, policy });
   if (turns === null) return unchanged;
-  const maxCharacters = summaryCharacters(maxTokens);
+  const maxCharacters = summaryCharacters(policy.maxTokens);
   const messages = summaryRequest(
     {
       former: former?.text ?? null,

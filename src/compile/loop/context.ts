@@ -5,7 +5,12 @@ import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../st
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
 import type { ComposeOptions } from "../../context/compose/compose-options.ts";
-import type { ContextSettings, Goal, ComposedContext } from "../../context/reasoning-context.ts";
+import type {
+  ComposedContext,
+  ContextSettings,
+  Goal,
+  ShortTermPolicy,
+} from "../../context/reasoning-context.ts";
 import { observedSteps } from "../../context/step-note.ts";
 import { composeSummarised } from "../../context/summarise/compose-summarised.ts";
 import {
@@ -20,6 +25,7 @@ import { type LoopHistory, loopTranscript } from "../../context/transcript.ts";
 import type { AgentTool } from "../../definition/tool/tool.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { AgentModel, ModelReply, ModelRequest, ModelTool } from "../../models/agent-model.ts";
+import type { ModelProfile } from "../../models/model-profile.ts";
 import type { GraphState, RunContext } from "../../state/channels.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 
@@ -79,7 +85,7 @@ export async function contextOf(
   return composeFor(run, model, {
     profile: model.profile,
     goal,
-    settings: contextSettingsOf(definition.spec),
+    settings: contextSettingsOf(definition.spec, model.profile),
     form: stepFormOf(model, tools),
     opening: boundModel.promptPrefix(model, tools),
     tools: model.toolCalling ? tools : [],
@@ -222,17 +228,36 @@ export function callModelWithSignal(
   return run.callModel(bounded, request, "unseen");
 }
 
-/** Returns the context settings of a definition. */
-export function contextSettingsOf({ context_config, memory_config }: AgentSpec): ContextSettings {
-  const { utilization, budget, whole_results, preview_chars } = context_config;
-  const { strategy, max_tokens } = memory_config.short_term;
+/** Returns the context settings of a definition for a model. */
+export function contextSettingsOf(
+  spec: AgentSpec,
+  profile: Pick<ModelProfile, "cachedShare">,
+): ContextSettings {
+  const { utilization, budget, whole_results, preview_chars } = spec.context_config;
   return {
     utilization,
     ...(budget !== undefined && { budget }),
     whole: whole_results,
     previewChars: preview_chars,
-    shortTerm: { strategy, maxTokens: max_tokens },
+    shortTerm: shortTermOf(spec, profile),
   };
+}
+
+/** Tokens of earlier turns by the price of cached tokens, if a definition sets none. */
+const earlierTurns = { cheap: 8000, other: 4000 } as const;
+const cheapShare = 0.25;
+
+/**
+ * Returns what earlier turns may take. Every call sends them again: where cached tokens are cheap, more of them is worth
+ * its price. An unknown price counts as one without a discount.
+ */
+export function shortTermOf(
+  { memory_config }: AgentSpec,
+  { cachedShare = 1 }: Pick<ModelProfile, "cachedShare">,
+): ShortTermPolicy {
+  const { strategy, max_tokens } = memory_config.short_term;
+  const usual = cachedShare <= cheapShare ? earlierTurns.cheap : earlierTurns.other;
+  return { strategy, maxTokens: max_tokens ?? usual };
 }
 
 /**

@@ -58,7 +58,7 @@ export async function composeNodeContext(
   return composeFor(run, model, {
     profile: model.profile,
     goal: call.goal,
-    settings: contextSettingsOf(run.loop.definition.spec),
+    settings: contextSettingsOf(run.loop.definition.spec, model.profile),
     form: stepFormOf(model, tools),
     opening: narrowBoundModel(boundModel, run.loop).promptPrefix(model, tools),
     tools: model.toolCalling ? tools : [],

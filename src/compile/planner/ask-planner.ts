@@ -34,7 +34,7 @@ export async function plannerContext(
   return composeFor(run, model, {
     profile: model.profile,
     goal,
-    settings: contextSettingsOf(run.loop.definition.spec),
+    settings: contextSettingsOf(run.loop.definition.spec, model.profile),
     form: stepFormOf(model, []),
     opening: boundModel.promptPrefix(model),
     tools: [],

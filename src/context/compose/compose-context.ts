@@ -134,7 +134,7 @@ function* composing(options: ComposeOptions): Generator<void, ComposedContext> {
     if (needed <= budget) return done(copy, told, messages);
     const target = Math.max(0, fitter.tokens - (needed - budget));
     const had = fitter.tokens;
-    fitter.shorten(target, entries.length, !fitter.isLastLarge);
+    fitter.shorten(target, entries.length, { drops: !fitter.isLastLarge });
     if (fitter.tokens < had) continue;
     if (fitter.isLastLarge) {
       const left = Math.max(fitter.lastTokens - (needed - budget), Math.floor(room * lastShare));
@@ -198,6 +198,7 @@ function* foldOf(
         tokens: room ?? Infinity,
         low: room === null ? Infinity : Math.floor(room * lowShare),
         keepsTurn: goal === "synthesis" || whole === "turn",
+        keepsLast: goal === "synthesis" || whole !== "none",
         shortTerm: room === null ? undefined : shortTerm,
       },
       ...(room === null

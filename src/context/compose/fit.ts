@@ -3,16 +3,18 @@ import type { Entry } from "../transcript.ts";
 
 /**
  * How an entry is rendered, from longest to shortest: `whole`; `settled`, its form once another entry follows; `preview`;
- * `line`; `digest`, within the summary of its turn; `brief`, in a shorter one that holds more facts than words; `dropped`.
+ * `line`; `short`, a line with fewer facts; `digest`, within the summary of its turn; `brief`, in a shorter one that holds
+ * more facts than words; `dropped`.
  */
 export const level = {
   whole: 0,
   settled: 1,
   preview: 2,
   line: 3,
-  digest: 4,
-  brief: 5,
-  dropped: 6,
+  short: 4,
+  digest: 5,
+  brief: 6,
+  dropped: 7,
 } as const;
 export type Level = (typeof level)[keyof typeof level];
 
@@ -39,6 +41,8 @@ export interface Room {
   readonly low: number;
   /** Whether results of the turn under way stay whole as long as there is room, or those of the last step alone. */
   readonly keepsTurn: boolean;
+  /** Whether results of the last step stay whole. */
+  readonly keepsLast: boolean;
   readonly shortTerm: ShortTermPolicy | undefined;
 }
 
@@ -55,11 +59,15 @@ export interface Fit {
 /** What is left of the room for short-term memory when it was passed. */
 const lowShare = 0.6;
 
+/** Entries of the turn under way are dropped down to so much of the room only: its next calls may need them. */
+const dropShare = 0.95;
+
 /**
  * Decides how each entry is rendered. The history is walked from its beginning, as it grew: whenever it exceeds its room,
  * it is brought down to `low` in one move, and then grows at its end alone, so that from step to step the front stays as
  * it was. What falls away first: results of older steps, then older steps but for a line each, then the words of the
- * oldest turns, then those turns. Entries of the last turn, requests and the last step fall last, open errors not at all.
+ * oldest turns, then numbers in lines, then the oldest turns. Entries of the last turn, requests and the last step fall
+ * last, open errors not at all.
  *
  * The same entries and the same room give the same fit, whether the list was complete or grew in between. Time is linear
  * in the entries for each move, and constant for an entry without one.
@@ -79,6 +87,8 @@ export class HistoryFitter implements Fit {
   turnStart = 0;
   readonly #entries: readonly Sized[];
   readonly #room: Room;
+  /** Whether an answer has followed it: then it is shortened like others. */
+  isAnswered = false;
   /** The first entry that is rendered otherwise than before. */
   #changed = 0;
 
@@ -92,8 +102,8 @@ export class HistoryFitter implements Fit {
   /** Returns the same fit, which changes on its own. @param entries the same, or with other sizes of the last step */
   copy(entries: readonly Sized[]): HistoryFitter {
     const copy = new HistoryFitter(entries, this.#room, this.levels);
-    const { tokens, from, moves, lastStep, turnStart } = this;
-    return Object.assign(copy, { tokens, from, moves, lastStep, turnStart });
+    const { tokens, from, moves, lastStep, turnStart, isAnswered } = this;
+    return Object.assign(copy, { tokens, from, moves, lastStep, turnStart, isAnswered });
   }
 
   /** Returns how it is now. */
@@ -116,31 +126,47 @@ export class HistoryFitter implements Fit {
     if (entry === undefined) return false;
     const before = this.#entries[at - 1];
     if (before !== undefined && before.turn !== entry.turn) this.#endTurn(at);
+    if (entry.kind === "spoken" && !entry.isRequest) this.isAnswered = true;
     if (entry.kind === "step") {
+      this.isAnswered = false;
       if (!this.#room.keepsTurn) this.#settle(this.lastStep);
       this.#endLast(at);
     }
     this.levels.push(level.whole);
     this.tokens += entry.size(level.whole, this.from, at === this.lastStep);
+    if (this.#room.keepsLast === false) this.#settle(at);
     this.peak = Math.max(this.peak, this.tokens);
     if (this.tokens > this.#room.tokens) {
-      this.shorten(this.#low(), this.levels.length, !this.isLastLarge);
+      const own = Math.floor(this.#room.tokens * dropShare);
+      this.shorten(this.#low(), this.levels.length, { drops: !this.isLastLarge, own });
     }
     return true;
   }
 
-  /** Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed. */
-  shorten(low: number, end: number, drops = true): void {
+  /**
+   * Shortens the entries before `end` to a number of tokens, as far as possible, dropping some if needed.
+   *
+   * @param how `own`: tokens down to which entries of the turn under way are dropped, at least `low`
+   */
+  shorten(
+    low: number,
+    end: number,
+    how: { readonly drops?: boolean; readonly own?: number } = {},
+  ): void {
+    const { drops = true, own = low } = how;
     this.moves += 1;
-    const isOld = (at: number): boolean => at !== this.lastStep || at < this.turnStart;
+    const isOld = (at: number): boolean =>
+      at !== this.lastStep || this.isAnswered || this.isLastOver;
     const isStep = (at: number): boolean => this.#entries[at]?.kind === "step" && isOld(at);
     this.#lower(level.preview, low, { to: end, when: isStep });
     this.#lower(level.line, low, { to: end, when: isStep });
     this.#lowerTurns(level.digest, low, this.turnStart);
     this.#lowerTurns(level.brief, low, this.turnStart);
+    this.#lower(level.short, low, { to: end, when: isStep });
     if (!drops) return;
     const mayGo = (at: number): boolean => at !== this.lastStep && this.#mayDrop(at, end);
-    this.#lower(level.dropped, low, { to: end, when: mayGo });
+    this.#lower(level.dropped, low, { to: this.turnStart, when: mayGo });
+    this.#lower(level.dropped, Math.max(low, own), { to: end, when: mayGo });
   }
 
   /** Whether the turn of the last step is over. */

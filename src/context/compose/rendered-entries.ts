@@ -3,9 +3,8 @@ import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { inOneLine, type StepRecord } from "../../state/step-record.ts";
 import { headOf } from "../../values/text.ts";
-import { callLines, foldLines, hasContent, lineText } from "../call-lines.ts";
+import { callLines, foldLines, hasContent, type LineFact, lineText } from "../call-lines.ts";
 import { cleanMessage, cleanText } from "../clean-text.ts";
-import { salientWords } from "../preview/salient-values.ts";
 import { isShort } from "../reasoning-context.ts";
 import type { StepForm } from "../step-messages.ts";
 import type { Entry, StepEntry } from "../transcript.ts";
@@ -26,9 +25,6 @@ const kept = {
   brief: { human: 60, ai: 0 },
 } as const;
 
-/** Values of one result that a brief line names. */
-const briefValues = 30;
-
 export interface RenderOptions {
   readonly form: StepForm;
   /** Limits of a result once it need not be whole. */
@@ -48,9 +44,9 @@ export class RenderedEntries {
   #noted: (StepRecord | undefined)[] = [];
   #usedIds = new Map<string, StepRecord>();
   #ownIds = new Set<StepRecord>();
-  /** For each entry and each value of its lines the last entry before that names it; as far as it was asked for. */
+  /** For each entry and each fact of its lines the last entry before that states it; as far as it was asked for. */
   #named: (ReadonlyMap<string, number> | undefined)[] = [];
-  /** For each value the last of those entries that names it. */
+  /** For each fact the last of those entries that states it. */
   #lastNamed = new Map<string, number>();
   /** Steps by level and place, each told when it is first asked for. */
   #told: RenderedStep[][] = [];
@@ -166,18 +162,17 @@ export class RenderedEntries {
     const isBrief = as === level.brief;
     if (entry.kind === "spoken") return saidLines(entry.message, isBrief ? "brief" : "digest");
     const named = this.#namedBefore(at);
-    const isNew = (value: string): boolean => (named?.get(value) ?? -1) < from;
+    const isNew = ({ key }: LineFact): boolean => (named?.get(key) ?? -1) < from;
     const lines = callLines(this.#noted[at] ?? entry.step).filter(
       (line) => !isBrief || isLast || hasContent(line, isNew),
     );
-    const most = isBrief ? briefValues : undefined;
-    return foldLines(lines.map((line) => lineText(line, isNew, most)));
+    return foldLines(lines.map((line) => lineText(line, isNew, as > level.line)));
   }
 
   #namedBefore(at: number): ReadonlyMap<string, number> | undefined {
     for (let next = this.#named.length; next <= at; next += 1) {
       const step = this.#noted[next];
-      this.#named.push(nameValues(this.entry(next), { at: next, last: this.#lastNamed, step }));
+      this.#named.push(nameFacts(this.entry(next), { at: next, last: this.#lastNamed, step }));
     }
     return this.#named[at];
   }
@@ -185,8 +180,8 @@ export class RenderedEntries {
 
 const none: ReadonlyMap<string, string> = new Map();
 
-/** The entries before that last name the values of this one, which is then the last that names them. */
-function nameValues(
+/** The entries before that last state the facts of this one, which is then the last that states them. */
+function nameFacts(
   entry: Entry,
   of: {
     readonly at: number;
@@ -195,22 +190,12 @@ function nameValues(
   },
 ): ReadonlyMap<string, number> | undefined {
   const { at, last, step = entry.kind === "step" ? entry.step : undefined } = of;
-  if (entry.kind === "spoken") {
-    for (const word of wordsSaid(entry.message)) last.set(word, at);
-    return undefined;
-  }
   if (step === undefined) return undefined;
   const named = new Map<string, number>();
-  const lines = callLines(step);
-  for (const { values } of lines) {
-    for (const value of values) {
-      const before = last.get(value);
-      if (before !== undefined) named.set(value, before);
-    }
-  }
-  for (const { values, words } of lines) {
-    for (const value of values) last.set(value, at);
-    for (const word of words) last.set(word, at);
+  for (const { key } of callLines(step).flatMap(({ facts }) => facts)) {
+    const before = last.get(key);
+    if (before !== undefined && before !== at) named.set(key, before);
+    last.set(key, at);
   }
   return named;
 }
@@ -233,17 +218,6 @@ function saidLines(message: BaseMessage, as: keyof typeof kept): readonly string
     limit === 0 ? [] : [`${isHuman ? "user" : "assistant"}: ${head}${isWhole ? "" : "…"}`];
   saidBefore[as].set(message, lines);
   return lines;
-}
-
-const said = new WeakMap<BaseMessage, ReadonlySet<string>>();
-
-/** Identifiers in what is kept of a message the longest. */
-function wordsSaid(message: BaseMessage): ReadonlySet<string> {
-  const known = said.get(message);
-  if (known !== undefined) return known;
-  const words = salientWords(saidLines(message, "brief").join("\n"));
-  said.set(message, words);
-  return words;
 }
 
 /** Characters of texts and items of lists that the largest preview shows for a token of its part. */
@@ -344,7 +318,7 @@ export class RenderedBody {
       const as = levels[at] as Level;
       const { kind } = this.#told.entry(at);
       let isShorter = kind === "step";
-      if (kind === "step" && as === level.line) {
+      if (kind === "step" && (as === level.line || as === level.short)) {
         const isLast = at === fit.lastStep;
         this.#starts[at] = this.messages.length;
         for (const line of this.#told.lines(at, as, { from, isLast })) run.push(line);

@@ -1,7 +1,7 @@
 import { cleanText } from "../clean-text.ts";
 import { compactNotation } from "../notation.ts";
 import { attempt, cutMiddle, figure, more, plainValue, StringPreviews } from "./preview-string.ts";
-import { salientValues } from "./salient-values.ts";
+import { factsText, salientFacts, type SalientFact } from "./salient-values.ts";
 
 /** How much of a value a preview shows. Figures below 0 count as 0, what is no number as the default. */
 export interface PreviewOptions {
@@ -233,19 +233,21 @@ const charactersEach = 30;
 export function previewText(value: unknown, options: PreviewTextOptions = {}): string {
   const { keepValues = 40 } = options;
   const text = cleanText(compactNotation(preview(value, options)));
-  const hidden = salientValues(value, countedValues)
-    .map(cleanText)
-    .filter((one) => !text.includes(one));
-  const kept: string[] = [];
+  const hidden = salientFacts(value, countedValues).filter(({ values }) =>
+    values.some((one) => !text.includes(one)),
+  );
+  const kept: SalientFact[] = [];
+  let count = 0;
   let room = keepValues * charactersEach;
-  for (const one of hidden.slice(0, keepValues)) {
-    room -= one.length;
-    if (room < 0) break;
-    kept.push(one);
+  for (const fact of hidden) {
+    room -= fact.text.length + (fact.name === kept.at(-1)?.name ? 0 : fact.name.length);
+    count += fact.values.length;
+    if (room < 0 || count > keepValues) break;
+    kept.push(fact);
   }
   if (kept.length === 0) return text;
   const left = hidden.length - kept.length;
   const rest =
-    left > 0 ? `, … ${hidden.length >= countedValues ? "more than " : ""}${left} more` : "";
-  return `${text}\nalso in it: ${kept.join(", ")}${rest}`;
+    left > 0 ? `; … ${hidden.length >= countedValues ? "more than " : ""}${left} more` : "";
+  return `${text}\nalso in it: ${factsText(kept)}${rest}`;
 }

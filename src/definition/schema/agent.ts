@@ -168,10 +168,10 @@ const contextConfigSchema = z
       .describe("Tokens of a context, its tools included, instead of a share of the window.")
       .optional(),
     whole_results: z
-      .enum(["turn", "last_step"])
+      .enum(["turn", "last_step", "none"])
       .default("turn")
       .describe(
-        "Which tool results are whole while there is room: those of the turn under way, or of its last step only.",
+        "Which tool results are whole while there is room: those of the turn under way, of its last step only, or none. Where the answer needs more, it is written again from whole results.",
       ),
     preview_chars: z
       .int()
@@ -195,8 +195,10 @@ const memoryConfigSchema = z.strictObject({
       max_tokens: z
         .int()
         .min(1)
-        .default(8000)
-        .describe("Tokens that earlier turns may take of what a model reads."),
+        .describe(
+          "Tokens that earlier turns may take of what a model reads. Default: 8,000 where a cached token of the model costs at most a quarter of another one, else 4,000.",
+        )
+        .optional(),
       strategy: z
         .enum(["fifo", "summarize", "hybrid"])
         .default("hybrid")

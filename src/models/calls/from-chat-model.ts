@@ -23,14 +23,15 @@ export interface FromChatModelOptions {
 
 /** Any LangChain chat model as it is, metered; with its own retries and without a fallback. */
 export function fromChatModel(chat: BaseChatModel, options: FromChatModelOptions): AgentModel {
-  const { ref, toolCalling } = options;
+  const { ref, toolCalling, window } = options;
+  const price = priceOf(ref, options.prices ?? listPrices);
   return meteredModel({
     chat: chatModel(chat, {
       ref,
-      price: priceOf(ref, options.prices ?? listPrices),
+      price,
       ...(toolCalling !== undefined && { toolCalling }),
     }),
-    profile: options.profile ?? modelProfile(ref, { window: options.window }),
+    profile: options.profile ?? modelProfile(ref, { window, price }),
     parallelCalls: options.parallelCalls ?? false,
     retry: { maxRetries: 0, backoffMs: 0, random: () => 0 },
     clock: systemClock,

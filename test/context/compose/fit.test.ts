@@ -9,9 +9,9 @@ import {
 
 /** Tokens of an entry when it is told in each way. */
 const sizes = {
-  step: [100, 80, 40, 20, 20, 10, 0],
-  spoken: [50, 50, 50, 50, 15, 5, 0],
-  fixed: [30, 30, 30, 30, 30, 30, 0],
+  step: [100, 80, 40, 20, 15, 20, 10, 0],
+  spoken: [50, 50, 50, 50, 50, 15, 5, 0],
+  fixed: [30, 30, 30, 30, 30, 30, 30, 0],
 } as const;
 
 function entry(kind: Sized["kind"], turn: number, over: Partial<Sized> = {}): Sized {
@@ -30,7 +30,14 @@ const said = (turn: number) => entry("spoken", turn);
 const step = (turn: number, over: Partial<Sized> = {}) => entry("step", turn, over);
 
 function fitted(entries: readonly Sized[], over: Partial<Room> = {}) {
-  const room = { tokens: 1000, low: 700, keepsTurn: false, shortTerm: undefined, ...over };
+  const room: Room = {
+    tokens: 1000,
+    low: 700,
+    keepsTurn: false,
+    keepsLast: true,
+    shortTerm: undefined,
+    ...over,
+  };
   const fitting = new HistoryFitter(entries, room);
   while (fitting.grow());
   return fitting;
@@ -82,7 +89,8 @@ describe("Fitting", () => {
     expect(at(300)).toEqual(["whole", "line", "whole", "whole", "line", "whole"]);
     expect(at(220)).toEqual(["digest", "digest", "digest", "whole", "line", "whole"]);
     expect(at(195)).toEqual(["brief", "brief", "brief", "whole", "line", "whole"]);
-    expect(at(185)).toEqual(["dropped", "brief", "brief", "whole", "line", "whole"]);
+    expect(at(185)).toEqual(["brief", "brief", "brief", "whole", "short", "whole"]);
+    expect(at(180)).toEqual(["dropped", "brief", "brief", "whole", "short", "whole"]);
     expect(at(150)).toEqual(["dropped", "dropped", "dropped", "whole", "dropped", "whole"]);
   });
 
@@ -106,7 +114,7 @@ describe("Fitting", () => {
   it("keeps a step whose error is mended only by an entry that it does not shorten", () => {
     const fitting = fitted([step(0, { openUntil: 3 }), step(0), step(0), step(0)]);
     fitting.shorten(1, 3);
-    expect(fitting.levels).toEqual([level.line, level.dropped, level.dropped, level.whole]);
+    expect(fitting.levels).toEqual([level.short, level.dropped, level.dropped, level.whole]);
     fitting.shorten(1, 4);
     expect(fitting.levels[0]).toBe(level.dropped);
   });
@@ -121,6 +129,25 @@ describe("Fitting", () => {
       "whole",
     ]);
     expect(fitted(entries, { tokens: 190, low: 100 }).isLastLarge).toBe(true);
+  });
+
+  it("drops entries of the turn under way no further than the room needs", () => {
+    const earlier = [ask(0), step(0), said(0)];
+    const present = [ask(1), ...Array.from({ length: 20 }, () => step(1))];
+    const { levels, tokens } = fitted([...earlier, ...present], { tokens: 400, low: 300 });
+    expect(levels.slice(0, 3)).toEqual([level.dropped, level.dropped, level.dropped]);
+    expect(tokens).toBeGreaterThan(0.95 * 400 - 15);
+  });
+
+  it("shortens the last step once an answer follows it", () => {
+    const entries = [ask(0), step(0), step(0), said(0)];
+    const room = { tokens: 260, low: 150, keepsTurn: true };
+    expect(levelsOf(entries, room)).toEqual(["whole", "preview", "preview", "whole"]);
+  });
+
+  it("previews the last step too if it keeps none whole", () => {
+    const entries = [ask(0), step(0), step(0)];
+    expect(levelsOf(entries, { keepsLast: false })).toEqual(["whole", "settled", "settled"]);
   });
 
   it("is the same however far the history had grown before", () => {

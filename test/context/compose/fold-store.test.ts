@@ -28,7 +28,13 @@ function foldOf(entries: readonly Entry[]): ContextFold {
       largest: Infinity,
       summaries: new Map(),
     },
-    room: { tokens: Infinity, low: Infinity, keepsTurn: true, shortTerm: undefined },
+    room: {
+      tokens: Infinity,
+      low: Infinity,
+      keepsTurn: true,
+      keepsLast: true,
+      shortTerm: undefined,
+    },
     measure: cheapMeasure,
     part: null,
   });

@@ -12,13 +12,13 @@ const orders = Array.from({ length: 50 }, (_, i) => ({
 describe("previewText", () => {
   it("is the preview, then the identifiers that it does not show", () => {
     expect(previewText(orders.slice(0, 5))).toBe(
-      "[order_id,total,state=open; W-100,0; W-101,1; W-102,2; … 2 more items]\nalso in it: W-103, W-104",
+      "[order_id,total,state=open; W-100,0; W-101,1; W-102,2; … 2 more items]\nalso in it: (order_id, total, state=open): W-103, 3 | W-104, 4",
     );
   });
 
   it("names as many identifiers as asked for, and says how many more there are", () => {
     expect(previewText(orders, { keepValues: 2 })).toMatch(
-      /\nalso in it: W-103, W-104, … 45 more$/,
+      /\nalso in it: \(order_id, total, state=open\): W-103, 3 \| W-104, 4; … 45 more$/,
     );
     expect(previewText(orders).match(/W-\d+/g)).toHaveLength(43);
     expect(previewText(orders, { keepValues: 0 })).not.toContain("also in it");

@@ -1,8 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { salientValues, salientWords } from "../../../src/context/preview/salient-values.ts";
+import {
+  factsText,
+  salientFacts,
+  salientWords,
+} from "../../../src/context/preview/salient-values.ts";
 
-describe("salientValues", () => {
+const salientValues = (value: unknown, limit: number): readonly string[] => [
+  ...new Set(salientFacts(value, limit).flatMap(({ values }) => values)),
+];
+
+describe("salientFacts", () => {
   it("finds what a next call may name, in order and once", () => {
     const reservation = {
       reservation_id: "H9ZU1C",
