@@ -207,9 +207,21 @@ function* foldOf(
             part: { count: profile.count, tokens: Math.floor(room * largestShare) },
           }),
     });
-  yield* fold.grow(entries, observed);
+  // What may be shortened will always be: the bound need not be known any better.
+  const isEnough = () => room === null && mayShorten(fold, settings, budget);
+  yield* fold.grow(entries, observed, isEnough);
   folds.put(kind, fold);
   return fold;
+}
+
+/** Whether a bound leaves it open that everything has room as it is. */
+function mayShorten(
+  { fitter, hasLarge }: ContextFold,
+  { shortTerm }: ContextSettings,
+  room: number,
+): boolean {
+  const mostOfTurns = shortTerm?.maxTokens ?? Infinity;
+  return fitter.peak > room || fitter.turnPeak > mostOfTurns || hasLarge;
 }
 
 const leftOut = new HumanMessage(`${shortenedConversation} What was before is left out.`);

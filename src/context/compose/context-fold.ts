@@ -84,8 +84,17 @@ export class ContextFold {
     return true;
   }
 
-  /** Adds the entries after its own. Pauses after each. */
-  *grow(entries: readonly Entry[], observed: Observed): Generator<void, void> {
+  /**
+   * Adds the entries after its own. Pauses after each.
+   *
+   * @param isEnough whether the others need not be known
+   */
+  *grow(
+    entries: readonly Entry[],
+    observed: Observed,
+    isEnough: () => boolean = () => false,
+  ): Generator<void, void> {
+    if (isEnough()) return;
     const from = this.entries.length;
     this.#observed = observed;
     this.#changes = observed.changed?.length ?? 0;
@@ -95,6 +104,7 @@ export class ContextFold {
       .map((entry) => (entry.kind === "step" ? observed.get(entry.step) : undefined));
     for (const [at, own] of noted.entries()) {
       this.#push(entries[from + at] as Entry, own);
+      if (isEnough()) return;
       yield;
     }
   }

@@ -139,9 +139,12 @@ export class RenderedEntries {
 
   render(step: StepRecord, how: Shortening): RenderedStep {
     const { form, summaries } = this.#telling;
+    const ownIds = this.#ownIds.has(step);
+    // A step without anything to shorten is the same messages at each of these levels.
+    const isWhole = how.above === Infinity || (summaries.size === 0 && !hasLonger(step, how.above));
+    if (isWhole) return renderStep(step, { ...nothingShortened, form, summaries: none, ownIds });
     // A model's words stand in for a preview, not for what is whole.
-    const instead = how.above < Infinity ? summaries : none;
-    return renderStep(step, { ...how, form, summaries: instead, ownIds: this.#ownIds.has(step) });
+    return renderStep(step, { ...how, form, summaries, ownIds });
   }
 
   /** Sets the rendering of the step at level `whole`. */
@@ -347,12 +350,12 @@ export class RenderedBody {
       const as = levels[at] as Level;
       const { kind } = this.#told.entry(at);
       let isShorter = kind === "step";
-      if (kind === "step" && as === level.line) {
+      if (as >= level.digest) this.#starts[at] = this.messages.length;
+      else if (kind === "step" && as >= level.line) {
         const isLast = at === fit.lastStep;
         this.#starts[at] = this.messages.length;
         for (const line of this.#told.lines(at, as, { from, isLast })) run.push(line);
-      } else if (as >= level.digest) this.#starts[at] = this.messages.length;
-      else {
+      } else {
         endRun();
         this.#starts[at] = this.messages.length;
         const step = kind === "step" ? this.#told.step(at, as) : null;

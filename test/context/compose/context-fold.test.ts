@@ -180,7 +180,7 @@ describe("A context of a thread that grew", () => {
   it("has the bytes and the figures of one that is composed at once", () => {
     fc.assert(
       fc.property(threads, rounds, (history, round) => walk(grown(history), round)),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
@@ -200,7 +200,7 @@ describe("A context of a thread that grew", () => {
           for (const one of [own[next], others[next]]) if (one !== undefined) expectSame(one, call);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 
@@ -217,7 +217,7 @@ describe("A context of a thread that grew", () => {
         const said = new HumanMessage(`${first?.text} and more`);
         expectSame({ ...history, conversation: [said, ...others] }, call);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
@@ -230,7 +230,7 @@ describe("A context of a thread that grew", () => {
           for (const place of places) expectSame(all[place % (at + 1)] as History, call);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 });
