@@ -17,12 +17,8 @@ import type { ComposeOptions } from "./compose-options.ts";
 import { ContextFold, FoldStore } from "./context-fold.ts";
 import { type HistoryFitter, level, type Level } from "./fit.ts";
 import { contextMetadata } from "./metadata.ts";
-import {
-  boundStep,
-  type RenderedBody,
-  type RenderedEntries,
-  shortenedConversation,
-} from "./rendered-entries.ts";
+import { boundStep, type RenderedEntries } from "./rendered-entries.ts";
+import { type RenderedBody, shortenedConversation } from "./rendered-body.ts";
 import { cheapMeasure, mostTokensBound, tokenMeasure, tokensBound } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
 
@@ -71,7 +67,7 @@ export function composeInSlices(
 }
 
 function* composing(options: ComposeOptions): Generator<void, ComposedContext> {
-  const { profile, transcript, settings, goal } = options;
+  const { profile, transcript, settings } = options;
   const { budget, reserved } = contextBudget(profile, settings);
   const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
   const opening = options.opening.map(cleanMessage);

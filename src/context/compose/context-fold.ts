@@ -1,16 +1,10 @@
-import type { BaseMessage } from "@langchain/core/messages";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import { noneObserved, type Observed } from "../step-note.ts";
 import type { Entry } from "../transcript.ts";
 import { HistoryFitter, OpenErrors, type Room, type Sized } from "./fit.ts";
-import {
-  boundStep,
-  type Part,
-  RenderedBody,
-  RenderedEntries,
-  type RenderOptions,
-} from "./rendered-entries.ts";
+import { boundStep, type Part, RenderedEntries, type RenderOptions } from "./rendered-entries.ts";
+import { RenderedBody } from "./rendered-body.ts";
 import { type Measure, sizedEntry } from "./sizes.ts";
 
 /** What decides how entries are rendered and fitted. */
@@ -45,7 +39,7 @@ export class ContextFold {
     const { rendering, room, measure, part } = options;
     this.rendered = new RenderedEntries(rendering);
     this.fitter = new HistoryFitter(this.#sizes, room);
-    this.#body = new RenderedBody(this.rendered, part === null ? null : measure);
+    this.#body = new RenderedBody(this.rendered, part === null ? null : measure.messages);
   }
 
   /** The entries as messages, up to the next change. */
@@ -131,7 +125,11 @@ export class ContextFold {
         ? this.#sizes
         : this.#sizes.with(last, sizedEntry(rendered, last, { open: this.#open, measure }));
     const fitter = this.fitter.copy(sizes);
-    return { rendered, fitter, body: () => new RenderedBody(rendered, measure).update(fitter, 0) };
+    return {
+      rendered,
+      fitter,
+      body: () => new RenderedBody(rendered, measure.messages).update(fitter, 0),
+    };
   }
 }
 
