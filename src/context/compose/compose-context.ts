@@ -14,11 +14,15 @@ import {
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { ContextFold, FoldStore } from "./context-fold.ts";
+import {
+  ContextFold,
+  FoldStore,
+  type RenderedBody,
+  shortenedConversation,
+} from "./context-fold.ts";
 import { type HistoryFitter, level, type Level } from "./fit.ts";
 import { contextMetadata } from "./metadata.ts";
 import { boundStep, type RenderedEntries } from "./rendered-entries.ts";
-import { type RenderedBody, shortenedConversation } from "./rendered-body.ts";
 import { cheapMeasure, mostTokensBound, tokenMeasure, tokensBound } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
 

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
 import { level } from "../../../src/context/compose/fit.ts";
-import { RenderedBody } from "../../../src/context/compose/rendered-body.ts";
+import { RenderedBody } from "../../../src/context/compose/context-fold.ts";
 import type { RenderedEntries } from "../../../src/context/compose/rendered-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
