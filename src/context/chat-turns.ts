@@ -67,7 +67,7 @@ export function chatTurns(
     following = turn === null ? following - 1 : Math.min(turn, following);
     turns.push({ turn: following, asked, answered });
   }
-  return turns.reverse();
+  return turns.toReversed();
 }
 
 /** The groups of a conversation; they grow with it. */

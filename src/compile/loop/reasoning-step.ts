@@ -51,6 +51,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   const context = await step.read(noteFor(step, { planning: planned }), "planning", offered);
   const { messages } = context;
   if (run.probe !== undefined) await probeSynthesis(step, context, planned);
+  const mayRewrite = run.probe === undefined && context.isShortened;
   const form = toolFormOf(model);
   const noteForm = noteFormOf(step);
   const asked: ModelRequest = {
@@ -64,7 +65,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
       withUnshownNotes(model, noteForm),
       asked,
       // A reply that may be written again must not be streamed twice.
-      context.isShortened ? "unseen" : undefined,
+      mayRewrite ? "unseen" : undefined,
     ),
   );
   const said = readReply({
@@ -78,9 +79,9 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
     isCut: first.finish === "length",
   });
   const forAnswer =
-    said.answer === null || !context.isShortened
-      ? null
-      : await answerContext(step, context, planned).catch(ignoreOverflow);
+    mayRewrite && said.answer !== null
+      ? await answerContext(step, context, planned).catch(ignoreOverflow)
+      : null;
   const again = forAnswer === null ? null : await writeAnswer(step, forAnswer);
   const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
   const chosen = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;

@@ -14,15 +14,15 @@ import {
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
 import type { ComposeOptions } from "./compose-options.ts";
-import { ContextFold, FoldStore } from "./context-fold.ts";
+import {
+  ContextFold,
+  FoldStore,
+  type RenderedBody,
+  shortenedConversation,
+} from "./context-fold.ts";
 import { type HistoryFitter, level, type Level } from "./fit.ts";
 import { contextMetadata } from "./metadata.ts";
-import {
-  boundStep,
-  type RenderedBody,
-  type RenderedEntries,
-  shortenedConversation,
-} from "./rendered-entries.ts";
+import { boundStep, type RenderedEntries } from "./rendered-entries.ts";
 import { cheapMeasure, mostTokensBound, tokenMeasure, tokensBound } from "./sizes.ts";
 import { nothingShortened } from "./step-variant.ts";
 
@@ -71,7 +71,7 @@ export function composeInSlices(
 }
 
 function* composing(options: ComposeOptions): Generator<void, ComposedContext> {
-  const { profile, transcript, settings, goal } = options;
+  const { profile, transcript, settings } = options;
   const { budget, reserved } = contextBudget(profile, settings);
   const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
   const opening = options.opening.map(cleanMessage);
@@ -208,9 +208,21 @@ function* foldOf(
             part: { count: profile.count, tokens: Math.floor(room * largestShare) },
           }),
     });
-  yield* fold.grow(entries, observed);
+  // What may be shortened will always be: the bound need not be known any better.
+  const isEnough = () => room === null && mayShorten(fold, settings, budget);
+  yield* fold.grow(entries, observed, isEnough);
   folds.put(kind, fold);
   return fold;
+}
+
+/** Whether a bound leaves it open that everything has room as it is. */
+function mayShorten(
+  { fitter, hasLarge }: ContextFold,
+  { shortTerm }: ContextSettings,
+  room: number,
+): boolean {
+  const mostOfTurns = shortTerm?.maxTokens ?? Infinity;
+  return fitter.peak > room || fitter.turnPeak > mostOfTurns || hasLarge;
 }
 
 const leftOut = new HumanMessage(`${shortenedConversation} What was before is left out.`);

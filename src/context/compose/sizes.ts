@@ -25,8 +25,8 @@ export function tokensBound({ tools, answer }: Bound, count: TokenCounter): numb
 
 /** How entries are measured. */
 export interface Measure {
-  messages(messages: readonly BaseMessage[]): number;
-  line(line: string): number;
+  readonly messages: (messages: readonly BaseMessage[]) => number;
+  readonly line: (line: string) => number;
 }
 
 /** Measures in tokens. */

@@ -63,12 +63,11 @@ export function renderStep(step: StepRecord, telling: StepRenderOptions): Render
 }
 
 function keyOf(step: StepRecord, telling: StepRenderOptions): string {
-  const { form, above, maxChars, maxItems, ownIds } = telling;
-  const said =
-    telling.summaries.size === 0
-      ? []
-      : step.tool_results.map(({ id }) => telling.summaries.get(summaryKey(step, id)) ?? null);
-  return JSON.stringify([form, above === Infinity ? -1 : above, maxChars, maxItems, ownIds, said]);
+  const { form, above, maxChars, maxItems, ownIds, summaries } = telling;
+  const limits = `${form} ${above} ${maxChars} ${maxItems} ${ownIds}`;
+  if (summaries.size === 0) return limits;
+  const said = step.tool_results.map(({ id }) => summaries.get(summaryKey(step, id)) ?? null);
+  return `${limits} ${JSON.stringify(said)}`;
 }
 
 function makeStep(step: StepRecord, telling: StepRenderOptions): RenderedStep {

@@ -160,15 +160,19 @@ const failures = [0, 1, 2].map((attempt_number): FailedAttempt => {
   };
 });
 
-function expectSame(history: History, call: Call): void {
-  const grownContext = shown(composed(history, call, failures));
-  const cold = shown(composed(copied(history), call, structuredClone(failures)));
-  expect(grownContext).toEqual(cold);
+/** A context of the thread as it grew, and one of a copy that no context was composed of before. */
+function pair(history: History, call: Call) {
+  return {
+    grown: shown(composed(history, call, failures)),
+    cold: shown(composed(copied(history), call, structuredClone(failures))),
+  };
 }
 
-/** Each step of a history, with the call of its turn in a round. */
-function walk(steps: readonly History[], round: readonly Call[]): void {
-  steps.forEach((history, at) => expectSame(history, round[at % round.length] as Call));
+/** {@link pair} after each step, for the calls in turns. */
+function* pairs(steps: readonly History[], round: readonly Call[]) {
+  for (const [at, history] of steps.entries()) {
+    yield pair(history, round[at % round.length] as Call);
+  }
 }
 
 const rounds = fc.array(calls, { minLength: 1, maxLength: 3 });
@@ -179,8 +183,10 @@ const threads = fc
 describe("A context of a thread that grew", () => {
   it("has the bytes and the figures of one that is composed at once", () => {
     fc.assert(
-      fc.property(threads, rounds, (history, round) => walk(grown(history), round)),
-      { numRuns: 40 },
+      fc.property(threads, rounds, (history, round) => {
+        for (const one of pairs(grown(history), round)) expect(one.grown).toEqual(one.cold);
+      }),
+      { numRuns: 15 },
     );
   });
 
@@ -195,42 +201,44 @@ describe("A context of a thread that grew", () => {
         });
         const fork = { conversation, steps: [...history.steps.slice(0, at), ...further] };
         const [own, others] = [grown(history), grown(fork)];
-        walk(own.slice(0, at), [call]);
-        for (let next = at; next < Math.max(own.length, others.length); next += 1) {
-          for (const one of [own[next], others[next]]) if (one !== undefined) expectSame(one, call);
-        }
+        const inTurns = own.flatMap((one, next) =>
+          next < at ? [one] : [one, others[next] ?? one],
+        );
+        const all = [...inTurns, ...others.slice(own.length)];
+        for (const one of pairs(all, [call])) expect(one.grown).toEqual(one.cold);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 
   it("has them after an edit in its middle", () => {
     fc.assert(
       fc.property(threads, calls, fc.nat(), (history, call, place) => {
-        walk(grown(history), [call]);
+        const before = grown(history);
         const at = place % Math.max(1, history.steps.length);
         const steps = history.steps.map((step, one) =>
           one === at ? { ...step, thought: "edited" } : step,
         );
-        walk(grown({ ...history, steps }).slice(at), [call]);
+        const after = grown({ ...history, steps }).slice(at);
         const [first, ...others] = history.conversation;
         const said = new HumanMessage(`${first?.text} and more`);
-        expectSame({ ...history, conversation: [said, ...others] }, call);
+        const all = [...before, ...after, { ...history, conversation: [said, ...others] }];
+        for (const one of pairs(all, [call])) expect(one.grown).toEqual(one.cold);
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
   it("has them after looks at steps long past", () => {
     fc.assert(
       fc.property(threads, calls, fc.array(fc.nat(), { maxLength: 4 }), (history, call, places) => {
-        const all = grown(history);
-        for (const [at, one] of all.entries()) {
-          expectSame(one, call);
-          for (const place of places) expectSame(all[place % (at + 1)] as History, call);
-        }
+        const all = grown(history).flatMap((one, at, steps) => [
+          one,
+          ...places.map((place) => steps[place % (at + 1)] as History),
+        ]);
+        for (const one of pairs(all, [call])) expect(one.grown).toEqual(one.cold);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 });

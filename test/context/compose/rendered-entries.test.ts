@@ -2,10 +2,8 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
 import { level } from "../../../src/context/compose/fit.ts";
-import {
-  RenderedBody,
-  type RenderedEntries,
-} from "../../../src/context/compose/rendered-entries.ts";
+import { RenderedBody } from "../../../src/context/compose/context-fold.ts";
+import type { RenderedEntries } from "../../../src/context/compose/rendered-entries.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
 it("gives no heading to a turn of which nothing is left to say", () => {
