@@ -39,6 +39,7 @@ export interface ElementsRow {
 export interface CheckpointQueries {
   /** Begins the names of prepared statements. */
   readonly name: string;
+  /** A checkpoint and its elements, but for those in the segments that come as the last three values. */
   readonly latest: string;
   readonly byId: string;
   readonly put: string;
@@ -77,14 +78,21 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       from (select e.idx, e.type, e.blob from ${schema}.checkpoint_elements e
         where e.log_id = ${range.log} and e.idx >= ${range.from} and e.idx < ${range.to} order by e.idx offset 0) x
     )`;
-  const one = (where: string) => `with c as materialized (
+  // What is known here of the start of a range is not read again.
+  const one = (where: string, firstKnown: number) => {
+    const known = `unnest($${firstKnown}::bigint[], $${firstKnown + 1}::bigint[], $${firstKnown + 2}::bigint[]) k(log, first, last)`;
+    return `with c as materialized (
     select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where}
   ), ranges as (
-    select c.segments[n] as log, c.segments[n + 1] as first, c.segments[n + 2] as last from c, generate_series(1, cardinality(c.segments), 3) n
+    select r.log, greatest(r.first, (select max(k.last) from ${known} where k.log = r.log and k.first <= r.first)) as first, r.last from (
+      select c.segments[n] as log, c.segments[n + 1] as first, c.segments[n + 2] as last from c, generate_series(1, cardinality(c.segments), 3) n
+    ) r
   )
   select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
   union all
-  select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`;
+  select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e
+  where r.first < r.last`;
+  };
   // Of the stock class it is not known here, and the walk goes no further.
   const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
   // The count below ends the walk where damaged rows name each other as parents.
@@ -105,8 +113,9 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
       `where c.thread_id = $1 and c.checkpoint_ns = $2 order by c.checkpoint_id desc limit 1`,
+      3,
     ),
-    byId: one(`where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = $3`),
+    byId: one(`where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = $3`, 4),
     page: (where, limit) => `with c as materialized (
       select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where} order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc limit ${limit}
     ), ranges as (
