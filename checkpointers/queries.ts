@@ -42,7 +42,10 @@ export interface CheckpointQueries {
   /** A checkpoint and its elements, but for those in the segments that come as the last three values. */
   readonly latest: string;
   readonly byId: string;
+  /** A new checkpoint. Unlike `replace` it fails where there is one of that id, and runs no trigger of updates. */
   readonly put: string;
+  /** A checkpoint, in the place of one of the same id if there is one. */
+  readonly replace: string;
   /** A checkpoint and its ancestors up to those that have a value of each channel asked for, newest first. */
   readonly deltaHistory: string;
   readonly putDefinition: string;
@@ -109,6 +112,29 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
         with ordinality w(namespace, checkpoint, task, idx, start, length, n)
       on conflict do nothing`;
   };
+  // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
+  // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
+  // them is gone, or was replaced by another process, nothing is written.
+  const put = `with writes as (
+    ${addWritesFrom(22)}
+  ), held as (
+    select from unnest($20::text[], $21::bytea[]) h(id, hash) cross join lateral (
+      select from ${schema}.checkpoints c
+      where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = h.id and c.hash = h.hash limit 1 for key share
+    ) found
+  ), go as materialized (
+    select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
+  ), uses as (
+    insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
+    select l.log, $1 from go, unnest($13::bigint[]) l(log) on conflict do nothing
+  ), elements as (
+    insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
+    select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
+    from go, unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
+  )
+  insert into ${schema}.checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
+  select $1, $2, $3, $4, $5::jsonb, $6, $7::bytea, $8::bigint[], $9::bytea, $10::bytea, $11::jsonb, $12::jsonb from go`;
   return {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
@@ -127,29 +153,8 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc) listed
     union all
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
-    // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
-    // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
-    // them is gone, or was replaced by another process, nothing is written.
-    put: `with writes as (
-      ${addWritesFrom(22)}
-    ), held as (
-      select from unnest($20::text[], $21::bytea[]) h(id, hash) cross join lateral (
-        select from ${schema}.checkpoints c
-        where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = h.id and c.hash = h.hash limit 1 for key share
-      ) found
-    ), go as materialized (
-      select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
-    ), uses as (
-      insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
-      select l.log, $1 from go, unnest($13::bigint[]) l(log) on conflict do nothing
-    ), elements as (
-      insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
-      select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
-      from go, unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
-    )
-    insert into ${schema}.checkpoints
-      (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
-    select $1, $2, $3, $4, $5::jsonb, $6, $7::bytea, $8::bigint[], $9::bytea, $10::bytea, $11::jsonb, $12::jsonb from go
+    put,
+    replace: `${put}
     on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,

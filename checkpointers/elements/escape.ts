@@ -237,7 +237,7 @@ const messagePrototypes = new Set<unknown>(
 );
 
 /** Whether it is stored as a message: also one of another copy of LangChain. */
-function isMessage(value: object): value is Message {
+export function isMessage(value: object): value is Message {
   if (messagePrototypes.has(Object.getPrototypeOf(value))) return true;
   if (!isSerializable(value)) return false;
   const { lc_id: id, lc_kwargs: kwargs } = value as { lc_id?: unknown; lc_kwargs?: unknown };

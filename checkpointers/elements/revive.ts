@@ -4,6 +4,7 @@ import {
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import { escapeData, isMessageId, messageClasses, unescapeData, unescapeKey } from "./escape.ts";
+import { stringifyPlain } from "./stringify.ts";
 
 /** Reads one stored value: at once where that needs no waiting. */
 export type Reviver = (type: string, bytes: Uint8Array | string) => unknown;
@@ -39,6 +40,8 @@ export function keepData(serde: SerializerProtocol = new MemorySaver().serde): D
     async dumpsTyped(value) {
       // Nothing is awaited before the value is bytes: it may change meanwhile.
       const { data, foreign } = escapeData(value);
+      const text = isStockSerde && !foreign ? stringifyPlain(data) : null;
+      if (text !== null) return ["json", Buffer.from(text)];
       const [type, bytes] = await serde.dumpsTyped(data);
       return [foreign && isStockSerde && type === "json" ? FOREIGN_JSON : type, bytes];
     },
