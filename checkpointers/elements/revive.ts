@@ -3,8 +3,14 @@ import {
   MemorySaver,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { escapeData, isMessageId, messageClasses, unescapeData, unescapeKey } from "./escape.ts";
-import { stringifyPlain } from "./stringify.ts";
+import {
+  escapeData,
+  isMessageId,
+  messageClasses,
+  stringifyPlain,
+  unescapeData,
+  unescapeKey,
+} from "./escape.ts";
 
 /** Reads one stored value: at once where that needs no waiting. */
 export type Reviver = (type: string, bytes: Uint8Array | string) => unknown;

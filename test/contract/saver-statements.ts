@@ -153,6 +153,34 @@ export function saverStatements(database: TestDatabase): void {
       expect([await read(), await read(first), await read()]).toEqual([0, 0, 3]);
     });
 
+    test("read elements again that the cache has no room for, or whose thread was deleted", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const [first, second] = [randomUUID(), randomUUID()];
+      const writer = new PostgresCheckpointer(database.shared.pool);
+      for (const thread of [first, second]) await put(writer, thread, { messages });
+      const reads = async (cacheBytes: number) => {
+        const saver = new PostgresCheckpointer(pool, { cacheBytes });
+        const counts: number[] = [];
+        for (const thread of [first, second, first]) {
+          pool.elements = 0;
+          await saver.getTuple(at(thread));
+          counts.push(pool.elements);
+        }
+        return counts;
+      };
+      expect(await reads(1)).toEqual([40, 40, 40]);
+      expect(await reads(2 ** 20)).toEqual([40, 40, 0]);
+
+      const saver = new PostgresCheckpointer(pool);
+      await saver.getTuple(at(first));
+      const copy = await collect(saver.exportThread(first));
+      await saver.deleteThread(first);
+      await saver.importThread(copy);
+      pool.elements = 0;
+      await saver.getTuple(at(first));
+      expect(pool.elements).toBe(40);
+    });
+
     test("write what is new: one element for each replacement of the last, and nothing for a fork", async () => {
       const { pool } = database.shared;
       const thread = randomUUID();
