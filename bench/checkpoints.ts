@@ -276,8 +276,16 @@ async function readingTable(lengths: readonly number[]) {
 async function curveTable(lengths: readonly number[], seconds: number) {
   console.log("\nOur saver on threads of messages (ms, medians; step = the last 40 steps)");
   const titles = [
-    ...["no saver", "step", "over none", "getState", "again", "history 10"],
-    ...["summaries", "updateState", "forkThread", "on disk"],
+    "no saver",
+    "step",
+    "over none",
+    "getState",
+    "again",
+    "history 10",
+    "summaries",
+    "updateState",
+    "forkThread",
+    "on disk",
   ];
   console.log(`${"steps".padStart(6)}${titles.map((title) => title.padStart(12)).join("")}`);
   const [kind] = kinds.slice(1);
