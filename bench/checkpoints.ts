@@ -3,8 +3,10 @@
  * all, on the same database in the same run. Prints time, bytes and growth.
  *
  *   npx tsx bench/checkpoints.ts [--steps 1000] [--repeats 3] [--database postgres://…] [--pglite] [--no-stock] [--threads 200] [--only steps,reading,threads]
+ *   npx tsx bench/checkpoints.ts --only curve [--lengths 100,1000,10000] [--seconds 600] [--pglite]
  *
- * The stock saver takes minutes for 1,000 steps and a gigabyte of disk, which is given back.
+ * The stock saver takes minutes for 1,000 steps and a gigabyte of disk, which is given back. `curve` measures ours alone
+ * on threads of several lengths. It leaves out lengths that would not end within so many seconds.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -32,6 +34,8 @@ const { values: options } = parseArgs({
     repeats: { type: "string", default: "3" },
     threads: { type: "string", default: "200" },
     only: { type: "string", default: "steps,reading,threads" },
+    lengths: { type: "string", default: "100,1000,10000" },
+    seconds: { type: "string", default: "600" },
     pglite: { type: "boolean", default: false },
     stock: { type: "boolean", default: true },
     database: {
@@ -192,6 +196,58 @@ async function steppingTable(title: string, thread: LongThread, of: readonly Kin
   }
 }
 
+interface Reading {
+  /** Of a saver that remembers nothing. */
+  readonly cold: number;
+  readonly again: number;
+  readonly history: number;
+  readonly summaries: number;
+  readonly update: number;
+  readonly fork: number;
+}
+
+/** Milliseconds of reading a thread of messages, and of forking it in the middle. */
+async function measureReading(kind: Kind, run: Written, length: number): Promise<Reading> {
+  const fresh = () => kind.thread(messages)(length, run.makeSaver!(), () => {}).graph;
+  const setUp = async (graph: MeasuredGraph) => {
+    await graph.getState({ configurable: { thread_id: "none" } });
+    return graph;
+  };
+  const rounds = kind.name.startsWith("stock") ? 3 : 9;
+  const cold: number[] = [];
+  const histories: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const graph = await setUp(fresh());
+    cold.push(await timed(() => graph.getState(run.config), 1));
+    const other = await setUp(fresh());
+    histories.push(
+      await timed(async () => {
+        for await (const entry of other.getStateHistory(run.config, { limit: 10 })) void entry;
+      }, 1),
+    );
+  }
+  const warmGraph = await setUp(fresh());
+  const again = await timed(() => warmGraph.getState(run.config), rounds);
+  const saver = run.makeSaver!() as unknown as PostgresCheckpointer;
+  const isOurs = saver instanceof PostgresCheckpointer;
+  const threadId = run.config.configurable.thread_id;
+  const summaries = isOurs
+    ? await timed(() => saver.listSummaries({ threadId, limit: 10 }))
+    : Number.NaN;
+  const [middle] = await takeAt(warmGraph, run.config, length);
+  const update = await timed(
+    () => warmGraph.updateState(middle!.config, { messages: [] }, "work"),
+    rounds,
+  );
+  const fork = isOurs
+    ? await timed(() => {
+        const checkpointId = checkpointIdOf(middle!.config);
+        return saver.forkThread({ threadId, checkpointId, newThreadId: randomUUID() });
+      })
+    : Number.NaN;
+  return { cold: median(cold), again, history: median(histories), summaries, update, fork };
+}
+
 async function readingTable(lengths: readonly number[]) {
   console.log(
     "\nReading the thread of messages, from a saver that remembers nothing (ms, medians)",
@@ -204,48 +260,61 @@ async function readingTable(lengths: readonly number[]) {
       const run = await write(kind, messages, length);
       const { values } = await run.graph.getState(run.config);
       const floor = await serializerAlone(values["messages"] as readonly unknown[]);
-      const fresh = () => kind.thread(messages)(length, run.makeSaver!(), () => {}).graph;
-      const setUp = async (graph: MeasuredGraph) => {
-        await graph.getState({ configurable: { thread_id: "none" } });
-        return graph;
-      };
-      const rounds = kind.name.startsWith("stock") ? 3 : 9;
-      const cold: number[] = [];
-      const histories: number[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        const graph = await setUp(fresh());
-        cold.push(await timed(() => graph.getState(run.config), 1));
-        const other = await setUp(fresh());
-        histories.push(
-          await timed(async () => {
-            for await (const entry of other.getStateHistory(run.config, { limit: 10 })) void entry;
-          }, 1),
-        );
-      }
-      const warmGraph = await setUp(fresh());
-      const again = await timed(() => warmGraph.getState(run.config), rounds);
-      const saver = run.makeSaver!() as unknown as PostgresCheckpointer;
-      const isOurs = saver instanceof PostgresCheckpointer;
-      const threadId = run.config.configurable.thread_id;
-      const summaries = isOurs
-        ? await timed(() => saver.listSummaries({ threadId, limit: 10 }))
-        : Number.NaN;
-      const [middle] = await takeAt(warmGraph, run.config, length);
-      const update = await timed(
-        () => warmGraph.updateState(middle!.config, { messages: [] }, "work"),
-        rounds,
+      const { cold, again, history, summaries, update, fork } = await measureReading(
+        kind,
+        run,
+        length,
       );
-      const fork = isOurs
-        ? await timed(() => {
-            const checkpointId = checkpointIdOf(middle!.config);
-            return saver.forkThread({ threadId, checkpointId, newThreadId: randomUUID() });
-          })
-        : Number.NaN;
       console.log(
-        `${kind.name.padEnd(16)}${String(length).padStart(6)} ${ms(median(cold))}${ratio(median(cold) / floor).padStart(12)} ${ms(again)}  ${ms(median(histories))}${ratio(median(histories) / median(cold)).padStart(10)} ${ms(summaries)}   ${ms(update)}  ${ms(fork)}`,
+        `${kind.name.padEnd(16)}${String(length).padStart(6)} ${ms(cold)}${ratio(cold / floor).padStart(12)} ${ms(again)}  ${ms(history)}${ratio(history / cold).padStart(10)} ${ms(summaries)}   ${ms(update)}  ${ms(fork)}`,
       );
       await drop(run.schema);
     }
+  }
+}
+
+async function curveTable(lengths: readonly number[], seconds: number) {
+  console.log("\nOur saver on threads of messages (ms, medians; step = the last 40 steps)");
+  const titles = [
+    "no saver",
+    "step",
+    "over none",
+    "getState",
+    "again",
+    "history 10",
+    "summaries",
+    "updateState",
+    "forkThread",
+    "on disk",
+  ];
+  console.log(`${"steps".padStart(6)}${titles.map((title) => title.padStart(12)).join("")}`);
+  const [kind] = kinds.slice(1);
+  const start = performance.now();
+  let before = { length: 0, took: 0 };
+  for (const length of lengths) {
+    const began = performance.now();
+    // The time of a step grows with the thread: LangGraph's reducer of messages goes through all of them.
+    const expected = before.took * (length / (before.length || 1)) ** 1.5;
+    if (began - start + expected > seconds * 1000) {
+      console.log(
+        `${String(length).padStart(6)}   left out: it may take ${(expected / 1000).toFixed(0)} s`,
+      );
+      break;
+    }
+    const base = ends((await write(none, messages, length)).times).late;
+    const run = await write(kind!, messages, length);
+    const { late } = ends(run.times);
+    const { cold, again, history, summaries, update, fork } = await measureReading(
+      kind!,
+      run,
+      length,
+    );
+    const all = [base, late, late - base, cold, again, history, summaries, update, fork];
+    console.log(
+      `${String(length).padStart(6)}${all.map((time) => ms(time).padStart(12)).join("")}${mb(run.diskMb).padStart(12)}`,
+    );
+    await drop(run.schema);
+    before = { length, took: performance.now() - began };
   }
 }
 
@@ -312,6 +381,9 @@ try {
     const whole = kinds.filter(({ name }) => name !== "stock, delta");
     await steppingTable("An object of 1 MB, one small key changes", largeObject, whole);
     await steppingTable("The last of 101 messages is replaced", replacedLast, whole);
+  }
+  if (parts.includes("curve")) {
+    await curveTable(options.lengths.split(",").map(Number), Number(options.seconds));
   }
   if (parts.includes("reading")) await readingTable([steps / 4, steps]);
   if (parts.includes("threads")) {

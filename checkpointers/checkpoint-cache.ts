@@ -71,6 +71,12 @@ export class CheckpointCache {
     return known.get(id);
   }
 
+  /** The checkpoint itself, or else the last one of its thread. */
+  closest(thread: string, id: string | null): CachedCheckpoint | undefined {
+    const known = this.#threads.get(thread);
+    return (id === null ? undefined : known?.get(id)) ?? [...(known?.values() ?? [])].at(-1);
+  }
+
   /** All of a thread, the newest last. */
   all(thread: string): readonly CachedCheckpoint[] {
     return [...(this.#threads.get(thread)?.values() ?? [])];

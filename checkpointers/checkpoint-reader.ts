@@ -22,6 +22,7 @@ import type { ValueLayout } from "./elements/stored-value.ts";
 import {
   DamagedValue,
   loadValue,
+  reusableSegments,
   valueOf,
   type LoadPort,
   type ReadElement,
@@ -37,7 +38,7 @@ import {
 } from "./checkpoint-cache.ts";
 import { CorruptCheckpointError } from "./errors.ts";
 import type { LogPositions } from "./log-positions.ts";
-import type { CheckpointQueries, CheckpointRow } from "./queries.ts";
+import { type CheckpointQueries, type CheckpointRow, pgArray } from "./queries.ts";
 
 export interface ReaderDeps {
   readonly pool: DatabasePool;
@@ -69,28 +70,51 @@ export class CheckpointReader {
     this.#cache = new ElementCache(parts.cacheBytes);
   }
 
-  /** @throws {CorruptCheckpointError} */
+  /**
+   * Reads a checkpoint. Elements that this process has read before are not read again: the row and its hashes decide
+   * whether they are the right ones.
+   *
+   * @throws {CorruptCheckpointError}
+   */
   async read(place: StoredCheckpointKey): Promise<CheckpointTuple | undefined> {
-    const rows = await this.rows(place);
+    const base = this.#parts.known.closest(threadKey(place), place.id);
+    const rows = await this.rows(place, base);
     const [row] = rows.checkpoints;
-    return row && this.load(row, rows);
+    if (row === undefined) return undefined;
+    if (base === undefined) return this.load(row, rows);
+    return this.load(row, rows, base).catch(async (thrown: unknown) => {
+      if (!(thrown instanceof CorruptCheckpointError)) throw thrown;
+      // What another process did may have moved elements, or the database holds them no more.
+      const all = await this.rows({ ...place, id: row.checkpoint_id });
+      const [again] = all.checkpoints;
+      return again && this.load(again, all);
+    });
   }
 
-  /** The row of a checkpoint, if there is one, with all that it refers to. Nothing is checked yet. */
-  async rows(place: StoredCheckpointKey): Promise<ReadRows> {
+  /**
+   * The row of a checkpoint, if there is one, with all that it refers to but for what can be taken from `base`. Nothing is
+   * checked yet.
+   */
+  async rows(place: StoredCheckpointKey, base?: CachedCheckpoint): Promise<ReadRows> {
     const { threadId, namespace, id } = place;
     const { queries, pool } = this.#parts;
+    const known = [...(base?.layouts.values() ?? [])].flatMap(reusableSegments);
+    const columns = [
+      pgArray(known.map(({ log }) => log)),
+      pgArray(known.map(({ from }) => from)),
+      pgArray(known.map(({ to }) => to)),
+    ];
     const result =
       id === null
         ? await pool.query({
             name: `${queries.name}-latest`,
             text: queries.latest,
-            values: [threadId, namespace],
+            values: [threadId, namespace, ...columns],
           })
         : await pool.query({
             name: `${queries.name}-by-id`,
             text: queries.byId,
-            values: [threadId, namespace, id],
+            values: [threadId, namespace, id, ...columns],
           });
     return readRows(result.rows as never);
   }
@@ -149,7 +173,11 @@ export class CheckpointReader {
   }
 
   /** @throws {CorruptCheckpointError} */
-  async load(row: CheckpointRow, rows: ReadRows): Promise<CheckpointTuple> {
+  async load(
+    row: CheckpointRow,
+    rows: ReadRows,
+    base?: CachedCheckpoint,
+  ): Promise<CheckpointTuple> {
     const place = {
       threadId: row.thread_id,
       namespace: row.checkpoint_ns,
@@ -164,12 +192,13 @@ export class CheckpointReader {
     const writes = await this.writesOf(row);
     if (isStockCheckpoint(row)) return this.#loadStock(row, config, writes);
     const { body, hash } = await this.body(row);
-    const { layouts, bytes } = await this.#layouts(row, body, rows);
+    const { layouts, bytes } = await this.#layouts(row, body, rows, base);
     const checkpoint = fromStoredBody(place.id, body);
     checkpoint.channel_values = Object.fromEntries(
       [...layouts].map(([channel, image]) => [channel, valueOf(image)]),
     );
     if (checkpoint.v < 4) await this.#takePendingSends(checkpoint, place, row.parent_checkpoint_id);
+    const same = base?.hash?.equals(hash) === true ? base : undefined;
     this.#parts.known.add(threadKey(place), {
       id: place.id,
       parentId: row.parent_checkpoint_id,
@@ -179,9 +208,9 @@ export class CheckpointReader {
       seen: checkpoint.versions_seen,
       layouts,
       unstored: null,
-      scalarLog: null,
+      scalarLog: same?.scalarLog ?? null,
       writeSets: writeSetsOf(row),
-      bytes,
+      bytes: same?.bytes ?? bytes,
     });
     return {
       config,
@@ -287,11 +316,12 @@ export class CheckpointReader {
     row: CheckpointRow,
     body: StoredBody,
     rows: ReadRows,
+    base?: CachedCheckpoint,
   ): Promise<{ layouts: Map<string, ValueLayout>; bytes: number }> {
     const segments = readSegments(row.segments);
     if (segments === null) throw damagedRow(row, "its places of elements cannot be read");
     const layouts = new Map<string, ValueLayout>();
-    let bytes = row.body?.byteLength ?? 0;
+    let bytes = base?.bytes ?? row.body?.byteLength ?? 0;
     const port: LoadPort = {
       element: (log, idx) => {
         const element = rows.element(log, idx);
@@ -305,7 +335,7 @@ export class CheckpointReader {
     };
     try {
       for (const [channel, stored] of Object.entries(body.values)) {
-        layouts.set(channel, await loadValue(stored, segments, port));
+        layouts.set(channel, await loadValue(stored, segments, port, base?.layouts.get(channel)));
       }
     } catch (thrown) {
       if (!(thrown instanceof DamagedValue)) throw thrown;

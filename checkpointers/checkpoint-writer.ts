@@ -57,7 +57,7 @@ interface Stored {
   readonly held: readonly CachedCheckpoint[];
 }
 
-/** Something else of a log stands where an element was to go. */
+/** An element stands where another was to go, or a checkpoint has the id already. */
 const UNIQUE_VIOLATION = "23505";
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
 const ATTEMPTS = 3;
@@ -284,9 +284,10 @@ export class CheckpointWriter {
     // Also for logs that are continued: the thread and its elements may have been deleted meanwhile.
     const logs = [...new Set(draft.elements.map(({ log }) => log))];
     const { queries, pool } = this.#parts;
+    const insert = { name: `${queries.name}-put`, text: queries.put };
+    const replace = { name: `${queries.name}-replace`, text: queries.replace };
     const statement = {
-      name: `${queries.name}-put`,
-      text: queries.put,
+      ...(place.parentId === checkpoint.id ? replace : insert),
       values: [
         threadId,
         namespace,
@@ -307,12 +308,15 @@ export class CheckpointWriter {
         ...writeColumns(writes?.rows ?? []),
       ],
     };
-    const { rowCount } = await retryConflicts(() => pool.query(statement)).catch(
-      (thrown: unknown) => {
+    const { rowCount } = await retryConflicts(() => pool.query(statement))
+      .catch((thrown: unknown) => {
+        if (!isViolation(thrown) || isTaken(thrown)) throw thrown;
+        return retryConflicts(() => pool.query({ ...statement, ...replace }));
+      })
+      .catch((thrown: unknown) => {
         writes?.release();
         throw thrown;
-      },
-    );
+      });
     writes?.written();
     if (rowCount === 0) return null;
     return {
@@ -343,9 +347,14 @@ function setNames(rows: readonly { idx: number; taskId: string }[]): WriteSetNam
   return rows.flatMap((row) => writeSetName(row) ?? []);
 }
 
+function isViolation(thrown: unknown): boolean {
+  return (thrown as { code?: unknown }).code === UNIQUE_VIOLATION;
+}
+
+/** Whether another element stands where one was to go. */
 function isTaken(thrown: unknown): boolean {
-  const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
-  return code === UNIQUE_VIOLATION && constraint === "checkpoint_elements_pkey";
+  const { constraint } = thrown as { constraint?: unknown };
+  return isViolation(thrown) && constraint === "checkpoint_elements_pkey";
 }
 
 /** At the end of a run that keeps no other checkpoints LangGraph puts the one it began with again, on top of itself. */

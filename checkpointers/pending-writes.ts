@@ -223,8 +223,8 @@ const DICTIONARY = Buffer.from(
     '{"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{"id":"","content":"","tool_calls":[{"id":"call_","name":"","args":{"type":"tool_call"}}],' +
     '"invalid_tool_calls":[],"additional_kwargs":{},"response_metadata":{}}}[[0,"messages",null,',
 );
-/** Small, since what is packed is short: making a larger window takes longer than using it. */
-const OPTIONS = { dictionary: DICTIONARY, level: 1, windowBits: 13, memLevel: 6 };
+/** Small, since what is packed is short: making a larger window or buffer takes longer than using it. */
+const OPTIONS = { dictionary: DICTIONARY, level: 1, windowBits: 13, memLevel: 6, chunkSize: 4096 };
 
 /**
  * Bytes for the database, deflated where they are text and that makes them shorter: rows of one to two kilobytes are

@@ -39,9 +39,13 @@ export interface ElementsRow {
 export interface CheckpointQueries {
   /** Begins the names of prepared statements. */
   readonly name: string;
+  /** A checkpoint and its elements, but for those in the segments that come as the last three values. */
   readonly latest: string;
   readonly byId: string;
+  /** A new checkpoint. Unlike `replace` it fails where there is one of that id, and runs no trigger of updates. */
   readonly put: string;
+  /** A checkpoint, in the place of one of the same id if there is one. */
+  readonly replace: string;
   /** A checkpoint and its ancestors up to those that have a value of each channel asked for, newest first. */
   readonly deltaHistory: string;
   readonly putDefinition: string;
@@ -77,14 +81,21 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       from (select e.idx, e.type, e.blob from ${schema}.checkpoint_elements e
         where e.log_id = ${range.log} and e.idx >= ${range.from} and e.idx < ${range.to} order by e.idx offset 0) x
     )`;
-  const one = (where: string) => `with c as materialized (
+  // What is known here of the start of a range is not read again.
+  const one = (where: string, firstKnown: number) => {
+    const known = `unnest($${firstKnown}::bigint[], $${firstKnown + 1}::bigint[], $${firstKnown + 2}::bigint[]) k(log, first, last)`;
+    return `with c as materialized (
     select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where}
   ), ranges as (
-    select c.segments[n] as log, c.segments[n + 1] as first, c.segments[n + 2] as last from c, generate_series(1, cardinality(c.segments), 3) n
+    select r.log, greatest(r.first, (select max(k.last) from ${known} where k.log = r.log and k.first <= r.first)) as first, r.last from (
+      select c.segments[n] as log, c.segments[n + 1] as first, c.segments[n + 2] as last from c, generate_series(1, cardinality(c.segments), 3) n
+    ) r
   )
   select c.*, w.*, null::bigint as log, null::int[] as idxs, null::int[] as lengths, null::text[] as types, null::bytea as blobs from c ${writes}
   union all
-  select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`;
+  select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e
+  where r.first < r.last`;
+  };
   // Of the stock class it is not known here, and the walk goes no further.
   const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
   // The count below ends the walk where damaged rows name each other as parents.
@@ -101,12 +112,36 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
         with ordinality w(namespace, checkpoint, task, idx, start, length, n)
       on conflict do nothing`;
   };
+  // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
+  // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
+  // them is gone, or was replaced by another process, nothing is written.
+  const put = `with writes as (
+    ${addWritesFrom(22)}
+  ), held as (
+    select from unnest($20::text[], $21::bytea[]) h(id, hash) cross join lateral (
+      select from ${schema}.checkpoints c
+      where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = h.id and c.hash = h.hash limit 1 for key share
+    ) found
+  ), go as materialized (
+    select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
+  ), uses as (
+    insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
+    select l.log, $1 from go, unnest($13::bigint[]) l(log) on conflict do nothing
+  ), elements as (
+    insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
+    select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
+    from go, unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
+  )
+  insert into ${schema}.checkpoints
+    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
+  select $1, $2, $3, $4, $5::jsonb, $6, $7::bytea, $8::bigint[], $9::bytea, $10::bytea, $11::jsonb, $12::jsonb from go`;
   return {
     name: `checkpoints-${sha256(schema).toString("hex").slice(0, 12)}`,
     latest: one(
       `where c.thread_id = $1 and c.checkpoint_ns = $2 order by c.checkpoint_id desc limit 1`,
+      3,
     ),
-    byId: one(`where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = $3`),
+    byId: one(`where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = $3`, 4),
     page: (where, limit) => `with c as materialized (
       select ${CHECKPOINT_COLUMNS}, ${parentHash}, ${newest} from ${schema}.checkpoints c ${where} order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc limit ${limit}
     ), ranges as (
@@ -118,29 +153,8 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       order by c.checkpoint_id desc, c.thread_id desc, c.checkpoint_ns desc) listed
     union all
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
-    // One row at a time: the plan is made when the table is small and kept when it is large, and must not read it whole.
-    // Whose elements this one refers to is held until that is committed, so that a prune cannot free them. Where one of
-    // them is gone, or was replaced by another process, nothing is written.
-    put: `with writes as (
-      ${addWritesFrom(22)}
-    ), held as (
-      select from unnest($20::text[], $21::bytea[]) h(id, hash) cross join lateral (
-        select from ${schema}.checkpoints c
-        where c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = h.id and c.hash = h.hash limit 1 for key share
-      ) found
-    ), go as materialized (
-      select from (select count(*) as found from held) h where h.found = cardinality($20::text[])
-    ), uses as (
-      insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
-      select l.log, $1 from go, unnest($13::bigint[]) l(log) on conflict do nothing
-    ), elements as (
-      insert into ${schema}.checkpoint_elements (log_id, idx, type, blob)
-      select e.log, e.idx, e.type, substring($19::bytea from e.start for e.length)
-      from go, unnest($14::bigint[], $15::int[], $16::int[], $17::int[], $18::text[]) e(log, idx, start, length, type)
-    )
-    insert into ${schema}.checkpoints
-      (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
-    select $1, $2, $3, $4, $5::jsonb, $6, $7::bytea, $8::bigint[], $9::bytea, $10::bytea, $11::jsonb, $12::jsonb from go
+    put,
+    replace: `${put}
     on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,

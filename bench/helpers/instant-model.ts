@@ -2,12 +2,18 @@ import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 
-/** Answers at once: `steps` times with one call of the tool `echo`, then with a text. Notes when each call came. */
+/**
+ * Answers at once: `steps` times with one call of the tool `echo`, then with a text; with `repeats` again for each turn.
+ * Notes when each call came.
+ */
 export class InstantModel extends BaseChatModel {
   /** `performance.now()` at the start of every call. */
   readonly calledAt: number[] = [];
 
-  constructor(readonly steps: number) {
+  constructor(
+    readonly steps: number,
+    private readonly options: { readonly repeats?: boolean } = {},
+  ) {
     super({});
   }
 
@@ -22,8 +28,9 @@ export class InstantModel extends BaseChatModel {
   async _generate(): Promise<ChatResult> {
     this.calledAt.push(performance.now());
     const n = this.calledAt.length;
+    const inTurn = this.options.repeats === true ? ((n - 1) % (this.steps + 1)) + 1 : n;
     const message =
-      n > this.steps
+      inTurn > this.steps
         ? new AIMessage({ id: `ai-${n}`, content: "done" })
         : new AIMessage({
             id: `ai-${n}`,

@@ -3,7 +3,14 @@ import {
   MemorySaver,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { escapeData, isMessageId, messageClasses, unescapeData, unescapeKey } from "./escape.ts";
+import {
+  escapeData,
+  isMessageId,
+  messageClasses,
+  stringifyPlain,
+  unescapeData,
+  unescapeKey,
+} from "./escape.ts";
 
 /** Reads one stored value: at once where that needs no waiting. */
 export type Reviver = (type: string, bytes: Uint8Array | string) => unknown;
@@ -39,6 +46,8 @@ export function keepData(serde: SerializerProtocol = new MemorySaver().serde): D
     async dumpsTyped(value) {
       // Nothing is awaited before the value is bytes: it may change meanwhile.
       const { data, foreign } = escapeData(value);
+      const text = isStockSerde && !foreign ? stringifyPlain(data) : null;
+      if (text !== null) return ["json", Buffer.from(text)];
       const [type, bytes] = await serde.dumpsTyped(data);
       return [foreign && isStockSerde && type === "json" ? FOREIGN_JSON : type, bytes];
     },

@@ -8,7 +8,7 @@ import { hasOpenCalls } from "./freeze.ts";
 export interface Sequence {
   /** What the units hold, one unit after the other: the list's elements, or the object's keys and values. */
   readonly items: readonly unknown[];
-  /** By item: 1 where it cannot change, so that it is the same as long as it is identical. */
+  /** By item: {@link CHANGEABLE}, {@link IMMUTABLE} or {@link READ}. */
   readonly fixed: Uint8Array;
   /** Items in a unit; the last unit may have fewer. */
   readonly stride: number;
@@ -18,6 +18,13 @@ export interface Sequence {
   /** Where further units of this sequence go. */
   readonly tail: LogTail | null;
 }
+
+/** An item that may have been changed in place since it was stored. */
+export const CHANGEABLE = 0;
+/** An item that is the same as long as it is identical. */
+export const IMMUTABLE = 1;
+/** An immutable item that was read: what any process reads. Of one that was written details may differ, such as `-0`. */
+export const READ = 2;
 
 /** A unit as bytes, with its hash. */
 export interface EncodedUnit {
@@ -72,7 +79,7 @@ export async function storeSequence(
 function unitsInCommon(items: readonly unknown[], base: Sequence): number {
   const length = Math.min(items.length, base.items.length);
   let at = 0;
-  while (at < length && base.fixed[at] === 1 && base.items[at] === items[at]) at += 1;
+  while (at < length && base.fixed[at] !== CHANGEABLE && base.items[at] === items[at]) at += 1;
   if (at > 0 && at === items.length && hasOpenCalls(items[at - 1])) at -= 1;
   if (at === items.length && at === base.items.length) return base.hashes.leaves.length;
   return Math.floor(at / base.stride);
@@ -88,7 +95,7 @@ function fixItems(
   for (let at = from; at < items.length; at += 1) {
     const item = items[at];
     if (at === items.length - 1 && hasOpenCalls(item)) continue;
-    fixed[at] = isPrimitive(item) || port.freeze(item) ? 1 : 0;
+    fixed[at] = isPrimitive(item) || port.freeze(item) ? IMMUTABLE : CHANGEABLE;
   }
   return fixed;
 }
@@ -122,7 +129,10 @@ async function findSources(
     let found = finder?.isAt(here, cursor) ? cursor : -1;
     if (found < 0) {
       const moved =
-        finder !== null && !finder.endsAt(cursor) && !isReplaced(here, units, cursor, finder);
+        finder !== null &&
+        !finder.endsAt(cursor) &&
+        !finder.beginsAt(here, cursor) &&
+        !isReplaced(here, units, cursor, finder);
       if (moved) found = finder.find(here);
       if (found < 0) {
         const encoded = await port.encode(items.slice(unit * stride, (unit + 1) * stride));
@@ -176,12 +186,21 @@ class UnitFinder {
     if (size !== Math.min(stride, this.base.items.length - at * stride)) return false;
     for (let offset = 0; offset < size; offset += 1) {
       const there = at * stride + offset;
-      if (fixed[start + offset] === 0 || this.base.fixed[there] === 0) return false;
+      if (fixed[start + offset] === CHANGEABLE || this.base.fixed[there] === CHANGEABLE)
+        return false;
       if (!Object.is(items[start + offset], this.base.items[there])) return false;
     }
     return true;
   }
 
+  /** Whether a unit begins with the very item with which the base's unit `at` begins, however it was changed since. */
+  beginsAt({ items, unit }: UnitOf, at: number): boolean {
+    const { stride } = this.base;
+    const first = items[unit * stride];
+    return !isPrimitive(first) && first === this.base.items[at * stride];
+  }
+
+  /** Looks through the whole base once. */
   find(of: UnitOf): number {
     this.#byItem ??= new Map(
       Array.from({ length: this.units }, (_, unit) => [
@@ -335,7 +354,7 @@ function joinSegments(segments: readonly Segment[]): Segment[] {
 }
 
 /** The segments of elements `from` up to and without `to`, counted from the start of the sequence. */
-function sliceSegments(segments: readonly Segment[], from: number, to: number): Segment[] {
+export function sliceSegments(segments: readonly Segment[], from: number, to: number): Segment[] {
   const slice: Segment[] = [];
   let start = 0;
   for (const { log, from: first, to: last } of segments) {

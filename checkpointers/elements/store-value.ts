@@ -1,5 +1,6 @@
 import { sha256 } from "../integrity.ts";
 import {
+  CHANGEABLE,
   type EncodedUnit,
   type LogTail,
   type Sequence,
@@ -180,7 +181,8 @@ async function storeNested(
     return storeMap(value, known, known.sequence.stride, port, depth);
   }
   const { items, fixed } = base?.sequence ?? { items: [], fixed: [] };
-  const same = items[2 * at] === key && items[2 * at + 1] === value && fixed[2 * at + 1] === 1;
+  const same =
+    items[2 * at] === key && items[2 * at + 1] === value && fixed[2 * at + 1] !== CHANGEABLE;
   if (same) return null;
   return split(value, await port.dump(value), port, depth);
 }

@@ -6,6 +6,8 @@ import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import type { DatabasePool } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { seededRandom } from "../helpers/random.ts";
+import { contentDifference } from "../helpers/same-value.ts";
 import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
 
 /** Savers that know nothing of each other, as in several processes, at work on one thread. */
@@ -191,6 +193,48 @@ export function saverConcurrency(database: TestDatabase): void {
         "more",
       ]);
       await expectSound(thread, 2);
+    });
+
+    test("give what a process without a memory reads, whatever others did to the thread", async () => {
+      const random = seededRandom("savers in turns");
+      for (let round = 0; round < 3; round += 1) {
+        const thread = randomUUID();
+        const savers = Array.from({ length: 3 }, () => open());
+        const any = () => savers[random.int(0, savers.length)]!;
+        const ids: string[] = [await put(any(), thread, { messages: begun })];
+        for (let turn = 0; turn < 12; turn += 1) {
+          const saver = any();
+          const tuple = (await saver.getTuple(at(thread)))!;
+          const { id: parent, channel_values } = tuple.checkpoint;
+          const read = channel_values["messages"] as unknown[];
+          const place = random.int(0, read.length);
+          // Data that is read as other data than it was put: a minus zero, and what is undefined.
+          const added = [...messagesOf(`${round} ${turn}`), { zero: -0, none: undefined, turn }];
+          const messages = [
+            () => [...read, ...added],
+            () => read.with(place, added[0]),
+            () => [...read.slice(place), ...added],
+            () => [...read.slice(0, place), ...read.slice(place + 1)],
+            () => [...structuredClone(added), ...read],
+          ][random.int(0, 5)]!();
+          const from = random.int(0, 4) === 0 ? ids[random.int(0, ids.length)]! : parent;
+          ids.push(await put(saver, thread, { messages, parent: from }));
+          if (random.int(0, 5) === 0) await any().prune({ threadId: thread, keep: "latest" });
+          if (random.int(0, 9) === 0) {
+            const copy: string[] = [];
+            for await (const line of any().exportThread(thread)) copy.push(line);
+            await any().deleteThread(thread);
+            await any().importThread(copy);
+          }
+          for (const id of [undefined, ids[random.int(0, ids.length)]]) {
+            const expected = await open().getTuple(at(thread, id));
+            for (const one of savers) {
+              expect(contentDifference(await one.getTuple(at(thread, id)), expected)).toBeNull();
+            }
+          }
+        }
+        expect((await open().verifyThread(thread)).damaged).toEqual([]);
+      }
     });
 
     test("put, prune and delete at once, and leave nothing half there", async () => {

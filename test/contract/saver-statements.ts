@@ -20,10 +20,11 @@ import type { DatabasePool } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 
-/** A pool that counts the statements that go through it, and the rows that they give. */
+/** A pool that counts the statements that go through it, and the rows and elements that they give. */
 class CountingPool implements DatabasePool {
   statements = 0;
   rows = 0;
+  elements = 0;
 
   constructor(private readonly pool: DatabasePool) {}
 
@@ -31,6 +32,9 @@ class CountingPool implements DatabasePool {
     this.statements += 1;
     const result = await this.pool.query(...of);
     this.rows += result.rows.length;
+    for (const row of result.rows as { idxs?: unknown[] | null }[]) {
+      this.elements += row.idxs?.length ?? 0;
+    }
     return result as never;
   };
 
@@ -120,6 +124,61 @@ export function saverStatements(database: TestDatabase): void {
       // Pages of 16 and of 32.
       expect(await pool.during(() => collect(saver.list(at(thread))))).toBe(2);
       expect(await pool.during(() => collect(saver.list(at(thread), { limit: 21 })))).toBe(1);
+    });
+
+    test("read each element once, whichever process wrote it", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const [saver, other] = [pool, database.shared.pool].map((of) => new PostgresCheckpointer(of));
+      const thread = randomUUID();
+      const read = async (id?: string) => {
+        pool.elements = 0;
+        const tuple = await saver!.getTuple(at(thread, id));
+        const fresh = await new PostgresCheckpointer(database.shared.pool).getTuple(at(thread, id));
+        expect(tuple).toEqual(fresh);
+        return pool.elements;
+      };
+      const grown = (...ids: string[]) => [
+        ...messages,
+        ...ids.map((id) => new HumanMessage({ id, content: id.repeat(200) })),
+      ];
+
+      const first = await put(other!, thread, { messages });
+      expect(await read()).toBe(40);
+      expect(await read()).toBe(0);
+      const second = await put(other!, thread, { messages: grown("a", "b") }, first);
+      expect(await read()).toBe(2);
+      const known = (await saver!.getTuple(at(thread)))!.checkpoint.channel_values["messages"];
+      await put(saver!, thread, { messages: [...(known as []), ...grown("c").slice(-1)] }, second);
+      expect(await read()).toBe(1);
+      expect([await read(), await read(first), await read()]).toEqual([0, 0, 3]);
+    });
+
+    test("read elements again that the cache has no room for, or whose thread was deleted", async () => {
+      const pool = new CountingPool(database.shared.pool);
+      const [first, second] = [randomUUID(), randomUUID()];
+      const writer = new PostgresCheckpointer(database.shared.pool);
+      for (const thread of [first, second]) await put(writer, thread, { messages });
+      const reads = async (cacheBytes: number) => {
+        const saver = new PostgresCheckpointer(pool, { cacheBytes });
+        const counts: number[] = [];
+        for (const thread of [first, second, first]) {
+          pool.elements = 0;
+          await saver.getTuple(at(thread));
+          counts.push(pool.elements);
+        }
+        return counts;
+      };
+      expect(await reads(1)).toEqual([40, 40, 40]);
+      expect(await reads(2 ** 20)).toEqual([40, 40, 0]);
+
+      const saver = new PostgresCheckpointer(pool);
+      await saver.getTuple(at(first));
+      const copy = await collect(saver.exportThread(first));
+      await saver.deleteThread(first);
+      await saver.importThread(copy);
+      pool.elements = 0;
+      await saver.getTuple(at(first));
+      expect(pool.elements).toBe(40);
     });
 
     test("write what is new: one element for each replacement of the last, and nothing for a fork", async () => {

@@ -128,15 +128,36 @@ export const finalize: NodeBody = (state, run) => {
 
 /**
  * Returns a digest that shows whether a conversation still begins with the same messages: its length, and a SHA-256
- * hash of its ids, texts and calls.
+ * hash over the hashes of its messages.
  */
-function conversationDigest(messages: readonly BaseMessage[]): string {
+export function conversationDigest(messages: readonly BaseMessage[]): string {
+  const hash = createHash("sha256").update(messages.map(messageDigest).join(""));
+  return `${messages.length}:2:${hash.digest("hex")}`;
+}
+
+/** Digests of immutable messages, so that each is hashed once in a process. */
+const digests = new WeakMap<BaseMessage, string>();
+
+function messageDigest(message: BaseMessage): string {
+  const known = digests.get(message);
+  if (known !== undefined) return known;
+  const digest = createHash("sha256").update(messageText(message)).digest("hex");
+  // Checkpointers freeze messages with everything in them.
+  if (Object.isFrozen(message)) digests.set(message, digest);
+  return digest;
+}
+
+/** Returns the id, the content and the calls of a message as JSON. */
+function messageText(message: BaseMessage): string {
+  const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+  const told = calls.map(({ id, name, args }) => [id, name, args]);
+  return JSON.stringify([message.id, message.type, message.content, told]);
+}
+
+/** Returns the digest that earlier versions stored. */
+function earlierDigest(messages: readonly BaseMessage[]): string {
   const hash = createHash("sha256");
-  for (const message of messages) {
-    const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
-    const told = calls.map(({ id, name, args }) => [id, name, args]);
-    hash.update(JSON.stringify([message.id, message.type, message.content, told]));
-  }
+  for (const message of messages) hash.update(messageText(message));
   return `${messages.length}:${hash.digest("hex")}`;
 }
 
@@ -150,6 +171,7 @@ export function newMessages(
 ): readonly BaseMessage[] {
   const count = Number.parseInt(digest ?? "0");
   if (count === 0 || count > messages.length) return messages;
-  const isSame = conversationDigest(messages.slice(0, count)) === digest;
+  const digestOf = digest?.includes(":2:") === true ? conversationDigest : earlierDigest;
+  const isSame = digestOf(messages.slice(0, count)) === digest;
   return isSame ? messages.slice(count) : messages;
 }
