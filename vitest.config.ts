@@ -43,9 +43,10 @@ export default defineConfig({
     // Megabytes for new objects: with more of them the garbage collector runs less often.
     execArgv: ["--max-semi-space-size=32"],
     sequence: { sequencer: SlowFirst },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 25_000 } },
+    // Far beyond what any test takes: the first that loads a part of the code takes half a minute on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ["default", ...(process.env["CI"] ? ["json"] : [])],
     outputFile: { json: resultsFile },
   },

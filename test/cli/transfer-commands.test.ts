@@ -1,15 +1,12 @@
 import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
 import { openDatabases } from "../helpers/open-databases.ts";
 import { newDatabaseFolder } from "../helpers/pglite-template.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 import { namesIn } from "./folder.ts";
 import { memoryIo } from "./memory-io.ts";
-
-// Every command opens the embedded database anew, which takes a while on a busy machine.
-vi.setConfig({ testTimeout: 120_000 });
 
 const cwd = tempFolder();
 const databases = openDatabases();

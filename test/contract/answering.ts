@@ -30,7 +30,7 @@ export function answeringContract(kind: Database["kind"]): void {
   describe.skipIf(database?.available === false)(
     `a thread on ${kind} whose process was killed`,
     () => {
-      it("is answered from others, and runs nothing twice", { timeout: 90_000 }, async () => {
+      it("is answered from others, and runs nothing twice", async () => {
         const where = database === null ? await newFolder() : { databaseUrl: database.options.url };
         const program = "test/runtime/programs/ask-person.ts";
         const next = async (...answers: string[]): Promise<Told> => {

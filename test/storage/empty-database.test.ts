@@ -1,13 +1,10 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { PGlite } from "@electric-sql/pglite";
 import { packDatabase, unpackEmptyDatabase } from "../../src/storage/empty-database.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
-
-// PGlite makes a cluster in some seconds.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const folder = tempFolder();
 const archive = pathToFileURL(join(folder, "database.tar.br"));

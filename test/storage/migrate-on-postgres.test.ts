@@ -88,9 +88,9 @@ describe.skipIf(!database.available)("migrations on a Postgres server", () => {
     const { pool } = database.shared;
     const slow = {
       number: 1,
-      sql: "select pg_sleep(0.3); create table {schema}.slow (id integer)",
+      sql: "select pg_sleep(1.2); create table {schema}.slow (id integer)",
     };
-    const impatient = await openDatabase({ ...database.options, statementTimeoutMs: 100 });
+    const impatient = await openDatabase({ ...database.options, statementTimeoutMs: 1_000 });
     const options = { schema: "waiting", name: "slow", migrations: [slow] };
     await Promise.all([migrate(impatient.pool, options), migrate(impatient.pool, options)]);
     await impatient.close();

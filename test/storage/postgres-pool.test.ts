@@ -66,7 +66,7 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     const limited = await openDatabase({
       ...database.options,
       applicationName: "stratagraph test",
-      statementTimeoutMs: 50,
+      statementTimeoutMs: 1_000,
     });
     const { rows } = await limited.pool.query("select current_setting('application_name') as name");
     expect(rows).toEqual([{ name: "stratagraph test" }]);
@@ -130,12 +130,12 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     const narrow = await openDatabase({
       ...database.options,
       maxConnections: 2,
-      connectTimeoutMs: 500,
+      connectTimeoutMs: 2_000,
     });
     const clients = [await narrow.pool.connect(), await narrow.pool.connect()];
     const waiting = narrow.pool.query("select 1");
     await expect(waiting).rejects.toThrow(DatabaseBusyError);
-    await expect(waiting).rejects.toMatchObject({ waitedMs: 500, sessions: 2 });
+    await expect(waiting).rejects.toMatchObject({ waitedMs: 2_000, sessions: 2 });
     for (const client of clients) client.release();
     await narrow.close();
   });

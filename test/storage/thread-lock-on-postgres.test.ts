@@ -79,15 +79,15 @@ describe.skipIf(!database.available)("a thread's lock on a server", () => {
 
   test("is not ended by the server for being quiet, and leaves the session as it was", async () => {
     const url = new URL(database.options.url!);
-    url.searchParams.set("options", "-c idle_session_timeout=200");
+    url.searchParams.set("options", "-c idle_session_timeout=1000");
     const other = await openDatabase({ ...database.options, url: url.toString() });
     const lock = await lockThread(other, "quiet");
-    await database.shared.pool.query("select pg_sleep(0.5)");
+    await database.shared.pool.query("select pg_sleep(1.2)");
     expect(lock.signal.aborted).toBe(false);
     await expect(lockThread(database.shared, "quiet")).rejects.toThrow(ThreadLockedError);
     await lock.release();
     const { rows } = await other.pool.query("select current_setting('idle_session_timeout') as ms");
-    expect(rows).toEqual([{ ms: "200ms" }]);
+    expect(rows).toEqual([{ ms: "1s" }]);
     await other.close();
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(!database.available)("a thread's lock on a server", () => {
     const narrow = await openDatabase({
       ...database.options,
       maxConnections: 1,
-      connectTimeoutMs: 300,
+      connectTimeoutMs: 2_000,
     });
     const client = await narrow.pool.connect();
     const attempts = [lockThread(narrow, "x"), lockThread(narrow, "y")];

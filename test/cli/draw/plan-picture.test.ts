@@ -54,20 +54,16 @@ const many = threadPlanOf({
 });
 
 describe.skipIf(browserHere === null)(`the picture of a plan${needsBrowser}`, () => {
-  it(
-    "has all that is said of each subtask, and what became of it",
-    { timeout: 60_000 },
-    async () => {
-      const svg = await svgOf(failed);
-      const shown = textIn(svg);
-      for (const part of ["✓fetchw·5.0s", `✗${long}w·4.0s·failed(timeout)`, "–sumw", "?otherw"]) {
-        expect(shown).toContain(part);
-      }
-      expect([countOf(svg, nodes), countOf(svg, links)]).toEqual([5, 4]);
-    },
-  );
+  it("has all that is said of each subtask, and what became of it", async () => {
+    const svg = await svgOf(failed);
+    const shown = textIn(svg);
+    for (const part of ["✓fetchw·5.0s", `✗${long}w·4.0s·failed(timeout)`, "–sumw", "?otherw"]) {
+      expect(shown).toContain(part);
+    }
+    expect([countOf(svg, nodes), countOf(svg, links)]).toEqual([5, 4]);
+  });
 
-  it("has its critical path thick, however many there are", { timeout: 60_000 }, async () => {
+  it("has its critical path thick, however many there are", async () => {
     const svg = await svgOf(many);
     const { length } = many.criticalPath.ids;
     expect(length).toBe(59);
@@ -75,7 +71,7 @@ describe.skipIf(browserHere === null)(`the picture of a plan${needsBrowser}`, ()
     expect(countOf(svg, thickLinks)).toBe(length - 1);
   });
 
-  it("runs downwards in every box", { timeout: 60_000 }, async () => {
+  it("runs downwards in every box", async () => {
     const within = ["team", "execute", "fetch"];
     const svg = await svgOf(failed, { ...failed, node: "inner", within });
     const places = [...svg.matchAll(/class="node [^"]*"[^>]*translate\(([\d.-]+), ([\d.-]+)\)/g)];
@@ -86,7 +82,7 @@ describe.skipIf(browserHere === null)(`the picture of a plan${needsBrowser}`, ()
     }
   });
 
-  it("is written as a PNG", { timeout: 60_000 }, async () => {
+  it("is written as a PNG", async () => {
     const png = Buffer.from(
       await renderPicture(planMermaid([failed], asStandIn), { format: "png", browser }),
     );

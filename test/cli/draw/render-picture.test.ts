@@ -72,7 +72,7 @@ function textIn(svg: string): string {
 const withoutSpaces = (text: string) => text.replaceAll(/\s/g, "");
 
 describe.skipIf(browserHere === null)(`a picture${needsBrowser}`, () => {
-  it("shows every text as it is", { timeout: 60_000 }, async () => {
+  it("shows every text as it is", async () => {
     const nodes = texts.map((text, index) => ({
       id: `n${index}`,
       metadata: { type: "llm", description: `«${text}»` },
@@ -97,7 +97,7 @@ describe.skipIf(browserHere === null)(`a picture${needsBrowser}`, () => {
     expect(lost).toEqual([]);
   });
 
-  it("is drawn whatever the nodes are called", { timeout: 60_000 }, async () => {
+  it("is drawn whatever the nodes are called", async () => {
     const nodes = names.map((id) => ({ id, metadata: { type: "llm" } }));
     const edges = names.map((source, index) => ({
       source,
@@ -109,7 +109,7 @@ describe.skipIf(browserHere === null)(`a picture${needsBrowser}`, () => {
     expect(svg.match(/marker-end=/g)).toHaveLength(names.length);
   });
 
-  it("is refused with the reason when it cannot be drawn", { timeout: 60_000 }, async () => {
+  it("is refused with the reason when it cannot be drawn", async () => {
     const drawing = renderPicture("flowchart TD\n  a -->", { format: "svg", browser });
     await expect(drawing).rejects.toThrow(DrawingFailedError);
     await expect(drawing).rejects.toThrow(/could not draw the picture: .*Parse error/);

@@ -82,7 +82,7 @@ describe("a run", () => {
   it("gives what was written before it failed", async () => {
     const logs: string[] = [];
     const onLog = (lines: readonly string[]) => void logs.push(...lines);
-    await faultOf(run("() => { console.log('begun'); for (;;); }", { onLog, timeoutMs: 50 }));
+    await faultOf(run("() => { console.log('begun'); for (;;); }", { onLog, timeoutMs: 500 }));
     expect(logs).toEqual(["begun"]);
   });
 
@@ -93,7 +93,7 @@ describe("a run", () => {
     };
     expect(await run("() => { console.log(1); return 2; }", { onLog })).toBe(2);
     expect(
-      await faultOf(run("() => { console.log(1); for (;;); }", { onLog, timeoutMs: 50 })),
+      await faultOf(run("() => { console.log(1); for (;;); }", { onLog, timeoutMs: 500 })),
     ).toMatchObject({
       reason: "timeout",
     });

@@ -6,7 +6,7 @@ import { SandboxError, type SandboxReason } from "../../../src/tools/sandbox/san
 const sandbox = createSandbox({ workers: 1 });
 afterAll(() => sandbox.close());
 
-const timeoutMs = 2_000;
+const timeoutMs = 25_000;
 
 function run(source: string, ms = timeoutMs): Promise<unknown> {
   const { signal } = new AbortController();
