@@ -2,7 +2,7 @@
  * Time of one reasoning step (one model call that asks for one tool, one tool call) on a model and a tool that answer
  * at once: what is left is the framework. Prints medians, and the ratios that are claimed.
  *
- *   npx tsx bench/overhead.ts [--repeats 15] [--database postgres://…]
+ *   npm run bench:overhead -- [--repeats 15] [--database postgres://…]
  */
 import { parseArgs } from "node:util";
 import { openDatabase } from "../src/storage/database.ts";
@@ -34,6 +34,8 @@ const repeats = Number(options.repeats);
 async function stepTimes(loop: Loop, steps: number, saving?: Saving) {
   const model = new InstantModel(steps);
   const run = await loop(model, saving);
+  // No turn collects the garbage of another loop.
+  globalThis.gc?.();
   const start = performance.now();
   await run();
   const whole = (performance.now() - start) * 1000;

@@ -117,7 +117,7 @@ export interface TurnSteps {
 }
 
 /** What a model thought before a call. */
-export interface CallReasoning {
+interface CallReasoning {
   /** `provider:model`. */
   readonly model: string;
   readonly reasoning: Reasoning;

@@ -51,6 +51,36 @@ describe("the standard loop", () => {
     ]);
   });
 
+  it("writes a tier only with a call that changed it", async () => {
+    const note = defineTool({
+      name: "note",
+      description: "Notes it.",
+      input_schema: z.object({ text: z.string() }),
+      persistence: "attempt",
+      handler: (state, { text }) => {
+        return { newState: { ...state, attempt: { text } }, toolResult: "noted" };
+      },
+    });
+    const { runtime } = await testRuntime([
+      { text: "", calls: [{ name: "echo", args: { text: "a" } }] },
+      { text: "", calls: [{ name: "note", args: { text: "b" } }] },
+      "Done.",
+    ]);
+    const graph = await compileAgent(defineAgent({ name: "noter", tools: [echo, note] }), runtime);
+    const tiers: object[] = [];
+    for await (const update of await graph.stream(
+      { input: { message: "go" } },
+      { streamMode: "updates", configurable: { thread_id: "tiers" } },
+    )) {
+      const { tools } = update as { tools?: { execution?: unknown; attempt?: unknown } };
+      if (tools !== undefined) {
+        const { execution, attempt } = tools;
+        tiers.push({ execution, attempt });
+      }
+    }
+    expect(tiers).toEqual([{}, { attempt: { text: "b" } }]);
+  });
+
   it("leaves one record for each step, with predictions and results in the same order", async () => {
     const { runtime } = await testRuntime([
       {

@@ -136,11 +136,9 @@ export async function makeCalls(
  * Runs tool calls in an async context whose config has the bounds of the agents that handlers run. The node's own
  * context is used if it has the node's config: every other context costs a LangSmith run tree.
  */
-function withToolBounds<Result>(
-  { config, boundsInside }: NodeContext,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const bounds = boundsInside("tool");
+function withToolBounds<Result>(run: NodeContext, work: () => Promise<Result>): Promise<Result> {
+  const { config } = run;
+  const bounds = run.boundsInside("tool");
   if (AsyncLocalStorageProviderSingleton.getRunnableConfig() !== config) {
     return AsyncLocalStorageProviderSingleton.runWithConfig(propagateBounds(config, bounds), work);
   }
