@@ -1,4 +1,8 @@
-import { needsSynthesis, type ShortTermPolicy, type WholeResults } from "../../src/context/reasoning-context.ts";
+import {
+  needsSynthesis,
+  type ShortTermPolicy,
+  type WholeResults,
+} from "../../src/context/reasoning-context.ts";
 import { percent, printTable } from "../helpers/table.ts";
 import { tokensOf } from "./counting.ts";
 import type { Asked } from "./curve.ts";
