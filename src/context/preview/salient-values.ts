@@ -47,8 +47,8 @@ export function factsText(facts: readonly Pick<SalientFact, "name" | "text">[]):
   for (const fact of facts) {
     if (fact.name === name) text += name.endsWith(")") ? ` | ${fact.text}` : `, ${fact.text}`;
     else {
-      const head = fact.name === "" ? "" : `${fact.name}: `;
-      text += `${name === null ? "" : "; "}${head}${fact.text}`;
+      const title = fact.name === "" ? "" : `${fact.name}: `;
+      text += `${name === null ? "" : "; "}${title}${fact.text}`;
       ({ name } = fact);
     }
   }

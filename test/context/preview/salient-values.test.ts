@@ -1,10 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  factsText,
-  salientFacts,
-  salientWords,
-} from "../../../src/context/preview/salient-values.ts";
+import { factsText, salientFacts } from "../../../src/context/preview/salient-values.ts";
+import { salientWords } from "../../../src/context/preview/salient-words.ts";
 
 const salientValues = (value: unknown, limit: number): readonly string[] => [
   ...new Set(salientFacts(value, limit).flatMap(({ values }) => values)),
@@ -165,7 +162,8 @@ describe("factsText", () => {
       { [evil]: "B-1234", note: "a | b; c: d", [`k${"e".repeat(5000)}y`]: "C-5678" },
       { [evil]: "B-1235", note: "x\u0000\ud800", "": "D-1" },
     ]);
-    expect(text).not.toMatch(/\n|\u0000|[\ud800-\udfff]/);
+    expect(text).not.toContain("\n");
+    expect(text).toContain("x\\u0000\ufffd");
     expect(text).toContain(JSON.stringify(evil.replace("\n", " ")));
     expect(text).toContain('"a | b; c: d"');
     expect(text.length).toBeLessThan(700);
