@@ -1,6 +1,7 @@
 /**
  * Finds out which service broke first. Shows the two tiers: the logs are parsed once a turn into `execution`, so an
- * attempt that is refused costs no second parse, while the notes of an attempt start anew.
+ * attempt that is refused costs no second parse, while the notes of an attempt start anew. The next attempt reads a
+ * preview of what is already parsed.
  *
  *   npm run stratagraph -- run examples/log-triage/agent.ts "Parse the logs: which service fails most, and since when?"
  */
@@ -28,6 +29,7 @@ export default defineAgent({
       "Parse the logs, count errors by service, and name the service with the most errors, how many, and the time of its first one.",
     examples: [],
   },
+  context_config: { execution_view: "preview" },
   initialExecutionState: () => ({ logs: null as ParsedLogs | null, parses: 0, reuses: 0 }),
   initialAttemptState: () => ({ looked_at: [] as string[] }),
   tools: {

@@ -5,7 +5,7 @@ import type { Rejection } from "../state/branch.ts";
 import type { StepRecord } from "../state/step-record.ts";
 import type { FailedAttempt } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
-import { attemptFeedback, rejectionFeedback } from "./prompts.ts";
+import { attemptFeedback, executionNote, rejectionFeedback } from "./prompts.ts";
 import { type ChatTurn, chatTurns } from "./chat-turns.ts";
 
 /** What a model may be told of, in the order in which it happened. */
@@ -121,23 +121,31 @@ function betweenAttempts(
   return [...entries, ...steps.slice(next)];
 }
 
-/** The refused answer may be shortened like any other; the reasons stay. */
+/** The refused answer and the view of the state may be shortened like any other; the reasons stay. */
 function feedbackEntries(failed: FailedAttempt, turn: number): readonly Entry[] {
-  const { answer, request } = feedbackOf(failed);
-  const reasons: Entry = { kind: "fixed", turn, messages: [request] };
-  if (answer === null) return [reasons];
-  return [{ kind: "spoken", turn, message: answer, isRequest: false }, reasons];
+  const { answer, request, view } = feedbackOf(failed);
+  const spoken = (message: BaseMessage | null): readonly Entry[] =>
+    message === null ? [] : [{ kind: "spoken", turn, message, isRequest: false }];
+  return [...spoken(answer), ...spoken(view), { kind: "fixed", turn, messages: [request] }];
+}
+
+interface Feedback {
+  readonly answer: AIMessage | null;
+  readonly request: HumanMessage;
+  readonly view: HumanMessage | null;
 }
 
 /** Made once for each attempt, so that they are counted once. */
-const feedbacks = new WeakMap<FailedAttempt, { answer: AIMessage | null; request: HumanMessage }>();
+const feedbacks = new WeakMap<FailedAttempt, Feedback>();
 
-function feedbackOf(failed: FailedAttempt) {
+function feedbackOf(failed: FailedAttempt): Feedback {
   const known = feedbacks.get(failed);
   if (known !== undefined) return known;
+  const { attempt_number: attempt, execution_view: lines = [] } = failed;
   const made = {
     answer: failed.answer === null ? null : new AIMessage(failed.answer),
     request: new HumanMessage(attemptFeedback(failed.errors)),
+    view: lines.length === 0 ? null : new HumanMessage(executionNote(attempt, lines)),
   };
   feedbacks.set(failed, made);
   return made;

@@ -21,7 +21,7 @@ export interface RailSubject {
   readonly text: string;
   /** The value that the text was taken from: a string, or data that a schema describes. */
   readonly value: unknown;
-  /** The tool that returned the value; null on input and output. */
+  /** The tool that returned the value; null on input and output, and for the state that a failed attempt left. */
   readonly tool: string | null;
 }
 

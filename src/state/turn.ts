@@ -17,6 +17,10 @@ export interface FailedAttempt {
   readonly errors: readonly string[];
   /** The refused answer; null if the attempt gave none. */
   readonly answer: string | null;
+  /** Set if a guardrail withheld the answer from the next attempt. */
+  readonly withheld?: true;
+  /** What the attempt left in the execution state, for the next one; left out if that holds nothing new. */
+  readonly execution_view?: readonly string[];
 }
 
 /**

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SchemaCheck } from "../definition/schema/json-schema.ts";
-import type { StatefulTool, ToolPersistence } from "../definition/tool/tool.ts";
+import type { StatefulTool, TierKey, ToolPersistence } from "../definition/tool/tool.ts";
 import { StratagraphError } from "../errors.ts";
-import { mergeProblem, TierMergeError, type TierMerges } from "../state/tier-patch.ts";
+import { mergeProblem, TierMergeError, type TierMerges, tierPatch } from "../state/tier-patch.ts";
 import { type AgentState, checkJson } from "../state/tiers.ts";
 import { isRecord } from "../values/json.ts";
 import type { Secrets } from "./secrets.ts";
@@ -118,6 +118,7 @@ function acceptTier(
     throw new HandlerTierError(name, tier, persistence);
   }
   const json = requireJson(value);
+  requireDeclared(tool, tier, before, value);
   const merged = mergedTier(name, tier, { merges, before, after: value });
   const checked = schema?.check(merged);
   if (checked !== undefined && !checked.ok) throw new StateSchemaError(name, tier, checked.issues);
@@ -128,6 +129,20 @@ function acceptTier(
       Object.freeze(merged);
     },
   };
+}
+
+/** @throws HandlerTierError for a changed key that the tool's definition does not list */
+function requireDeclared(
+  { definition: { name, persistence, writes } }: StatefulTool,
+  tier: Tier,
+  before: unknown,
+  after: unknown,
+): void {
+  if (writes === undefined) return;
+  const { set = {}, remove = [] } = tierPatch(before, after) ?? {};
+  const changed = [...Object.keys(set), ...remove].map((key): TierKey => `${tier}.${key}`);
+  const other = changed.find((key) => !writes.includes(key));
+  if (other !== undefined) throw new HandlerTierError(name, tier, persistence, other);
 }
 
 /**
@@ -208,7 +223,7 @@ export class HandlerReturnError extends StratagraphError {
   }
 }
 
-/** A stateful handler changed a tier that its definition does not name. A mistake in its code: the run stops. */
+/** A stateful handler changed a tier or a key that its definition does not name. A mistake in its code: the run stops. */
 export class HandlerTierError extends StratagraphError {
   readonly code = "handler_wrote_other_tier";
 
@@ -216,9 +231,13 @@ export class HandlerTierError extends StratagraphError {
     readonly tool: string,
     readonly tier: "execution" | "attempt",
     readonly declared: ToolPersistence,
+    /** Set if the tool may write the tier, and lists other keys in `writes`. */
+    readonly key?: TierKey,
   ) {
     super(
-      `The handler of tool "${tool}" changed the ${tier} state, and its definition says persistence "${declared}". Let it return that tier as it came, or define the tool with persistence "${tier}".`,
+      key !== undefined
+        ? `The handler of tool "${tool}" changed ${key}, which its definition does not list. Let it return that key as it came, or add it to writes.`
+        : `The handler of tool "${tool}" changed the ${tier} state, and its definition says persistence "${declared}". Let it return that tier as it came, or define the tool with persistence "${tier}".`,
     );
   }
 }

@@ -148,6 +148,39 @@ describe("stratagraph show", () => {
     expect(wrong.errors).toContain("Did you mean output? [unknown_channel]");
   });
 
+  it("prints the actions and the attempts of the steps", async () => {
+    const line = 'calculator(expression="4 * 2") → success';
+    expect(await json("show", "t", "--attempts")).toMatchObject({
+      thread_id: "t",
+      attempts: [line],
+    });
+    expect((await cli("show", "t", "--attempts")).out).toBe(`Attempts (1)\n  - ${line}\n`);
+    expect(await json("show", "t", "--actions", "--turn", "0", "--step", "0")).toMatchObject({
+      actions: [
+        {
+          turn_number: 0,
+          attempt_number: 0,
+          iteration: 0,
+          tool_calls: [{ name: "calculator", result: '{"result":8}', outcome: "success" }],
+        },
+      ],
+    });
+    expect((await cli("show", "t", "--actions")).out).toMatch(
+      /^Actions \(1\)\n\nStep 0 {2}turn 0, attempt 0 · .+ UTC · fast\n {2}✓ calculator\(expression: "4 \* 2"\) .+\n {4}\{"result":8\}\n$/,
+    );
+    expect(await json("show", "t", t.waiting, "--actions")).toMatchObject({ actions: [] });
+  });
+
+  it.each([
+    [["--actions", "--attempts"], "Give one of --channel, --actions and --attempts. [usage]"],
+    [["--step", "0"], "--turn and --step need --actions or --attempts. [usage]"],
+    [["--actions", "--turn", "1"], "It has only turn 0. [unknown_turn]"],
+    [["--actions", "--step", "7"], "It has 0 (sum). [unknown_step]"],
+  ])("refuses %j", async (options, said) => {
+    const { code, errors } = await cli("show", "t", ...options);
+    expect([code, errors]).toEqual([2, expect.stringContaining(said)]);
+  });
+
   it("refuses what names no checkpoint or several", async () => {
     const none = await cli("show", "t", "zzz");
     expect([none.code, none.errors]).toEqual([2, expect.stringContaining("[unknown_checkpoint]")]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { checkFromZod } from "../../src/definition/schema/json-schema.ts";
+import type { TierKey } from "../../src/definition/tool/tool.ts";
 import type { AgentState } from "../../src/state/tiers.ts";
 import { callStateful } from "../../src/tools/call.ts";
 import {
@@ -226,6 +227,27 @@ describe("callStateful", () => {
       const { env, state } = setUp();
       const called = callStateful(writes(newAttempt, "none"), callOf(), state, env);
       await expect(called).rejects.toThrow(HandlerTierError);
+    });
+
+    it("stops the run when the handler changes a key that its tool does not list", async () => {
+      const { env, state } = setUp();
+      const both = (given: State) => newAttempt(newExecution(given));
+      const tool = writes(both, "execution");
+      const listing = (keys: readonly TierKey[]) => ({
+        ...tool,
+        definition: { ...tool.definition, writes: keys },
+      });
+      const called = callStateful(listing(["execution.files"]), callOf(), state, env);
+      await expect(called).rejects.toMatchObject({
+        code: "handler_wrote_other_tier",
+        key: "attempt.count",
+        message:
+          'The handler of tool "probe" changed attempt.count, which its definition does not list. Let it return that key as it came, or add it to writes.',
+      });
+      // An equal copy of the notes is no change.
+      const listed = listing(["execution.files", "attempt.count"]);
+      const ended = await callStateful(listed, callOf(), state, env);
+      expect(ended.state).toEqual({ execution: { files: [] }, attempt: { count: 9, notes: [] } });
     });
 
     it("takes an equal copy of another tier for unchanged", async () => {

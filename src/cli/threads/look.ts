@@ -1,7 +1,11 @@
 import { type CliIo, UsageError } from "../io.ts";
 import { systemClock } from "../../clock.ts";
+import { compressActions } from "../../context/call-lines.ts";
 import { nearestName } from "../../nearest-name.ts";
 import { checkThreadId } from "../../runtime/errors.ts";
+import { UnknownStepError, UnknownTurnError } from "../../runtime/threads/context-options.ts";
+import { toActionRecords } from "../../state/action-record.ts";
+import type { StepRecord } from "../../state/step-record.ts";
 import type { ThreadVerification } from "../../durable-saver.ts";
 import type { CheckpointRef, StoredState } from "../../runtime/threads/threads.ts";
 import { StoppedError } from "../agents/with-runtime.ts";
@@ -11,6 +15,7 @@ import { printJson, printLines, snakeKeys } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { count } from "../view/figures.ts";
 import { plainLine, plainText } from "../view/terminal.ts";
+import { actionLines, attemptLines, isStep, type StepAction } from "../view/thread/action-lines.ts";
 import { historyLines, threadTable } from "../view/thread/history-lines.ts";
 import { diffLines, stateLines } from "../view/thread/state-lines.ts";
 import { plainData, plainJson, outputLayout } from "../view/values.ts";
@@ -105,6 +110,13 @@ export async function historyCommand(
 export interface ShowOptions {
   /** One channel, whole. */
   readonly channel?: string;
+  /** The action records of its steps. */
+  readonly actions?: boolean;
+  /** The lines of `compressActions`. */
+  readonly attempts?: boolean;
+  /** Of actions and attempts: those of one turn, and of one of its steps. */
+  readonly turn?: number;
+  readonly step?: number;
   /** Cut nothing. */
   readonly full?: boolean;
   readonly json?: boolean;
@@ -112,14 +124,20 @@ export interface ShowOptions {
 
 /**
  * `stratagraph show`: the state of a thread at a checkpoint.
- * @throws UsageError, UnknownThreadError, UnknownCheckpointError, AmbiguousCheckpointError, and
- * CorruptCheckpointError for a checkpoint that is damaged
+ * @throws UsageError, UnknownThreadError, UnknownCheckpointError, AmbiguousCheckpointError, UnknownTurnError,
+ * UnknownStepError, and CorruptCheckpointError for a checkpoint that is damaged
  */
 export async function showCommand(
   given: ShowOptions & { readonly thread: string; readonly checkpoint: string | undefined },
   io: CliIo,
 ): Promise<number> {
   const { thread: threadId, checkpoint = "latest", channel, full = false } = given;
+  const views = [channel !== undefined, given.actions, given.attempts].filter(Boolean);
+  if (views.length > 1) throw new UsageError("Give one of --channel, --actions and --attempts.");
+  const isOfSteps = given.actions === true || given.attempts === true;
+  if (!isOfSteps && (given.turn !== undefined || given.step !== undefined)) {
+    throw new UsageError("--turn and --step need --actions or --attempts.");
+  }
   const reference = parseReference(checkpoint);
   const state = await withKnownThread(threadId, io, async (threads) => {
     const { id } = await findCheckpoint(threads, threadId, reference);
@@ -127,6 +145,8 @@ export async function showCommand(
   });
   if (channel !== undefined) {
     showChannel(state, channel, { io, json: given.json ?? false });
+  } else if (isOfSteps) {
+    showActions(state, given, io);
   } else if (given.json) {
     printJson({ ...snakeKeys(state), values: plainData(state.values) }, io);
   } else {
@@ -155,6 +175,42 @@ function showChannel(
   } else {
     printLines([plainText(typeof value === "string" ? value : plainJson(value))], io);
   }
+}
+
+function showActions({ threadId, id, values }: StoredState, given: ShowOptions, io: CliIo): void {
+  const { json, full = false } = given;
+  const actions = selectActions(values, { ...given, threadId });
+  const about = { thread_id: threadId, checkpoint_id: id };
+  const layout = { ...outputLayout(io), full };
+  if (given.actions) {
+    if (json) printJson({ ...about, actions }, io);
+    else printLines(actionLines(actions, layout), io);
+    return;
+  }
+  const attempts = compressActions(actions);
+  if (json) printJson({ ...about, attempts }, io);
+  else printLines(attemptLines(attempts, layout), io);
+}
+
+/** Returns the actions of a state, or those of one turn or step. Notes of later steps are part of them. */
+function selectActions(
+  { steps, turn_number: last }: StoredState["values"],
+  { threadId, turn, step }: Pick<ShowOptions, "turn" | "step"> & { readonly threadId: string },
+): readonly StepAction[] {
+  const records = Array.isArray(steps) && steps.every(isStep) ? steps : [];
+  const lastTurn = typeof last === "number" ? last : -1;
+  const isWhole = turn === undefined && step === undefined;
+  const chosen = turn ?? Math.max(0, lastTurn);
+  if (!isWhole && chosen > lastTurn) throw new UnknownTurnError(threadId, chosen, lastTurn + 1);
+  const ofTurn = records.filter((one) => isWhole || one.turn_number === chosen);
+  const found = toActionRecords(ofTurn).flatMap((action, at): StepAction[] => {
+    const { turn_number, attempt_number } = ofTurn[at] as StepRecord;
+    const isAskedFor = step === undefined || action.iteration === step;
+    return isAskedFor ? [{ turn_number, attempt_number, ...action }] : [];
+  });
+  if (found.length > 0 || step === undefined) return found;
+  const others = ofTurn.map(({ step_index, node }) => ({ step: step_index, node }));
+  throw new UnknownStepError(threadId, chosen, step, others);
 }
 
 /**

@@ -72,6 +72,10 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
     .argument("<thread>", "id of the thread")
     .argument("[checkpoint]", `${checkpointForms} (default: latest)`)
     .addOption(channelOption("show one channel, untruncated"))
+    .option("--actions", "show the steps as action records instead, with their calls and notes")
+    .option("--attempts", "show the calls as the lines of compressActions instead")
+    .addOption(turnOption("with --actions or --attempts: one turn, from 0"))
+    .addOption(stepOption("with --actions or --attempts: one step of the turn, from 0"))
     .option("--full", "truncate nothing")
     .addOption(jsonOption())
     .action(async (thread: string, checkpoint: string | undefined, options: ShowOptions) => {

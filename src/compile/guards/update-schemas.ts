@@ -101,7 +101,12 @@ const turn = z.looseObject({
     .looseObject({ answer: text.nullable(), incomplete: z.boolean(), problem: text.nullable() })
     .nullable(),
   failed_attempts: z.array(
-    z.looseObject({ attempt_number: count, errors: z.array(text), answer: text.nullable() }),
+    z.looseObject({
+      attempt_number: count,
+      errors: z.array(text),
+      answer: text.nullable(),
+      execution_view: z.array(text).optional(),
+    }),
   ),
   failure: z.looseObject({ cause: text, message: text }).nullable(),
   approvals: z.record(text, text).optional(),

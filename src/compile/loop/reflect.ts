@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { checkAnswer, toAnswerText } from "../../context/answer-form.ts";
 import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
 import { plainResultText } from "../../context/step-messages.ts";
+import { executionLines } from "../../context/execution-view.ts";
 import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
@@ -30,16 +31,17 @@ export const reflect: NodeBody = async (state, run) => {
   run.emit({ type: "status", status: "REFLECTING" });
   const checked = await checkDraft(draft, state, run);
   if (checked.errors.length > 0 || draft.answer === null) {
-    return refuse(state, run, draft.answer, checked.errors);
+    return refuse(state, run, { answer: draft.answer, reasons: checked.errors });
   }
   const guarded = await guardOutput({ answer: draft.answer, output: checked.output }, state, run);
   const { answer, output } = guarded;
   if (guarded.errors.length > 0) {
-    return refuse(state, run, guarded.isWithheld ? null : answer, guarded.errors);
+    const { errors: failed, isWithheld } = guarded;
+    return refuse(state, run, { answer: isWithheld ? null : answer, reasons: failed, isWithheld });
   }
   const { mode } = run.loop.definition.spec.execution_config;
   const reasons = mode === "fast" || draft.incomplete ? [] : await judge(answer, state, run);
-  if (reasons.length > 0) return refuse(state, run, answer, reasons);
+  if (reasons.length > 0) return refuse(state, run, { answer, reasons });
   return accept(state, { draft: { ...draft, answer }, output });
 };
 
@@ -56,27 +58,42 @@ function reflecting({ status = "CREATED" }: GraphState): Status {
   return status === "EXECUTING" ? transition(status, "REFLECTING") : status;
 }
 
-function refuse(
+async function refuse(
   state: GraphState,
   run: NodeContext,
-  answer: string | null,
-  reasons: readonly string[],
-): NodeResult {
+  refused: {
+    readonly answer: string | null;
+    readonly reasons: readonly string[];
+    readonly isWithheld?: boolean;
+  },
+): Promise<NodeResult> {
+  const { answer, reasons, isWithheld = false } = refused;
   // Schemas and validators may repeat values, and the next attempt reads why this one was refused.
   const errors = run.rails.redact(reasons);
   const status = reflecting(state);
   const attemptNumber = state.attempt_number ?? 0;
   const maxAttempts = run.loop.definition.spec.execution_config.max_attempts;
-  const attempt: FailedAttempt = { attempt_number: attemptNumber, errors, answer };
-  const failedAttempts = [...(state.turn?.failed_attempts ?? []), attempt];
+  const attempt: FailedAttempt = {
+    attempt_number: attemptNumber,
+    errors,
+    answer,
+    ...(isWithheld && { withheld: true }),
+  };
+  const before = state.turn?.failed_attempts ?? [];
+  const failedAttempts = [...before, attempt];
   run.emit({ type: "attempt_failed", attempt });
   if (attemptNumber + 1 < maxAttempts && run.superstepsLeft >= superstepsOfAnAttempt) {
+    const view = await executionViewOf(failedAttempts, state, run);
     return {
       update: {
         attempt_number: attemptNumber + 1,
         status: transition(status, "PLANNING"),
       },
-      turn: { failed_attempts: failedAttempts, draft: null },
+      turn: {
+        failed_attempts:
+          view.length === 0 ? failedAttempts : [...before, { ...attempt, execution_view: view }],
+        draft: null,
+      },
       goto: run.loop.attempts.node,
     };
   }
@@ -88,6 +105,43 @@ function refuse(
     },
     goto: "finalize",
   };
+}
+
+/**
+ * Returns what the execution state holds that no earlier attempt was shown, as models may read it: state written by
+ * handlers is neither redacted nor checked, so the rails on tool results inspect it. What they block or flag is not
+ * shown. After a withheld answer, which may be part of the state, values are not shown.
+ */
+async function executionViewOf(
+  failed: readonly FailedAttempt[],
+  state: GraphState,
+  run: NodeContext,
+): Promise<readonly string[]> {
+  const { loop, rails } = run;
+  const { execution_view: set } = loop.definition.spec.context_config;
+  if (set === "off") return [];
+  const view = failed.some(({ withheld }) => withheld === true) ? "keys" : set;
+  const execution = rails.redact(state.execution);
+  const lines = executionLines(execution, view);
+  if (lines.length === 0) return [];
+  let checked: unknown = view === "preview" ? execution : lines;
+  if (loop.rails.tool_result.length > 0) {
+    const request = loop.requestOf(state.input);
+    const { value, blocked, flags } = await rails.check(
+      { on: "tool_result", value: checked, tool: null, request, evidence: [] },
+      {
+        turnNumber: state.turn_number ?? 0,
+        attemptNumber: state.attempt_number ?? 0,
+        stepIndex: null,
+        callId: null,
+      },
+    );
+    if (blocked !== null || flags.length > 0) return [];
+    checked = value;
+  }
+  const shown = new Set(failed.flatMap(({ execution_view: known = [] }) => known));
+  const own = view === "preview" ? executionLines(checked, view) : (checked as readonly string[]);
+  return own.filter((line) => !shown.has(line));
 }
 
 /** Supersteps of the shortest attempt: plan, reason, reflect, finalize, and the current one. */

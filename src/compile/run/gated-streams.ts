@@ -294,7 +294,8 @@ class Gate {
     const withoutAnswer = (attempt: unknown) => {
       if (!isRecord(attempt)) return attempt;
       this.#hold(attempt["answer"]);
-      return { ...attempt, answer: null };
+      const { execution_view: _view, ...rest } = attempt;
+      return { ...rest, answer: null };
     };
     return {
       ...turn,

@@ -64,7 +64,8 @@ function wishesOf(
   if (previewed.size === 0) return wishes;
   let question = "";
   for (const entry of entries) {
-    if (entry.kind === "spoken" && entry.message.type === "human") question = entry.message.text;
+    const isRequest = entry.kind === "spoken" && entry.isRequest;
+    if (isRequest && entry.message.type === "human") question = entry.message.text;
     if (entry.kind !== "step") continue;
     const { step, turn } = entry;
     if (!previewed.has(`${turn}:${step.step_index}`)) continue;

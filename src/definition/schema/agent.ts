@@ -179,6 +179,12 @@ const contextConfigSchema = z
       .default(1000)
       .describe("Characters from which on a result is previewed where it need not be whole."),
     summarize_results: summarizeResultsSchema.optional(),
+    execution_view: z
+      .enum(["off", "keys", "preview"])
+      .default("keys")
+      .describe(
+        "What an attempt reads of the execution state that failed attempts left: nothing, its keys with the sizes of their values, or previews of the values.",
+      ),
   })
   .describe("What the model reads of the conversation and of the steps, and how much of it.");
 

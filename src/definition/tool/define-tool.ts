@@ -15,7 +15,9 @@ import {
   type ToolDefinition,
   resolveToolExecution,
   type ToolExecutionOptions,
+  type TierKey,
   type ToolPermission,
+  type ToolPersistence,
 } from "./tool.ts";
 
 export { InvalidToolError };
@@ -46,16 +48,26 @@ export interface StatelessToolOptions<Input> extends ToolOptionsBase<Input> {
 export interface StatefulToolOptions<Exec, Attempt, Input> extends ToolOptionsBase<Input> {
   /** The tier that the handler writes. */
   readonly persistence: "execution" | "attempt";
+  /**
+   * The only keys that the handler changes, such as `["execution.pages", "attempt.cursor"]`. If they are of both tiers,
+   * the description says which of them survive a failed attempt. Default: any keys of the tiers that it may write.
+   */
+  readonly writes?: readonly TierKey[];
   readonly handler: (
     ...args: [...Parameters<ToolReducerHandler<Exec, Attempt, Input>>, context: ToolContext]
   ) => ReturnType<ToolReducerHandler<Exec, Attempt, Input>>;
 }
 
-/** The description of the tier that a tool writes, for the model. */
-const persistenceNotes = {
-  execution: "(persists across retries)",
-  attempt: "(reset on retry)",
-} as const;
+/** Returns the description of the tier that a tool writes, for the model; of both tiers if it declares keys of both. */
+function persistenceNote(persistence: ToolPersistence, writes: readonly TierKey[] = []): string {
+  if (persistence === "none") return "";
+  if (persistence === "attempt") return " (reset on retry)";
+  const keysOf = (tier: string) =>
+    writes.filter((key) => key.startsWith(tier)).map((key) => key.slice(tier.length));
+  const [kept, reset] = [keysOf("execution."), keysOf("attempt.")];
+  if (kept.length === 0 || reset.length === 0) return " (persists across retries)";
+  return ` (persists across retries: ${kept.join(", ")}; reset on retry: ${reset.join(", ")})`;
+}
 
 /**
  * Makes a tool from a TypeScript function. The handler of a stateless tool gets the validated input. With `persistence`
@@ -97,18 +109,18 @@ function makeTool(
     toCheck({ name, key, takesAnyPattern }, schema);
   const input = checkOf("input_schema", options.input_schema);
   const output = options.output_schema && checkOf("output_schema", options.output_schema);
-  const persistence = options.persistence ?? "none";
-  const note = persistence === "none" ? "" : ` ${persistenceNotes[persistence]}`;
+  const { persistence = "none", writes } = options;
   const definition: ToolDefinition = Object.freeze({
     name,
     ...(options.display_name !== undefined && { display_name: options.display_name }),
-    description: options.description + note,
+    description: options.description + persistenceNote(persistence, writes),
     input_schema: input.jsonSchema,
     ...(output && { output_schema: output.jsonSchema }),
     transport: functionTransport,
     execution: resolveToolExecution(options.execution),
     permissions: (options.permissions ?? []).map(toPermission),
     persistence,
+    ...(writes !== undefined && { writes: Object.freeze([...writes]) }),
     requires_approval: options.requires_approval ?? false,
     version: options.version ?? "1.0.0",
     is_builtin: false,
@@ -130,7 +142,8 @@ function makeTool(
 
 /** Options of either kind of tool, for the implementation. */
 type AnyToolOptions = ToolOptionsBase<unknown> & {
-  readonly persistence?: "none" | "execution" | "attempt";
+  readonly persistence?: ToolPersistence;
+  readonly writes?: readonly TierKey[];
   readonly handler: (...args: never[]) => Awaitable<unknown>;
 };
 

@@ -19,6 +19,7 @@ export interface ToolOptionsToCheck extends Partial<
   readonly name: string;
   readonly description: string;
   readonly persistence?: ToolPersistence;
+  readonly writes?: unknown;
   readonly permissions?: unknown;
   readonly execution?: unknown;
   readonly handler: (...args: never[]) => unknown;
@@ -38,6 +39,7 @@ const optionNames = [
   "requires_approval",
   "version",
   "persistence",
+  "writes",
   "handler",
 ];
 
@@ -64,6 +66,7 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
   if (persistence !== undefined && !["none", "execution", "attempt"].includes(persistence)) {
     throw refuse(`persistence is none, execution or attempt, not ${showFound(persistence)}`);
   }
+  checkWrites(options.writes, persistence ?? "none", refuse);
   const { version, display_name } = options;
   if (version !== undefined && (typeof version !== "string" || !isSemanticVersion(version))) {
     throw refuse(`the version must be one such as 1.0.0, not ${showFound(version)}`);
@@ -80,6 +83,25 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
 }
 
 type Refuse = (problem: string) => InvalidToolError;
+
+function checkWrites(writes: unknown, persistence: ToolPersistence, refuse: Refuse): void {
+  if (writes === undefined) return;
+  if (persistence === "none") throw refuse("writes is for tools with persistence");
+  if (!Array.isArray(writes) || writes.length === 0) {
+    throw refuse(`writes must be a list of keys, not ${showFound(writes)}`);
+  }
+  for (const key of writes as unknown[]) {
+    if (typeof key !== "string" || !/^(execution|attempt)\.[^.\s]+$/.test(key)) {
+      throw refuse(`writes has keys such as execution.pages, not ${showFound(key)}`);
+    }
+    if (persistence === "attempt" && !key.startsWith("attempt.")) {
+      throw refuse(`writes has ${key}, and persistence is attempt`);
+    }
+  }
+  if (!writes.some((key: string) => key.startsWith(`${persistence}.`))) {
+    throw refuse(`persistence is ${persistence}, and writes has no key of that tier`);
+  }
+}
 
 function checkPermissions(permissions: unknown, refuse: Refuse): void {
   if (permissions === undefined) return;

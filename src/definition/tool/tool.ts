@@ -4,6 +4,9 @@ import type { JsonSchema, SchemaCheck } from "../schema/json-schema.ts";
 /** The state tier that a tool's handler writes; `none` for stateless tools. */
 export type ToolPersistence = "none" | "attempt" | "execution";
 
+/** A top-level key of a tier: `execution.pages`. */
+export type TierKey = `${keyof AgentState}.${string}`;
+
 /** A tool as data, compatible with MCP: the description that models read and the limits that the framework enforces. */
 export interface ToolDefinition {
   /** `[A-Za-z0-9_-]{1,64}`, unique in an agent. */
@@ -17,6 +20,8 @@ export interface ToolDefinition {
   /** Permissions that an agent needs to call the tool. Default none. */
   readonly permissions: readonly ToolPermission[];
   readonly persistence: ToolPersistence;
+  /** The only keys that its handler changes; left out if they are not declared. */
+  readonly writes?: readonly TierKey[];
   /** Whether a person must approve every call. */
   readonly requires_approval: boolean;
   readonly version: string;

@@ -52,7 +52,7 @@ export interface Conversation {
 
 /** Texts that the loop adds to the conversation: they contain no request. */
 const notes =
-  /^\[Notes\]|^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither|^You are going round in circles: /;
+  /^\[Notes\]|^\[Execution state after attempt |^(Approach|Reflection on the last step|Plan for this step): |^Your last reply held neither|^You are going round in circles: /;
 /** These may also begin what a person says, but not in the midst of a turn. */
 const notesWithin = /^(Hypothesis|Progress): /;
 const feedbackStart =

@@ -1,7 +1,10 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { buildReasoningContext } from "../../../src/context/build-reasoning-context.ts";
+import { composeSummarised } from "../../../src/context/summarise/compose-summarised.ts";
 import { createResultSummaryCache } from "../../../src/context/summarise/result-summary.ts";
+import { loopTranscript } from "../../../src/context/transcript.ts";
+import { modelProfile } from "../../../src/models/model-profile.ts";
 import { ScriptedModel } from "../../helpers/scripted-model.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 
@@ -23,6 +26,31 @@ const history = {
   conversation: [new HumanMessage("Read a."), new AIMessage("Read."), new HumanMessage("Read b.")],
   steps: [step(0, 0, "a"), step(1, 0, "b"), step(1, 1, "c")],
 };
+
+it("asks for the request, not for the state that a failed attempt left", async () => {
+  const questions: string[] = [];
+  const failed = { attempt_number: 0, errors: ["no"], answer: "x", execution_view: ["- n: 1"] };
+  await composeSummarised(
+    {
+      profile: modelProfile("openai:gpt-4o"),
+      goal: "planning",
+      settings: {},
+      form: "native",
+      opening: [],
+      transcript: loopTranscript({
+        conversation: [new HumanMessage("Read b.")],
+        steps: [1, 2].map((index) => ({ ...step(0, index, "b"), attempt_number: 1 })),
+        turnNumber: 0,
+        failedAttempts: [failed],
+      }),
+    },
+    async ({ question }) => {
+      questions.push(question);
+      return { summaries: new Map(), made: [], unknown: [] };
+    },
+  );
+  expect(questions).toEqual(["Read b."]);
+});
 
 const fails = () => {
   throw new Error("down");

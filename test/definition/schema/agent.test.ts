@@ -21,6 +21,7 @@ describe("context_config", () => {
       utilization: "medium",
       whole_results: "turn",
       preview_chars: 1000,
+      execution_view: "keys",
     });
     expect(configOf({ summarize_results: {} })).toMatchObject({
       summarize_results: { threshold_tokens: 2000, timeout_seconds: 15 },
@@ -31,6 +32,7 @@ describe("context_config", () => {
     [{ utilization: "high" }, "context_config.utilization"],
     [{ budget: 255 }, "context_config.budget"],
     [{ whole_results: "all" }, "context_config.whole_results"],
+    [{ execution_view: "all" }, "context_config.execution_view"],
     [{ preview_chars: 99 }, "context_config.preview_chars"],
     [{ preview: 100 }, "context_config.preview"],
     [{ summarize_results: { model: "gpt" } }, "context_config.summarize_results.model"],

@@ -72,6 +72,26 @@ describe("defineTool", () => {
     expect([tool.kind, tool.definition.description]).toEqual(["stateful", description]);
   });
 
+  it.each<[readonly `${"execution" | "attempt"}.${string}`[], string]>([
+    [
+      ["execution.days", "attempt.tries", "execution.cost"],
+      "(persists across retries: days, cost; reset on retry: tries)",
+    ],
+    [["execution.days"], "(persists across retries)"],
+  ])("tells the model which keys survive if a tool writes %j", (writes, note) => {
+    const { definition } = defineTool({
+      ...options,
+      persistence: "execution",
+      writes,
+      handler: (state: { execution: object; attempt: object }) => ({
+        newState: state,
+        toolResult: 1,
+      }),
+    });
+    expect(definition.description).toBe(`Gives the weather. ${note}`);
+    expect(definition.writes).toEqual(writes);
+  });
+
   it("checks input and output by zod schemas and by JSON Schemas", () => {
     const zod = defineTool({ ...options, output_schema: z.string() });
     const json = defineTool({
@@ -105,7 +125,7 @@ describe("defineTool", () => {
     [{ name: undefined }, 'Tool "undefined": a name has 1 to 64 letters, digits, _ and -.'],
     [
       { handle: 1 },
-      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, permissions, requires_approval, version, persistence, handler; did you mean "handler"?).',
+      'Tool "weather": unknown option "handle" (allowed: name, display_name, description, input_schema, output_schema, execution, permissions, requires_approval, version, persistence, writes, handler; did you mean "handler"?).',
     ],
     [
       { description: " " },
@@ -120,6 +140,23 @@ describe("defineTool", () => {
     [
       { persistence: "exec" },
       'Tool "weather": persistence is none, execution or attempt, not "exec".',
+    ],
+    [{ writes: ["execution.days"] }, 'Tool "weather": writes is for tools with persistence.'],
+    [
+      { persistence: "execution", writes: [] },
+      'Tool "weather": writes must be a list of keys, not an empty list.',
+    ],
+    [
+      { persistence: "execution", writes: ["days"] },
+      'Tool "weather": writes has keys such as execution.pages, not "days".',
+    ],
+    [
+      { persistence: "attempt", writes: ["execution.days"] },
+      'Tool "weather": writes has execution.days, and persistence is attempt.',
+    ],
+    [
+      { persistence: "execution", writes: ["attempt.days"] },
+      'Tool "weather": persistence is execution, and writes has no key of that tier.',
     ],
     [{ version: "1" }, 'Tool "weather": the version must be one such as 1.0.0, not "1".'],
     [{ display_name: 1 }, 'Tool "weather": display_name must be a text, not 1.'],

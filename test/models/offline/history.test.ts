@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { executionNote } from "../../../src/context/prompts.ts";
 import { readConversation, wasMade } from "../../../src/models/offline/conversation.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
 import { readCallLine, readShortenedHistory } from "../../../src/models/offline/history.ts";
@@ -194,6 +195,7 @@ describe("what the loop says beside a request, to the offline model", () => {
     "Reflection on the last step: read b.txt",
     "Hypothesis: read b.txt would help",
     "Progress: stuck",
+    executionNote(0, ["- todo: read b.txt"]),
     "You are going round in circles: the same call three times. Change the approach, or finish with what is known.",
   ])("%j is no request", (note) => {
     const read = readConversation([asked("Read a.txt"), new HumanMessage(note)]);

@@ -17,6 +17,7 @@ import { requestLines } from "../run/request-lines.ts";
 import { toolLines } from "../run/tool-line.ts";
 import { cutToWidth, plainLine, type Style, textWidth, wrapText } from "../terminal.ts";
 import { elementLines, namedValueLines, type ValueOptions } from "../values.ts";
+import { isStep, listTitle } from "./action-lines.ts";
 import { triggerNames } from "./history-lines.ts";
 
 export interface StateOptions extends ValueOptions {
@@ -185,7 +186,7 @@ function planningLines(planning: Planning, { style, width }: StateOptions): stri
 function listSection(title: string, value: unknown, most: number, options: StateOptions): string[] {
   if (!Array.isArray(value) || value.length === 0) return [];
   const shown: readonly unknown[] = options.full ? value : value.slice(-most);
-  const which = titleOfList(title, shown.length, value.length);
+  const which = listTitle(title, shown.length, value.length);
   return section(which, elementLines(shown, options), options);
 }
 
@@ -195,20 +196,7 @@ function stepSection(value: unknown, options: StateOptions): string[] {
   const shown = value.slice(-shownSteps);
   const turns = new Set(shown.map(({ turn_number }) => turn_number));
   const lines = shown.flatMap((step) => stepLines(step, turns.size > 1, options));
-  return section(titleOfList("Steps", shown.length, value.length), lines, options);
-}
-
-function titleOfList(title: string, shown: number, all: number): string {
-  const total = all.toLocaleString("en");
-  return shown === all ? `${title} (${total})` : `${title} (last ${shown} of ${total})`;
-}
-
-function isStep(value: unknown): value is StepRecord {
-  return (
-    isRecord(value) &&
-    typeof value["step_index"] === "number" &&
-    Array.isArray(value["tool_results"])
-  );
+  return section(listTitle("Steps", shown.length, value.length), lines, options);
 }
 
 /** A step in short: its node and thought, and each call with its outcome. */
