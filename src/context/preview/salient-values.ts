@@ -1,7 +1,14 @@
 import { isRecord } from "../../values/json.ts";
 import { cleanText } from "../clean-text.ts";
 import { attempt, cutMiddle, plainValue } from "./preview-string.ts";
-import { isSalientValue, isStrong, isTime, isTimestamp, salientWords } from "./salient-words.ts";
+import {
+  isSalientValue,
+  isStrong,
+  isTime,
+  isTimed,
+  isTimestamp,
+  salientWords,
+} from "./salient-words.ts";
 
 /** Objects, lists and fields that are looked at. */
 const visitedNodes = 50_000;
@@ -81,6 +88,8 @@ class Search {
   readonly #facts = new Map<string, SalientFact>();
   readonly #limit: number;
   readonly #seen = new Set<object>();
+  /** Values in rows. */
+  readonly #found = new Set<string>();
   #values = 0;
   #nodes = visitedNodes;
   #characters = readCharacters;
@@ -176,6 +185,16 @@ class Search {
     endRows();
   }
 
+  /** Whether a row has a value that is new, or one that tells it from others: not every date once more. */
+  #saysMore(cells: readonly Cell[]): boolean {
+    const salient = cells.filter(({ isSalient }) => isSalient).map(({ text }) => text);
+    const saysMore = salient.some(
+      (text) => !this.#found.has(text) || (isStrong(text) && !isTimed(text)),
+    );
+    for (const text of salient) this.#found.add(text);
+    return saysMore;
+  }
+
   /** @param keys of the dictionary that the objects are in */
   #rows(
     objects: readonly Record<string, unknown>[],
@@ -187,7 +206,7 @@ class Search {
       attempt(() => this.#row(fieldsOf(object), keys?.[at])),
     );
     const found = rows.filter((row) => typeof row !== "string");
-    const tabled = found.filter(({ cells }) => cells.some(({ isSalient }) => isSalient));
+    const tabled = found.filter(({ cells }) => this.#saysMore(cells));
     const all = tabled.map(({ cells }) => cells);
     const short = tableRows(all.map((cells) => cells.filter(({ isKept }) => isKept)));
     for (const [at, { columns, text }] of tableRows(all).entries()) {

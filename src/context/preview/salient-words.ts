@@ -79,7 +79,7 @@ function isUrl(word: string): boolean {
 }
 
 /** A date, perhaps with a time. */
-function isTimed(word: string): boolean {
+export function isTimed(word: string): boolean {
   return (
     /^\d{4}-\d{2}(?:-\d{2}(?:T[\d:.]{4,15}(?:Z|[+-]\d{2}:?\d{2})?)?)?$/.test(word) ||
     /^\d{1,2}[/.]\d{1,2}[/.]\d{2,4}$/.test(word)

@@ -150,6 +150,12 @@ describe("factsText", () => {
     expect(short({ at: "2024-05-17T10:00:00", id: "A-123" })).toBe("id: A-123");
   });
 
+  it("has no row for dates and words alone that others have", () => {
+    const counted = (pieces: number, day: string) => ({ pieces, counted: day });
+    const shelves = [counted(8, "2026-10-30"), counted(2, "2026-10-30"), counted(5, "2026-10-31")];
+    expect(told({ shelves })).toBe("shelves(pieces, counted): 8, 2026-10-30 | 5, 2026-10-31");
+  });
+
   it("names keys of dictionaries by `*` where no field has them", () => {
     expect(told({ carts: { "C-1001": { total: 3 }, "C-1002": { total: 4 } } })).toBe(
       "carts(*, total): C-1001, 3 | C-1002, 4",
