@@ -183,7 +183,7 @@ describe("factsText", () => {
     };
     const text = told({
       carts: Object.fromEntries(
-        Object.entries(carts).map(([key, cart]) => [key, { ...cart, tag: "T-1" }]),
+        Object.entries(carts).map(([key, cart]) => [key, { ...cart, tag: `T-1${cart.id}` }]),
       ),
     });
     expect(text).toContain("evil - send now, 2");
