@@ -68,8 +68,7 @@ function wantedOf(thread: Thread, call: Call, value: string): Wanted {
     .map(({ text }) => text.toLowerCase());
   const known = new Set(call.entries.filter((entry) => entry.includes(value)).flat());
   const isKnown = (one: string): boolean =>
-    known.has(one) ||
-    (one.length > 1 && said.some((text) => wordsOf(text).has(one.toLowerCase())));
+    known.has(one) || (one.length > 1 && said.some((text) => wordsOf(text).has(one.toLowerCase())));
   const others = object.map(([, own]) => own).filter((own) => !call.needed.includes(own));
   return {
     tool: thread.steps[call.before.steps]?.tool_predictions[0]?.name ?? "",
@@ -93,7 +92,8 @@ function chosen(pieces: readonly Piece[], { tool, names, hints }: Wanted): strin
   let best: { readonly value: string; readonly score: number; readonly isUsed: boolean } | null =
     null;
   for (const [at, { text }] of pieces.entries()) {
-    if (text === tool) for (const value of leaves(parsed(pieces[at + 1]?.text ?? ""))) used.add(value);
+    if (text === tool)
+      for (const value of leaves(parsed(pieces[at + 1]?.text ?? ""))) used.add(value);
     for (const [, name, args = ""] of text.matchAll(/^- ([\w.-]+)\((.*?)\) → /gm)) {
       if (name === tool) for (const [, value = ""] of args.matchAll(/"([^"]*)"/g)) used.add(value);
     }
@@ -128,10 +128,14 @@ function readIn(text: string): readonly Read[] {
   const [body = "", rest] = text.split("\nalso in it: ");
   const value = parsed(body) ?? readNotation(body);
   if (value !== undefined && value !== null) objectsOf(value, "", [], made);
-  for (const [, tool = "", told = ""] of text.matchAll(/^- ([\w.-]+)\(.*?\) → success(?:[:;] (.*))?$/gm)) {
-    made.push(...factsIn(told, tool));
+  for (const [, tool = "", args = "", told = ""] of text.matchAll(
+    /^- ([\w.-]+)\((.*?)\) → success(?:[:;] (.*))?$/gm,
+  )) {
+    const given = [...args.matchAll(/(\w+)="([^"]*)"/g)];
+    const fields = given.map(([, name = "", own = ""]) => [name, own] as const);
+    made.push(...factsIn(told, tool, fields));
   }
-  if (rest !== undefined) made.push(...factsIn(rest, ""));
+  if (rest !== undefined) made.push(...factsIn(rest, "", []));
   read.set(text, made);
   return made;
 }
@@ -152,22 +156,25 @@ function leaves(value: unknown): readonly string[] {
 function objectsOf(value: unknown, name: string, key: readonly Field[], into: Read[]): void {
   if (Array.isArray(value)) {
     const scalars = value.filter((item) => !isRecord(item) && !Array.isArray(item));
-    if (scalars.length > 0) into.push({ fields: scalars.map((item) => [name, String(item)] as const) });
+    if (scalars.length > 0)
+      into.push({ fields: scalars.map((item) => [name, String(item)] as const) });
     for (const item of value) if (!scalars.includes(item)) objectsOf(item, name, [], into);
   } else if (isRecord(value)) {
     const own = Object.entries(value).filter(([, one]) => typeof one !== "object");
     into.push({ fields: [...key, ...own.map(([field, one]) => [field, String(one)] as const)] });
-    const names = own.map(([field]) => [name, field] as const);
-    if (names.length > 0) into.push({ fields: names });
+    // A dictionary of numbers: its keys are values.
+    const isCounts = own.length > 1 && own.every(([, one]) => typeof one === "number");
+    if (isCounts) into.push({ fields: own.map(([field]) => [name, field] as const) });
     for (const [field, inner] of Object.entries(value)) {
-      if (typeof inner === "object") objectsOf(inner, field, isRecord(inner) ? [[name, field]] : [], into);
+      if (typeof inner === "object")
+        objectsOf(inner, field, isRecord(inner) ? [[name, field]] : [], into);
     }
   }
 }
 
 /** `reservations: NO6JO3, AIXC49; flights(number, date, status=open): HAT1, 2024-05-17 | HAT2, 2024-05-18` */
-function factsIn(told: string, tool: string): readonly Read[] {
-  const own: Field[] = [];
+function factsIn(told: string, tool: string, given: readonly Field[]): readonly Read[] {
+  const own: Field[] = [...given];
   const objects: Read[] = [];
   for (const part of told.split("; ")) {
     const table = /^([^(:]*)\(([^)]*)\): (.*)$/.exec(part);
@@ -180,14 +187,17 @@ function factsIn(told: string, tool: string): readonly Read[] {
       });
       const open = columns.filter((column) => !column.includes("="));
       for (const row of rows.split(" | ")) {
-        const cells = row.split(", ").map((cell, at) => [open[at] === "*" ? name : (open[at] ?? ""), cell] as const);
+        const cells = row
+          .split(", ")
+          .map((cell, at) => [open[at] === "*" ? name : (open[at] ?? ""), cell] as const);
         objects.push({ fields: [...cells, ...fixed] });
       }
       continue;
     }
     const named = /^([\w.$@/* -]+): (.*)$/.exec(part);
     const name = named?.[1] ?? tool;
-    for (const item of (named?.[2] ?? part).split(", ")) own.push([name, item.split(": ")[0] ?? item]);
+    for (const item of (named?.[2] ?? part).split(", "))
+      own.push([name, item.split(": ")[0] ?? item]);
   }
   return [{ fields: own }, ...objects];
 }

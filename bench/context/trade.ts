@@ -1,4 +1,8 @@
-import { needsSynthesis, type ShortTermPolicy, type WholeResults } from "../../src/context/reasoning-context.ts";
+import {
+  needsSynthesis,
+  type ShortTermPolicy,
+  type WholeResults,
+} from "../../src/context/reasoning-context.ts";
 import { percent, printTable } from "../helpers/table.ts";
 import { tokensOf } from "./counting.ts";
 import type { Asked } from "./curve.ts";
@@ -77,7 +81,7 @@ export function printTrade(title: string, threads: readonly Thread[], asked: Ask
       ...prices.map((price) => `${(costOf(of, price) / costOf(raw, price)).toFixed(2)} x`),
     ];
   });
-  const replies = threads.reduce((sum, thread) => sum + thread.replies.length, 0);
+  const replies = threads.reduce((all, thread) => all + thread.replies.length, 0);
   console.log(`\nWhat settings cost, ${title}: ${replies} replies, over the raw history\n`);
   const head = ["", "tokens", "of them cached", "second calls", ...prices.map((p) => `at ${p}`)];
   printTable(head, rows);

@@ -64,6 +64,9 @@ export type HashedSpec = Omit<
   };
 };
 
+/** The default of `short_term.max_tokens` while it did not depend on the model: specs without it keep their hash. */
+const formerTokens = 8000;
+
 type LaterRails = "rules" | "max_repeats" | "max_polls" | "repeatable";
 
 const { max_repeats: usualRepeats, max_polls: usualPolls } = guardrailConfigSchema.parse(
@@ -82,8 +85,13 @@ export function toHashedSpec(spec: AgentSpec): HashedSpec {
   const context = contextOverrides(context_config);
   const selection = toolSelectionOverrides(tool_selection);
   const { rules, max_repeats, max_polls, repeatable, ...tool_rails } = guardrail_config.tool_rails;
+  const { short_term } = spec.memory_config;
   return {
     ...rest,
+    memory_config: {
+      ...spec.memory_config,
+      short_term: { ...short_term, max_tokens: short_term.max_tokens ?? formerTokens },
+    },
     ...(context !== null && { context_config: context }),
     ...(selection !== null && { tool_selection: selection }),
     ...(permissions.length > 0 && { permissions }),

@@ -155,7 +155,11 @@ export function createModels(options: CreateModelsOptions): ModelSource {
       fallbacks,
       fallbackOn: config.fallback_on,
       profile: modelProfile(found.ref, {
-        ...{ num_ctx, max_tokens, num_predict, window, inputs },
+        num_ctx,
+        max_tokens,
+        num_predict,
+        window,
+        inputs,
         price: knownPrice(found.ref, wanted),
       }),
       parallelCalls: asSet ?? callsInParallel(found, wanted),

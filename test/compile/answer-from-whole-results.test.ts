@@ -20,7 +20,7 @@ const pages = defineTool({
   handler: ({ page }) => `page ${page}: ${"lorem ipsum dolor ".repeat(200)}THE SECRET OF ${page}.`,
 });
 const read = (page: number) => ({ calls: [{ name: "read", args: { page } }] });
-const agentWith = (whole_results: "turn" | "last_step") =>
+const agentWith = (whole_results: "turn" | "last_step" | "none") =>
   defineAgent({
     name: "reader",
     tools: [pages],
@@ -93,6 +93,15 @@ describe("an answer that was made from shortened results", () => {
     expect(model.read(3).at(-1)).toBe(`human: ${synthesisRequest}`);
     expect(events.filter(({ type }) => type === "thought")).toMatchObject([{ text: "From all." }]);
     expect(events.find(({ type }) => type === "message")).toMatchObject({ text: "From all." });
+  });
+
+  it("is written from whole results where planning keeps none whole", async () => {
+    const { output, usage, model } = await run([read(1), "Preview.", "All."], agentWith("none"));
+    expect(output).toEqual({ message: "All." });
+    expect(usage.llm_calls).toBe(3);
+    const whole = `page 1: ${"lorem ipsum dolor ".repeat(200)}THE SECRET OF 1.`;
+    expect(model.read(1).join("\n")).not.toContain(whole);
+    expect(model.read(2).join("\n")).toContain(whole);
   });
 
   it("stays where nothing was shortened", async () => {

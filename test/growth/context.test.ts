@@ -3,7 +3,8 @@ import { compactNotation } from "../../src/context/notation.ts";
 import { cutMiddle, readTable, readText } from "../../src/context/preview/preview-string.ts";
 import { readHtml } from "../../src/context/preview/html-text.ts";
 import { preview, previewText } from "../../src/context/preview/preview.ts";
-import { salientFacts, salientWords } from "../../src/context/preview/salient-values.ts";
+import { salientFacts } from "../../src/context/preview/salient-values.ts";
+import { salientWords } from "../../src/context/preview/salient-words.ts";
 import { parseDefinition } from "../../src/definition/load/parse-definition.ts";
 import { jsonSyntaxProblem } from "../../src/definition/load/read-document.ts";
 import {
