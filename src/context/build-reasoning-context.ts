@@ -10,7 +10,7 @@ import {
   type SummaryRequest,
 } from "./summarise/compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
-import type { ComposeOptions } from "./compose/compose-options.ts";
+import type { ComposeOptions } from "./reasoning-context.ts";
 import {
   type ContextSettings,
   type Goal,

@@ -1,5 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { StratagraphError } from "../errors.ts";
+import type { ModelTool, StructuredAnswer } from "../models/agent-model.ts";
+import type { ModelProfile } from "../models/model-profile.ts";
+import type { RunningSummary } from "../state/channels.ts";
+import type { StepForm } from "./step-messages.ts";
+import type { Observed } from "./step-note.ts";
+import type { Transcript } from "./transcript.ts";
 
 /** How a strategy treats earlier turns that exceed their budget, the oldest first. */
 interface ShortTermRules {
@@ -67,6 +73,30 @@ export type StepFidelity = "whole" | "preview" | "summarised" | "line" | "droppe
 
 /** How a message of the conversation is rendered: `summarised` by its first words, or by a summary that covers it. */
 export type MessageFidelity = "whole" | "summarised" | "dropped";
+
+/** What a context is composed of, and for whom. */
+export interface ComposeOptions {
+  readonly profile: ModelProfile;
+  readonly goal: Goal;
+  readonly settings: ContextSettings;
+  readonly form: StepForm;
+  /** What every call begins with: the system prompt and examples. */
+  readonly opening: readonly BaseMessage[];
+  /** What is remembered from elsewhere; after the opening. */
+  readonly memory?: readonly BaseMessage[];
+  /** The tools that the request offers. */
+  readonly tools?: readonly ModelTool[];
+  /** The schema of the reply, if one is bound. */
+  readonly answer?: StructuredAnswer;
+  readonly transcript: Transcript;
+  /** What a model has written about the first turns. */
+  readonly summary?: RunningSummary | null;
+  /** What a model has made of large results, by `summaryKey`. */
+  readonly summaries?: ReadonlyMap<string, string>;
+  readonly summariesMade?: readonly ResultSummaryMade[];
+  /** Steps with what later steps noted on their results. */
+  readonly observed?: Observed;
+}
 
 /** What a model call gets to read, and how it was made. */
 export interface ReasoningContext {

@@ -7,7 +7,7 @@ import { appendFold, type FailedAttempt } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
 import { attemptFeedback, executionNote, rejectionFeedback } from "./prompts.ts";
 import { type ChatTurn, chatTurns } from "./chat-turns.ts";
-import { TextCache } from "./compose/step-variant.ts";
+import { TextCache } from "../values/text.ts";
 
 /** What a model may be told of, in the order in which it happened. */
 export interface Transcript {

@@ -7,9 +7,9 @@ import {
   summaryCharacters,
   summaryRequest,
   validSummary,
+  type EarlierTurn,
 } from "../../context/summarise/running-summary.ts";
 import {
-  type EarlierTurn,
   earlierTurns,
   isSurelyWithin,
   turnSizes,

@@ -13,7 +13,7 @@ import {
   type Utilization,
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
-import type { ComposeOptions } from "./compose-options.ts";
+import type { ComposeOptions } from "../reasoning-context.ts";
 import {
   ContextFold,
   FoldStore,

@@ -17,7 +17,7 @@ import { type Measure, sizedEntry } from "./sizes.ts";
 
 import { isShort } from "../reasoning-context.ts";
 import { foldLines } from "../call-lines.ts";
-import { TextCache } from "./step-variant.ts";
+import { TextCache } from "../../values/text.ts";
 
 /** What decides how entries are rendered and fitted. */
 export interface FoldOptions {

@@ -134,7 +134,7 @@ export class HistoryFitter implements Fit {
     }
     this.levels.push(level.whole);
     this.tokens += entry.size(level.whole, this.from, at === this.lastStep);
-    if (this.#room.keepsLast === false) this.#settle(at);
+    if (!this.#room.keepsLast) this.#settle(at);
     this.peak = Math.max(this.peak, this.tokens);
     if (this.tokens > this.#room.tokens) {
       const own = Math.floor(this.#room.tokens * dropShare);

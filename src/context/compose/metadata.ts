@@ -11,7 +11,7 @@ import type {
 } from "../reasoning-context.ts";
 import { plainResultText, type StepForm, stepMessages, renderCall } from "../step-messages.ts";
 import type { Entry } from "../transcript.ts";
-import type { ComposeOptions } from "./compose-options.ts";
+import type { ComposeOptions } from "../reasoning-context.ts";
 import { level, type Fit, type Level } from "./fit.ts";
 import { lineTokens, tokensBound } from "./sizes.ts";
 import type { RenderedEntries } from "./rendered-entries.ts";

@@ -1,9 +1,9 @@
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { boundTokens, messagesTokens, toolsTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
-import type { ComposeOptions } from "./compose-options.ts";
+import type { ComposeOptions } from "../reasoning-context.ts";
 import { level, type Level, type OpenErrors, type Sized } from "./fit.ts";
-import { TextCache } from "./step-variant.ts";
+import { TextCache } from "../../values/text.ts";
 import type { RenderedEntries } from "./rendered-entries.ts";
 
 /** Tokens of the message around a run of lines, and of its heading. */

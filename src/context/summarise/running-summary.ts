@@ -7,7 +7,20 @@ import { truncateText, headOf } from "../../values/text.ts";
 import { callLines, foldLines, lineText } from "../call-lines.ts";
 import { chatTurns } from "../chat-turns.ts";
 import { cleanText } from "../clean-text.ts";
-import type { EarlierTurn, ThreadHistory } from "./turns.ts";
+
+/** A turn that is over: what was asked, the records of its steps, what was answered. */
+export interface EarlierTurn {
+  readonly asked: readonly BaseMessage[];
+  readonly steps: readonly StepRecord[];
+  readonly answered: readonly BaseMessage[];
+}
+
+/** The part of an agent's state that says what was before. */
+export interface ThreadHistory {
+  readonly messages: readonly BaseMessage[];
+  readonly steps: readonly StepRecord[];
+  readonly turn_number: number | undefined;
+}
 
 /**
  * Returns the summary of a state; null if it covers the running turn, or if the

@@ -6,20 +6,7 @@ import { callLines, lineText } from "../call-lines.ts";
 import { type ShortTermPolicy, shortTermStrategies } from "../reasoning-context.ts";
 import { chatTurns } from "../chat-turns.ts";
 import { stepMessages } from "../step-messages.ts";
-
-/** A turn that is over: what was asked, the records of its steps, what was answered. */
-export interface EarlierTurn {
-  readonly asked: readonly BaseMessage[];
-  readonly steps: readonly StepRecord[];
-  readonly answered: readonly BaseMessage[];
-}
-
-/** The part of an agent's state that says what was before. */
-export interface ThreadHistory {
-  readonly messages: readonly BaseMessage[];
-  readonly steps: readonly StepRecord[];
-  readonly turn_number: number | undefined;
-}
+import type { EarlierTurn, ThreadHistory } from "./running-summary.ts";
 
 /** The turns before the one under way, from turn 0 on, with what was said before it; one that left nothing is empty. */
 export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {

@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
+import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
 import { ContextOverflowError } from "../../../src/context/reasoning-context.ts";
 import { loopTranscript } from "../../../src/context/transcript.ts";
 import { boundTokens } from "../../../src/models/usage/message-tokens.ts";

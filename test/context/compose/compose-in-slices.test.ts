@@ -1,7 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { expect, it } from "vitest";
 import { composeContext, composeInSlices } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
+import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
 import { loopTranscript } from "../../../src/context/transcript.ts";
 import { modelProfile } from "../../../src/models/model-profile.ts";
 import { countTurns } from "../../helpers/count-turns.ts";

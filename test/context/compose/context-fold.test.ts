@@ -2,7 +2,7 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/compose/compose-options.ts";
+import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
 import {
   type ComposedContext,
   ContextOverflowError,

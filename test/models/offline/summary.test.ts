@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EarlierTurn } from "../../../src/context/summarise/turns.ts";
+import type { EarlierTurn } from "../../../src/context/summarise/running-summary.ts";
 import { summaryRequest } from "../../../src/context/summarise/running-summary.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";

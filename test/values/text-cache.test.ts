@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TextCache } from "../../../src/context/compose/step-variant.ts";
+import { TextCache } from "../../src/values/text.ts";
 
 function counting(limits: { readonly texts: number; readonly characters: number }) {
   const cache = new TextCache<number>(limits);
