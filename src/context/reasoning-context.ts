@@ -106,7 +106,7 @@ export interface ReasoningContext {
 
 /** A context as it is composed for a call within a run. */
 export interface ComposedContext extends ReasoningContext {
-  /** Whether a step of the turn under way is told with less than its results, or what a model made of them. */
+  /** Whether a step of the turn under way is rendered with less than its results, or what a model made of them. */
   readonly isShortened: boolean;
 }
 
@@ -195,7 +195,7 @@ export function needsSynthesis(made: {
   );
 }
 
-/** Whether a step is told with less than its results, or what a model made of them. */
+/** Whether a step is rendered with less than its results, or what a model made of them. */
 export function isShort(fidelity: StepFidelity): boolean {
   return ranks[fidelity] <= ranks.preview;
 }

@@ -43,7 +43,7 @@ export class ContextFold {
   readonly #open = new OpenErrors();
   readonly #body: RenderedBody;
   #observed: Observed = noneObserved;
-  /** Changes of what was observed that are told. */
+  /** Observed changes that are rendered. */
   #changes = 0;
 
   constructor(options: FoldOptions) {
@@ -162,7 +162,7 @@ interface KeptFold {
 
 /**
  * The folds of contexts between one call and the next. They are kept with the first entry of their thread, and gone with
- * it; of all together the last used ones are kept, up to a number of entries. A fold that is taken is nobody else's until
+ * it; of all together the last used ones are kept, up to a number of entries. A fold that is taken has no other user until
  * it is put back.
  */
 export class FoldStore {
@@ -259,7 +259,7 @@ export class RenderedBody {
   readonly #measure: MeasureMessages | null;
   /** For each entry the messages before its own; an entry of a run of lines has those before the run. */
   readonly #starts: number[] = [];
-  /** For each entry the steps before it that are told with less than their results. */
+  /** For each entry the steps before it that are rendered with less than their results. */
   readonly #short: number[] = [];
   /** For each message the tokens up to its end. */
   readonly #sums: number[] = [];
@@ -274,7 +274,7 @@ export class RenderedBody {
     return this.#sums.at(-1) ?? 0;
   }
 
-  /** Whether a step from this place on is told with less than its results. */
+  /** Whether a step from this place on is rendered with less than its results. */
   hasShort(from: number): boolean {
     return (this.#short.at(-1) ?? 0) > (this.#short[from] ?? 0);
   }

@@ -285,7 +285,7 @@ export class HistoryFitter implements Fit {
     if (is > was && as < level.digest) return;
     this.tokens += is - was;
     this.levels[at] = as;
-    // What is told in less than a line stands at the front.
+    // Entries shorter than a line are rendered at the front.
     this.#changed = as < level.digest ? Math.min(this.#changed, at) : 0;
   }
 

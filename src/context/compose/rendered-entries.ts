@@ -37,7 +37,7 @@ export interface RenderOptions {
 export class RenderedEntries {
   readonly #telling: RenderOptions;
   #entries: Entry[] = [];
-  /** For each step what is told of it in lines, if later steps noted something on its results. */
+  /** For each step the record that its lines show, if later steps noted something on its results. */
   #noted: (StepRecord | undefined)[] = [];
   #usedIds = new Map<string, StepRecord>();
   #ownIds = new Set<StepRecord>();
@@ -90,7 +90,7 @@ export class RenderedEntries {
     }
   }
 
-  /** What is told of a step in lines, if it is not the step itself. */
+  /** Returns the record that the lines of a step show, if it is not the step itself. */
   noted(at: number): StepRecord | undefined {
     return this.#noted[at];
   }
@@ -100,7 +100,7 @@ export class RenderedEntries {
     return at < this.#named.length;
   }
 
-  /** Replaces what is told of a step in lines, if nothing {@link hasNamed} it. */
+  /** Replaces the record that the lines of a step show, if nothing {@link hasNamed} it. */
   note(at: number, step: StepRecord | undefined): void {
     this.#noted[at] = step;
   }
