@@ -2,9 +2,9 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
 import {
   type ComposedContext,
+  type ComposeOptions,
   ContextOverflowError,
 } from "../../../src/context/reasoning-context.ts";
 import { observedSteps } from "../../../src/context/step-note.ts";
@@ -40,7 +40,7 @@ const calls: fc.Arbitrary<Call> = fc.record({
     settings: fc.record(
       {
         budget: fc.oneof(fc.integer({ min: 150, max: 3000 }), fc.constant(60_000)),
-        whole: fc.constantFrom("turn" as const, "last_step" as const),
+        whole: fc.constantFrom("turn" as const, "last_step" as const, "none" as const),
         previewChars: fc.constantFrom(50, 1000),
         shortTerm: fc.record({
           strategy: fc.constantFrom("fifo" as const, "summarize" as const, "hybrid" as const),
