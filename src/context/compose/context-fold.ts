@@ -14,6 +14,7 @@ import {
 } from "./fit.ts";
 import { boundStep, type Part, RenderedEntries, type RenderOptions } from "./rendered-entries.ts";
 import { type Measure, sizedEntry } from "./sizes.ts";
+import { haveSameMessages } from "./step-variant.ts";
 
 import { isShort } from "../reasoning-context.ts";
 import { foldLines } from "../call-lines.ts";
@@ -59,11 +60,21 @@ export class ContextFold {
     return this.#body.update(this.fitter, this.fitter.takeChanged());
   }
 
-  /** Returns whether its entries are the first of these, with what later steps noted on them. */
+  /**
+   * Returns whether its entries are the first of these, with what later steps noted on them. The last one may have been a
+   * step before its reflection.
+   */
   fits(entries: readonly Entry[], observed: Observed): boolean {
-    const { length } = this.entries;
-    if (length > entries.length) return false;
-    for (let at = 0; at < length; at += 1) if (this.entries[at] !== entries[at]) return false;
+    const last = this.entries.length - 1;
+    if (last >= entries.length) return false;
+    for (let at = 0; at < last; at += 1) if (this.entries[at] !== entries[at]) return false;
+    const [own, given] = [this.entries[last], entries[last]];
+    if (own !== given) {
+      if (own?.kind !== "step" || given?.kind !== "step" || own.turn !== given.turn) return false;
+      if (!haveSameMessages(own.step, given.step) || this.rendered.hasNamed(last)) return false;
+      this.entries[last] = given;
+      this.rendered.replace(last, given);
+    }
     return this.#observe(observed);
   }
 

@@ -68,6 +68,12 @@ function withNotes({ conversation, steps }: History, notes: readonly (number | n
   return { conversation, steps: told };
 }
 
+/** The step with what a reflection notes on it. */
+function withInsights(step: StepRecord, insights: string): StepRecord {
+  const results = step.tool_results.map((result) => ({ ...result, insights }));
+  return { ...step, tool_results: results, reflection: insights };
+}
+
 /** The steps of two histories in one long turn. */
 function joined([{ conversation, steps }, other]: readonly [History, History]): History {
   const all = [...steps, ...other.steps].map((step, step_index): StepRecord => {
@@ -224,6 +230,21 @@ describe("A context of a thread that grew", () => {
         const said = new HumanMessage(`${first?.text} and more`);
         const all = [...before, ...after, { ...history, conversation: [said, ...others] }];
         for (const one of pairs(all, [call])) expect(one.grown).toEqual(one.cold);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("has them where each step is reflected on before it is recorded", () => {
+    fc.assert(
+      fc.property(threads, rounds, (history, round) => {
+        const steps = history.steps.map((step) => withInsights(step, "reflected"));
+        const all = grown({ ...history, steps }).flatMap((one): History[] => {
+          const last = one.steps.at(-1);
+          if (last === undefined) return [one];
+          return [{ ...one, steps: [...one.steps.slice(0, -1), withInsights(last, "")] }, one];
+        });
+        for (const one of pairs(all, round)) expect(one.grown).toEqual(one.cold);
       }),
       { numRuns: 15 },
     );
