@@ -10,8 +10,8 @@ import {
   type SummaryRequest,
 } from "./summarise/compose-summarised.ts";
 import { composeContext } from "./compose/compose-context.ts";
-import type { ComposeOptions } from "./reasoning-context.ts";
 import {
+  type ComposeOptions,
   type ContextSettings,
   type Goal,
   InvalidContextOptionError,

@@ -37,6 +37,20 @@ export function executionLines(execution: unknown, view: "keys" | "preview"): re
   return more > 0 ? [...lines, `- … ${more.toLocaleString("en")} more keys`] : lines;
 }
 
+/** Returns the lines of a view that earlier views lack: of each key, only its last earlier line is current. */
+export function newLines(
+  view: readonly string[],
+  earlier: readonly (readonly string[])[],
+): readonly string[] {
+  const known = new Map(earlier.flat().map((line) => [keyOf(line), line]));
+  return view.filter((line) => known.get(keyOf(line)) !== line);
+}
+
+/** Returns the key that a line begins with. */
+function keyOf(line: string): string {
+  return line.split(": ", 1)[0] ?? line;
+}
+
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

@@ -116,6 +116,32 @@ describe("an answer that was made from shortened results", () => {
     expect(steps[2]).toMatchObject({ thought: "From previews.", usage: { llm_calls: 2 } });
   });
 
+  it("is continued without being streamed where its beginning was not streamed", async () => {
+    const unseen: boolean[] = [];
+    const cut = (content: string, finish_reason = "length"): ScriptedReply => {
+      return (_request, config) => {
+        unseen.push(config.tags?.includes("nostream") ?? false);
+        return new AIMessage({ content, response_metadata: { finish_reason } });
+      };
+    };
+    const agent = defineAgent({
+      name: "reader",
+      tools: [pages],
+      context_config: { whole_results: "last_step" },
+      execution_config: { max_attempts: 1 },
+      llm_config: { continue_truncated: true },
+    });
+    const kept = await run([read(1), read(2), cut("From"), cut(" "), cut(" previews.")], agent);
+    expect(kept.output).toEqual({ message: "From previews." });
+    expect(unseen.splice(0)).toEqual([true, false, true]);
+    const written = await run(
+      [read(1), read(2), cut("From previews.", "stop"), cut("From"), cut(" all.")],
+      agent,
+    );
+    expect(written.output).toEqual({ message: "From all." });
+    expect(unseen).toEqual([true, false, false]);
+  });
+
   it("stays where no model answers the second call", async () => {
     const fails = () => {
       throw new ModelCallError({ ref: "test:scripted", reason: "outage", message: "It is down." });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { executionLines } from "../../src/context/execution-view.ts";
+import { executionLines, newLines } from "../../src/context/execution-view.ts";
 
 describe("executionLines", () => {
   const state = {
@@ -66,5 +66,18 @@ describe("executionLines", () => {
         },
       ),
     );
+  });
+});
+
+describe("newLines", () => {
+  it("leaves out what the last line of a key says", () => {
+    const earlier = [["- cost: 1", "- pages: list of 2"], ["- cost: 2"]];
+    expect(newLines(["- cost: 2", "- pages: list of 2", "- town: Ghent"], earlier)).toEqual([
+      "- town: Ghent",
+    ]);
+  });
+
+  it("shows a value again that another one replaced meanwhile", () => {
+    expect(newLines(["- cost: 1"], [["- cost: 1"], ["- cost: 2"]])).toEqual(["- cost: 1"]);
   });
 });

@@ -35,12 +35,14 @@ export class ScriptedModel implements ModelSource {
         this.requests.push(request);
         if (reply === undefined)
           throw new Error(`The script has no reply ${this.requests.length}.`);
+        const message = await this.#message(reply, request, config);
+        const isCut = message.response_metadata["finish_reason"] === "length";
         return {
-          message: await this.#message(reply, request, config),
+          message,
           usage: { ...noUsage, tokens_in: 10, tokens_out: 5, llm_calls: 1, cost_usd: 0.001 },
           model: "test:scripted",
           fallback: null,
-          finish: "stop" as const,
+          finish: isCut ? ("length" as const) : ("stop" as const),
           reasoning: null,
           calls: [],
         };

@@ -4,9 +4,9 @@ import { stepFormOf } from "../../context/step-messages.ts";
 import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/channels.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../context/reasoning-context.ts";
 import type {
   ComposedContext,
+  ComposeOptions,
   ContextSettings,
   Goal,
   ShortTermPolicy,

@@ -86,7 +86,8 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
   const chosen = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
   const rewritten = isRewritten ? again.reply : first;
-  const whole = await continueCut(step, { messages, reply: rewritten, read: chosen });
+  const unseen = mayRewrite && !isRewritten ? "unseen" : undefined;
+  const whole = await continueCut(step, { messages, reply: rewritten, read: chosen, unseen });
   const { reply } = whole;
   const read = whole.read;
   const replies = [planning, first, again?.reply, whole.further];
@@ -175,7 +176,7 @@ const finalReply: ReadReply = {
 
 /**
  * Continues an answer that was cut off at the output limit, once, if the definition enables that. The answer stays
- * incomplete if the model fails or adds nothing.
+ * incomplete if the model fails or adds nothing. The continuation of an `unseen` answer is not streamed either.
  */
 async function continueCut(
   step: StepRequest,
@@ -183,7 +184,13 @@ async function continueCut(
     messages,
     reply,
     read,
-  }: { messages: readonly BaseMessage[]; reply: ModelReply; read: ReadReply },
+    unseen,
+  }: {
+    messages: readonly BaseMessage[];
+    reply: ModelReply;
+    read: ReadReply;
+    unseen: "unseen" | undefined;
+  },
 ): Promise<{ reply: ModelReply; read: ReadReply; further: ModelReply | null }> {
   const { run, model } = step;
   const { continue_truncated: isWanted = false } = run.loop.definition.spec.llm_config;
@@ -194,7 +201,9 @@ async function continueCut(
   }
   if (!isWanted) return { reply, read, further: null };
   const asked = [...messages, new AIMessage(read.answer), new HumanMessage(continueRequest)];
-  const further = await run.callModel(model, { messages: asked }).catch(ignoreModelFailure(run));
+  const further = await run
+    .callModel(model, { messages: asked }, unseen)
+    .catch(ignoreModelFailure(run));
   const added = further === null ? "" : answerIn(further, step);
   if (further === null || added === "") return { reply, read, further };
   const answer = read.answer + added;

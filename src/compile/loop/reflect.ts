@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { checkAnswer, toAnswerText } from "../../context/answer-form.ts";
 import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
 import { plainResultText } from "../../context/step-messages.ts";
-import { executionLines } from "../../context/execution-view.ts";
+import { executionLines, newLines } from "../../context/execution-view.ts";
 import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
@@ -108,7 +108,7 @@ async function refuse(
 }
 
 /**
- * Returns what the execution state holds that no earlier attempt was shown, as models may read it: state written by
+ * Returns what the execution state holds that earlier views lack, as models may read it: state written by
  * handlers is neither redacted nor checked, so the rails on tool results inspect it. What they block or flag is not
  * shown. After a withheld answer, which may be part of the state, values are not shown.
  */
@@ -139,9 +139,11 @@ async function executionViewOf(
     if (blocked !== null || flags.length > 0) return [];
     checked = value;
   }
-  const shown = new Set(failed.flatMap(({ execution_view: known = [] }) => known));
   const own = view === "preview" ? executionLines(checked, view) : (checked as readonly string[]);
-  return own.filter((line) => !shown.has(line));
+  return newLines(
+    own,
+    failed.map(({ execution_view: known = [] }) => known),
+  );
 }
 
 /** Supersteps of the shortest attempt: plan, reason, reflect, finalize, and the current one. */

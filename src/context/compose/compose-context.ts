@@ -7,13 +7,13 @@ import { cleanMessage, cleanText } from "../clean-text.ts";
 import { noneObserved } from "../step-note.ts";
 import {
   ContextOverflowError,
+  type ComposedContext,
+  type ComposeOptions,
   type ContextSettings,
   InvalidContextOptionError,
-  type ComposedContext,
   type Utilization,
 } from "../reasoning-context.ts";
 import type { Entry, Transcript } from "../transcript.ts";
-import type { ComposeOptions } from "../reasoning-context.ts";
 import {
   ContextFold,
   FoldStore,

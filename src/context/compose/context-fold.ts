@@ -14,6 +14,7 @@ import {
 } from "./fit.ts";
 import { boundStep, type Part, RenderedEntries, type RenderOptions } from "./rendered-entries.ts";
 import { type Measure, sizedEntry } from "./sizes.ts";
+import { haveSameMessages } from "./step-variant.ts";
 
 import { isShort } from "../reasoning-context.ts";
 import { foldLines } from "../call-lines.ts";
@@ -36,14 +37,14 @@ export class ContextFold {
   readonly entries: Entry[] = [];
   readonly rendered: RenderedEntries;
   readonly fitter: HistoryFitter;
-  /** Whether a step is too large to be told whole. */
+  /** Whether a step is too large to be rendered whole. */
   hasLarge = false;
   readonly #options: FoldOptions;
   readonly #sizes: Sized[] = [];
   readonly #open = new OpenErrors();
   readonly #body: RenderedBody;
   #observed: Observed = noneObserved;
-  /** Observed changes that are rendered. */
+  /** Number of entries of `Observed.changed` that are rendered. */
   #changes = 0;
 
   constructor(options: FoldOptions) {
@@ -59,15 +60,25 @@ export class ContextFold {
     return this.#body.update(this.fitter, this.fitter.takeChanged());
   }
 
-  /** Returns whether its entries are the first of these, with what later steps noted on them. */
+  /**
+   * Returns whether its entries are the first of these, with what later steps noted on them. The last one may have been a
+   * step before its reflection.
+   */
   fits(entries: readonly Entry[], observed: Observed): boolean {
-    const { length } = this.entries;
-    if (length > entries.length) return false;
-    for (let at = 0; at < length; at += 1) if (this.entries[at] !== entries[at]) return false;
+    const last = this.entries.length - 1;
+    if (last >= entries.length) return false;
+    for (let at = 0; at < last; at += 1) if (this.entries[at] !== entries[at]) return false;
+    const [own, given] = [this.entries[last], entries[last]];
+    if (own !== given) {
+      if (own?.kind !== "step" || given?.kind !== "step" || own.turn !== given.turn) return false;
+      if (!haveSameMessages(own.step, given.step) || this.rendered.hasNamed(last)) return false;
+      this.entries[last] = given;
+      this.rendered.replace(last, given);
+    }
     return this.#observe(observed);
   }
 
-  /** Takes note of what later steps noted. False, and nothing is changed, where that would change what was told. */
+  /** Applies the notes of later steps. Returns false, and changes nothing, if they would change rendered lines. */
   #observe(observed: Observed): boolean {
     const { changed } = observed;
     const known = this.#observed;
@@ -93,7 +104,7 @@ export class ContextFold {
   /**
    * Adds the entries after its own. Pauses after each.
    *
-   * @param isEnough whether the others need not be known
+   * @param isEnough returns whether the remaining entries are not needed
    */
   *grow(
     entries: readonly Entry[],
@@ -151,7 +162,7 @@ export interface FoldCopy {
   body(): RenderedBody;
 }
 
-/** Of these there are as many for one thread at most: goals, forms and rooms, and branches that run at the same time. */
+/** Maximum folds of one thread: one for each goal, form and room, and for each concurrent branch. */
 const foldsOfThread = 16;
 
 interface KeptFold {
@@ -161,9 +172,8 @@ interface KeptFold {
 }
 
 /**
- * The folds of contexts between one call and the next. They are kept with the first entry of their thread, and gone with
- * it; of all together the last used ones are kept, up to a number of entries. A fold that is taken has no other user until
- * it is put back.
+ * Keeps the folds of contexts between calls. They are released with the first entry of their thread; beyond a number of
+ * entries of all folds, the least recently used ones are evicted. A fold that was taken has one owner until it is put back.
  */
 export class FoldStore {
   readonly #threads = new WeakMap<object, KeptFold[]>();
@@ -178,7 +188,7 @@ export class FoldStore {
     this.#most = most;
   }
 
-  /** Folds that are kept, as far as they were not collected. */
+  /** Number of kept folds that were not collected. */
   get size(): number {
     return [...this.#used.keys()].filter((ref) => ref.deref() !== undefined).length;
   }
@@ -237,14 +247,14 @@ export class FoldStore {
   }
 }
 
-/** What lives as long as the thread's state. */
+/** Returns the object that lives as long as the thread's state. */
 function anchorOf([first]: readonly Entry[]): object | undefined {
   if (first === undefined) return undefined;
   if (first.kind === "step") return first.step;
   return first.kind === "spoken" ? first.message : first.messages[0];
 }
 
-/** How the messages begin that tell in lines what was in messages of its own. */
+/** Headings of messages that render steps or turns as lines. */
 const shortenedSteps = "[Earlier steps, shortened]";
 export const shortenedConversation = "[Earlier conversation, shortened]";
 
@@ -259,7 +269,7 @@ export class RenderedBody {
   readonly #measure: MeasureMessages | null;
   /** For each entry the messages before its own; an entry of a run of lines has those before the run. */
   readonly #starts: number[] = [];
-  /** For each entry the steps before it that are rendered with less than their results. */
+  /** For each entry the number of steps before it that are rendered with less than their results. */
   readonly #short: number[] = [];
   /** For each message the tokens up to its end. */
   readonly #sums: number[] = [];
@@ -274,12 +284,12 @@ export class RenderedBody {
     return this.#sums.at(-1) ?? 0;
   }
 
-  /** Whether a step from this place on is rendered with less than its results. */
+  /** Returns whether a step from this position on is rendered with less than its results. */
   hasShort(from: number): boolean {
     return (this.#short.at(-1) ?? 0) > (this.#short[from] ?? 0);
   }
 
-  /** @param changed place of the first entry that is rendered otherwise than before; 0 for a body that is new */
+  /** @param changed position of the first entry whose rendering changed; 0 for a new body */
   update(fit: Fit, changed: number): this {
     const { levels, from } = fit;
     let at = Math.min(changed, Math.max(0, this.#short.length - 1));
@@ -331,7 +341,7 @@ export class RenderedBody {
   }
 }
 
-/** The turns rendered as their first words and a line for each call; null if there are none. */
+/** Renders turns as their first words and a line for each call; null without any. */
 function digestText(told: RenderedEntries, { levels, from, lastStep }: Fit): string | null {
   const lines: string[] = [];
   let turn = -1;

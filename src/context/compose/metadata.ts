@@ -3,6 +3,7 @@ import { messagesTokens } from "../../models/usage/message-tokens.ts";
 import type { TokenCounter } from "../../models/usage/tokens.ts";
 import { pairedCalls, type StepRecord } from "../../state/step-record.ts";
 import type {
+  ComposeOptions,
   ContextMetadata,
   ContextTokens,
   MessageFidelity,
@@ -11,7 +12,6 @@ import type {
 } from "../reasoning-context.ts";
 import { plainResultText, type StepForm, stepMessages, renderCall } from "../step-messages.ts";
 import type { Entry } from "../transcript.ts";
-import type { ComposeOptions } from "../reasoning-context.ts";
 import { level, type Fit, type Level } from "./fit.ts";
 import { lineTokens, tokensBound } from "./sizes.ts";
 import type { RenderedEntries } from "./rendered-entries.ts";

@@ -105,6 +105,16 @@ export class RenderedEntries {
     this.#noted[at] = step;
   }
 
+  /** Replaces a step by one with the same messages, if nothing {@link hasNamed} it. */
+  replace(at: number, entry: StepEntry): void {
+    const { step } = this.entry(at) as StepEntry;
+    this.#entries[at] = entry;
+    if (this.#ownIds.has(step)) this.#ownIds.add(entry.step);
+    for (const { id } of [...step.tool_predictions, ...step.tool_results]) {
+      if (this.#usedIds.get(id) === step) this.#usedIds.set(id, entry.step);
+    }
+  }
+
   /** A step as messages of its own, in one of the levels before `line`. */
   step(at: number, as: Level): RenderedStep {
     const { settled, preview } = this.#telling;

@@ -62,6 +62,31 @@ export function renderStep(step: StepRecord, telling: StepRenderOptions): Render
   return made;
 }
 
+/** Returns whether two records differ at most in fields that {@link renderStep} does not read, such as a reflection. */
+export function haveSameMessages(one: StepRecord, other: StepRecord): boolean {
+  const { tool_results: results } = other;
+  return (
+    areEqualIn(stepFields, one, other) &&
+    one.tool_results.length === results.length &&
+    one.tool_results.every((result, at) => areEqualIn(resultFields, result, results[at]!))
+  );
+}
+
+const stepFields = [
+  "turn_number",
+  "attempt_number",
+  "step_index",
+  "thought",
+  "tool_predictions",
+  "next_action",
+  "problem",
+] as const;
+const resultFields = ["id", "name", "args", "result", "error", "outcome", "warning"] as const;
+
+function areEqualIn<T>(fields: readonly (keyof T)[], one: T, other: T): boolean {
+  return fields.every((field) => one[field] === other[field]);
+}
+
 function keyOf(step: StepRecord, telling: StepRenderOptions): string {
   const { form, above, maxChars, maxItems, ownIds, summaries } = telling;
   const limits = `${form} ${above} ${maxChars} ${maxItems} ${ownIds}`;

@@ -233,9 +233,8 @@ const charactersEach = 30;
 export function previewText(value: unknown, options: PreviewTextOptions = {}): string {
   const { keepValues = 40 } = options;
   const text = cleanText(compactNotation(preview(value, options)));
-  const hidden = salientFacts(value, countedValues).filter(({ values }) =>
-    values.some((one) => !text.includes(one)),
-  );
+  const found = salientFacts(value, countedValues);
+  const hidden = found.filter(({ values }) => values.some((one) => !text.includes(one)));
   const kept: SalientFact[] = [];
   let count = 0;
   let room = keepValues * charactersEach;
@@ -247,7 +246,7 @@ export function previewText(value: unknown, options: PreviewTextOptions = {}): s
   }
   if (kept.length === 0) return text;
   const left = hidden.length - kept.length;
-  const rest =
-    left > 0 ? `; … ${hidden.length >= countedValues ? "more than " : ""}${left} more` : "";
+  const isCut = found.reduce((sum, { values }) => sum + values.length, 0) >= countedValues;
+  const rest = left > 0 ? `; … ${isCut ? "more than " : ""}${left} more` : "";
   return `${text}\nalso in it: ${factsText(kept)}${rest}`;
 }

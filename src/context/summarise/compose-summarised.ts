@@ -2,9 +2,13 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { composeInSlices } from "../compose/compose-context.ts";
-import type { ComposeOptions } from "../reasoning-context.ts";
 import { summaryKey } from "../compose/step-variant.ts";
-import type { ComposedContext, ReasoningContext, ResultSummaryMade } from "../reasoning-context.ts";
+import type {
+  ComposedContext,
+  ComposeOptions,
+  ReasoningContext,
+  ResultSummaryMade,
+} from "../reasoning-context.ts";
 import type { Transcript } from "../transcript.ts";
 import type { AskForSummary, ResultSummaries } from "./results.ts";
 

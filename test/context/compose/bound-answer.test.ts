@@ -1,8 +1,10 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
-import { ContextOverflowError } from "../../../src/context/reasoning-context.ts";
+import {
+  type ComposeOptions,
+  ContextOverflowError,
+} from "../../../src/context/reasoning-context.ts";
 import { loopTranscript } from "../../../src/context/transcript.ts";
 import { boundTokens } from "../../../src/models/usage/message-tokens.ts";
 import { modelProfile } from "../../../src/models/model-profile.ts";

@@ -2,9 +2,9 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { composeContext } from "../../../src/context/compose/compose-context.ts";
-import type { ComposeOptions } from "../../../src/context/reasoning-context.ts";
 import {
   type ComposedContext,
+  type ComposeOptions,
   ContextOverflowError,
 } from "../../../src/context/reasoning-context.ts";
 import { observedSteps } from "../../../src/context/step-note.ts";
@@ -40,7 +40,7 @@ const calls: fc.Arbitrary<Call> = fc.record({
     settings: fc.record(
       {
         budget: fc.oneof(fc.integer({ min: 150, max: 3000 }), fc.constant(60_000)),
-        whole: fc.constantFrom("turn" as const, "last_step" as const),
+        whole: fc.constantFrom("turn" as const, "last_step" as const, "none" as const),
         previewChars: fc.constantFrom(50, 1000),
         shortTerm: fc.record({
           strategy: fc.constantFrom("fifo" as const, "summarize" as const, "hybrid" as const),
@@ -66,6 +66,12 @@ function withNotes({ conversation, steps }: History, notes: readonly (number | n
     return { ...step, observations: [one] };
   });
   return { conversation, steps: told };
+}
+
+/** The step with what a reflection notes on it. */
+function withInsights(step: StepRecord, insights: string): StepRecord {
+  const results = step.tool_results.map((result) => ({ ...result, insights }));
+  return { ...step, tool_results: results, reflection: insights };
 }
 
 /** The steps of two histories in one long turn. */
@@ -224,6 +230,21 @@ describe("A context of a thread that grew", () => {
         const said = new HumanMessage(`${first?.text} and more`);
         const all = [...before, ...after, { ...history, conversation: [said, ...others] }];
         for (const one of pairs(all, [call])) expect(one.grown).toEqual(one.cold);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("has them where each step is reflected on before it is recorded", () => {
+    fc.assert(
+      fc.property(threads, rounds, (history, round) => {
+        const steps = history.steps.map((step) => withInsights(step, "reflected"));
+        const all = grown({ ...history, steps }).flatMap((one): History[] => {
+          const last = one.steps.at(-1);
+          if (last === undefined) return [one];
+          return [{ ...one, steps: [...one.steps.slice(0, -1), withInsights(last, "")] }, one];
+        });
+        for (const one of pairs(all, round)) expect(one.grown).toEqual(one.cold);
       }),
       { numRuns: 15 },
     );

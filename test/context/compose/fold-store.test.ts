@@ -7,6 +7,8 @@ import { cheapMeasure } from "../../../src/context/compose/sizes.ts";
 import { nothingShortened } from "../../../src/context/compose/step-variant.ts";
 import { noneObserved } from "../../../src/context/step-note.ts";
 import type { Entry } from "../../../src/context/transcript.ts";
+import type { StepRecord } from "../../../src/state/step-record.ts";
+import { stepRecord } from "../../helpers/step-record.ts";
 
 const count = (text: string): number => text.length;
 const kind = { key: "planning", count };
@@ -48,10 +50,26 @@ function kept(store: FoldStore, entries: readonly Entry[], as = kind): ContextFo
   return fold;
 }
 
+/** A step without calls. */
+function stepped(over: Partial<StepRecord> = {}): Entry {
+  return { kind: "step", turn: 0, step: { ...thinking, ...over } };
+}
+const thinking = stepRecord({ thought: "I look." });
+
 const take = (store: FoldStore, entries: readonly Entry[], as = kind) =>
   store.take(as, entries, noneObserved);
 
 describe("FoldStore", () => {
+  it("gives a fold whose last step was reflected on since, but none whose step was edited", () => {
+    const store = new FoldStore(100);
+    const before = said(3);
+    const fold = kept(store, [...before, stepped()]);
+    expect(take(store, [...before, stepped({ thought: "I see." })])).toBeUndefined();
+    const reflected = [...before, stepped({ reflection: "It went well." })];
+    expect(take(store, reflected)).toBe(fold);
+    expect(fold.entries).toEqual(reflected);
+  });
+
   it("gives a fold for entries that go on from its own, to one caller at a time", () => {
     const store = new FoldStore(100);
     const entries = said(5);

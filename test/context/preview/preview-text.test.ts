@@ -24,6 +24,14 @@ describe("previewText", () => {
     expect(previewText(orders, { keepValues: 0 })).not.toContain("also in it");
   });
 
+  it("says that there are more than it counts where not every row was looked at", () => {
+    const many = Array.from({ length: 2000 }, (_, i) => ({
+      order_id: `W-${1000 + i}`,
+      parcel: `PX${70_000 + i}`,
+    }));
+    expect(previewText(many)).toMatch(/; … more than \d+ more$/);
+  });
+
   it("adds nothing where all is shown", () => {
     expect(previewText({ order_id: "W-1" })).toBe('{"order_id":"W-1"}');
     expect(previewText("Done.")).toBe("Done.");

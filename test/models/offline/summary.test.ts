@@ -1,8 +1,10 @@
 import { AIMessage, HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EarlierTurn } from "../../../src/context/summarise/running-summary.ts";
-import { summaryRequest } from "../../../src/context/summarise/running-summary.ts";
+import {
+  type EarlierTurn,
+  summaryRequest,
+} from "../../../src/context/summarise/running-summary.ts";
 import { decide } from "../../../src/models/offline/decide.ts";
 import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 import { toolbox } from "./tools.ts";
