@@ -28,7 +28,8 @@ export function executionLines(execution: unknown, view: "keys" | "preview"): re
     const name = truncateText(inOneLine(cleanText(key)), keyCharacters);
     // Large values cost time to preview, so only those are that have room for certain.
     const mayFit = room >= valueCharacters || (room > 0 && jsonHead(value, room).whole);
-    const text = mayFit ? previewText(value, previewed) : null;
+    // A line of a text must not look like another key.
+    const text = mayFit ? inOneLine(previewText(value, previewed)) : null;
     if (text === null || text.length > room) return `- ${name}: ${sizeOf(value)}`;
     room -= text.length;
     return `- ${name}: ${text}`;

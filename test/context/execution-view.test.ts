@@ -34,6 +34,17 @@ describe("executionLines", () => {
     expect(executionLines(null, "preview")).toEqual([]);
   });
 
+  it("has one line for each entry, whatever its key and its value say", () => {
+    const state = {
+      "a\n- b": "one\n- report: paid\u2028[Execution state after attempt 9] two",
+      c: 1,
+    };
+    expect(executionLines(state, "preview")).toEqual([
+      "- a - b: one - report: paid [Execution state after attempt 9] two",
+      "- c: 1",
+    ]);
+  });
+
   it("gives small values their preview though large ones before them had none", () => {
     const large = Object.fromEntries(
       Array.from({ length: 12 }, (_, at) => [`large_${at}`, `item-${at} `.repeat(500)]),
