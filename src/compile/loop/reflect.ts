@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { checkAnswer, toAnswerText } from "../../context/answer-form.ts";
 import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
 import { plainResultText } from "../../context/step-messages.ts";
-import { executionLines } from "../../context/execution-view.ts";
+import { executionLines, executionSizes } from "../../context/execution-view.ts";
 import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
@@ -122,9 +122,9 @@ async function executionViewOf(
   if (set === "off") return [];
   const view = failed.some(({ withheld }) => withheld === true) ? "keys" : set;
   const execution = rails.redact(state.execution);
-  const lines = executionLines(execution, view);
-  if (lines.length === 0) return [];
-  let checked: unknown = view === "preview" ? execution : lines;
+  // The rails read whole keys: what is cut would pass them.
+  let checked: unknown = view === "preview" ? execution : executionSizes(execution);
+  if (executionLines(checked).length === 0) return [];
   if (loop.rails.tool_result.length > 0) {
     const request = loop.requestOf(state.input);
     const { value, blocked, flags } = await rails.check(
@@ -140,8 +140,7 @@ async function executionViewOf(
     checked = value;
   }
   const shown = new Set(failed.flatMap(({ execution_view: known = [] }) => known));
-  const own = view === "preview" ? executionLines(checked, view) : (checked as readonly string[]);
-  return own.filter((line) => !shown.has(line));
+  return executionLines(checked).filter((line) => !shown.has(line));
 }
 
 /** Supersteps of the shortest attempt: plan, reason, reflect, finalize, and the current one. */
