@@ -43,8 +43,6 @@ export class ContextFold {
   readonly #open = new OpenErrors();
   readonly #body: RenderedBody;
   #observed: Observed = noneObserved;
-  /** Changes of what was observed that are told. */
-  #changes = 0;
 
   constructor(options: FoldOptions) {
     this.#options = options;
@@ -69,12 +67,12 @@ export class ContextFold {
 
   /** Takes note of what later steps noted. False, and nothing is changed, where that would change what was told. */
   #observe(observed: Observed): boolean {
-    const { changed } = observed;
+    const { changed, size } = observed;
     const known = this.#observed;
-    const isSame = observed === known && changed !== undefined;
-    const steps = isSame ? new Set(changed.slice(this.#changes)) : null;
+    const hasGrown = changed !== undefined && changed === known.changed && size >= known.size;
+    const steps = hasGrown ? new Set(changed.slice(known.size, size)) : null;
     const changes: { at: number; noted: StepRecord | undefined }[] = [];
-    let left = steps?.size ?? (observed.size + known.size > 0 ? Infinity : 0);
+    let left = steps?.size ?? (size + known.size > 0 ? Infinity : 0);
     for (let at = this.entries.length - 1; at >= 0 && left > 0; at -= 1) {
       const entry = this.entries[at] as Entry;
       if (entry.kind !== "step" || steps?.has(entry.step) === false) continue;
@@ -86,7 +84,6 @@ export class ContextFold {
     }
     for (const { at, noted } of changes) this.rendered.note(at, noted);
     this.#observed = observed;
-    this.#changes = changed?.length ?? 0;
     return true;
   }
 
@@ -103,13 +100,8 @@ export class ContextFold {
     if (isEnough()) return;
     const from = this.entries.length;
     this.#observed = observed;
-    this.#changes = observed.changed?.length ?? 0;
-    // What is observed may change while this pauses.
-    const noted = entries
-      .slice(from)
-      .map((entry) => (entry.kind === "step" ? observed.get(entry.step) : undefined));
-    for (const [at, own] of noted.entries()) {
-      this.#push(entries[from + at] as Entry, own);
+    for (const entry of entries.slice(from)) {
+      this.#push(entry, entry.kind === "step" ? observed.get(entry.step) : undefined);
       if (isEnough()) return;
       yield;
     }
