@@ -215,16 +215,16 @@ describe("A context of a thread that grew", () => {
   it("has none of the notes that another branch has made since", () => {
     const [first, second, third] = [0, 1, 2].map((at) => {
       const { id, name, args, ...rest } = toolResult({ id: `call-${at}`, result: "found" });
-      const calls = [{ id, name, args, reason: "" }];
+      const asked = [{ id, name, args, reason: "" }];
       const own = [{ id, name, args, ...rest }];
-      return stepRecord({ step_index: at, tool_predictions: calls, tool_results: own });
+      return stepRecord({ step_index: at, tool_predictions: asked, tool_results: own });
     }) as [StepRecord, StepRecord, StepRecord];
     const noteOf = (insights: string) =>
       ({ id: "call-0", insights, learning: "", relevance: "" }) as const;
-    const noted: StepRecord = { ...second, observations: [noteOf("own")] };
-    const before = observedSteps([first, noted]);
+    const noting: StepRecord = { ...second, observations: [noteOf("own")] };
+    const before = observedSteps([first, noting]);
     const further = { ...third, observations: [noteOf("of the branch")] };
-    const after = observedSteps([first, noted, further]);
+    const after = observedSteps([first, noting, further]);
     expect(before.get(first)?.tool_results[0]?.insights).toBe("own");
     expect(after.get(first)?.tool_results[0]?.insights).toBe("of the branch");
   });
