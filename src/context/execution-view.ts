@@ -17,18 +17,20 @@ const previewed = { maxChars: 200, maxItems: 3, maxTotal: 400, keepValues: 10 } 
 const valueCharacters = 800;
 
 /**
- * Returns what the execution state holds, one entry for each key: its size, or a preview of its value. Empty values are
- * left out, because initial state is mostly empty. At most about 5,000 characters. Never throws.
+ * Returns what a state holds, one line for each key: a preview of its value, or its size where there is no room. Empty
+ * values are left out, because initial state is mostly empty. At most about 5,000 characters. Never throws.
+ *
+ * @param state the execution state, or its {@link executionSizes}
  */
-export function executionLines(execution: unknown, view: "keys" | "preview"): readonly string[] {
-  const all = isRecord(execution) ? Object.entries(execution) : [];
-  const held = all.filter(([, value]) => !isEmpty(value));
-  let room = view === "preview" ? previewCharacters : 0;
+export function executionLines(state: unknown): readonly string[] {
+  const held = heldEntries(state);
+  let room = previewCharacters;
   const lines = held.slice(0, shownKeys).map(([key, value]) => {
     const name = truncateText(inOneLine(cleanText(key)), keyCharacters);
     // Large values cost time to preview, so only those are that have room for certain.
     const mayFit = room >= valueCharacters || (room > 0 && jsonHead(value, room).whole);
-    const text = mayFit ? previewText(value, previewed) : null;
+    // A line of a text must not look like another key.
+    const text = mayFit ? inOneLine(previewText(value, previewed)) : null;
     if (text === null || text.length > room) return `- ${name}: ${sizeOf(value)}`;
     room -= text.length;
     return `- ${name}: ${text}`;
@@ -49,6 +51,16 @@ export function newLines(
 /** Returns the key that a line begins with. */
 function keyOf(line: string): string {
   return line.split(": ", 1)[0] ?? line;
+}
+
+/** Returns the execution state with a text of its size in place of each value, and without empty ones. */
+export function executionSizes(execution: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(heldEntries(execution).map(([key, value]) => [key, sizeOf(value)]));
+}
+
+function heldEntries(state: unknown): readonly (readonly [string, unknown])[] {
+  const all = isRecord(state) ? Object.entries(state) : [];
+  return all.filter(([, value]) => !isEmpty(value));
 }
 
 function isEmpty(value: unknown): boolean {

@@ -143,29 +143,35 @@ export const noteTool: ModelTool = {
 
 /** Steps on whose results later steps noted something, with what they noted. */
 export interface Observed {
+  /** How many of `changed` are part of it; 0 if nothing was noted. */
   readonly size: number;
   get(step: StepRecord): StepRecord | undefined;
-  /** The steps in the order in which they changed, each as often as it did. It only grows. */
+  /** The steps in the order in which they changed, each as often as it did. Branches that go on add to its end. */
   readonly changed?: readonly StepRecord[];
 }
 
 export const noneObserved: Observed = new Map<StepRecord, StepRecord>();
 
-class ObservedSteps implements Observed {
+class ObservedSteps {
   readonly changed: StepRecord[] = [];
-  readonly #versions = new Map<StepRecord, StepRecord>();
+  /** Each version with the number of changes up to it, the oldest first. */
+  readonly #versions = new Map<
+    StepRecord,
+    { readonly size: number; readonly step: StepRecord }[]
+  >();
   /** By turn and id of a call, the steps with a result of it and what was noted on that. */
   readonly #turns = new Map<
     number,
     Map<string, { steps: StepRecord[]; noted: Observation | null }>
   >();
 
-  get size(): number {
-    return this.#versions.size;
-  }
-
-  get(step: StepRecord): StepRecord | undefined {
-    return this.#versions.get(step);
+  /** Returns what is noted now: a branch that goes on from here notes other things. */
+  now(): Observed {
+    const { changed } = this;
+    const size = changed.length;
+    const get = (of: StepRecord): StepRecord | undefined =>
+      this.#versions.get(of)?.findLast((version) => version.size <= size)?.step;
+    return { size, get, changed };
   }
 
   add(step: StepRecord): void {
@@ -198,8 +204,11 @@ class ObservedSteps implements Observed {
       const { noted } = this.#call(step.turn_number, result.id);
       return noted === null ? result : withObservation(result, noted);
     });
-    this.#versions.set(step, { ...step, tool_results: results });
     this.changed.push(step);
+    const version = { size: this.changed.length, step: { ...step, tool_results: results } };
+    const versions = this.#versions.get(step);
+    if (versions === undefined) this.#versions.set(step, [version]);
+    else versions.push(version);
   }
 }
 
@@ -208,7 +217,7 @@ const observing = appendFold<StepRecord, ObservedSteps>(
   (observed, step) => observed.add(step),
 );
 
-/** Returns what later steps noted on results; it grows with the list. */
+/** Returns what later steps noted on results. */
 export function observedSteps(steps: readonly StepRecord[]): Observed {
-  return observing(steps);
+  return observing(steps).now();
 }

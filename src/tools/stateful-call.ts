@@ -55,7 +55,7 @@ export interface StateUpdateRules extends StateRules {
 
 /**
  * The state after a call, deeply frozen. A tier that the tool may not write keeps its identity.
- * @throws HandlerTierError; StateJsonError; TierMergeError; StateSchemaError
+ * @throws HandlerTierError; HandlerReturnError; StateJsonError; TierMergeError; StateSchemaError
  */
 export function validateStateUpdate(
   tool: StatefulTool,
@@ -131,7 +131,10 @@ function acceptTier(
   };
 }
 
-/** @throws HandlerTierError for a changed key that the tool's definition does not list */
+/**
+ * @throws HandlerTierError for a changed key that the tool's definition does not list; HandlerReturnError for a tier
+ * that has no keys
+ */
 function requireDeclared(
   { definition: { name, persistence, writes } }: StatefulTool,
   tier: Tier,
@@ -139,6 +142,7 @@ function requireDeclared(
   after: unknown,
 ): void {
   if (writes === undefined) return;
+  if (!isRecord(after)) throw new HandlerReturnError(name, `newState.${tier} as ${shapeOf(after)}`);
   const { set = {}, remove = [] } = tierPatch(before, after) ?? {};
   const changed = [...Object.keys(set), ...remove].map((key): TierKey => `${tier}.${key}`);
   const other = changed.find((key) => !writes.includes(key));

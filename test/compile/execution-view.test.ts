@@ -229,6 +229,26 @@ describe("the execution view of a guarded agent", () => {
     expect(state).toMatchObject({ execution: { report: stored } });
   });
 
+  it("has placeholders for values in keys that are cut", async () => {
+    const key = `${"x".repeat(45)} ada.lovelace@example.org`;
+    const over = {
+      ...pii,
+      tools: {
+        buy_report: {
+          description: "Buys the report.",
+          input_schema: z.object({}),
+          persistence: "execution",
+          handler: (state: AgentState) => ({
+            newState: { ...state, execution: { [key]: 1 } },
+            toolResult: "bought",
+          }),
+        },
+      },
+    };
+    const { views } = await run({ over }, [buy, "bad", "good"]);
+    expect(views[2]).toEqual([`${header(1)}\n- ${"x".repeat(45)} <EMAIL_1>: number`]);
+  });
+
   it.each(["block", "flag"] as const)("is left out if a rail would %s it", async (action) => {
     const over = {
       rails: [wordRail("damn", action, ["tool_result"])],

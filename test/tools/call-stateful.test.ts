@@ -250,6 +250,18 @@ describe("callStateful", () => {
       expect(ended.state).toEqual({ execution: { files: [] }, attempt: { count: 9, notes: [] } });
     });
 
+    it.each([[[1, 2]], ["text"], [null]])(
+      "stops the run when a tool that lists its keys returns %j in place of a tier",
+      async (execution) => {
+        const { env, state } = setUp();
+        const tool = writes((given) => ({ ...given, execution }), "execution");
+        const definition = { ...tool.definition, writes: ["execution.files"] as const };
+        const empty = { ...state, execution: {} };
+        const called = callStateful({ ...tool, definition }, callOf(), empty, env);
+        await expect(called).rejects.toMatchObject({ code: "handler_returned_no_state" });
+      },
+    );
+
     it("takes an equal copy of another tier for unchanged", async () => {
       const { env, state } = setUp();
       const copies = writes((given) => newAttempt(structuredClone(given)), "attempt");

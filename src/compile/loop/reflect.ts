@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { checkAnswer, toAnswerText } from "../../context/answer-form.ts";
 import { judgementRequest, reflectionRequest } from "../../context/prompts.ts";
 import { plainResultText } from "../../context/step-messages.ts";
-import { executionLines, newLines } from "../../context/execution-view.ts";
+import { executionLines, executionSizes, newLines } from "../../context/execution-view.ts";
 import { readJudgement, readObservations, textOf } from "../../context/step-note.ts";
 import { errorMessage } from "../../errors.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
@@ -122,9 +122,9 @@ async function executionViewOf(
   if (set === "off") return [];
   const view = failed.some(({ withheld }) => withheld === true) ? "keys" : set;
   const execution = rails.redact(state.execution);
-  const lines = executionLines(execution, view);
-  if (lines.length === 0) return [];
-  let checked: unknown = view === "preview" ? execution : lines;
+  // The rails read whole keys: what is cut would pass them.
+  let checked: unknown = view === "preview" ? execution : executionSizes(execution);
+  if (executionLines(checked).length === 0) return [];
   if (loop.rails.tool_result.length > 0) {
     const request = loop.requestOf(state.input);
     const { value, blocked, flags } = await rails.check(
@@ -139,9 +139,8 @@ async function executionViewOf(
     if (blocked !== null || flags.length > 0) return [];
     checked = value;
   }
-  const own = view === "preview" ? executionLines(checked, view) : (checked as readonly string[]);
   return newLines(
-    own,
+    executionLines(checked),
     failed.map(({ execution_view: known = [] }) => known),
   );
 }

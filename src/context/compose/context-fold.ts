@@ -44,8 +44,6 @@ export class ContextFold {
   readonly #open = new OpenErrors();
   readonly #body: RenderedBody;
   #observed: Observed = noneObserved;
-  /** Number of entries of `Observed.changed` that are rendered. */
-  #changes = 0;
 
   constructor(options: FoldOptions) {
     this.#options = options;
@@ -80,12 +78,12 @@ export class ContextFold {
 
   /** Applies the notes of later steps. Returns false, and changes nothing, if they would change rendered lines. */
   #observe(observed: Observed): boolean {
-    const { changed } = observed;
+    const { changed, size } = observed;
     const known = this.#observed;
-    const isSame = observed === known && changed !== undefined;
-    const steps = isSame ? new Set(changed.slice(this.#changes)) : null;
+    const hasGrown = changed !== undefined && changed === known.changed && size >= known.size;
+    const steps = hasGrown ? new Set(changed.slice(known.size, size)) : null;
     const changes: { at: number; noted: StepRecord | undefined }[] = [];
-    let left = steps?.size ?? (observed.size + known.size > 0 ? Infinity : 0);
+    let left = steps?.size ?? (size + known.size > 0 ? Infinity : 0);
     for (let at = this.entries.length - 1; at >= 0 && left > 0; at -= 1) {
       const entry = this.entries[at] as Entry;
       if (entry.kind !== "step" || steps?.has(entry.step) === false) continue;
@@ -97,7 +95,6 @@ export class ContextFold {
     }
     for (const { at, noted } of changes) this.rendered.note(at, noted);
     this.#observed = observed;
-    this.#changes = changed?.length ?? 0;
     return true;
   }
 
@@ -114,13 +111,8 @@ export class ContextFold {
     if (isEnough()) return;
     const from = this.entries.length;
     this.#observed = observed;
-    this.#changes = observed.changed?.length ?? 0;
-    // What is observed may change while this pauses.
-    const noted = entries
-      .slice(from)
-      .map((entry) => (entry.kind === "step" ? observed.get(entry.step) : undefined));
-    for (const [at, own] of noted.entries()) {
-      this.#push(entries[from + at] as Entry, own);
+    for (const entry of entries.slice(from)) {
+      this.#push(entry, entry.kind === "step" ? observed.get(entry.step) : undefined);
       if (isEnough()) return;
       yield;
     }

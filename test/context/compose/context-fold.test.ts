@@ -13,6 +13,7 @@ import { modelProfile } from "../../../src/models/model-profile.ts";
 import type { ModelTool } from "../../../src/models/agent-model.ts";
 import type { StepRecord } from "../../../src/state/step-record.ts";
 import type { FailedAttempt } from "../../../src/state/turn.ts";
+import { stepRecord, toolResult } from "../../helpers/step-record.ts";
 import { grown, histories, type History } from "./arbitrary-history.ts";
 
 const profile = modelProfile("openai:gpt-4o");
@@ -215,6 +216,23 @@ describe("A context of a thread that grew", () => {
       }),
       { numRuns: 8 },
     );
+  });
+
+  it("has none of the notes that another branch has made since", () => {
+    const [first, second, third] = [0, 1, 2].map((at) => {
+      const { id, name, args, ...rest } = toolResult({ id: `call-${at}`, result: "found" });
+      const asked = [{ id, name, args, reason: "" }];
+      const own = [{ id, name, args, ...rest }];
+      return stepRecord({ step_index: at, tool_predictions: asked, tool_results: own });
+    }) as [StepRecord, StepRecord, StepRecord];
+    const noteOf = (insights: string) =>
+      ({ id: "call-0", insights, learning: "", relevance: "" }) as const;
+    const noting: StepRecord = { ...second, observations: [noteOf("own")] };
+    const before = observedSteps([first, noting]);
+    const further = { ...third, observations: [noteOf("of the branch")] };
+    const after = observedSteps([first, noting, further]);
+    expect(before.get(first)?.tool_results[0]?.insights).toBe("own");
+    expect(after.get(first)?.tool_results[0]?.insights).toBe("of the branch");
   });
 
   it("has them after an edit in its middle", () => {
