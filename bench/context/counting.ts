@@ -43,7 +43,7 @@ export interface Piece {
 
 const knownReadings = new WeakMap<BaseMessage, readonly Piece[]>();
 
-/** {@link pieces} with their kinds. Of a message that tells of shortened steps, what was said is told by line. */
+/** {@link pieces} with their kinds. A message of shortened steps is split into lines. */
 export function readings(message: BaseMessage): readonly Piece[] {
   const before = knownReadings.get(message);
   if (before !== undefined) return before;

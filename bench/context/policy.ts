@@ -22,10 +22,10 @@ interface Wanted {
 }
 
 /**
- * Prints how many calls a scripted policy can make from a context. For each needed argument it is told under which names
- * results may hold it, and which other fields of the wanted object were said in the conversation or stand in the call. It
- * reads all objects of the context (JSON, the notation, lines), and takes the one that fits most of what it was told;
- * of several the last, of the items of a list the first that no earlier call of the tool in the context has named.
+ * Prints how many calls a scripted policy can make from a context. For each needed argument the policy gets the names
+ * under which results may hold it, and the other fields of the wanted object that the conversation or the call contains.
+ * It reads all objects of the context (JSON, the notation, lines), and picks the one that matches most of these fields;
+ * of several matches the last, of the items of a list the first that no earlier call of the tool in the context has used.
  */
 export function printPolicy(
   title: string,
@@ -120,7 +120,7 @@ function chosen(pieces: readonly Piece[], { tool, names, hints }: Wanted): strin
 
 const read = new Map<string, readonly Read[]>();
 
-/** The objects that a text tells of. */
+/** Returns the objects that a text describes. */
 function readIn(text: string): readonly Read[] {
   const before = read.get(text);
   if (before !== undefined) return before;

@@ -177,7 +177,7 @@ function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-/** Whether no letter or digit goes on with it at either end. */
+/** Returns whether a match is a whole word: no letter or digit precedes or follows it. */
 function isWord(text: string, at: number, word: string): boolean {
   return !/[\w]/.test(text[at - 1] ?? " ") && !/[\w]/.test(text[at + word.length] ?? " ");
 }
