@@ -36,6 +36,8 @@ export default defineConfig({
       "test/helpers/seeded-properties.ts",
     ],
     passWithNoTests: false,
+    // No test loads the local encoder by accident, since that takes a second and 310 MB.
+    env: { STRATAGRAPH_EMBEDDINGS: "none" },
     pool: "forks",
     // One more than cores: tests wait for servers, databases and programs.
     maxWorkers: 3,

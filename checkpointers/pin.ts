@@ -1,8 +1,9 @@
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph-checkpoint";
 
 /** The part of a compiled graph that pinning needs. */
 interface Pinnable {
   checkpointer?: BaseCheckpointSaver | boolean;
+  store?: BaseStore;
   withConfig?(config: never): unknown;
 }
 
@@ -15,8 +16,28 @@ export function pinCheckpointer<Graph extends Pinnable>(
   graph: Graph,
   saver: BaseCheckpointSaver,
 ): Graph {
-  Object.defineProperty(graph, "checkpointer", {
-    get: () => saver,
+  return pin(graph, "checkpointer", saver);
+}
+
+/**
+ * Makes `store` the graph's store permanently, as {@link pinCheckpointer} does the checkpointer.
+ *
+ * @param store undefined: the graph has none, and its nodes and tools what they bring themselves
+ */
+export function pinStore<Graph extends Pinnable>(
+  graph: Graph,
+  store: BaseStore | undefined,
+): Graph {
+  return pin(graph, "store", store);
+}
+
+function pin<Graph extends Pinnable, Name extends "checkpointer" | "store">(
+  graph: Graph,
+  name: Name,
+  value: Graph[Name],
+): Graph {
+  Object.defineProperty(graph, name, {
+    get: () => value,
     set: () => {},
     enumerable: true, // `withConfig` copies the graph's own enumerable properties into a new one.
     configurable: true,
@@ -24,7 +45,7 @@ export function pinCheckpointer<Graph extends Pinnable>(
   const withConfig = graph.withConfig?.bind(graph);
   if (withConfig) {
     Object.defineProperty(graph, "withConfig", {
-      value: (config: never) => pinCheckpointer(withConfig(config) as Pinnable, saver),
+      value: (config: never) => pin(withConfig(config) as Pinnable, name, value),
       enumerable: false,
       configurable: true,
       writable: true,

@@ -1,6 +1,6 @@
 import type { CompileServices } from "./compile/compile-agent.ts";
 import { resolve } from "node:path";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
@@ -17,6 +17,8 @@ import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
+import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
+import type { Memory } from "./memory/memory.ts";
 import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
 import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
@@ -54,6 +56,13 @@ export interface RuntimeOptions {
   readonly sandbox?: Sandbox;
   /** Embeddings for tool selection and for rails. Default: the word vectors bundled with the package. */
   readonly embeddings?: Embeddings;
+  /**
+   * Embeddings of memories for definitions that name none; null for search by words. Default: `STRATAGRAPH_EMBEDDINGS`
+   * (of `env`, else of the process), else the local encoder if it is installed.
+   */
+  readonly memoryEmbeddings?: Embeddings | null;
+  /** The tenant whose memories this runtime reads and writes: a UUID in lower case. Default: that of a single tenant. */
+  readonly tenantId?: string;
   /** The `provider:model` of definitions that name none. */
   readonly defaultModel?: string;
   /** Additional providers, chat model instances, prices and retries. */
@@ -61,8 +70,8 @@ export interface RuntimeOptions {
   /** The source of models; replaces `defaultModel` and `modelOptions`. */
   readonly models?: ModelSource;
   /**
-   * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_HTTP_ALLOW`. Default:
-   * `process.env`.
+   * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_EMBEDDINGS`,
+   * `STRATAGRAPH_HTTP_ALLOW`. Default: `process.env`.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
@@ -75,7 +84,16 @@ export interface Runtime extends CompileServices {
   readonly threads: Threads;
   /** The memory that experiment agents keep between cycles: in the database, or else in this process. */
   readonly experimentMemory: ExperimentMemory;
-  /** Closes the database, the tool servers and the sandbox. */
+  /**
+   * Returns the memories of agents, in the database, or else in this process. Vectors are of an `embedding_model` as
+   * definitions name it; default: that of definitions that name none.
+   *
+   * @throws UnknownModelError, MissingPackageError, MissingProviderError, MissingApiKeyError
+   */
+  readonly memory: (embeddingModel?: string) => Promise<Memory>;
+  /** The same memories as a LangGraph store, which tools and graphs in them get by `getStore()`. */
+  readonly store: BaseStore;
+  /** Closes the database, the tool servers, the sandbox and the local encoder. */
   close(): Promise<void>;
 }
 
@@ -88,14 +106,17 @@ export interface Runtime extends CompileServices {
 export async function createRuntime(
   options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
 ): Promise<Runtime> {
-  const { services, close } = options.prepared ?? (await createServices(options));
+  const { services, memoryIn, close } = options.prepared ?? (await createServices(options));
+  const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
     const blobs = blobsOf(checkpointer) ?? services.blobs;
     const run: CompileServices = { ...services, checkpointer, blobs };
     const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
     const experimentMemory = createInMemoryExperimentMemory();
-    return withThreads({ ...run, experimentMemory }, {}, close);
+    const memory = services.memory;
+    const store = new MemoryBaseStore(() => memory(undefined));
+    return withThreads({ ...run, memory, store, experimentMemory }, {}, close);
   }
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
@@ -122,12 +143,19 @@ export async function createRuntime(
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
-    const run: CompileServices = {
+    const memory = memoryIn(async () => {
+      const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
+      return openDatabaseMemory(database, { clock: services.clock });
+    });
+    const store = new MemoryBaseStore(() => memory(undefined));
+    const run = {
       ...services,
       checkpointer,
       blobs: checkpointer.blobs,
       journal,
-      lockThread: (threadId) => lockThread(database, threadId),
+      memory,
+      store,
+      lockThread: (threadId: string) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
     const experimentMemory = new DatabaseExperimentMemory(database.pool);
@@ -146,7 +174,7 @@ function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
 }
 
 function withThreads(
-  run: CompileServices & Pick<Runtime, "experimentMemory">,
+  run: CompileServices & Pick<Runtime, "experimentMemory" | "memory" | "store">,
   beside: Pick<ThreadServices, "journal" | "forget">,
   close: () => Promise<void>,
 ): Runtime {
@@ -273,7 +301,9 @@ function servicesWithoutDatabase(): Promise<CompileServices> {
 
 /** The services of a runtime apart from its database. Closing any runtime made from them closes them. */
 export interface PreparedServices {
-  readonly services: CompileServices;
+  /** With memories in this process. */
+  readonly services: CompileServices & Pick<Runtime, "memory">;
+  readonly memoryIn: LazyMemories["memoryIn"];
   readonly close: () => Promise<void>;
 }
 
@@ -291,8 +321,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     { createBuiltinTools },
     { createToolRegistry },
     { createAgentRegistry },
-    { createSecrets },
-    { environmentSecrets },
+    { createSecrets, environmentSecrets },
     { createToolServers },
     { createSandbox },
     { cachedEmbeddings },
@@ -304,7 +333,6 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     import("./tools/registry.ts"),
     import("./compile/agent-registry.ts"),
     import("./tools/secrets.ts"),
-    import("./tools/secrets.ts"),
     import("./tools/mcp/create-tool-servers.ts"),
     import("./tools/sandbox/create-sandbox.ts"),
     import("./models/embeddings/embeddings.ts"),
@@ -312,17 +340,20 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     import("./compile/attachments/memory-blobs.ts"),
   ]);
   const { defaultModel, clock = systemClock, env = process.env } = options;
-  const httpAllow = options.httpAllow ?? hostsIn(env["STRATAGRAPH_HTTP_ALLOW"]);
+  const allowed = (env["STRATAGRAPH_HTTP_ALLOW"] ?? "").split(",").map((host) => host.trim());
+  const httpAllow = options.httpAllow ?? allowed.filter((host) => host !== "");
   const secrets = createSecrets(options.secrets ?? environmentSecrets(env));
   const sandbox = options.sandbox ?? createSandbox();
   const servers = createToolServers({ secrets, clock, ...(idleMs !== undefined && { idleMs }) });
-  const services: CompileServices = {
+  const { tenantId, memoryEmbeddings, modelOptions } = options;
+  const memories = lazyMemories({ ...modelOptions, env, clock, tenantId, memoryEmbeddings });
+  const services: PreparedServices["services"] = {
     clock,
     ids: options.ids ?? systemIds,
     models:
       options.models ??
       createModels({
-        ...options.modelOptions,
+        ...modelOptions,
         env,
         clock,
         ...(defaultModel !== undefined && { defaultModel }),
@@ -345,6 +376,7 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
     servers,
     blobs: createMemoryBlobs(),
     httpAllow,
+    memory: memories.memory,
     communityTool: async (spec) => {
       const { loadCommunityTool } = await import("./tools/community.ts");
       return loadCommunityTool(spec, { secrets });
@@ -352,19 +384,13 @@ async function createServices(options: RuntimeOptions, idleMs?: number): Promise
   };
   return {
     services,
+    memoryIn: memories.memoryIn,
     close: async () => {
       await Promise.all([
         servers.close(),
+        memories.close(),
         ...(options.sandbox === undefined ? [sandbox.close()] : []),
       ]);
     },
   };
-}
-
-/** Splits a comma-separated list. */
-function hostsIn(list = ""): readonly string[] {
-  return list
-    .split(",")
-    .map((host) => host.trim())
-    .filter((host) => host !== "");
 }

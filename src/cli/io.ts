@@ -1,3 +1,4 @@
+import type { Runtime, RuntimeOptions } from "../app.ts";
 import { StratagraphError } from "../errors.ts";
 
 /** Text going out. */
@@ -44,6 +45,8 @@ export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What relative paths are relative to, and where the embedded database is kept. Absolute. */
   readonly cwd: string;
+  /** Creates the runtime on the database of a command. Default: `createRuntime`. */
+  readonly openRuntime?: (options: RuntimeOptions) => Promise<Runtime>;
   /** Calls `listener` once when the command is to end early. Returns a function that stops listening. */
   onStop(listener: (reason: StopReason) => void): () => void;
 }

@@ -97,6 +97,11 @@ export const acceptAgentOption = declareFlag(
   "--accept-agent",
   "resume even if the thread belongs to another agent",
 );
+export const userOption = declareOption(
+  "--user <id>",
+  "user whose memories the run reads and writes (default: those of all users)",
+  parseUser,
+);
 export const agentOption = declareOption(
   "--agent <file>",
   "definition or module of the agent, as for run",
@@ -183,6 +188,7 @@ export const grantOption = declareOption<readonly string[]>(
 export const agentOptions = {
   model: modelOption,
   temperature: temperatureOption,
+  user: userOption,
   tools: toolsOption,
   root: rootOption,
   acceptChanges: acceptChangesOption,
@@ -259,10 +265,16 @@ function parseTemperature(text: string): number {
   throw new InvalidArgumentError("Expected a number from 0 to 2.");
 }
 
-function parseInteger(text: string, { from, to }: { from: number; to: number }): number {
+export function parseInteger(text: string, { from, to }: { from: number; to: number }): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= from && value <= to) return value;
   throw new InvalidArgumentError(`Expected an integer from ${from} to ${to}.`);
+}
+
+/** Parses a label of a namespace. */
+function parseUser(text: string): string {
+  if (text.length > 0 && text.length <= 200) return text;
+  throw new InvalidArgumentError("Expected 1 to 200 characters.");
 }
 
 /** Parses the index of a turn or a step. */
@@ -291,7 +303,7 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /** Parses an age into milliseconds. */
-function parseAge(text: string): number {
+export function parseAge(text: string): number {
   const [, amount, unit = ""] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
   if (amount !== undefined) return Number(amount) * (units[unit] ?? 0);
   throw new InvalidArgumentError(

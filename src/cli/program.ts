@@ -6,6 +6,7 @@ import type { DoctorCommandOptions } from "./agents/doctor.ts";
 import type { GraphCommandOptions } from "./agents/graph.ts";
 import { planFormats } from "./draw/write-drawing.ts";
 import { addExperimentCommands } from "./experiments/program.ts";
+import { addMemoryCommands } from "./memory/program.ts";
 import {
   addOptions,
   agentOptions,
@@ -143,6 +144,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addExperimentCommands(program, io, exitWith);
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
+  addMemoryCommands(program, io, exitWith);
   return program;
 }
 

@@ -40,7 +40,8 @@ export interface ToolServices {
  * Returns all tools of a definition by name: those that came with it, then in its order those of the registry, of MCP
  * servers, which are started, and of packages.
  *
- * @param inside names of the tools of nested agents, which tool rails may name; undefined if not all are known
+ * @param of.inside names of the tools of nested agents, which tool rails may name; undefined if not all are known
+ * @param of.implied tools that the definition has besides; others of the same names replace them
  * @throws ToolClashError, UnknownToolError, InvalidDefinitionError if it names tools that it does not have;
  * NoToolServersError, ServerStartError, ServerToolsError, MissingSecretError for MCP servers; CommunityPackageError,
  * CommunityToolError
@@ -48,15 +49,27 @@ export interface ToolServices {
 export async function agentTools(
   definition: AgentDefinition,
   services: ToolServices,
-  inside: readonly string[] | undefined = [],
+  of: {
+    readonly inside: readonly string[] | undefined;
+    readonly implied?: readonly AgentTool[];
+  } = {
+    inside: [],
+  },
 ): Promise<ReadonlyMap<string, AgentTool>> {
   const { spec } = definition;
   const inline = createToolRegistry(definition.tools);
   const entries = definition.hasAllTools ? [] : spec.tools;
-  const listed = await Promise.all(entries.map((entry) => toolsOf(entry, inline, services)));
+  const implied = new Map(of.implied?.map((tool) => [tool.definition.name, tool]));
+  const listed = await Promise.all(
+    entries
+      .filter((entry) => typeof entry !== "string" || !implied.has(entry))
+      .map((entry) => toolsOf(entry, inline, services)),
+  );
   const all = createToolRegistry([...definition.tools, ...listed.flat()]);
   const tools = new Map(all.resolve(all.names()).map((tool) => [tool.definition.name, tool]));
-  checkNames(definition, [...tools.keys()], inside);
+  // A server may have a tool of the same name.
+  for (const [name, tool] of implied) if (!tools.has(name)) tools.set(name, tool);
+  checkNames(definition, [...tools.keys()], of.inside);
   return tools;
 }
 

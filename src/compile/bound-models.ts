@@ -28,11 +28,16 @@ export interface BoundModels {
 /** @throws the errors of resolving its tools and models */
 export async function createBoundModels(
   definition: AgentDefinition,
-  of: { readonly services: ModelServices; readonly inside: readonly string[] | undefined },
+  of: {
+    readonly services: ModelServices;
+    readonly inside: readonly string[] | undefined;
+    /** Tools that come with the agent's configuration; its own tools of the same names replace them. Default none. */
+    readonly implied?: readonly AgentTool[];
+  },
 ): Promise<BoundModels> {
   const { spec } = definition;
   const { services } = of;
-  const tools = await agentTools(definition, services, of.inside);
+  const tools = await agentTools(definition, services, of);
   const allowed = spec.guardrail_config.tool_rails.allowed_tools;
   const candidates = [...tools.values()].filter(
     ({ definition: { name } }) => allowed === "all" || allowed.includes(name),
@@ -89,6 +94,15 @@ function modelForRun(
 ): AgentModel | Promise<AgentModel> {
   if (context?.model === undefined && context?.temperature === undefined) return defaultModel;
   return services.models.resolve(forRun(config, context));
+}
+
+/** Returns the model that extracts facts of finished turns; null if rules do. */
+export async function extractorOf(
+  { llm_config, memory_config }: AgentDefinition["spec"],
+  { models }: ModelServices,
+): Promise<AgentModel | null> {
+  const { enabled, extraction_model: ref } = memory_config.long_term;
+  return enabled && ref !== undefined ? models.resolve(withModel(llm_config, ref)) : null;
 }
 
 export function withModel(config: LlmConfig, model: string | null): LlmConfig {

@@ -3,9 +3,10 @@ import {
   createBoundModels,
   type ModelServices,
   createNodeModels,
+  extractorOf,
   withModel,
 } from "./bound-models.ts";
-import type { BaseCheckpointSaver } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import type { Clock, IdSource } from "../clock.ts";
 import { inputText } from "../context/answer-form.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
@@ -19,6 +20,7 @@ import { stampDefinition, type DefinitionStamp } from "../definition/definition-
 import type { Rail } from "../definition/rail.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
 import { createMemoryBlobs } from "./attachments/memory-blobs.ts";
+import type { Memory } from "../memory/memory.ts";
 import { createRails } from "../guardrails/create-rails.ts";
 import type { Embeddings } from "../models/embeddings/embeddings.ts";
 import { withAttachments } from "../models/calls/with-attachments.ts";
@@ -40,7 +42,7 @@ import { createContextInspector, attachInspector, inspectorOf } from "./context-
 import { drawnFromNodes } from "./draw-graph.ts";
 import { InactiveAgentError } from "./errors.ts";
 import { buildGraph, type GraphNode } from "./graph-builder.ts";
-import type { AttemptShape, LoopConfig, ToolBounds } from "./loop/loop-config.ts";
+import type { AgentMemory, AttemptShape, LoopConfig, ToolBounds } from "./loop/loop-config.ts";
 import { resultSummariserOf } from "./loop/context.ts";
 import type { Subagent } from "./nodes/run-subagent.ts";
 import type { PlannerNode, WorkflowPlan } from "./workflow-plan.ts";
@@ -76,6 +78,13 @@ export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lock
   readonly journal?: ToolJournal | undefined;
   /** The attachments of threads; if left out, they are in the memory of the compiled graph. */
   readonly blobs?: BlobStore | undefined;
+  /**
+   * Returns the memories of agents, by the `embedding_model` of a definition; undefined is the default. If left out,
+   * agents with long-term or procedural memory cannot be compiled.
+   */
+  readonly memory?: ((embeddingModel: string | undefined) => Promise<Memory>) | undefined;
+  /** The LangGraph store of tools and of graphs in them, unless the caller gives another. If left out, there is none. */
+  readonly store?: BaseStore | undefined;
   /** Hosts in private networks whose files may be attached by URL. Default: none. */
   readonly httpAllow?: readonly HttpAllow[] | undefined;
 }
@@ -85,7 +94,7 @@ export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lock
  * reported before anything runs.
  *
  * @throws InactiveAgentError, ToolClashError, UnknownToolError, UnknownModelError, MissingProviderError,
- * MissingApiKeyError, ModelOptionError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
+ * MissingApiKeyError, ModelOptionError, NoMemoryError; for agent nodes UnknownAgentError, InactiveSubagentError, AgentRecursionError,
  * AgentDepthError, InvalidDefinitionError
  */
 export async function compileAgentWith(
@@ -186,6 +195,27 @@ function stampOfAgent(
 interface PlannerOf {
   readonly node: PlannerNode;
   readonly workers: readonly Worker[];
+  /** The memory of its agent: the planner finds what is remembered about its own task. */
+  readonly memory: AgentMemory | null;
+}
+
+/**
+ * Opens the memory of an agent, and returns the tools for it.
+ *
+ * @throws NoMemoryError, and the errors of opening it
+ */
+async function openMemory(
+  definition: AgentDefinition,
+  services: CompileServices,
+): Promise<{ readonly memory: AgentMemory | null; readonly memoryTools: readonly AgentTool[] }> {
+  const { long_term, procedural } = definition.spec.memory_config;
+  if (!long_term.enabled && !procedural.enabled) return { memory: null, memoryTools: [] };
+  const { openAgentMemory } = await import("./memory/agent-memory.ts");
+  const { memoryToolsOf } = await import("./memory/memory-tools.ts");
+  return {
+    memory: await openAgentMemory(definition.spec, services),
+    memoryTools: memoryToolsOf(definition, services.tools),
+  };
 }
 
 interface Resolved {
@@ -207,11 +237,20 @@ async function resolve(
   const { spec } = definition;
   const { workflow_graph: written, execution_config: limits } = spec;
   const toolNames = toolNamesInside(definition, subagents);
-  const boundModels = await createBoundModels(definition, { services, inside: toolNames });
+  const { memory, memoryTools } =
+    planner === null
+      ? await openMemory(definition, services)
+      : { memory: planner.memory, memoryTools: [] };
+  const boundModels = await createBoundModels(definition, {
+    services,
+    inside: toolNames,
+    implied: memoryTools,
+  });
   const boundModel = await boundModels.make({});
   const summariser = await resultSummariserOf(spec, (model) => {
     return boundModels.make({ model, tools: "none", answerSchema: null });
   });
+  const extractor = await extractorOf(spec, services);
   const { clock, ids, journal, secrets, sandbox, embeddings } = services;
   const own = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
   // The outer agent checks the input of a planner node, and applies its rails and bounds inside of it.
@@ -225,9 +264,12 @@ async function resolve(
     journal,
     secrets,
     sandbox,
+    store: services.store,
     embeddings,
     rails,
     bounds,
+    memory,
+    extractor,
     railModel: (ref) => services.models.resolve(withModel(spec.llm_config, ref)),
     needsApproval: approvalRule(definition, boundModels.tools),
     boundModel,
@@ -264,7 +306,7 @@ async function resolve(
     boundModels: await createNodeModels(workflow.plan, boundModels),
     agents: new Map([
       ...subagents,
-      ...(await compilePlanners(workflow.plan, definition, { services, subagents })),
+      ...(await compilePlanners(workflow.plan, definition, { services, subagents, memory })),
     ]),
   });
   return {
@@ -281,19 +323,19 @@ async function compilePlanners(
   of: {
     readonly services: CompileServices & { readonly blobs: BlobStore };
     readonly subagents: ReadonlyMap<string, Subagent>;
+    readonly memory: AgentMemory | null;
   },
 ): Promise<ReadonlyMap<string, Subagent>> {
   const planners = nodes.filter((node): node is PlannerNode => node.type === "planner");
   if (planners.length === 0) return new Map();
-  const { plannerDefinition } = await import("./planner/definition.ts");
-  const { workersOf } = await import("./planner/definition.ts");
-  const { services, subagents } = of;
+  const { plannerDefinition, workersOf } = await import("./planner/definition.ts");
+  const { services, subagents, memory } = of;
   const within = { ...services, checkpointer: undefined };
   const made = await Promise.all(
     planners.map(async (node) => {
       const workers = workersOf(node, definition, { subagents, tools: services.tools });
       const own = plannerDefinition(definition, node);
-      const planner = { node, workers };
+      const planner = { node, workers, memory };
       const graph = await compileGraph(own, within, { planner, isInside: true });
       return [node.name, { definition: own, graph }] as const;
     }),
@@ -301,10 +343,7 @@ async function compilePlanners(
   return new Map(made);
 }
 
-/**
- * Returns the recursion limit: every node may run up to its limit, and is triggered once more for each branch it waits
- * for.
- */
+/** Returns the recursion limit: a node runs up to its limit, and is triggered once more for each branch it awaits. */
 function workflowLimit({ nodes, maxVisits }: WorkflowPlan, maxAttempts: number): number {
   return maxAttempts * (nodes.length * (maxVisits + 1) * 2 + 6) + 10;
 }

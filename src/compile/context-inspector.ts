@@ -62,7 +62,7 @@ export interface ContextInspector {
   /** Returns the result of a node that begins a turn or an attempt, with empty model replies. */
   dryRun(
     state: GraphState,
-    at: Pick<DryRunTarget, "inherited" | "around"> & {
+    at: Pick<DryRunTarget, "inherited" | "around" | "threadId" | "user"> & {
       readonly node: string;
       readonly superstep: number;
     },
@@ -112,10 +112,10 @@ export function createContextInspector(agent: {
         };
       }
     },
-    async dryRun(state, { node, superstep, inherited, around }) {
+    async dryRun(state, { node, ...at }) {
       const found = nodes.get(node);
       if (found?.type !== "lifecycle") throw new TypeError(`${node} begins or ends nothing`);
-      const { run, asked } = createDryRun(agent, state, { node, superstep, inherited, around });
+      const { run, asked } = createDryRun(agent, state, { ...at, node });
       const result = await found.body(withInheritedRedactions(state, run.config), run);
       return { result, asked: asked() };
     },
@@ -150,6 +150,9 @@ interface DryRunTarget {
   readonly inherited?: Redactions | undefined;
   /** The bounded configuration of the outer agent. Default: no outer agent. */
   readonly around?: LoopConfig | null | undefined;
+  /** The thread and the user of a turn that begins. */
+  readonly threadId?: string | undefined;
+  readonly user?: string | undefined;
 }
 
 const none: Redactions = Object.freeze({});
@@ -189,6 +192,26 @@ function createDryRun(
     return replyOf(model, isPlan ? (of.planning ?? "") : "");
   };
   const { signal } = new AbortController();
+  const rails = createNodeRails({
+    loop,
+    signal,
+    redactions: state.redactions,
+    inherited,
+    callModel,
+    emit() {},
+  });
+  const memories =
+    loop.memory?.forNode({
+      loop,
+      state,
+      rails,
+      signal,
+      // As a run does: a turn that begins is not for the user of the last one.
+      user: of.node === "initialize" ? of.user : state.turn?.user,
+      threadId: of.threadId ?? null,
+      isInside: around !== null,
+      isReadOnly: true,
+    }) ?? null;
   const run: NodeContext = {
     node: of.node,
     within: [],
@@ -200,14 +223,8 @@ function createDryRun(
     config: propagateRedactions({}, inherited),
     context: of.model === undefined ? undefined : { model: of.model },
     signal,
-    rails: createNodeRails({
-      loop,
-      signal,
-      redactions: state.redactions,
-      inherited,
-      callModel,
-      emit() {},
-    }),
+    rails,
+    memories,
     endedResults: [],
     startedSteps: [],
     // New summaries are unknown, and existing ones are stored.

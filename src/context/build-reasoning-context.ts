@@ -1,4 +1,4 @@
-import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
+import { SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { systemClock } from "../clock.ts";
 import type { AgentModel, ModelTool } from "../models/agent-model.ts";
 import { modelProfile, type ModelProfile } from "../models/model-profile.ts";
@@ -17,6 +17,7 @@ import {
   InvalidContextOptionError,
   type ReasoningContext,
 } from "./reasoning-context.ts";
+import { memorySection } from "./memory-section.ts";
 import { loopTranscript } from "./transcript.ts";
 import { observedSteps } from "./step-note.ts";
 import type { StepForm } from "./step-messages.ts";
@@ -120,6 +121,7 @@ function composeOptions(options: BuildReasoningContextOptions): ComposeOptions {
   if (goal !== "planning" && goal !== "synthesis") {
     throw new InvalidContextOptionError("goal", goal, '"planning" or "synthesis"');
   }
+  const profile = typeof model === "string" ? modelProfile(model) : model;
   const transcript = loopTranscript({
     conversation: options.conversation,
     steps: options.steps,
@@ -127,21 +129,18 @@ function composeOptions(options: BuildReasoningContextOptions): ComposeOptions {
     ...(turnNumber !== undefined && { turnNumber }),
   });
   return {
-    profile: typeof model === "string" ? modelProfile(model) : model,
+    profile,
     goal,
     settings: options,
     form: options.form ?? "native",
     opening: systemPrompt === "" ? [] : [new SystemMessage(systemPrompt)],
-    memory: memoryMessages(memories),
+    memory: memorySection(
+      memories.map((text) => ({ text })),
+      { count: profile.count },
+    ),
     transcript,
     summary: options.summary ?? null,
     observed: observedSteps(options.steps),
     ...(options.tools !== undefined && { tools: options.tools }),
   };
-}
-
-function memoryMessages(memories: readonly string[]): readonly BaseMessage[] {
-  if (memories.length === 0) return [];
-  const lines = memories.map((memory) => `- ${memory}`).join("\n");
-  return [new HumanMessage(`[Known from before]\n${lines}`)];
 }

@@ -83,7 +83,7 @@ export interface ComposeOptions {
   /** What every call begins with: the system prompt and examples. */
   readonly opening: readonly BaseMessage[];
   /** What is remembered from elsewhere; after the opening. */
-  readonly memory?: readonly BaseMessage[];
+  readonly memory?: MemorySection;
   /** The tools that the request offers. */
   readonly tools?: readonly ModelTool[];
   /** The schema of the reply, if one is bound. */
@@ -96,6 +96,27 @@ export interface ComposeOptions {
   readonly summariesMade?: readonly ResultSummaryMade[];
   /** Steps with what later steps noted on their results. */
   readonly observed?: Observed;
+}
+
+/** A remembered entry as a context renders it. */
+export interface MemoryShown {
+  readonly id: string;
+  /** `short_term`, `episodic`, `semantic` or `procedural`. */
+  readonly type: string;
+  readonly tokens: number;
+  /** From 0 to 1; null if it was not found by a search. */
+  readonly score: number | null;
+  /** `cut`: the end of its text is left out. */
+  readonly fidelity: "whole" | "cut";
+}
+
+/** The memory section of a context: at most one message, marked as data. */
+export interface MemorySection {
+  readonly messages: readonly BaseMessage[];
+  /** In the order of the message. */
+  readonly shown: readonly MemoryShown[];
+  /** Ids of entries for which there is no room. */
+  readonly dropped: readonly string[];
 }
 
 /** What a model call gets to read, and how it was made. */
@@ -125,6 +146,8 @@ export interface ContextMetadata {
   /** In order; the steps that were given, or are covered by a summary. */
   readonly steps: readonly StepShown[];
   readonly conversation: Readonly<Record<MessageFidelity, number>>;
+  /** The remembered entries, in order. */
+  readonly memories: readonly MemoryShown[];
   /** Calls of a model that summarised results for this context; empty without `summarize`. */
   readonly summaries: readonly ResultSummaryMade[];
   /** What is assumed: of an unknown model its window and tokenizer. */

@@ -24,6 +24,7 @@ export interface PlannerOptions<Output = unknown>
       | "llm_config"
       | "execution_config"
       | "context_config"
+      | "memory_config"
       | "guardrail_config"
       | "permissions"
     >,
@@ -59,6 +60,7 @@ export function definePlanner<Output = { message: string }>(
     llm_config,
     execution_config,
     context_config,
+    memory_config,
     guardrail_config,
     permissions,
     rails,
@@ -76,6 +78,7 @@ export function definePlanner<Output = { message: string }>(
     ...(llm_config !== undefined && { llm_config }),
     execution_config: { timeout_seconds: turnSeconds, ...execution_config },
     ...(context_config !== undefined && { context_config }),
+    ...(memory_config !== undefined && { memory_config }),
     ...(guardrail_config !== undefined && { guardrail_config }),
     ...(permissions !== undefined && { permissions }),
     ...(rails !== undefined && { rails }),

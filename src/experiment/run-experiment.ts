@@ -51,7 +51,7 @@ export interface ExperimentResult {
 
 /** Threads that can be forgotten. */
 interface Forgetting {
-  readonly threads: { delete(threadId: string): Promise<void> };
+  readonly threads: { delete(threadId: string): Promise<unknown> };
 }
 
 /**

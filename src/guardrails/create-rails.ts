@@ -58,6 +58,11 @@ export interface AgentRails {
    * an attack or off the topic is a question about requests.
    */
   readonly answer: readonly Rail[];
+  /**
+   * Those on input that are asked about remembered texts, too: all but those that judge the topic, which is a question
+   * about requests. A remembered text may be an attack.
+   */
+  readonly memory: readonly Rail[];
   readonly tool_result: readonly Rail[];
   readonly output: readonly Rail[];
 }
@@ -77,6 +82,7 @@ export async function createRails(
   return {
     input,
     answer: input.filter((rail) => !judging.has(rail)),
+    memory: rails.filter((rail, at) => rail.on.has("input") && specs[at]?.type !== "topic"),
     tool_result: rails.filter(({ on }) => on.has("tool_result")),
     output: await Promise.all(config.output_rails.map((spec) => outputRail(spec, custom))),
   };

@@ -255,7 +255,7 @@ function describe(
   redact: (text: string) => string,
 ): string {
   const sentences = failed.map((one, at) =>
-    sentence(at === 0 ? `The model "${one.ref}"` : `Its fallback "${one.ref}"`, one, redact),
+    describeFailure(at === 0 ? `The model "${one.ref}"` : `Its fallback "${one.ref}"`, one, redact),
   );
   return [...sentences, adviceFor(failed.at(-1) ?? failed[0])].join(" ");
 }
@@ -266,9 +266,10 @@ function adviceFor({ ref, failure }: FailedModel): string {
   return `Set modelOptions.toolCalling["${ref}"] to false, so that tools are worded in text for it, or name a model that takes tools.`;
 }
 
-function sentence(
+/** Returns a sentence that says why a model did not answer. */
+export function describeFailure(
   subject: string,
-  { failure, tries }: FailedModel,
+  { failure, tries }: Pick<FailedModel, "failure" | "tries">,
   redact: (text: string) => string,
 ): string {
   const status = failure.status === null ? "" : ` (HTTP ${failure.status})`;
@@ -292,7 +293,7 @@ const readCharacters = 10_000;
  * The thrown value itself, unless it, or an error or a field in it, would show a secret or a long text: then an error of
  * the same name with the redacted message.
  */
-function safeCause(thrown: unknown, redact: (text: string) => string): unknown {
+export function safeCause(thrown: unknown, redact: (text: string) => string): unknown {
   if (!(thrown instanceof Error)) return redact(headOf(String(thrown), readCharacters));
   const isShort = thrown.message.length <= readCharacters && !(thrown instanceof WithheldReply);
   if (isShort) {

@@ -140,11 +140,14 @@ const knownModels: readonly (readonly [RegExp, string])[] = [
   ],
   // A name with a tag is one of Ollama's, also for models of others.
   [/^[\w.-]+:(latest|\d+(\.\d+)?[bm]\b.*|(instruct|text|chat|code|cloud)\b.*)$/i, "ollama"],
-  [/^(gpt-(?!oss)|o[134](-|$)|chatgpt)/i, "openai"],
+  [/^(gpt-(?!oss)|o[134](-|$)|chatgpt|text-embedding-(3|ada))/i, "openai"],
   [/^claude/i, "anthropic"],
   [/^(gemini|models\/gemini)/i, "google"],
   [/^(mistral|codestral|ministral|pixtral)/i, "mistral"],
-  [/^(llama|qwen|gemma|phi|deepseek|gpt-oss|smollm|granite|tinyllama|nomic-embed)/i, "ollama"],
+  [
+    /^(llama|qwen|gemma|phi|deepseek|gpt-oss|smollm|granite|tinyllama|nomic-embed|mxbai-embed|all-minilm|bge-)/i,
+    "ollama",
+  ],
   [/^rules$/i, "offline"],
 ];
 

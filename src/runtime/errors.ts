@@ -54,6 +54,41 @@ export class RecoveryNeededError extends StratagraphError {
   }
 }
 
+/** A turn that began for one user is resumed for another. Nothing was written. */
+class OtherUserError extends StratagraphError {
+  readonly code = "other_user";
+
+  constructor(
+    readonly threadId: string,
+    /** Null for a turn without one. */
+    readonly user: string | null,
+    readonly given: string,
+  ) {
+    const began = user === null ? "without a user" : `for user ${JSON.stringify(user)}`;
+    super(
+      `The turn of thread "${threadId}" began ${began}, and user ${JSON.stringify(given)} was given to resume it.`,
+      { advice: "Leave the user out: a turn keeps the memories that it began with." },
+    );
+  }
+}
+
+/**
+ * Refuses to resume a turn for another user than it began with. A turn that has not begun yet takes the one given.
+ *
+ * @throws OtherUserError
+ */
+export function refuseOtherUser(
+  tuple: CheckpointTuple | undefined,
+  of: { readonly threadId: string; readonly user?: string | undefined },
+): void {
+  const { threadId, user } = of;
+  if (user === undefined || tuple === undefined) return;
+  const { turn } = tuple.checkpoint.channel_values as Partial<GraphState>;
+  const hasBegun = pendingTasks(tuple).every(({ node }) => !beginnings.includes(node));
+  if (turn === undefined || !hasBegun || turn.user === user) return;
+  throw new OtherUserError(threadId, turn.user ?? null, user);
+}
+
 /** The run needs stored threads (`threadId`, resuming or a human request), and the runtime has no checkpointer. */
 export class NoCheckpointerError extends StratagraphError {
   readonly code = "no_checkpointer";

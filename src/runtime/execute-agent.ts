@@ -21,6 +21,7 @@ import {
   InvalidRunOptionError,
   NoCheckpointerError,
   RecoveryNeededError,
+  refuseOtherUser,
 } from "./errors.ts";
 import type { ExecuteResult } from "./run-result.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
@@ -42,7 +43,7 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
  * @throws AttachmentError, InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
  * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
- * ThreadLockedError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
+ * ThreadLockedError, OtherUserError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
  * stateful tool that breaks its contract
  */
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
@@ -80,6 +81,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     if (input === null) {
       const from = start.start === thread ? last : await checkpointer.getTuple(start.start);
       refuseDeadEnd(graph, threadId, from);
+      refuseOtherUser(from, { ...options, threadId });
       await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
     return runTurn(run, { held, ...start });

@@ -31,6 +31,8 @@ export interface TurnOptions {
   readonly model?: string;
   /** 0.0 to 2.0, instead of the definition's. */
   readonly temperature?: number;
+  /** Whose memories the run reads and writes, 1 to 200 characters. Default: those that all users of the agent share. */
+  readonly user?: string;
   /**
    * When checkpoints are written: `sync` before the next node runs, `async` while it runs, `exit` when the run ends or
    * waits. Default: from the definition's `checkpoint_frequency`, `exit` for `every_turn`, else `async`. An `on_change`
@@ -126,10 +128,11 @@ export function threadConfig(threadId: string): RunnableConfig {
 }
 
 /** @throws InvalidRunOptionError */
-function checkContext({ model, temperature }: TurnOptions): RunContext {
+function checkContext({ model, temperature, user }: TurnOptions): RunContext {
   const checked = contextSchema.safeParse({
     ...(model !== undefined && { model }),
     ...(temperature !== undefined && { temperature }),
+    ...(user !== undefined && { user }),
   });
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;

@@ -247,6 +247,12 @@ export function outputSchema(state: z.ZodObject): z.ZodObject {
 export const contextSchema = z.object({
   model: z.string().optional().describe("provider:model for this run instead of the definition's."),
   temperature: z.number().min(0).max(2).optional(),
+  user: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Whose memories the run reads and writes. Default: those that all users share."),
 });
 export type RunContext = z.output<typeof contextSchema>;
 

@@ -2,7 +2,13 @@ import type { Status } from "./lifecycle.ts";
 import type { RailRecord } from "./rails.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
 import type { SubtaskState, TaskPlan } from "./plan.ts";
-import type { FailedAttempt, IncompleteReason, TurnFailure } from "./turn.ts";
+import type {
+  FailedAttempt,
+  IncompleteReason,
+  MemoryWritten,
+  TurnFailure,
+  TurnMemories,
+} from "./turn.ts";
 import type { Usage } from "./usage.ts";
 
 /** The origin of an event. */
@@ -31,6 +37,10 @@ export type AgentEventBody =
   /** An attempt is stuck: its next step is a deep one, or it ends. */
   | { readonly type: "stuck"; readonly action: "deepen" | "end"; readonly reason: string }
   | { readonly type: "attempt_failed"; readonly attempt: FailedAttempt }
+  /** The turn begins with these entries of long-term memory: by id, without their texts. */
+  | { readonly type: "memory"; readonly memories: TurnMemories }
+  /** The turn has left entries in long-term memory. */
+  | { readonly type: "memory_written"; readonly written: MemoryWritten }
   /** A guardrail has recorded its verdict. */
   | { readonly type: "rail"; readonly record: RailRecord }
   /**

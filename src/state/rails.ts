@@ -23,6 +23,8 @@ export interface RailRecord {
   readonly step_index: number | null;
   /** The call that was checked; null on input and output. */
   readonly call_id: string | null;
+  /** The entry of long-term memory that was checked in place of the input. */
+  readonly memory_id?: string;
   /** ISO 8601. */
   readonly timestamp: string;
   readonly rail: string;

@@ -42,6 +42,55 @@ export type Draft =
     }
   | { readonly answer: null; readonly incomplete: false; readonly problem: string };
 
+/** An entry of long-term memory that a turn begins with. Its text is not stored here: contexts read it by the id. */
+export interface TurnMemory {
+  readonly id: string;
+  /** `short_term`, `episodic`, `semantic` or `procedural`. */
+  readonly type: string;
+  /** From 0 to 1. */
+  readonly score: number;
+  /** Why the search found it: the parts of the score, and the words and names of the request that matched. */
+  readonly why: Readonly<Record<string, unknown>>;
+  /** Of its line in the memory section. */
+  readonly tokens: number;
+  /** `updated_at` of the entry when it was found; a text that is newer must be checked again. */
+  readonly read_at: string;
+  /** Set if an input rail redacted its text. */
+  readonly redacted?: true;
+}
+
+/** What a turn remembers: references to entries, never their texts. */
+export interface TurnMemories {
+  /** Best first. */
+  readonly items: readonly TurnMemory[];
+  /** Entries that were found and left out. `reason` is `budget`, or `guardrail:` and the name of the rail. */
+  readonly dropped: readonly { readonly id: string; readonly reason: string }[];
+  /** Why the memory could not be read, or the use of entries not recorded. The turn runs without it. */
+  readonly error?: string;
+  /** Milliseconds of the search and the checks. */
+  readonly took_ms: number;
+}
+
+/** How many entries of long-term memory a turn has left, by type. Their keys begin with `turn.run`. */
+export interface MemoryWritten {
+  readonly short_term: number;
+  readonly episodic: number;
+  readonly semantic: number;
+  /** Sequences of tools that were counted. */
+  readonly procedural: number;
+  /** Set if the turn's model extracted the facts; rules did otherwise. */
+  readonly extracted_by?: string;
+  /** What became of short-term entries of the thread; left out if none were due. */
+  readonly consolidation?: {
+    readonly consolidated: number;
+    readonly merged: number;
+    readonly evicted: number;
+    readonly archived: number;
+  };
+  /** Codes of the errors that kept entries from being written; the turn ends as it would without memory. */
+  readonly errors?: readonly string[];
+}
+
 /** Bookkeeping of the running turn. */
 export interface TurnState {
   /** The name of the agent that runs it and owns the thread; left out by earlier versions. */
@@ -70,6 +119,12 @@ export interface TurnState {
   readonly conversation?: string;
   /** Approvals of the step in progress; left out before the first request. */
   readonly approvals?: Approvals;
+  /** Whose memories the turn reads and writes; left out for those that all users of the agent share. */
+  readonly user?: string;
+  /** Left out without long-term memory. */
+  readonly memories?: TurnMemories;
+  /** Left out while the turn runs, without long-term memory, and for turns that leave nothing: cancelled ones. */
+  readonly memory_written?: MemoryWritten;
 }
 
 /** Hashes of approved calls, by call id. */

@@ -15,14 +15,21 @@ export async function createPGlite(folder?: string): Promise<PGlite> {
     unpackEmptyDatabase(folder);
     closeToOthers(folder);
   }
-  const [{ PGlite }, { default: pg }] = await Promise.all([
+  const [{ PGlite }, { vector }, { default: pg }] = await Promise.all([
     import("@electric-sql/pglite"),
+    import("@electric-sql/pglite-pgvector"),
     import("pg"),
   ]);
   const parsers = Object.fromEntries(
     Object.values(pg.types.builtins).map((oid) => [oid, pg.types.getTypeParser(oid, "text")]),
   );
-  return PGlite.create({ dataDir: folder, parsers, serializers: { [BYTEA]: toByteaText } });
+  return PGlite.create({
+    dataDir: folder,
+    parsers,
+    serializers: { [BYTEA]: toByteaText },
+    // Made available: only memory creates the extension, and only then is its code loaded.
+    extensions: { vector },
+  });
 }
 
 /** All files of the database are in this folder, and nothing else is. */

@@ -1,6 +1,6 @@
-import { MemorySaver } from "@langchain/langgraph";
+import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { expect, test } from "vitest";
-import { pinCheckpointer } from "../../checkpointers/pin.ts";
+import { pinCheckpointer, pinStore } from "../../checkpointers/pin.ts";
 import { loopGraph } from "../contract/time-travel-graph.ts";
 
 const thread = { configurable: { thread_id: "thread" } };
@@ -35,4 +35,18 @@ test("pins again with another saver", () => {
   expect(
     pinCheckpointer(pinCheckpointer(loopGraph(first), first), second).withConfig({}).checkpointer,
   ).toBe(second);
+});
+
+test("keeps a store, or none, with a checkpointer and in derived graphs", () => {
+  const [saver, ours, theirs] = [new MemorySaver(), new InMemoryStore(), new InMemoryStore()];
+  for (const store of [ours, undefined]) {
+    const pinned = pinStore(pinCheckpointer(loopGraph(saver), saver), store);
+    const derived = pinned.withConfig({ tags: ["once"] });
+    for (const graph of [pinned, derived]) {
+      graph.store = theirs;
+      graph.checkpointer = new MemorySaver();
+      expect(graph.store).toBe(store);
+      expect(graph.checkpointer).toBe(saver);
+    }
+  }
 });

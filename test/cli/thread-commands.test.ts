@@ -420,7 +420,12 @@ describe("stratagraph prune and delete", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^Removed \d+ checkpoints and \d+ stored elements? of other: /);
     expect(await historyOf("other")).toHaveLength(1);
-    expect(await json("delete", "other", "--yes")).toEqual({ thread_id: "other", removed: true });
+    expect(await json("delete", "other", "--yes")).toEqual({
+      thread_id: "other",
+      removed: true,
+      memories: 0,
+      archived: 0,
+    });
     expect((await cli("history", "other")).code).toBe(2);
   });
 

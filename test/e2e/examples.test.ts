@@ -18,6 +18,7 @@ const described = [
   "folder-report",
   "guarded-desk",
   "invoice-extraction",
+  "remembers",
   "research",
   "support-triage",
   "time-travel",

@@ -25,8 +25,10 @@ function servesAgents(server: () => DevServer) {
   const client = () => new Client({ apiUrl: server().url, apiKey: null });
 
   it("lists an assistant for each graph", async () => {
-    const assistants = await client().assistants.search();
-    expect(assistants.map((a) => a.graph_id).toSorted()).toEqual(Object.keys(config.graphs));
+    const assistants = await client().assistants.search({ limit: 100 });
+    expect(assistants.map((a) => a.graph_id).toSorted()).toEqual(
+      Object.keys(config.graphs).toSorted(),
+    );
   });
 
   it("shows schemas from the definition", async () => {
@@ -42,7 +44,11 @@ function servesAgents(server: () => DevServer) {
     expect(Object.keys(schemas.state_schema?.properties ?? {})).toEqual(
       expect.arrayContaining(["execution", "attempt", "steps", "usage", "messages"]),
     );
-    expect(Object.keys(schemas.context_schema?.properties ?? {})).toEqual(["model", "temperature"]);
+    expect(Object.keys(schemas.context_schema?.properties ?? {})).toEqual([
+      "model",
+      "temperature",
+      "user",
+    ]);
   });
 
   it("draws the lifecycle", async () => {

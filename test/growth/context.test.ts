@@ -18,6 +18,8 @@ import { compileExpression } from "../../src/expression/expression.ts";
 import { linearPattern } from "../../src/expression/pattern.ts";
 import { compileTemplate } from "../../src/expression/template.ts";
 import { nearestName } from "../../src/nearest-name.ts";
+import { isCovered } from "../../src/memory/consolidation/near-duplicates.ts";
+import { extractSummary } from "../../src/memory/consolidation/shorten.ts";
 import { inOneLine } from "../../src/state/step-record.ts";
 import { canonicalJson } from "../../src/values/json.ts";
 import { jsonHead } from "../../src/values/bounded-json.ts";
@@ -71,6 +73,8 @@ itReadsInLinearTime(
         "input + input == input",
       ].map((source) => [`CEL ${source}`, evaluated(source)]),
     ),
+    extractSummary: (text) => extractSummary(text, 400),
+    isCovered: (text) => isCovered(text, `${text} 1`),
     nearestName: (text) => nearestName(text, [`${text}x`]),
     inOneLine,
     canonicalJson: (text) => canonicalJson({ [text]: text }),

@@ -31,13 +31,19 @@ export async function makeTemplate(): Promise<void> {
   if (existsSync(template())) return;
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "stratagraph-pglite-draft-"));
-  const [{ PGlite }, { openDatabase }, { openCheckpointer }, { DatabaseToolJournal }] =
-    await Promise.all([
-      import("@electric-sql/pglite"),
-      import("../../src/storage/database.ts"),
-      import("../../checkpointers/postgres.ts"),
-      import("../../src/storage/tool-journal.ts"),
-    ]);
+  const [
+    { PGlite },
+    { openDatabase },
+    { openCheckpointer },
+    { DatabaseToolJournal },
+    { openDatabaseMemory },
+  ] = await Promise.all([
+    import("@electric-sql/pglite"),
+    import("../../src/storage/database.ts"),
+    import("../../checkpointers/postgres.ts"),
+    import("../../src/storage/tool-journal.ts"),
+    import("../../src/storage/memory/database-memory.ts"),
+  ]);
   const dataDir = join(folder, "database");
   await (await PGlite.create({ dataDir })).close();
   appendFileSync(join(dataDir, "postgresql.conf"), settings);
@@ -45,6 +51,7 @@ export async function makeTemplate(): Promise<void> {
   const checkpointer = await openCheckpointer(database);
   await checkpointer.setup();
   await new DatabaseToolJournal(database.pool, { serde: checkpointer.serde }).setup();
+  await openDatabaseMemory(database).setup();
   await database.close();
   try {
     // Moved to its place when complete, so that test runs at work side by side never see half of it.
@@ -59,7 +66,12 @@ export async function makeTemplate(): Promise<void> {
 function template(): string {
   const hash = createHash("sha256").update(settings);
   hash.update(readFileSync(join(root, "node_modules/@electric-sql/pglite/package.json")));
-  for (const folder of ["checkpointers/migrations", "src/storage/migrations"]) {
+  for (const folder of [
+    "checkpointers/migrations",
+    "src/storage/migrations",
+    "src/storage/memory/migrations",
+    "src/storage/memory/vector-migrations",
+  ]) {
     for (const file of readdirSync(join(root, folder)).toSorted()) {
       hash.update(readFileSync(join(root, folder, file)));
     }

@@ -72,7 +72,9 @@ export async function pageShell(cwd: string): Promise<PageShell> {
  * beside each other.
  */
 export function settled(printed: string): readonly string[] {
-  const lines = printed
+  // Ids and ages of memories are part of contexts.
+  const hasMemories = /^ {5}memory {2}/m.test(printed);
+  const lines = (hasMemories ? printed.replaceAll(/\d+(?= tokens)/g, "0") : printed)
     .trimEnd()
     .replaceAll(/\b\d+(\.\d+)? m?s\b/g, "0 ms")
     .replaceAll(/^(.{60}).*…(?= {2}0 ms)/gm, "$1…")
@@ -82,6 +84,7 @@ export function settled(printed: string): readonly string[] {
     .replaceAll(/\b\d\d:\d\d:\d\d\b/g, "00:00:00")
     .replaceAll(/\b\d+(\.\d)? k?B\b/g, "0 B")
     .replaceAll(/\b[\da-f]{8}-[\da-f]{4}(-[\da-f]+)*\b/g, "00000000-0000")
+    .replaceAll(/^( *\d\.\d\d {2}|)[\da-f]{8}(?= {2})/gm, "$100000000")
     .replaceAll(/(?<=\S) {3,}/g, "  ")
     .replaceAll(/^( {4,}\d? *\S {2})\* {2}/gm, "$1")
     .replaceAll(/^ {0,2}\d+ {2}/gm, "  0  ")

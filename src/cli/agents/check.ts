@@ -1,6 +1,8 @@
 import { compileAgent, type Runtime } from "../../app.ts";
 import type { EffectiveBounds } from "../../compile/effective-bounds.ts";
+import { memoryToolsOf } from "../../compile/memory/memory-tools.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { memoryWarnings } from "../../definition/check/memory.ts";
 import { InvalidDefinitionError, problemLines } from "../../definition/check/problems.ts";
 import { StratagraphError } from "../../errors.ts";
 import { MissingApiKeyError } from "../../models/errors.ts";
@@ -78,7 +80,8 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
   const { spec } = definition;
   if (!spec.is_active) notes.push("The agent is inactive: is_active is false.");
   // One by one, since compiling stops at the first that is missing.
-  const inline = new Set(definition.tools.map((tool) => tool.definition.name));
+  const own = [...definition.tools, ...memoryToolsOf(definition, runtime.tools)];
+  const inline = new Set(own.map((tool) => tool.definition.name));
   const named = spec.tools.filter((tool) => typeof tool === "string");
   for (const name of new Set(named)) {
     if (!inline.has(name)) await attempt(() => runtime.tools.resolve([name]));
@@ -88,11 +91,16 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
       if (error !== null) throw error;
     });
   }
+  const { embedding_model: embeddings, extraction_model: extracts } = spec.memory_config.long_term;
+  if (embeddings !== undefined) await attempt(() => runtime.memory?.(embeddings));
+  if (extracts !== undefined) {
+    await attempt(() => runtime.models.resolve({ ...spec.llm_config, default_model: extracts }));
+  }
   if (problems.length === 0)
     await attempt(() => compileAgent(withDryRunModel(definition), runtime));
   const { bounds, isWhole } = boundsOf(definition, runtime);
   if (!isWhole) notes.push(`Only the first ${bounds.length} nested agents were checked.`);
-  const warnings = bounds.flatMap(refusedCalls);
+  const warnings = [...bounds.flatMap(refusedCalls), ...memoryWarnings(spec)];
   return { file, definition, problems, warnings, bounds: bounds.length > 1 ? bounds : [], notes };
 }
 

@@ -11,6 +11,7 @@ import {
   checkTracing,
 } from "../doctor/environment-checks.ts";
 import type { Finding } from "../doctor/finding.ts";
+import { checkMemoryDatabase } from "../doctor/memory-checks.ts";
 import type { CliIo } from "../io.ts";
 import { loadDefinition, loadTools } from "../load.ts";
 import { printJson, printLines } from "../output.ts";
@@ -48,6 +49,8 @@ export async function doctorCommand(
     ...checkNode(process.version),
     ...(await checkDatabase(io)),
     ...(await checkFiles(io)),
+    // Opens the embedded database, which closes its files to other users.
+    ...(await checkMemoryDatabase(io)),
     ...(await checkPictures(io)),
     ...checkTracing(io),
   ];

@@ -6,7 +6,7 @@ import {
   InvalidDefinitionError,
   getAtPath,
 } from "../../definition/check/problems.ts";
-import { railProblems } from "../../definition/check/tools.ts";
+import { impliedTools, railProblems } from "../../definition/check/tools.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { InputRailSpec, OutputRailSpec } from "../../definition/schema/guardrails.ts";
 import { intersectGrants, isGranted } from "../../definition/tool/tool.ts";
@@ -28,6 +28,7 @@ import {
   problemOf,
   warning,
 } from "./finding.ts";
+import { checkMemory } from "./memory-checks.ts";
 import { checkLiterals, checkSecrets } from "./secret-checks.ts";
 
 /** Whether argument rules, allowed tools and tools that need approval are tools of the agent. */
@@ -94,12 +95,14 @@ const checkPermissions: AgentCheck = (definition, { found }) => {
     return [warning(about, message, `Add to the agent's permissions: ${names}`)];
   });
   const asked = tools.flatMap(({ definition: tool }) => tool.permissions.map(({ name }) => name));
+  const ofMemory = Object.values(impliedTools);
+  const used = spec.memory_config.long_term.enabled ? [...asked, ...ofMemory] : asked;
   const inside = [...collectAgents(definition)].filter((agent) => agent !== definition);
   // What servers that are down would ask for is not known.
   const isWhole = found.sources.every(({ error }) => error === null);
   const unused = isWhole
     ? grants
-        .filter((grant) => !asked.some((name) => isGranted(name, [grant])))
+        .filter((grant) => !used.some((name) => isGranted(name, [grant])))
         // It bounds what agents inside are granted.
         .filter((grant) =>
           inside.every(
@@ -210,6 +213,7 @@ const checks = [
   checkLiterals,
   checkRails,
   checkToolRails,
+  checkMemory,
 ];
 
 const bounds = { check: "bounds", subject: "" };
@@ -274,6 +278,7 @@ async function modelFinding(
 function otherModels({
   workflow_graph: graph,
   context_config,
+  memory_config: { long_term: memory },
 }: AgentSpec): readonly (readonly [ref: string, use: string])[] {
   const found = new Map<string, string>();
   const add = (ref: unknown, use: string) => {
@@ -283,6 +288,7 @@ function otherModels({
     add(getAtPath(node, ["config", "model"]), `node ${String(getAtPath(node, ["name"]))}`);
   }
   add(context_config.summarize_results?.model, "context_config.summarize_results");
+  if (memory.enabled) add(memory.extraction_model, "memory_config.long_term.extraction_model");
   return [...found];
 }
 

@@ -223,7 +223,7 @@ export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
 
 /** How a turn is run, as the options of the command line say, and told of by a report. */
 export function turnOptions(
-  { model, temperature, acceptChanges, acceptAgent }: AgentOptions,
+  { model, temperature, user, acceptChanges, acceptAgent }: AgentOptions,
   { report, signal }: { readonly report: RunReport; readonly signal: AbortSignal },
 ): Pick<
   ExecuteOptions,
@@ -233,6 +233,7 @@ export function turnOptions(
   | "onReasoning"
   | "model"
   | "temperature"
+  | "user"
   | "acceptChanges"
   | "acceptAgent"
 > {
@@ -242,6 +243,7 @@ export function turnOptions(
     ...report.streams,
     ...(model !== undefined && { model }),
     ...(temperature !== undefined && { temperature }),
+    ...(user !== undefined && { user }),
     ...(acceptChanges !== undefined && { acceptChanges }),
     ...(acceptAgent !== undefined && { acceptAgent }),
   };

@@ -36,7 +36,7 @@ export async function contextCommand(
   io: CliIo,
 ): Promise<number> {
   const { thread: threadId, agent: file, turn, step, goal, model, budget, namespace } = given;
-  const { message, acceptChanges } = given;
+  const { message, user, acceptChanges } = given;
   const isNext = message !== undefined || given.input !== undefined;
   if (isNext && (turn !== undefined || step !== undefined || namespace !== undefined)) {
     throw new UsageError(
@@ -62,6 +62,7 @@ export async function contextCommand(
           ...(model !== undefined && { model }),
           ...(budget !== undefined && { budget }),
           ...(namespace !== undefined && { namespace }),
+          ...(user !== undefined && { user }),
           ...(acceptChanges !== undefined && { acceptChanges }),
         }),
       prepared?.services,

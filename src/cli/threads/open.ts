@@ -22,7 +22,8 @@ export function hasDatabase(io: Pick<CliIo, "cwd" | "env">): boolean {
 /** A runtime on the database, which is made if need be. */
 export function openDatabase(io: CliIo, services: RuntimeServices = {}): Promise<Runtime> {
   const folder = databaseFolder(io);
-  return createRuntime({ root: io.cwd, env: io.env, ...services, folder });
+  const open = io.openRuntime ?? createRuntime;
+  return open({ root: io.cwd, env: io.env, ...services, folder });
 }
 
 /** Opens the database, made if need be, and closes it after `use`. */

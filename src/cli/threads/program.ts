@@ -15,6 +15,7 @@ import {
   inputOption,
   jsonOption,
   modelOption,
+  userOption,
   namespaceOption,
   olderThanOption,
   outOption,
@@ -26,7 +27,7 @@ import {
   turnOption,
   yesOption,
 } from "../options.ts";
-import type { PruneCommandOptions } from "./retention.ts";
+import type { DeleteCommandOptions, PruneCommandOptions } from "./retention.ts";
 
 const checkpointForms = "id or prefix of an id, latest, or latest~3 for the third before it";
 
@@ -122,6 +123,7 @@ function addContextCommand(program: Command, io: CliIo, exitWith: (code: number)
       ]),
     )
     .addOption(modelOption("model to render the context for"))
+    .addOption(userOption("whose memories a hypothetical next turn reads"))
     .addOption(budgetOption())
     .addOption(inputOption("input of a hypothetical next turn as JSON, instead of MESSAGE"))
     .addOption(namespaceOption("agent inside a node instead, as for history"))
@@ -214,11 +216,12 @@ function addKeepingCommands(program: Command, io: CliIo, exitWith: (code: number
 
   program
     .command("delete")
-    .description("Delete a thread and all its data.")
+    .description("Delete a thread, all its data and its short-term memories.")
     .argument("<thread>", "id of the thread")
+    .option("--memory", "forget everything that agents remember from it, too")
     .addOption(yesOption())
     .addOption(jsonOption())
-    .action(async (thread: string, options: { yes?: boolean; json?: boolean }) => {
+    .action(async (thread: string, options: DeleteCommandOptions) => {
       const { deleteCommand } = await import("./retention.ts");
       exitWith(await deleteCommand({ thread, ...options }, io));
     });

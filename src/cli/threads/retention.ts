@@ -123,25 +123,45 @@ function spaceLines(space: ReclaimedSpace | typeof onPostgres): readonly string[
   ];
 }
 
+export interface DeleteCommandOptions {
+  /** Whether what agents remember from the thread goes too. */
+  readonly memory?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
 /**
- * `stratagraph delete`: removes a thread, and all that is known of it.
+ * `stratagraph delete`: removes a thread, all that is known of it, and its short-term memories.
  * @throws UsageError, UnknownThreadError
  */
 export async function deleteCommand(
-  given: { readonly thread: string; readonly yes?: boolean; readonly json?: boolean },
+  given: DeleteCommandOptions & { readonly thread: string },
   io: CliIo,
 ): Promise<number> {
-  const { thread: threadId } = given;
+  const { thread: threadId, memory = false } = given;
   const removed = await withKnownThread(threadId, io, async (threads) => {
     await threads.history(threadId, { limit: 1 });
-    const question = plainLine(`Remove thread ${threadId} and all of its checkpoints?`);
-    if (!(await confirmed(question, given, io))) return false;
-    await threads.delete(threadId);
-    return true;
+    const what = memory
+      ? ", its checkpoints and all memories from it"
+      : " and all of its checkpoints";
+    const question = plainLine(`Remove thread ${threadId}${what}?`);
+    if (!(await confirmed(question, given, io))) return null;
+    return threads.delete(threadId, { memory });
   });
-  if (given.json) printJson({ thread_id: threadId, removed }, io);
-  else
-    printLines([removed ? plainLine(`Removed thread ${threadId}.`) : "Nothing was removed."], io);
+  if (given.json) {
+    printJson({ thread_id: threadId, removed: removed !== null, ...removed }, io);
+    return exitCodes.done;
+  }
+  if (removed === null) printLines(["Nothing was removed."], io);
+  else {
+    const { memories, archived } = removed;
+    const kinds = [
+      `${memories.toLocaleString("en")} ${memories === 1 ? "memory" : "memories"}`,
+      ...(archived === 0 ? [] : [`${archived.toLocaleString("en")} archived`]),
+    ];
+    const also = memories + archived === 0 ? "" : ` and ${kinds.join(" and ")}`;
+    printLines([plainLine(`Removed thread ${threadId}${also}.`)], io);
+  }
   return exitCodes.done;
 }
 

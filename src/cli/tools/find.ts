@@ -1,5 +1,6 @@
 import type { CompileServices } from "../../compile/compile-agent.ts";
 import { NoToolServersError } from "../../compile/errors.ts";
+import { memoryToolsOf } from "../../compile/memory/memory-tools.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { toolSelectionSchema } from "../../definition/schema/agent.ts";
 import { type AgentTool, isGranted } from "../../definition/tool/tool.ts";
@@ -50,8 +51,10 @@ export async function findTools(
 ): Promise<FoundTools> {
   const inline = createToolRegistry(definition.tools);
   const own = { kind: "inline", name: "", tools: definition.tools } as const;
+  const memory = memoryToolsOf(definition, services.tools);
+  const isMemory = (name: string) => memory.some((tool) => tool.definition.name === name);
   const entries = definition.spec.tools.filter(
-    (entry) => typeof entry !== "string" || inline.get(entry) === undefined,
+    (entry) => typeof entry !== "string" || (inline.get(entry) === undefined && !isMemory(entry)),
   );
   const askOnce = (entry: ToolEntry): Promise<ToolSource> => {
     const key = canonicalJson(entry);
@@ -62,6 +65,18 @@ export async function findTools(
   const sources = [
     ...(definition.tools.length === 0 ? [] : [{ ...own, notes: [], error: null, elapsedMs: 0 }]),
     ...(await Promise.all(entries.map(askOnce))),
+    ...(memory.length === 0
+      ? []
+      : [
+          {
+            kind: "registry",
+            name: "memory",
+            tools: memory,
+            notes: [],
+            error: null,
+            elapsedMs: 0,
+          } as const,
+        ]),
   ];
   return { sources, ...merged(sources) };
 }

@@ -18,6 +18,7 @@ import {
 import type { AgentModel, ModelReply, ModelRequest } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { RunningSummary } from "../../state/channels.ts";
+import type { TurnMemories } from "../../state/turn.ts";
 import { truncateModelText } from "../../values/text.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import { callModelWithSignal, contextOf, shortTermOf } from "./context.ts";
@@ -37,9 +38,10 @@ export const beginAttempt: NodeBody = async (state, run) => {
   const begun = loop.attempts.begin(state.status ?? "CREATED", loop);
   const summary = attemptNumber === 0 ? await summariseEarlier(state, run) : undefined;
   const known = summary === undefined ? {} : { summary };
+  const used = attemptNumber === 0 ? await recordMemoryUses(state, run) : {};
   const update = { ...cancelPendingCalls(state, run), ...begun.update, attempt, ...known };
   if (loop.definition.spec.execution_config.mode === "fast") {
-    return { update, turn: { approach: "" }, goto: begun.goto };
+    return { update, turn: { ...used, approach: "" }, goto: begun.goto };
   }
   const model = await loop.boundModel.model(run.context);
   const note = nextApproachRequest(state.turn?.approach ?? "");
@@ -48,10 +50,24 @@ export const beginAttempt: NodeBody = async (state, run) => {
   const reply = await run.callModel(model, { messages }, "unseen");
   return {
     update,
-    turn: { approach: truncateModelText(reply.message.text) },
+    turn: { ...used, approach: truncateModelText(reply.message.text) },
     goto: begun.goto,
   };
 };
+
+/**
+ * Records that the turn uses its memories. The run's id is stored by now, so that a repeated attempt after a crash counts
+ * no use twice.
+ */
+async function recordMemoryUses(
+  { turn }: GraphState,
+  { memories }: NodeContext,
+): Promise<{ readonly memories?: TurnMemories }> {
+  const error = (await memories?.recordUses()) ?? null;
+  return error === null || turn?.memories === undefined
+    ? {}
+    : { memories: { ...turn.memories, error } };
+}
 
 /** Time limit of a summary in seconds; at most half of the turn's timeout. */
 const summarySeconds = 30;

@@ -4,12 +4,14 @@ import { stepFormOf } from "../../context/step-messages.ts";
 import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/channels.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
-import type {
-  ComposedContext,
-  ComposeOptions,
-  ContextSettings,
-  Goal,
-  ShortTermPolicy,
+import {
+  type ComposedContext,
+  type ComposeOptions,
+  ContextOverflowError,
+  type ContextSettings,
+  type Goal,
+  type MemorySection,
+  type ShortTermPolicy,
 } from "../../context/reasoning-context.ts";
 import { observedSteps } from "../../context/step-note.ts";
 import { composeSummarised } from "../../context/summarise/compose-summarised.ts";
@@ -67,6 +69,18 @@ export interface ContextRun {
   /** Result summaries stored with the thread. */
   readonly summaries: ResultSummaryStore;
   readonly callModel: CallModel;
+  /** The turn's memories; null or left out without long-term memory. */
+  readonly memories?: MemoryReader | null;
+}
+
+/** Renders the memories of a turn. */
+interface MemoryReader {
+  /**
+   * Returns the memory section for a model; null if there is nothing to render. Never fails for the store.
+   *
+   * @param maxTokens if the definition's are too many
+   */
+  section(profile: ModelProfile, maxTokens?: number): Promise<MemorySection | null>;
 }
 
 /** Composes the context of a model call in this run, with its trailing messages. */
@@ -101,8 +115,29 @@ export async function contextOf(
   });
 }
 
-/** Composes a context within a run. Large results are summarized for it if the definition enables that. */
+/**
+ * Composes a context within a run, with the turn's memories. Large results are summarized for it if the definition
+ * enables that. Where the rest leaves too little room, the memories are rendered in what it leaves, or not at all.
+ */
 export async function composeFor(
+  run: ContextRun,
+  reader: AgentModel,
+  options: ComposeOptions,
+): Promise<ComposedContext> {
+  const memory = (await run.memories?.section(reader.profile)) ?? null;
+  if (memory === null) return composeRest(run, reader, options);
+  try {
+    return await composeRest(run, reader, { ...options, memory });
+  } catch (thrown) {
+    if (!(thrown instanceof ContextOverflowError)) throw thrown;
+    const { sections, needed, budget } = thrown;
+    const left = sections.memory - (needed - budget);
+    const smaller = left > 0 ? await run.memories?.section(reader.profile, left) : null;
+    return composeRest(run, reader, smaller ? { ...options, memory: smaller } : options);
+  }
+}
+
+async function composeRest(
   run: ContextRun,
   reader: AgentModel,
   options: ComposeOptions,

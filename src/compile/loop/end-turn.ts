@@ -4,7 +4,8 @@ import { END } from "@langchain/langgraph";
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { isTerminal, transition } from "../../state/lifecycle.ts";
-import { turnUsage } from "../../state/turn.ts";
+import { type MemoryWritten, turnUsage } from "../../state/turn.ts";
+import { addUsage } from "../../state/usage.ts";
 import { CorruptJournalError } from "../../tools/journal.ts";
 import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
 import { completeStep, interruptedResults, cancelPendingCalls, toolMessage } from "./step.ts";
@@ -81,7 +82,7 @@ function interruptStep(state: GraphState, run: NodeContext, thrown: StratagraphE
 /**
  * Ends a turn: adds the answer, or the reason why there is none, to the conversation. A cancelled turn adds nothing.
  */
-export const finalize: NodeBody = (state, run) => {
+export const finalize: NodeBody = async (state, run) => {
   const { turn } = state;
   const status = state.status ?? "CREATED";
   if (status === "CANCELLED") {
@@ -110,7 +111,9 @@ export const finalize: NodeBody = (state, run) => {
     const shown = run.rails.unredact(text, { scope: "own" });
     run.emit({ type: "message", text: shown, incomplete, ...why });
   }
-  run.emit({ type: "done", status, output: state.output, failure, usage: turnUsage(state) });
+  const written = await writeMemory(state, run);
+  const usage = addUsage(turnUsage(state), run.usage());
+  run.emit({ type: "done", status, output: state.output, failure, usage });
   const messages = [...(dropped.messages ?? []), message];
   const isGuarded = run.loop.rails.input.length > 0;
   return {
@@ -119,12 +122,23 @@ export const finalize: NodeBody = (state, run) => {
       messages,
       ...(state.branches.length > 0 && { branches: { only: [] } }),
     },
-    ...(isGuarded && {
-      turn: { conversation: conversationDigest([...state.messages, ...messages]) },
-    }),
+    turn: {
+      ...(isGuarded && { conversation: conversationDigest([...state.messages, ...messages]) }),
+      ...(written !== null && { memory_written: written }),
+    },
     goto: END,
   };
 };
+
+/** Writes what the turn leaves in long-term memory; null without such memory, and if nothing may be remembered. */
+async function writeMemory(state: GraphState, run: NodeContext): Promise<MemoryWritten | null> {
+  const { memory } = run.loop;
+  if (memory === null) return null;
+  const memoryWriter = await import("../memory/write-back.ts");
+  const written = await memoryWriter.writeMemory(state, run, memory);
+  if (written !== null) run.emit({ type: "memory_written", written });
+  return written;
+}
 
 /**
  * Returns a digest that shows whether a conversation still begins with the same messages: its length, and a SHA-256

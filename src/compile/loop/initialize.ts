@@ -5,7 +5,7 @@ import type { RailResult } from "../../guardrails/run-rails.ts";
 import { attachmentLabel, attachmentsOf } from "../../state/attachment.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
-import type { TurnFailure } from "../../state/turn.ts";
+import type { TurnFailure, TurnMemories } from "../../state/turn.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
 import { newMessages } from "./end-turn.ts";
@@ -50,6 +50,7 @@ export const initialize: NodeBody = async (state, run) => {
     return { update: { ...begun, input: null, status }, turn, goto: "finalize" };
   }
   const { input, messages } = guarded;
+  const memories = await findMemories(loop.requestOf(input), turnNumber, run);
   const keepsExecution = spec.execution_config.execution_scope === "thread" && turnNumber > 0;
   return {
     update: {
@@ -64,10 +65,24 @@ export const initialize: NodeBody = async (state, run) => {
       ...(keepsExecution ? {} : { execution: loop.initialExecution(input, run.rails) }),
       status: transition(initializing, "PLANNING"),
     },
-    turn,
+    turn: { ...turn, ...(memories !== null && { memories }) },
     goto: loop.attempts.node,
   };
 };
+
+/** Returns what the agent remembers about a request; null without long-term memory. */
+async function findMemories(
+  request: string,
+  turnNumber: number,
+  run: NodeContext,
+): Promise<TurnMemories | null> {
+  const { loop, memories, context } = run;
+  if (memories === null) return null;
+  const { profile } = await loop.boundModel.model(context);
+  const found = await memories.begin({ request, turnNumber, profile });
+  run.emit({ type: "memory", memories: found }, { turnNumber, attemptNumber: 0 });
+  return found;
+}
 
 /** Returns the checked input, and whether it is already a message of the conversation. */
 function readInput(

@@ -1,15 +1,21 @@
 import type { BoundModel, ContextSource } from "./context.ts";
 import type { Redactor } from "../../state/rails.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseStore } from "@langchain/langgraph";
 import type { IdSource } from "../../clock.ts";
 import type { Rail } from "../../definition/rail.ts";
 import type { AgentTool } from "../../definition/tool/tool.ts";
 import type { AgentRails } from "../../guardrails/create-rails.ts";
 import type { AgentModel } from "../../models/agent-model.ts";
 import type { Embeddings } from "../../models/embeddings/embeddings.ts";
+import type { RailsOutcome } from "../../guardrails/run-rails.ts";
+import type { MemoryEntry } from "../../memory/entry.ts";
+import type { Memory } from "../../memory/memory.ts";
+import type { MemorySection } from "../../context/reasoning-context.ts";
+import type { ModelProfile } from "../../models/model-profile.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
-import type { Draft } from "../../state/turn.ts";
+import type { Draft, TurnMemories } from "../../state/turn.ts";
 import {
   type CallBounds,
   isAllowed,
@@ -30,6 +36,8 @@ export interface ToolConfig {
   readonly secrets?: Secrets | undefined;
   /** The sandbox for sandboxed tools; if left out, they cannot be called. */
   readonly sandbox?: Sandbox | undefined;
+  /** The LangGraph store of tools and of graphs in them, unless the caller gives another. */
+  readonly store?: BaseStore | undefined;
   /**
    * The bounds of the agent after those of the outer agents, outermost first. Empty for a planner node's graph, which
    * has the bounds of its agent.
@@ -64,10 +72,141 @@ export interface TurnConfig {
   readonly attempts: AttemptShape;
 }
 
+/** Checks and redacts remembered texts with the rails of a node. */
+export interface MemoryRails extends Redactor {
+  check(
+    of: {
+      readonly on: "input";
+      readonly rails: "memory";
+      readonly value: string;
+      readonly tool: null;
+      readonly request: string;
+      readonly evidence: readonly string[];
+      readonly isRepeated?: boolean;
+    },
+    place: {
+      readonly turnNumber: number;
+      readonly attemptNumber: number;
+      readonly stepIndex: null;
+      readonly callId: null;
+      readonly memoryId: string;
+    },
+  ): Promise<RailsOutcome>;
+}
+
+/** The place of a node that reads or writes memories. */
+export interface MemoryNode {
+  readonly loop: Pick<LoopConfig, "rails" | "requestOf" | "secrets">;
+  readonly state: Pick<GraphState, "turn" | "turn_number" | "attempt_number" | "input">;
+  readonly rails: MemoryRails;
+  readonly signal: AbortSignal;
+  /** Whose memories; undefined for those that all users share. */
+  readonly user: string | undefined;
+  /** Null outside of a thread. */
+  readonly threadId: string | null;
+  /** Whether the agent runs in a node of another one, so that its conversation begins with the turn. */
+  readonly isInside: boolean;
+  /** Whether nothing is written, as in a dry run. */
+  readonly isReadOnly: boolean;
+  /** Entries that a recovery has read again, for a turn that began with none. Default none. */
+  readonly recovered?: readonly MemoryEntry[] | undefined;
+}
+
+/** The long-term memory of an agent. */
+export interface AgentMemory {
+  readonly memory: Memory;
+  /** Where the agent remembers. */
+  namespace(user: string | undefined): readonly string[];
+  /**
+   * Returns the 10 entries of the agent in a thread that were accessed last, newest access first.
+   *
+   * @throws MemoryTimeoutError, and errors of the store
+   */
+  recent(of: {
+    readonly threadId: string;
+    readonly user: string | undefined;
+  }): Promise<readonly MemoryEntry[]>;
+  forNode(node: MemoryNode): NodeMemories;
+}
+
+/** Memories as a node of a turn reads and writes them. Only `recall` and `remember` fail if the store does. */
+export interface NodeMemories {
+  /** Finds what a turn begins with, and has the input rails check it. */
+  begin(of: {
+    readonly request: string;
+    readonly turnNumber: number;
+    readonly profile: ModelProfile;
+  }): Promise<TurnMemories>;
+  /** Returns the memory section of a context; null if there is nothing to render. */
+  section(profile: ModelProfile, maxTokens?: number): Promise<MemorySection | null>;
+  /** Returns the texts of the turn's memories, as models read them. */
+  texts(): Promise<readonly string[]>;
+  /** Returns the turn's memories if they are recovered entries that it has read here; null if they are stored. */
+  adopted(): TurnMemories | null;
+  /** Records that the turn uses its memories; returns why that failed, or null. Safe to repeat. */
+  recordUses(): Promise<string | null>;
+  recall(query: RecallQuery, signal: AbortSignal): Promise<readonly Recalled[]>;
+  /** Stores an entry once for each call. */
+  remember(
+    entry: Remembered,
+    call: { readonly callId: string; readonly now: Date },
+  ): Promise<RememberedAs>;
+}
+
+/** What the `recall` tool looks for. */
+export interface RecallQuery {
+  readonly query: string;
+  readonly types?: readonly ("short_term" | "episodic" | "semantic" | "procedural")[] | undefined;
+  /** ISO 8601. */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly top_k?: number | undefined;
+}
+
+/** An entry that the `recall` tool returns. */
+export interface Recalled {
+  readonly id: string;
+  readonly type: string;
+  /** When it was said or happened, ISO 8601. */
+  readonly said: string;
+  readonly speaker: string;
+  readonly score: number;
+  /** The matching words and names. */
+  readonly why: string;
+  readonly content: string;
+}
+
+/** What the `remember` tool stores. */
+export interface Remembered {
+  readonly content: string;
+  readonly type?: "semantic" | "episodic" | "procedural" | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly expires_in_days?: number | undefined;
+}
+
+export interface RememberedAs {
+  readonly id: string;
+  /** The text as it is stored: with absolute dates, and without secrets and redacted values. */
+  readonly content: string;
+}
+
 /** The configuration of an agent's loop nodes, resolved once at compile time. */
 export interface LoopConfig extends ContextSource, ToolConfig, RailConfig, TurnConfig {
   readonly ids: IdSource;
+  /** Null without long-term and procedural memory. */
+  readonly memory: AgentMemory | null;
+  /** The model that extracts facts of finished turns; null if rules do. */
+  readonly extractor: AgentModel | null;
 }
+
+/** The memories of a running node, for the handlers of its tools. */
+export const nodeMemories = new PrivateConfig<NodeMemories | null>("memories");
+
+/** Entries that a recovery has read again, for the outermost agent of the run. */
+export const recoveredMemories = new PrivateConfig<readonly MemoryEntry[]>("recovered_memories");
+
+/** Whose memories the agents of a run read and write: that of the outermost turn, also after a resume. */
+export const memoryUser = new PrivateConfig<{ readonly user: string | undefined }>("memory_user");
 
 /** The tool rails and permissions of an agent, which bound its own calls and all nested ones. */
 export interface ToolBounds extends Omit<CallBounds, "values"> {
@@ -167,10 +306,15 @@ export function boundedConfig(loop: LoopConfig, around: LoopConfig | null): Loop
 }
 
 function narrowed(loop: LoopConfig, around: LoopConfig): LoopConfig {
-  const outer = new Set([...around.rails.tool_result, ...around.rails.answer]);
+  const outer = new Set([
+    ...around.rails.tool_result,
+    ...around.rails.answer,
+    ...around.rails.memory,
+  ]);
   const rails: AgentRails = {
     ...loop.rails,
     answer: [...around.rails.answer, ...loop.rails.answer],
+    memory: [...around.rails.memory, ...loop.rails.memory],
     tool_result: [...around.rails.tool_result, ...loop.rails.tool_result],
   };
   const made: LoopConfig = {

@@ -30,6 +30,9 @@ import {
   boundedConfig,
   inheritedBounds,
   type LoopConfig,
+  memoryUser,
+  nodeMemories,
+  recoveredMemories,
 } from "./loop-config.ts";
 import { createNodeRails } from "./node-rails.ts";
 import { cancelTurn, failTurn } from "./end-turn.ts";
@@ -138,6 +141,23 @@ export function loopNode(
       callModel,
       emit,
     });
+    const threadId: unknown = config.configurable?.["thread_id"];
+    // A resumed turn keeps its user, whatever the resumed run was given.
+    const user = beginsTurn ? userOf(config) : state.turn?.user;
+    memoryUser.set(config, { user });
+    const memories =
+      own.memory?.forNode({
+        loop: own,
+        state,
+        rails,
+        signal,
+        user,
+        threadId: typeof threadId === "string" ? threadId : null,
+        isInside: within.length > 0,
+        isReadOnly: false,
+        ...(within.length === 0 && { recovered: recoveredMemories.in(config) }),
+      }) ?? null;
+    nodeMemories.set(config, memories);
     const run: NodeContext = {
       node: name,
       within,
@@ -162,6 +182,7 @@ export function loopNode(
       superstepsLeft:
         (config.recursionLimit ?? Infinity) - (now - (state.turn?.first_superstep ?? now)),
       rails,
+      memories,
       callModel,
       addUsage(usage) {
         spent = addUsage(spent, usage);
@@ -193,6 +214,7 @@ export function loopNode(
       limit.release();
     }
     const made = summaries.added();
+    const adopted = memories?.adopted() ?? null;
     const { messages } = result.update;
     const update: GraphUpdate = {
       ...result.update,
@@ -201,8 +223,9 @@ export function loopNode(
       ...rails.update(),
       usage: addUsage(spent, result.update.usage ?? {}),
       turn: {
+        ...(adopted !== null && { memories: adopted }),
         ...result.turn,
-        ...(beginsTurn && { first_superstep: now }),
+        ...(beginsTurn && { first_superstep: now, ...(user !== undefined && { user }) }),
         agent,
         elapsed_ms: time.elapsed(loop.clock.monotonic(), elapsedBefore),
       },
@@ -251,6 +274,12 @@ function agentsAround(config: LangGraphRunnableConfig): readonly string[] {
     .split("|")
     .slice(0, -1)
     .map((part) => part.slice(0, part.lastIndexOf(":")));
+}
+
+/** Returns the user of a turn that begins: that of the agent around it, or else the run's. */
+function userOf(config: LangGraphRunnableConfig): string | undefined {
+  const around = memoryUser.in(config);
+  return around === undefined ? (config.context as RunContext | undefined)?.user : around.user;
 }
 
 const noBounds: readonly AgentBounds[] = Object.freeze([]);

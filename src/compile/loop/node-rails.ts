@@ -80,6 +80,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
       attempt_number: place.attemptNumber,
       step_index: place.stepIndex,
       call_id: place.callId,
+      ...(place.memoryId !== undefined && { memory_id: place.memoryId }),
       timestamp: clock.now().toISOString(),
       ...result,
       ...(unchecked.length > 0 && { unchecked }),
@@ -109,6 +110,7 @@ function activeNodeRails(options: NodeRailsOptions): NodeRails {
       const run = { context, clock, registry: used, unredact: unredacted, clean };
       const end = await runRails(list, { on, value, tool }, run);
       if (used !== book) book.enter(permanentPlaceholders(without(used.redactions, known)));
+      if (of.isRepeated === true) return end;
       for (const result of end.results) record(result, place, unchecked.map(clean));
       return end;
     },
@@ -175,8 +177,8 @@ async function askModel(
 }
 
 /** Returns whether an agent has any rails. */
-function hasRails({ input, tool_result, output }: AgentRails): boolean {
-  return input.length + tool_result.length + output.length > 0;
+function hasRails({ input, memory, tool_result, output }: AgentRails): boolean {
+  return input.length + memory.length + tool_result.length + output.length > 0;
 }
 
 function isEmpty(redactions: Redactions): boolean {

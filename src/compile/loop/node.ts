@@ -13,7 +13,7 @@ import type { Usage } from "../../state/usage.ts";
 import type { CallFinding } from "../../tools/admit-call.ts";
 import type { CallCount, CallOrigin } from "../run/turn-calls.ts";
 import type { Redactor } from "../../state/rails.ts";
-import type { AgentBounds, BoundsAround, LoopConfig } from "./loop-config.ts";
+import type { AgentBounds, BoundsAround, LoopConfig, NodeMemories } from "./loop-config.ts";
 
 /** The result of a node: its writes and the next nodes. */
 export interface NodeResult {
@@ -75,6 +75,8 @@ export interface NodeContext extends ContextRun, NodePlace, NodeBounds, NodeReco
   readonly loop: LoopConfig;
   /** The rails of this node. */
   readonly rails: NodeRails;
+  /** Null without long-term memory. */
+  readonly memories: NodeMemories | null;
   /** Set in a dry run. */
   readonly probe?: ContextProbe | undefined;
   /**
@@ -140,6 +142,8 @@ export interface RailPosition {
   /** Null on input and output. */
   readonly stepIndex: number | null;
   readonly callId: string | null;
+  /** The entry of long-term memory that is checked. */
+  readonly memoryId?: string;
 }
 
 export interface RailCheck {
@@ -154,6 +158,8 @@ export interface RailCheck {
   readonly evidence: readonly string[];
   /** What came with the value and is not checked. Default: nothing. */
   readonly unchecked?: readonly string[];
+  /** Whether the value was checked before, and its results are recorded. Default false. */
+  readonly isRepeated?: boolean;
 }
 
 /** Runs the rails of one node, and collects their records and redactions until they are written. */

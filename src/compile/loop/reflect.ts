@@ -228,7 +228,13 @@ async function guardOutput(
   const request = loop.requestOf(state.input);
   const hidden = rails.redact(output);
   const { value, blocked } = await rails.check(
-    { on: "output", value: hidden, tool: null, request, evidence: evidenceOf(state, request) },
+    {
+      on: "output",
+      value: hidden,
+      tool: null,
+      request,
+      evidence: await evidenceOf(state, run, request),
+    },
     {
       turnNumber: state.turn_number ?? 0,
       attemptNumber: state.attempt_number ?? 0,
@@ -248,15 +254,25 @@ async function guardOutput(
   return { output: own, answer: toAnswerText(value, schema), errors: [], isWithheld: false };
 }
 
-/** Returns the evidence for an answer: the request, the turn's tool results, and the outputs of agents and people. */
-function evidenceOf(state: GraphState, request: string): readonly string[] {
+/**
+ * Returns the evidence for an answer: the request, the turn's tool results, the outputs of agents and people, and then
+ * what the turn remembers. Memories alone are no evidence: they are there in every turn, and an answer without results
+ * may be general knowledge.
+ */
+async function evidenceOf(
+  state: GraphState,
+  { memories }: NodeContext,
+  request: string,
+): Promise<readonly string[]> {
   const results = stepsOfTurn(state.steps, state.turn_number ?? 0)
     .flatMap((step) => step.tool_results)
     .map(plainResultText);
   const nodes = Object.values(state.nodes)
     .filter((output) => !isSaid(output))
     .map((output) => JSON.stringify(output) ?? "");
-  return [request, ...results, ...nodes];
+  const found = [...results, ...nodes];
+  const remembered = found.length === 0 ? [] : ((await memories?.texts()) ?? []);
+  return [request, ...found, ...remembered];
 }
 
 /** Returns whether an output is a model's own text, which is no evidence. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { GraphInterrupt, type Interrupt } from "@langchain/langgraph";
+import { GraphInterrupt, type Interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { mergeOrder } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
@@ -137,8 +137,10 @@ export async function makeCalls(
  * context is used if it has the node's config: every other context costs a LangSmith run tree.
  */
 function withToolBounds<Result>(run: NodeContext, work: () => Promise<Result>): Promise<Result> {
-  const { config } = run;
+  const { config, loop } = run;
   const bounds = run.boundsInside("tool");
+  // A store that the graph itself has is polled every millisecond for as long as the graph runs.
+  if (loop.store !== undefined) (config as LangGraphRunnableConfig).store ??= loop.store;
   if (AsyncLocalStorageProviderSingleton.getRunnableConfig() !== config) {
     return AsyncLocalStorageProviderSingleton.runWithConfig(propagateBounds(config, bounds), work);
   }

@@ -75,7 +75,7 @@ function* composing(options: ComposeOptions): Generator<void, ComposedContext> {
   const { budget, reserved } = contextBudget(profile, settings);
   const { covered, entries, message } = splitCovered(transcript, options.summary ?? null);
   const opening = options.opening.map(cleanMessage);
-  const memory = (options.memory ?? []).map(cleanMessage);
+  const memory = (options.memory?.messages ?? []).map(cleanMessage);
   const tail = transcript.tail.map(cleanMessage);
   const before = message === null ? [] : [message];
   const count = (messages: readonly BaseMessage[]): number =>

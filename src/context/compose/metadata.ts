@@ -57,6 +57,7 @@ export function contextMetadata(composed: Composed): ContextMetadata {
     get conversation() {
       return (spoken ??= countSpoken(composed));
     },
+    memories: options.memory?.shown ?? [],
     summaries: options.summariesMade ?? [],
     notes: profile.notes,
   };

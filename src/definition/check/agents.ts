@@ -3,6 +3,7 @@ import type { AgentDefinition } from "../agent-definition.ts";
 import type { AgentSpec } from "../schema/agent.ts";
 import { checkFromJsonSchema } from "../schema/json-schema.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
+import { impliedToolNames } from "./tools.ts";
 
 /** Maximum nesting depth of agents, including the outermost one. */
 export const maxAgentDepth = 16;
@@ -244,6 +245,7 @@ function addAgent(agent: AgentDefinition, found: Found): boolean {
   const { spec, tools, hasAllTools = false } = agent;
   for (const entry of spec.tools) if (typeof entry === "string") found.names.add(entry);
   for (const { definition } of tools) found.names.add(definition.name);
+  for (const name of impliedToolNames(spec)) found.names.add(name);
   const isWhole = hasAllTools || spec.tools.every((entry) => typeof entry === "string");
   return addInside(spec, agent, found) && isWhole;
 }

@@ -9,7 +9,8 @@ import { workflowProblems } from "../workflow/problems.ts";
 import { agentReferences } from "./agents.ts";
 import { argumentRuleProblems } from "./expressions.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
-import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
+import { memoryProblems } from "./memory.ts";
+import { type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { railConfigProblems } from "./rails.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { railProblems, serverProblems, writtenTools } from "./tools.ts";
@@ -39,11 +40,7 @@ export function checkDefinition(
   const nesting = nestingProblems(written);
   if (nesting.length > 0) return { ok: false, problems: nesting };
   const parsed = agentSpecSchema.safeParse(written);
-  const problems = [
-    ...schemaProblems(written),
-    ...unsupportedProblems(written),
-    ...ruleProblems(written, beside),
-  ];
+  const problems = [...schemaProblems(written), ...ruleProblems(written, beside)];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
   // Copies the spec, plain JSON by now, so that freezing it does not freeze the caller's objects.
   return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
@@ -68,6 +65,7 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
     ...schemaRuleOf("output_schema"),
     ...serverProblems(written),
     ...railConfigProblems(written),
+    ...memoryProblems(written),
     ...railProblems(written, tools, inside),
     ...argumentRuleProblems(written, inputSchema),
     ...(graph === undefined
@@ -178,26 +176,4 @@ function isDeeperThan(value: unknown, limit: number): boolean {
     level = [...next];
   }
   return true;
-}
-
-interface Unsupported {
-  readonly path: DefinitionPath;
-  /** Whether the value at `path` uses the unsupported feature. */
-  readonly asks: (written: unknown) => boolean;
-  readonly instead: string;
-}
-
-const isOn = (written: unknown) => written === true;
-
-/** Features that the schema accepts but this version does not support. */
-const unsupported: readonly Unsupported[] = [
-  { path: ["memory_config", "long_term", "enabled"], asks: isOn, instead: "set it to false" },
-  { path: ["memory_config", "procedural", "enabled"], asks: isOn, instead: "set it to false" },
-];
-
-/** Reports the unsupported features that a written definition uses. */
-export function unsupportedProblems(written: unknown): readonly DefinitionProblem[] {
-  return unsupported
-    .filter(({ path, asks }) => asks(getAtPath(written, path)))
-    .map(({ path, instead }) => ({ path, message: `not run by this version; ${instead}` }));
 }

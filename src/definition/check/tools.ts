@@ -1,4 +1,5 @@
 import { nearestName } from "../../nearest-name.ts";
+import { isGranted } from "../tool/tool.ts";
 import { isRecord } from "../../values/json.ts";
 import { hasMalformedReference, findSecretNames } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
@@ -16,9 +17,31 @@ export interface WrittenTools {
 
 export function writtenTools(written: unknown): WrittenTools {
   return {
-    names: listOfNames(getAtPath(written, ["tools"]) ?? []),
+    names: withImplied(written, listOfNames(getAtPath(written, ["tools"]) ?? [])),
     allowed: listOfNames(getAtPath(written, [...railKeys, "allowed_tools"])),
   };
+}
+
+/** Tools that an agent with long-term memory has without naming them, if it is granted the permission. */
+export const impliedTools: Readonly<Record<string, string>> = {
+  recall: "memory:read",
+  remember: "memory:write",
+};
+
+/** Returns the names of the tools that a written definition has without naming them. */
+export function impliedToolNames(written: unknown): readonly string[] {
+  if (getAtPath(written, ["memory_config", "long_term", "enabled"]) !== true) return [];
+  const grants = listOfNames(getAtPath(written, ["permissions"])) ?? [];
+  return Object.entries(impliedTools).flatMap(([name, permission]) =>
+    isGranted(permission, grants) ? [name] : [],
+  );
+}
+
+function withImplied(
+  written: unknown,
+  names: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return names && [...new Set([...names, ...impliedToolNames(written)])];
 }
 
 function listOfNames(value: unknown): readonly string[] | undefined {

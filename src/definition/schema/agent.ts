@@ -7,6 +7,7 @@ import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
 import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
+import { memoryConfigSchema } from "./memory.ts";
 
 /** The schema of a chat message: exactly `{ message: string }`. */
 const messageSchema = {
@@ -187,40 +188,6 @@ const contextConfigSchema = z
       ),
   })
   .describe("What the model reads of the conversation and of the steps, and how much of it.");
-
-/** An agent's memory within a conversation and across conversations. */
-const memoryConfigSchema = z.strictObject({
-  short_term: z
-    .strictObject({
-      max_tokens: z
-        .int()
-        .min(1)
-        .describe(
-          "Tokens that earlier turns may take of what a model reads. Default: 8,000 where a cached token of the model costs at most a quarter of another one, else 4,000.",
-        )
-        .optional(),
-      strategy: z
-        .enum(["fifo", "summarize", "hybrid"])
-        .default("hybrid")
-        .describe(
-          "What becomes of the oldest turns over that: dropped; summarised by a model; or shortened first, and summarised only when that is not enough.",
-        ),
-    })
-    .prefault({}),
-  long_term: z
-    .strictObject({
-      enabled: z.boolean().default(false),
-      embedding_model: z.string().optional(),
-      top_k: z.int().min(1).default(5),
-    })
-    .prefault({}),
-  procedural: z
-    .strictObject({
-      enabled: z.boolean().default(false),
-      min_frequency: z.int().min(1).default(3),
-    })
-    .prefault({}),
-});
 
 const weight = z.number().min(0).max(1);
 

@@ -14,15 +14,18 @@ export function similarity(a: Float32Array, b: Float32Array): number {
 export class EmbeddingError extends StratagraphError {
   readonly code = "embedding";
   override readonly kind = "run";
-  override readonly transient = true;
+  override readonly transient: boolean;
 
+  /** @param options `transient`: default true */
   constructor(
     message: string,
     /** The `id` of the embeddings. */
     readonly embeddings: string,
-    options?: { cause?: unknown },
+    options: { cause?: unknown; transient?: boolean } = {},
   ) {
-    super(message, options);
+    const { transient = true, ...cause } = options;
+    super(message, cause);
+    this.transient = transient;
   }
 }
 
@@ -68,7 +71,9 @@ export function cachedEmbeddings(
 
   return {
     id: embeddings.id,
-    dimensions: embeddings.dimensions,
+    get dimensions() {
+      return embeddings.dimensions;
+    },
     async embed(texts, { signal } = {}) {
       signal?.throwIfAborted();
       const missing = [...new Set(texts)].filter((text) => !kept.has(text));

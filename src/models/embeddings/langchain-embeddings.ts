@@ -1,3 +1,4 @@
+import { abortable } from "../../async.ts";
 import { errorMessage } from "../../errors.ts";
 import { EmbeddingError, type Embeddings } from "./embeddings.ts";
 
@@ -23,10 +24,12 @@ export function fromLangChainEmbeddings(
   model: LangChainEmbeddings,
   { id, dimensions }: LangChainEmbeddingsOptions,
 ): Embeddings {
-  const ask = async (texts: string[]): Promise<number[][]> => {
+  const ask = async (texts: string[], signal?: AbortSignal): Promise<number[][]> => {
     try {
-      return await model.embedDocuments(texts);
+      return await abortable(model.embedDocuments(texts), signal);
     } catch (thrown) {
+      signal?.throwIfAborted();
+      if (thrown instanceof EmbeddingError) throw thrown;
       const message = `The embeddings "${id}" did not answer: ${errorMessage(thrown)}`;
       throw new EmbeddingError(message, id, { cause: thrown });
     }
@@ -38,8 +41,7 @@ export function fromLangChainEmbeddings(
     async embed(texts, { signal } = {}) {
       signal?.throwIfAborted();
       const sent = texts.filter((text) => text.trim() !== "");
-      const answers = sent.length === 0 ? [] : await ask(sent);
-      signal?.throwIfAborted();
+      const answers = sent.length === 0 ? [] : await ask(sent, signal);
       const problem = problemOf(answers, sent.length, dimensions);
       if (problem !== null) {
         throw new EmbeddingError(`The embeddings "${id}" answered with ${problem}.`, id);

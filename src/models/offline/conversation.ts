@@ -6,7 +6,12 @@ import {
 } from "@langchain/core/messages";
 import { callSignature } from "../../state/step-record.ts";
 import type { Schema } from "./facts.ts";
-import { readShortenedHistory, readToolReport, readWorkerMessage } from "./history.ts";
+import {
+  readMemorySection,
+  readShortenedHistory,
+  readToolReport,
+  readWorkerMessage,
+} from "./history.ts";
 import { outcome, type Outcome } from "./notation.ts";
 import { isPlannerRetry, type PlannerRequest, readPlannerRequest } from "./planner-request.ts";
 
@@ -39,6 +44,8 @@ export interface Conversation {
   readonly past: readonly Outcome[];
   /** What was said before the request. */
   readonly earlier: readonly string[];
+  /** What is remembered from other conversations, oldest first. */
+  readonly memories: readonly string[];
   /** Calls in the whole conversation; at least the greatest number in an id of this model's. */
   readonly callCount: number;
   readonly wish: Wish;
@@ -67,6 +74,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
   let made = new Set<string>();
   let outcomes: Outcome[] = [];
   const past: Outcome[] = [];
+  const memories: string[] = [];
   let wish: Wish = "act";
   let instruction = "";
   let callCount = 0;
@@ -90,6 +98,11 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
           for (const call of reported) made.add(callKey(call.name, call.args));
           outcomes.push(...reported);
           isAnswered = false;
+          break;
+        }
+        const remembered = readMemorySection(text);
+        if (remembered !== null) {
+          memories.push(...remembered);
           break;
         }
         const shortened = readShortenedHistory(text);
@@ -160,6 +173,7 @@ export function readConversation(messages: readonly BaseMessage[]): Conversation
     given,
     past,
     earlier,
+    memories,
     callCount,
     wish,
     instruction,

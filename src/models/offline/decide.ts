@@ -183,18 +183,40 @@ function answer(conversation: Conversation): string {
 }
 
 /** Without results: what the request brings along or the conversation says on it, else that nothing does. */
-function fromContext({ system, earlier, past, request }: Conversation): string {
+function fromContext({ system, earlier, past, request, memories }: Conversation): string {
   const [wanted = "", ...material] = request.split(/\n\s*\n/);
+  if (material.length === 0 && isStatement(wanted)) return "Noted.";
+  if (aboutPerson.test(wanted)) {
+    const known = [...memories, ...earlier.filter(isStatement)];
+    return known.length === 0 ? "I know nothing about you yet." : remembered(known);
+  }
   const facts = system.split(/\n|(?<=[.!?])\s/).filter((line) => !isInstruction(line));
   const found = past.flatMap(({ text }) => rowsOf(text));
-  for (const texts of [material, [...facts, ...earlier], found]) {
+  for (const texts of [material, [...facts, ...earlier], memories, found]) {
     const told = relevant(wanted, texts.join("\n"), 3);
-    if (told.length > 0) return told.join("\n");
+    if (told.length > 0) return texts === memories ? remembered(told) : told.join("\n");
   }
   return (
     `I am a set of rules, not a language model, and no tool here fits "${short(request)}". ` +
     "Name a model in llm_config.default_model for a real answer."
   );
+}
+
+const aboutPerson = /\bwhat (?:do|did|can|else do) you (?:know|remember|recall)\b|\bwho am I\b/i;
+
+/** Whether a person only says something about themselves. */
+function isStatement(text: string): boolean {
+  const sentences = text.split(/(?<=[.!?])\s+/).filter((one) => one.trim() !== "");
+  return sentences.length > 0 && sentences.every((one) => ownFact.test(one) && !one.includes("?"));
+}
+
+const ownFact =
+  /^(?:my|our) [^.]* (?:is|are)\b|^I(?:['’]m| am| live| work| prefer| like| love| hate| eat| have)\b/i;
+
+const mostRemembered = 10;
+
+function remembered(texts: readonly string[]): string {
+  return ["From memory:", ...texts.slice(-mostRemembered).map((text) => `- ${text}`)].join("\n");
 }
 
 /** What the system message tells the model to do is no answer to anything. */

@@ -161,3 +161,33 @@ export function taskOf({ args }: Outcome): string | null {
   const isSubtask = Object.keys(args).every((key) => key === "task" || key === "id");
   return typeof task === "string" && isSubtask ? task : null;
 }
+
+const memoryHeading = /^\[Memories\] [^\n]*\n/;
+const memoryLine =
+  /^- (?:\[[\da-f-]{4,36}\] ([a-z_]+), [^"]{0,120}?(user|agent|tool|system)(?: [^":]{0,80})?: )?("(?:[^"\\]|\\.)*")$/;
+
+/**
+ * The statements in the entries of a memory section, once each: facts, and what people said. Null for a message that is
+ * something else.
+ */
+export function readMemorySection(text: string): readonly string[] | null {
+  const heading = memoryHeading.exec(text);
+  if (heading === null) return null;
+  const lines = text.slice(heading[0].length).split("\n");
+  const texts = lines.flatMap((line) => {
+    const [, type = "semantic", source, quoted] = memoryLine.exec(line) ?? [];
+    const isStated = type === "semantic" || (type === "short_term" && source === "user");
+    return quoted === undefined || !isStated ? [] : [readQuoted(quoted)];
+  });
+  const sentences = texts.flatMap((one) => one.split(/\n+|(?<=[.!?])\s+/));
+  const stated = sentences.map((one) => one.trim().replace(/[.!]+$/, ""));
+  return [...new Set(stated)].filter((one) => one !== "" && !one.endsWith("?"));
+}
+
+function readQuoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}

@@ -78,8 +78,11 @@ function thinkOption(model: string, effort: ModelOptions["reasoning_effort"]) {
   return effort === "none" || effort === "minimal" ? "low" : effort === "xhigh" ? "high" : effort;
 }
 
-/** @throws ModelOptionError */
-function howReached(
+/**
+ * Returns the address of a server, and the headers that it is sent.
+ * @throws ModelOptionError
+ */
+export function howReached(
   ref: string,
   { host, timeout_ms: timeoutMs, headers = {} }: OllamaClientConfig,
   env: Env,

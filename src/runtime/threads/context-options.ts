@@ -32,6 +32,8 @@ export interface ContextOptions {
   readonly budget?: number;
   /** The input of the next turn. Default: none; in the standard loop the request is left out. */
   readonly input?: unknown;
+  /** Whose memories the next turn reads. Default: those that all users share. */
+  readonly user?: string;
   /** The checkpoint namespace of a nested agent. Default: the thread itself. */
   readonly namespace?: string;
   /** Whether to accept a definition that differs from the one the step was made under. Default false. */

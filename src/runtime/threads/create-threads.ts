@@ -66,12 +66,18 @@ export function createThreads(services: ThreadServices): Threads {
       });
     },
 
-    async delete(threadId) {
+    async delete(threadId, { memory: everything = false } = {}) {
       const checkpointer = checkpointerOf(services);
-      await withThread(run, checkThreadId(threadId), async () => {
+      return withThread(run, checkThreadId(threadId), async () => {
+        // Before the thread, which a caller looks for when it deletes again after a crash.
+        const memory = await run.memory?.("none");
+        const types = everything ? {} : { types: ["short_term"] as const };
+        const forgotten = await memory?.forget({ threadId, ...types });
         await checkpointer.deleteThread(threadId);
         await run.blobs?.forget(threadId);
         await services.forget?.(threadId);
+        const { entries = 0, archived = 0 } = forgotten ?? {};
+        return { memories: entries, archived };
       });
     },
 

@@ -19,6 +19,9 @@ export interface DryRunAgent {
   readonly inherited: Redactions;
   /** The configuration of the outer agent, which bounds it; null if there is none. */
   readonly around: LoopConfig | null;
+  /** The thread, and whose memories a turn that begins reads. */
+  readonly threadId?: string;
+  readonly user?: string | undefined;
 }
 
 /** Returns the configuration that bounds nested agents, with the bounds of all outer agents applied. */
@@ -51,7 +54,7 @@ const superstepsOfInput = 2;
 
 /** Returns the position after the nodes that begin a turn. @throws the errors of these nodes */
 export async function passBeginning(
-  { graph, inspector, inherited, around }: DryRunAgent,
+  { graph, inspector, ...agent }: DryRunAgent,
   from: { readonly state: GraphState; readonly node: string; readonly superstep: number },
 ): Promise<DryRunPosition> {
   let { state, node, superstep } = from;
@@ -61,11 +64,17 @@ export async function passBeginning(
     const { result, asked: more } = await inspector.dryRun(state, {
       node,
       superstep,
-      inherited,
-      around,
+      inherited: agent.inherited,
+      around: agent.around,
+      threadId: agent.threadId,
+      user: agent.user,
     });
     asked += more;
-    state = stateAfter(graph, state, writtenBy(result, { state, node, superstep }));
+    state = stateAfter(
+      graph,
+      state,
+      writtenBy(result, { state, node, superstep, user: agent.user }),
+    );
     superstep += 1;
     const next = [result.goto].flat();
     const [first] = next;
@@ -78,14 +87,18 @@ export async function passBeginning(
 
 function writtenBy(
   { update, turn }: NodeResult,
-  at: { readonly state: GraphState; readonly node: string; readonly superstep: number },
+  at: {
+    readonly state: GraphState;
+    readonly node: string;
+    readonly superstep: number;
+    readonly user: string | undefined;
+  },
 ): GraphUpdate {
   const begins = at.node === "initialize";
   const elapsed_ms = begins ? 0 : (at.state.turn?.elapsed_ms ?? 0);
-  return {
-    ...update,
-    turn: { ...turn, ...(begins && { first_superstep: at.superstep }), elapsed_ms },
-  };
+  const { user } = at;
+  const begun = { first_superstep: at.superstep, ...(user !== undefined && { user }) };
+  return { ...update, turn: { ...turn, ...(begins && begun), elapsed_ms } };
 }
 
 /** Begins the turn after a state with an input. @throws InvalidInputError, and errors of the definition's code */

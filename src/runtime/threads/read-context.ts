@@ -47,7 +47,7 @@ export async function readContext(
   const graph = await graphOf(definition, services.run);
   const fromStored = options.definition === undefined;
   const inherited = await redactionsAround(source, last);
-  const agent = { ...agentAt(graph, namespace), inherited };
+  const agent = { ...agentAt(graph, namespace), inherited, threadId, user: options.user };
 
   const step = stepAskedFor(agent, last, options);
   if (step === null) {

@@ -5,13 +5,17 @@ import {
   getCheckpointId,
 } from "@langchain/langgraph-checkpoint";
 import { namespaceInside, namespaceOf, pendingTasks } from "../../compile/guards/waiting.ts";
+import { recoveredMemories } from "../../compile/loop/loop-config.ts";
 import { acceptingDamage } from "../../compile/loop/tools.ts";
 import { type HeldThread, withThread } from "../../compile/run/acquire-thread.ts";
+import { inspectorOf } from "../../compile/context-inspector.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { errorMessage } from "../../errors.ts";
+import type { MemoryEntry } from "../../memory/entry.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { refuseOthers } from "../definition-changed.ts";
-import { checkThreadId, deadEndAt } from "../errors.ts";
+import { checkThreadId, deadEndAt, refuseOtherUser } from "../errors.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import { type PreparedRun, prepareRun, runTurn } from "../run-turn.ts";
 import { durableSaver } from "../../durable-saver.ts";
@@ -49,6 +53,7 @@ export async function recoverThread(
     const { tuple } = found;
     if (tuple === null) throw services.noCheckpoint(threadId, checkpointId ?? null);
     await refuseOthers(run.graph, tuple, { ...options, checkpointer });
+    refuseOtherUser(tuple, options);
     const inside = await insideStart(source, tuple);
     held.lockLost?.throwIfAborted();
     const isLast = found.isLast || (await removeStrays(checkpointer, threadId, found));
@@ -87,11 +92,13 @@ async function resumeFrom(services: ThreadServices, of: Located): Promise<Recove
   const { run, held, tuple, found, inside } = of;
   const { threadId, lockLost } = held;
   const progress = progressAt(tuple);
+  const reread = await lastMemories(run, tuple, threadId);
   const known = {
     threadId,
     from: { threadId, checkpointId: tuple.checkpoint.id },
     skipped: [...found.skipped, ...inside.skipped],
-    warnings: channelWarnings(tuple, run.graph),
+    warnings: [...channelWarnings(tuple, run.graph), ...reread.warnings],
+    memories: reread.memories,
     settled: [],
     waiting: [],
     result: null,
@@ -116,13 +123,37 @@ async function resumeFrom(services: ThreadServices, of: Located): Promise<Recove
   const unwatch = services.journal?.watch(threadId, (call) => settled.push(call));
   try {
     // The caller of `recover` receives the damage report and decides what to do.
-    const start = acceptingDamage(startFrom(checkpointerOf(services), threadId, checkpoints));
+    const start = recoveredMemories.with(
+      acceptingDamage(startFrom(checkpointerOf(services), threadId, checkpoints)),
+      reread.entries,
+    );
     const result = await runTurn(run, { held, input: null, start });
     const message = resumedMessage(result, settled, known.from);
     const { interrupts: waiting } = result;
     return { ...known, settled, reason: "resumed", message, waiting, result };
   } finally {
     unwatch?.();
+  }
+}
+
+/** Returns the entries of the agent in its thread that were accessed last. A failing store does not stop the recovery. */
+async function lastMemories(
+  run: PreparedRun,
+  tuple: CheckpointTuple,
+  threadId: string,
+): Promise<Pick<Recovery, "memories" | "warnings"> & { readonly entries: readonly MemoryEntry[] }> {
+  const memory = inspectorOf(run.graph)?.loop.memory ?? null;
+  if (memory === null) return { entries: [], memories: [], warnings: [] };
+  const { turn } = valuesOf(tuple) as Partial<GraphState>;
+  try {
+    const entries = await memory.recent({ threadId, user: turn?.user });
+    const memories = entries.map(({ id, memory_type, last_accessed }) => {
+      return { id, memory_type, last_accessed };
+    });
+    return { entries, memories, warnings: [] };
+  } catch (thrown) {
+    const warnings = [`the memory was not read: ${errorMessage(thrown)}`];
+    return { entries: [], memories: [], warnings };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { StoredTask } from "../../compile/guards/waiting.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import type { MemoryEntry } from "../../memory/entry.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { ValueChange } from "../../values/diff.ts";
 import type { AcceptOptions } from "../definition-changed.ts";
@@ -77,6 +78,9 @@ export interface RecoverOptions extends TurnOptions, AcceptOptions {
  */
 export type RecoveryReason = "resumed" | "waiting" | "over";
 
+/** An entry of long-term memory, without its text. */
+type RecoveredMemory = Pick<MemoryEntry, "id" | "memory_type" | "last_accessed">;
+
 /** The outcome of recovering a thread. */
 export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly threadId: string;
@@ -88,6 +92,11 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly warnings: readonly string[];
   /** Tool calls whose results were reused from the journal instead of being called again. */
   readonly settled: readonly SettledCall[];
+  /**
+   * The 10 entries of long-term memory of this agent and thread that were accessed last, newest access first; empty
+   * without long-term memory, and if it cannot be read, which `warnings` says.
+   */
+  readonly memories: readonly RecoveredMemory[];
   readonly reason: RecoveryReason;
   /** A summary for users, including the people it waits for. */
   readonly message: string;
@@ -95,6 +104,13 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly waiting: readonly PendingRequest[];
   /** The result of the run; null unless `reason` is `resumed`. */
   readonly result: ExecuteResult<Output, Exec, Attempt> | null;
+}
+
+/** The memories that were removed with a thread. */
+export interface ForgottenMemories {
+  readonly memories: number;
+  /** Archived copies. */
+  readonly archived: number;
 }
 
 /**
@@ -175,8 +191,14 @@ export interface Threads {
    * @throws NoArchiveError, NoCheckpointError, InvalidRetentionError, ThreadBusyError, ThreadLockedError
    */
   prune(of: PruneOptions): Promise<PruneResult>;
-  /** Removes a thread and its journal. Does nothing if the thread does not exist. */
-  delete(threadId: string): Promise<void>;
+  /**
+   * Removes a thread, its journal and its short-term memories; with `memory`, all that agents remember from it. Removes
+   * nothing that does not exist.
+   */
+  delete(
+    threadId: string,
+    options?: { /** Default false. */ readonly memory?: boolean },
+  ): Promise<ForgottenMemories>;
   /** Yields a whole thread as lines of JSON. @throws NoArchiveError, NoCheckpointError */
   export(threadId: string): AsyncGenerator<string>;
   /**
@@ -204,7 +226,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     recover: async (agent, of) => (await loaded()).recover(agent, of),
     verify: async (threadId, options) => (await loaded()).verify(threadId, options),
     prune: async (of) => (await loaded()).prune(of),
-    delete: async (threadId) => (await loaded()).delete(threadId),
+    delete: async (threadId, options) => (await loaded()).delete(threadId, options),
     async *export(threadId) {
       yield* (await loaded()).export(threadId);
     },

@@ -15,7 +15,12 @@ import { withThread } from "../../compile/run/acquire-thread.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { definitionHashIn, refuseOthers } from "../definition-changed.ts";
-import { checkThreadId, InvalidRunOptionError, NothingToResumeError } from "../errors.ts";
+import {
+  checkThreadId,
+  InvalidRunOptionError,
+  NothingToResumeError,
+  refuseOtherUser,
+} from "../errors.ts";
 import type { ExecuteResult } from "../run-result.ts";
 import { graphOf, type PreparedRun, prepareRun, runTurn, threadConfig } from "../run-turn.ts";
 import { archiveOf, checkpointAt, checkpointerOf, type ThreadServices } from "./services.ts";
@@ -99,6 +104,7 @@ export async function replayThread(
   return withThread(services.run, threadId, async (held) => {
     const tuple = await checkpointAt(services, { threadId, checkpointId });
     await refuseOthers(run.graph, tuple, { ...options, checkpointer });
+    refuseOtherUser(tuple, options);
     const { turn, status } = valuesOf(tuple) as Partial<GraphState>;
     if (pendingTasks(tuple).length === 0) {
       throw new NothingToResumeError(threadId, status ?? "CREATED");

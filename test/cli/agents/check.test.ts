@@ -227,3 +227,27 @@ llm_config:
     "",
   ]);
 });
+
+it("finds unknown models of the memory, and warns of keys without effect", async () => {
+  const io = memoryIo({
+    cwd: await folderWith({
+      "unknown.yaml": `name: unknown
+memory_config:
+  long_term: { enabled: true, embedding_model: "opnai:small", extraction_model: "opnai:mini" }
+`,
+      "off.yaml": `name: off
+memory_config:
+  long_term: { embedding_model: none }
+`,
+    }),
+  });
+  expect(await runCli(["check", "unknown.yaml", "off.yaml"], io)).toBe(2);
+  expect(io.stdout.take().split("\n")).toEqual([
+    "2 problems unknown@1.0.0 (unknown.yaml)",
+    expect.stringMatching(/^ {2}Unknown model "opnai:small": .* \[unknown_model\]$/),
+    expect.stringMatching(/^ {2}Unknown model "opnai:mini": .* \[unknown_model\]$/),
+    "ok off@1.0.0 (off.yaml)",
+    "  warning: memory_config.long_term: embedding_model without effect, since long_term.enabled is false.",
+    "",
+  ]);
+});

@@ -12,7 +12,8 @@ it("sends no event that the body emits after the turn's time has ended the node"
     definition: defineAgent({ name: "slow", execution_config: { timeout_seconds: 5 } }),
     clock,
     bounds: [],
-    rails: { input: [], answer: [], tool_result: [], output: [] },
+    rails: { input: [], answer: [], memory: [], tool_result: [], output: [] },
+    memory: null,
   } as unknown as LoopConfig;
   const state = { status: "EXECUTING", branches: [], redactions: {} } as unknown as GraphState;
   const sent: unknown[] = [];

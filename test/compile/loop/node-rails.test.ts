@@ -6,7 +6,7 @@ import type { Redactions } from "../../../src/state/rails.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { wordRail } from "../../helpers/word-rail.ts";
 
-const none: AgentRails = { input: [], answer: [], tool_result: [], output: [] };
+const none: AgentRails = { input: [], answer: [], memory: [], tool_result: [], output: [] };
 const known: Redactions = { "<EMAIL_1>": { label: "EMAIL", value: "ada@example.org" } };
 
 function desk(of: {

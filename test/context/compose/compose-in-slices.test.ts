@@ -29,7 +29,6 @@ function longHistory(): ComposeOptions {
     settings: { budget: 8000 },
     form: "native",
     opening: [],
-    memory: [],
     transcript: loopTranscript({ conversation: [new HumanMessage("go")], steps, note: "" }),
     summary: null,
     observed: new Map(),

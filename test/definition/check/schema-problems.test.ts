@@ -27,7 +27,7 @@ describe("schemaProblems", () => {
     [
       "in a nested map",
       { memory_config: { long_term: { topk: 3 } } },
-      'memory_config.long_term.topk: unknown key (allowed: enabled, embedding_model, top_k; did you mean "top_k"?)',
+      'memory_config.long_term.topk: unknown key (allowed: enabled, embedding_model, top_k, max_tokens, min_score, extraction_model, consolidation; did you mean "top_k"?)',
     ],
     [
       "in an entry of a list",

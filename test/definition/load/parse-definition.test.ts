@@ -78,15 +78,15 @@ describe("parseDefinition", () => {
     ).toEqual(["2:31 llm_config.temperature", "3:19 execution_config.temperature"]);
   });
 
-  it("reports schema, rules and what this version does not run at once", async () => {
+  it("reports schema and rules at once", async () => {
     const text =
-      "name: A\nversion: one\ntools: [a, a, { mcp: { name: m, transport: stdio } }]\nmemory_config: { long_term: { enabled: true } }\nworkflow_graph: {}\n";
+      "name: A\nversion: one\ntools: [a, a, { mcp: { name: m, transport: stdio } }]\nmemory_config: { long_term: { enabled: 3 } }\nworkflow_graph: {}\n";
     expect(await problemsOf(text)).toEqual([
       'a.yaml:1:7 name: expected lower-case letters, digits, _ and - (found "A")',
       'a.yaml:2:10 version: expected a semantic version such as 1.0.0 (found "one")',
       'a.yaml:3:12 tools[1]: "a" is already named by tools[0]',
       "a.yaml:3:22 tools[2].mcp.command: expected a text, but it is missing",
-      "a.yaml:4:40 memory_config.long_term.enabled: not run by this version; set it to false",
+      "a.yaml:4:40 memory_config.long_term.enabled: expected true or false (found 3)",
       "a.yaml:5:17 workflow_graph.entry_point: expected a text, but it is missing",
       "a.yaml:5:17 workflow_graph.nodes: expected a list, but it is missing",
       "a.yaml:5:17 workflow_graph.edges: expected a list, but it is missing",

@@ -1,10 +1,15 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { defineAgent, executeAgent } from "../../../src/index.ts";
+import { systemIds } from "../../../src/clock.ts";
 import type { CompileServices } from "../../../src/compile/compile-agent.ts";
+import { createMemory } from "../../../src/memory/create-memory.ts";
+import { createInMemoryMemory } from "../../../src/memory/in-memory-store.ts";
+import { defaultTenant } from "../../../src/memory/store.ts";
 import { createThreads } from "../../../src/runtime/threads/create-threads.ts";
 import type { Threads } from "../../../src/runtime/threads/threads.ts";
 import { collect } from "../../helpers/collect.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
 import { testRuntime } from "../../helpers/run-agent.ts";
 
 const agent = defineAgent({ name: "plain" });
@@ -57,6 +62,47 @@ describe("threads of a runtime whose checkpointer has LangGraph's interface alon
     const { runtime } = await testRuntime([], { checkpointer: false });
     await expect(runtime.threads.delete("t")).rejects.toMatchObject({ code: "no_checkpointer" });
     await expect(runtime.threads.list()).rejects.toMatchObject({ checkpointer: null });
+  });
+});
+
+describe("a thread that is deleted", () => {
+  async function remembered() {
+    const { runtime } = await testRuntime(["One."]);
+    const clock = new ManualClock();
+    const store = createInMemoryMemory({ clock, ids: systemIds }).forTenant(defaultTenant);
+    const memory = createMemory({ store, embeddings: null, clock });
+    const namespace = ["agents", "plain"];
+    await memory.add([
+      { namespace, content: "said", thread_id: "t", memory_type: "short_term" },
+      { namespace: ["agents", "other"], content: "by another agent", thread_id: "t" },
+      { namespace, content: "fact", thread_id: "t" },
+      { namespace, content: "elsewhere", thread_id: "t-2", memory_type: "short_term" },
+    ]);
+    const models: unknown[] = [];
+    const run: CompileServices = {
+      ...runtime,
+      async memory(model) {
+        models.push(model);
+        return memory;
+      },
+    };
+    const threads = createThreads({ run, noCheckpoint: (threadId) => new Error(`no ${threadId}`) });
+    const left = async () => (await memory.list({})).map(({ content }) => content).toSorted();
+    return { threads, left, models };
+  }
+
+  it("loses its short-term memories, and asks for no encoder", async () => {
+    const { threads, left, models } = await remembered();
+    expect(await threads.delete("t")).toEqual({ memories: 1, archived: 0 });
+    expect(await left()).toEqual(["by another agent", "elsewhere", "fact"]);
+    expect(models).toEqual(["none"]);
+    expect(await threads.delete("t")).toEqual({ memories: 0, archived: 0 });
+  });
+
+  it("loses everything that was remembered from it on request", async () => {
+    const { threads, left } = await remembered();
+    expect(await threads.delete("t", { memory: true })).toEqual({ memories: 3, archived: 0 });
+    expect(await left()).toEqual(["elsewhere"]);
   });
 });
 

@@ -236,7 +236,8 @@ export function railLines(record: RailRecord, room: number, style: Style): strin
   return [marked(line, verdict === "block" ? style.red("▲") : yellow), ...note];
 }
 
-function placeOf({ on }: RailRecord): string {
+function placeOf({ on, memory_id: memory }: RailRecord): string {
+  if (memory !== undefined) return "a memory";
   switch (on) {
     case "input":
       return "the input";
@@ -254,7 +255,7 @@ function foundIn({ spans, reasons }: RailRecord): string {
   const counts = new Map<string, number>();
   for (const { label } of spans) counts.set(label, (counts.get(label) ?? 0) + 1);
   if (counts.size === 0) return reasons.join("; ");
-  return [...counts].map(([label, count]) => `${count} ${label}`).join(", ");
+  return [...counts].map(([label, times]) => `${times} ${label}`).join(", ");
 }
 
 const mostCharacters = 300;

@@ -5,6 +5,7 @@ import type { Status } from "../../../state/lifecycle.ts";
 import type { StepRecord } from "../../../state/step-record.ts";
 import { cutToWidth, plainLine, shortLines, type Style, textWidth } from "../terminal.ts";
 import { PlanView } from "../plan/plan-view.ts";
+import { memoryLines } from "./memory-line.ts";
 import { railLines } from "./request-lines.ts";
 import { toolLines } from "./tool-line.ts";
 
@@ -29,7 +30,6 @@ const unboundedWidth = 160;
 
 /** The nodes of every turn, and of the standard loop. */
 const lifecycle = new Set(["initialize", "plan", "reason", "tools", "reflect", "finalize"]);
-
 /** The node that makes plans. */
 const plannersNode = "decompose";
 
@@ -43,8 +43,7 @@ function stepKeyOf({ within, turn_number, attempt_number }: EventOrigin, index: 
 }
 
 /** Steps of one agent, in one attempt, are numbered together. */
-function attemptKeyOf(origin: EventOrigin): string {
-  const { within, turn_number, attempt_number } = origin;
+function attemptKeyOf({ within, turn_number, attempt_number }: EventOrigin): string {
   return JSON.stringify([within, turn_number, attempt_number]);
 }
 
@@ -122,8 +121,7 @@ export class RunView {
     const held = this.#held;
     if (held === null) return [];
     this.#held = null;
-    const isTold =
-      event?.type === "plan" && JSON.stringify(event.within) === JSON.stringify(held.within);
+    const isTold = event?.type === "plan" && event.within.join("|") === held.within.join("|");
     return isTold ? this.#ofWorker(held) : this.#ofAgent(held);
   }
 
@@ -183,8 +181,8 @@ export class RunView {
       }
       case "tool_result": {
         this.#running = this.#running.filter(({ id }) => id !== event.result.id);
-        const begun = this.#beginStep(event, event.step_index);
-        return [...begun, ...this.#indented(toolLines(event.result, this.#room, this.#style))];
+        const lines = toolLines(event.result, this.#room, this.#style);
+        return [...this.#beginStep(event, event.step_index), ...this.#indented(lines)];
       }
       case "step":
         return this.#endStep(event, event.step);
@@ -192,6 +190,9 @@ export class RunView {
         return this.#stuck(event);
       case "attempt_failed":
         return this.#refusal(event);
+      case "memory":
+      case "memory_written":
+        return this.#indented(memoryLines(event, this.#room, this.#style));
       case "rail":
         return this.#indented(railLines(event.record, this.#room, this.#style));
       case "node":
@@ -215,13 +216,12 @@ export class RunView {
 
   /** The run is over: what was still running is shown as cut off. */
   end(): string[] {
-    const held = this.#heldUntil(null);
     const cut = this.#running.map(({ name }) => {
       const shown = cutToWidth(plainLine(headOf(name, 100)), this.#room - 20);
       return `${this.#style.yellow("■")} ${shown}  ${this.#style.dim("interrupted")}`;
     });
     this.#running = [];
-    return [...held, ...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
+    return [...this.#heldUntil(null), ...this.#indented(cut), ...this.#beside(this.#plans.end([]))];
   }
 
   get #room(): number {

@@ -17,6 +17,7 @@ export function contextLines(context: ThreadContext, options: Options): string[]
     "",
     ...sectionLines(context, options),
     ...stepLines(context, options),
+    ...memoryLines(context, options),
     ...messageLines(context, options),
     ...noteLines(context, options),
   ];
@@ -88,6 +89,28 @@ function stepLines({ steps }: ThreadContext, options: Options): string[] {
     { text: figure(tokens) },
   ]);
   return ["", ...tableLines(stepColumns, rows, options)];
+}
+
+const memoryColumns: readonly Column[] = [
+  { title: "memory" },
+  { title: "type" },
+  { title: "score", align: "right" },
+  { title: "fidelity", optional: 1 },
+  { title: "tokens", align: "right" },
+];
+
+/** The remembered entries, in the order of the context. */
+function memoryLines({ metadata: { memories } }: ThreadContext, options: Options): string[] {
+  if (memories.length === 0) return [];
+  const { style } = options;
+  const rows = memories.map(({ id, type, score, fidelity, tokens }): Cell[] => [
+    { text: plainLine(id) },
+    { text: plainLine(type) },
+    { text: score === null ? "–" : score.toFixed(2) },
+    { text: fidelity, ...(fidelity !== "whole" && { paint: style.yellow }) },
+    { text: figure(tokens) },
+  ]);
+  return ["", ...tableLines(memoryColumns, rows, options)];
 }
 
 function messageLines(context: ThreadContext, options: Options): string[] {

@@ -13,6 +13,7 @@ import { byteSize, count, minuteOf, timeAgo } from "../figures.ts";
 import { countsOf } from "../plan/plan-lines.ts";
 import { shortName, subtaskEnding, subtaskLines, subtaskMarks } from "../plan/subtask-line.ts";
 import { paintOfStatus } from "../run/lines.ts";
+import { storedMemoryText } from "../run/memory-line.ts";
 import { requestLines } from "../run/request-lines.ts";
 import { toolLines } from "../run/tool-line.ts";
 import { cutToWidth, plainLine, type Style, textWidth, wrapText } from "../terminal.ts";
@@ -69,10 +70,14 @@ function headLines(state: StoredState, options: StateOptions): string[] {
     ...(typeof turn === "number" ? [`turn ${turn}`] : []),
     ...(typeof attempt === "number" ? [`attempt ${attempt}`] : []),
   ];
-  const failure = isRecord(values["turn"]) ? values["turn"]["failure"] : null;
+  const bookkeeping = isRecord(values["turn"]) ? values["turn"] : {};
+  const { failure, user } = bookkeeping;
+  const memory = storedMemoryText(bookkeeping);
   const fields: (readonly [string, unknown])[] = [
     ...(agent == null ? [] : [["agent", agent] as const]),
     ...(place.length === 0 ? [] : [["turn", place.join(", ").replace(/^turn /, "")] as const]),
+    ...(typeof user === "string" ? [["user", user] as const] : []),
+    ...(memory === null ? [] : [["memory", memory] as const]),
     ["next", state.next.length === 0 ? "nothing" : state.next.join(", ")],
     ...taskFields(state.tasks),
     ...(isRecord(failure)

@@ -1,5 +1,6 @@
+import { createStyle } from "../../../../src/cli/view/terminal.ts";
 import { describe, expect, it } from "vitest";
-import { answerTemplate } from "../../../../src/cli/view/run/request-lines.ts";
+import { answerTemplate, railLines } from "../../../../src/cli/view/run/request-lines.ts";
 
 const none = new Map<string, unknown>();
 const node = {
@@ -52,5 +53,30 @@ describe("the template of an answer", () => {
     expect(answerTemplate(wide(3), none).length).toBeLessThanOrEqual(300);
     const long = { type: "object", properties: { ["x".repeat(500)]: {} } };
     expect(answerTemplate(long, none)).toBe("<object>");
+  });
+});
+
+describe("the line of a guardrail", () => {
+  const style = createStyle(false);
+
+  it("names a memory as what a guardrail checked", () => {
+    const record = {
+      turn_number: 0,
+      attempt_number: 0,
+      step_index: null,
+      call_id: null,
+      memory_id: "a",
+      timestamp: "",
+      rail: "injection",
+      on: "input" as const,
+      verdict: "block" as const,
+      score: 1,
+      spans: [],
+      reasons: ["an attack"],
+      time_ms: 1,
+    };
+    expect(railLines(record, 80, style)).toEqual([
+      "▲ guardrail injection blocked a memory: an attack",
+    ]);
   });
 });

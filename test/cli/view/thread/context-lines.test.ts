@@ -45,6 +45,7 @@ function contextWith(of: Partial<ThreadContext> = {}): ThreadContext {
       },
       steps: [],
       conversation: { whole: 1, summarised: 0, dropped: 0 },
+      memories: [],
       summaries: [],
       notes: ["the window of openai:gpt-4o is assumed"],
     },
@@ -56,6 +57,28 @@ const lines = (of?: Partial<ThreadContext>, width = 80) =>
   contextLines(contextWith(of), { width, style });
 
 describe("a context for people", () => {
+  it("lists the remembered entries with their scores", () => {
+    const { metadata } = contextWith();
+    const memories = [
+      { id: "m-1", type: "semantic", tokens: 31, score: 0.8, fidelity: "whole" as const },
+      { id: "m-2", type: "episodic", tokens: 120, score: null, fidelity: "cut" as const },
+    ];
+    const shown = lines({ metadata: { ...metadata, memories } });
+    const from = shown.findIndex((line) => line.startsWith("memory "));
+    expect(
+      shown
+        .slice(
+          shown.findIndex((line) => line.includes("m-1")),
+          -1,
+        )
+        .slice(0, 2),
+    ).toEqual([
+      "m-1     semantic   0.80  whole         31",
+      "m-2     episodic      –  cut          120",
+    ]);
+    expect(from).toBeGreaterThan(0);
+  });
+
   it("has its place, its figures, its steps, its messages, and what is assumed", () => {
     expect(lines()).toEqual([
       "thread t · turn 1 · step 2 · reason",

@@ -11,6 +11,7 @@ const recovery: Recovery = {
   from: { threadId: "t", checkpointId: "good" },
   skipped: [],
   settled: [],
+  memories: [],
   warnings: [],
   reason: "resumed",
   message: "The turn went on.",

@@ -65,6 +65,20 @@ function lines(
 }
 
 describe("the state at a checkpoint", () => {
+  it("names the user of the turn, what it began with and what it left in memory", () => {
+    const why = {};
+    const items = [{ id: "a", type: "semantic", score: 1, tokens: 30, why, read_at: "" }];
+    const turn = {
+      user: "ada",
+      memories: { items, dropped: [], took_ms: 3 },
+      memory_written: { short_term: 2, episodic: 1, semantic: 0, procedural: 0 },
+    };
+    const text = lines({ values: { ...state.values, turn } }).join("\n");
+    expect(text).toContain("  user    ada\n");
+    expect(text).toContain("  memory  1 entry · 30 tokens · wrote 2 short-term, 1 episodic\n");
+    expect(lines({ values: { ...state.values, turn: { memories: 1 } } })).toEqual(lines());
+  });
+
   it("tells where it stands, who is waited for, and both tiers", () => {
     expect(lines()).toEqual([
       "thread chairs-1 · checkpoint 1f0c6b4a-0007-6000-8000-2f0f5b7c3f11",

@@ -1,0 +1,4 @@
+import { consolidationCrashContract } from "../../contract/consolidation-crash.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+consolidationCrashContract(useDatabase("postgres"));
