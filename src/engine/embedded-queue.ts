@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { errorMessage, StratagraphError } from "../errors.ts";
+import { StratagraphError } from "../errors.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */

@@ -20,7 +20,7 @@ function setUp(append: (events: readonly RunEvent[]) => Promise<void> = async ()
     maxOutputBytes: 100,
   });
   const emit = (body: AgentEventBody, within: readonly string[] = []) =>
-    writer.onEvent({ ...body, ...origin, within } as AgentEvent);
+    writer.onEvent({ ...body, ...origin, within });
   return { clock, writer, emit, appended, failures, events: () => appended.flat() };
 }
 
