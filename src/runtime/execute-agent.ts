@@ -4,7 +4,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { checkAnswers, type GivenAnswers } from "../compile/guards/answers.ts";
-import { startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
+import { lastState, startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
 import { refuseForeign } from "../compile/guards/threads.ts";
 import { readWaiting } from "../compile/guards/waiting.ts";
 import { type Attachment, readAttachments } from "../compile/attachments/read-attachments.ts";
@@ -12,8 +12,11 @@ import { messageWithFiles } from "../compile/attachments/receive-messages.ts";
 import { checkInput } from "../compile/input.ts";
 import { inputText } from "../context/answer-form.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";
+import { withTurnId } from "../compile/run/run-config.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
+import { publicRequest } from "../state/human-request.ts";
+import { isTerminal } from "../state/lifecycle.ts";
 import { type AcceptOptions, refuseOthers } from "./definition-changed.ts";
 import {
   checkThreadId,
@@ -23,7 +26,7 @@ import {
   RecoveryNeededError,
   refuseOtherUser,
 } from "./errors.ts";
-import type { ExecuteResult } from "./run-result.ts";
+import { type ExecuteResult, type StreamedTurn, toResult } from "./run-result.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
 import { startOfResumption } from "./thread-start.ts";
 export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
@@ -31,6 +34,12 @@ export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOptions {
   /** The conversation to continue. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
+  /**
+   * Names the turn, so that it runs once: if the thread's last turn has this id, it is not begun again. One that was
+   * interrupted is resumed, and of one that has ended or waits the result is returned. 1 to 200 characters. Default: a
+   * new id.
+   */
+  readonly turnId?: string;
   /** Files that come with the input. At most 10, of 20 MB each (text 1 MB) and 50 MB together. */
   readonly attachments?: readonly Attachment[];
 }
@@ -54,6 +63,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const { services } = options;
   const general = definition as AgentDefinition;
   const given = givenAnswers(options, input);
+  const turnId = checkTurnId(options.turnId, input);
   const { checkpointer } = services;
   if (checkpointer === undefined && (input === null || options.threadId !== undefined)) {
     throw new NoCheckpointerError("thread");
@@ -66,25 +76,28 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const result = await withThread(services, threadId, async (held) => {
     const thread = held.within(threadConfig(threadId));
     if (checkpointer === undefined) {
-      return runTurn(run, { held, input: turnInput, start: thread });
+      return runTurn(run, { held, input: turnInput, start: named(thread, turnId) });
     }
     const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
     refuseForeign(general.spec.name, last, { ...options, threadId });
-    if (input === null) refuseDeadEnd(graph, threadId, last);
+    const known = turnId === undefined ? null : await knownTurn(graph, thread, turnId);
+    if (known?.streamed) return toResult(known.streamed, threadId);
+    const resumes = input === null || known !== null;
+    if (resumes) refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
       definition: general,
-      input: input === null ? null : turnInput,
+      input: resumes ? null : turnInput,
       given,
       threadId,
       keepsEnds: run.durability === "exit",
     });
-    if (input === null) {
+    if (resumes) {
       const from = start.start === thread ? last : await checkpointer.getTuple(start.start);
       refuseDeadEnd(graph, threadId, from);
       refuseOtherUser(from, { ...options, threadId });
       await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
-    return runTurn(run, { held, ...start });
+    return runTurn(run, { held, input: start.input, start: named(start.start, turnId) });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
 }
@@ -105,6 +118,45 @@ async function turnInputOf(
   const { httpAllow } = services;
   const read = await readAttachments(attachments, { httpAllow, signal });
   return { input, messages: [messageWithFiles(inputText(checked), read, services.ids())] };
+}
+
+/** @throws InvalidRunOptionError */
+function checkTurnId(turnId: string | undefined, input: unknown): string | undefined {
+  if (turnId === undefined) return undefined;
+  if (input === null) {
+    throw new InvalidRunOptionError("turnId", "the input null begins no new turn");
+  }
+  if (turnId === "" || turnId.length > 200 || /[\p{Cc}\p{Surrogate}]/u.test(turnId)) {
+    throw new InvalidRunOptionError(
+      "turnId",
+      "expected 1 to 200 characters without control characters",
+    );
+  }
+  return turnId;
+}
+
+function named(config: RunnableConfig, turnId: string | undefined): RunnableConfig {
+  return turnId === undefined ? config : withTurnId(config, turnId);
+}
+
+/**
+ * Returns the thread's last turn if it has this id, else null. `streamed` is null for a turn that was interrupted.
+ */
+async function knownTurn(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  turnId: string,
+): Promise<{ readonly streamed: StreamedTurn | null } | null> {
+  const last = await lastState(graph, thread);
+  if (last?.values.turn?.run !== turnId) return null;
+  const { values: state } = last;
+  const usageBefore = state.usage ?? null;
+  if (last.status === "COMPLETED" || isTerminal(last.status)) {
+    return { streamed: { state, interrupts: [], usageBefore } };
+  }
+  const { waiting } = await readWaiting(graph, thread);
+  if (waiting.length === 0) return { streamed: null };
+  return { streamed: { state, interrupts: waiting.map(publicRequest), usageBefore } };
 }
 
 /** @throws RecoveryNeededError */

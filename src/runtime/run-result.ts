@@ -106,7 +106,8 @@ export interface TurnRun {
   readonly onPartialOutput?: ((value: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
-interface StreamedTurn {
+/** A turn as it ended or waits. */
+export interface StreamedTurn {
   readonly state: Partial<GraphState>;
   /** Pending human requests. */
   readonly interrupts: readonly PendingRequest[];

@@ -95,7 +95,7 @@ export interface MemoryWritten {
 export interface TurnState {
   /** The name of the agent that runs it and owns the thread; left out by earlier versions. */
   readonly agent?: string;
-  /** Id of this execution of the turn: kept when it is resumed, new for a fork or a replay. */
+  /** Id of this execution of the turn, or that of the caller: kept when it is resumed, new for a fork or a replay. */
   readonly run: string;
   /** ISO 8601. */
   readonly started_at: string;
