@@ -118,14 +118,12 @@ export async function createRuntime(
   const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const blobs = blobsOf(checkpointer) ?? services.blobs;
-    const run: CompileServices = { ...services, checkpointer, blobs };
+    const { blobs = services.blobs } = (checkpointer ?? {}) as Partial<DurableSaver>;
     const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
     const experimentMemory = createInMemoryExperimentMemory();
-    const memory = services.memory;
-    const store = new MemoryBaseStore(() => memory(undefined));
-    const stored = { memory, store, experimentMemory, encryption: null };
-    return withThreads({ ...run, ...stored }, {}, close);
+    const store = new MemoryBaseStore(() => services.memory(undefined));
+    const stored = { checkpointer, blobs, store, experimentMemory, encryption: null };
+    return withThreads({ ...services, ...stored }, {}, close);
   }
   const env = options.env ?? process.env;
   const url = options.databaseUrl ?? env["DATABASE_URL"];
@@ -144,8 +142,7 @@ export async function createRuntime(
     throw thrown;
   });
   try {
-    const given = options.encryption?.keys ?? env["STRATAGRAPH_ENCRYPTION_KEYS"] ?? "";
-    const encryption = createEncryption((await services.secrets?.resolve(given)) ?? given);
+    const encryption = await createEncryption({ ...services, ...options.encryption, env });
     const checkpointer = await openCheckpointer(database, {
       ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
       ...encryption.sealing,
@@ -168,26 +165,18 @@ export async function createRuntime(
       journal,
       memory,
       store,
+      experimentMemory: new DatabaseExperimentMemory(database.pool),
+      encryption: encryption.of(database.pool, [checkpointer, stored]),
       lockThread: (threadId: string) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    const experimentMemory = new DatabaseExperimentMemory(database.pool);
-    const values = {
-      experimentMemory,
-      encryption: encryption.of(database.pool, [checkpointer, stored]),
-    };
-    return withThreads({ ...run, ...values }, beside, async () => {
+    return withThreads(run, beside, async () => {
       await Promise.all([close(), database.close()]);
     });
   } catch (thrown) {
     await Promise.all([close(), database.close()]);
     throw thrown;
   }
-}
-
-/** Returns the attachments of a checkpointer that stores them. */
-function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
-  return checkpointer?.blobs;
 }
 
 function withThreads(

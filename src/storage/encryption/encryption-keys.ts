@@ -30,6 +30,11 @@ const ID = /^[A-Za-z0-9._-]{1,32}$/;
 /** Base64 or base64url of 32 bytes. Node's decoder skips what it does not know, so the text is checked first. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/;
 
+/** Whether a key may have the id. */
+export function isKeyId(id: string): boolean {
+  return ID.test(id);
+}
+
 /**
  * Reads keys from `id:base64key[,id2:base64key2]`, the form of `STRATAGRAPH_ENCRYPTION_KEYS`. An empty text has none.
  *
@@ -46,7 +51,7 @@ export function parseEncryptionKeys(text: string): readonly EncryptionKey[] {
     const id = item.slice(0, colon).trim();
     const encoded = item.slice(colon + 1).trim();
     // A key in the place of an id must not be shown.
-    if (!ID.test(id)) {
+    if (!isKeyId(id)) {
       const expected = "an id of 1 to 32 letters, digits, dots, hyphens or underscores";
       throw new InvalidEncryptionKeyError(position, expected, `${id.length} characters`);
     }

@@ -1,4 +1,5 @@
 import { StratagraphError } from "../../errors.ts";
+import type { Secrets } from "../../tools/secrets.ts";
 import type { DatabasePool } from "../pool.ts";
 import { parseEncryptionKeys } from "./encryption-keys.ts";
 import {
@@ -48,14 +49,21 @@ export interface EncryptionOptions {
 
 /**
  * Reads the keys, and makes the cipher of them.
- * @throws InvalidEncryptionKeyError
+ * @throws InvalidEncryptionKeyError, MissingSecretError
  */
-export function createEncryption(keysText: string): {
+export async function createEncryption({
+  env,
+  secrets,
+  keys: given = env["STRATAGRAPH_ENCRYPTION_KEYS"] ?? "",
+}: Partial<EncryptionOptions> & {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly secrets?: Pick<Secrets, "resolve">;
+}): Promise<{
   /** What stores take: a cipher, or nothing without keys. */
   readonly sealing: { readonly cipher?: ValueCipher };
   readonly of: (pool: DatabasePool, stores: readonly SealingStore[]) => StoredEncryption;
-} {
-  const keys = parseEncryptionKeys(keysText);
+}> {
+  const keys = parseEncryptionKeys((await secrets?.resolve(given)) ?? given);
   const cipher = createValueCipher(keys);
   const [first] = keys;
   return {

@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
-import { isUtf8 } from "node:buffer";
 import { StratagraphError } from "../../errors.ts";
-import type { EncryptionKey } from "./encryption-keys.ts";
+import { type EncryptionKey, isKeyId } from "./encryption-keys.ts";
 
 /**
  * Seals values before they are stored, and opens them again. The same `context` must be given to both: it names the row
@@ -169,7 +168,7 @@ function readSealed(bytes: Buffer) {
   const start = MAGIC.byteLength + 2;
   const end = start + (bytes[start - 1] ?? 0);
   const id = bytes.subarray(start, end);
-  if (bytes.byteLength < end + NONCE_BYTES + TAG_BYTES || !isUtf8(id))
+  if (bytes.byteLength < end + NONCE_BYTES + TAG_BYTES || !isKeyId(id.toString()))
     throw new SealedValueError("the beginning or the end is missing");
   return {
     keyId: id.toString(),
