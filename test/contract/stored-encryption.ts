@@ -215,7 +215,7 @@ export function storedEncryption(kind: Database["kind"]): void {
       }
     });
 
-    it("refuses writes and journal ends of another row, their hashes made to fit", async () => {
+    it("refuses pending writes of another row, their hash made to fit", async () => {
       const cipher = createValueCipher(parseEncryptionKeys(old));
       await run(old, "t");
       const { sealContext, writesHash } = await import("../../checkpointers/integrity.ts");
