@@ -66,7 +66,7 @@ class Thread {
     const metadata = { source: "loop" as const, step: at, parents: {} };
     const versions = { messages: at + 1, step: at + 1 };
     const stored = await this.saver.put(this.#config, checkpoint, metadata, versions);
-    this.#config = stored as typeof this.#config;
+    this.#config = stored as { configurable: Record<string, string> };
     await this.saver.putWrites(stored, [["messages", added]], `task-${at}`);
     this.times.push(performance.now() - begun);
   }

@@ -49,7 +49,7 @@ export const sealContext = {
     `checkpoint ${JSON.stringify([of.threadId, of.namespace, of.id])}`,
   writes: (of: Omit<HashedWrites, "body">) =>
     `writes ${JSON.stringify([of.threadId, of.namespace, of.checkpointId, of.taskId, of.idx])}`,
-  attachment: (sha256: string) => `attachment ${sha256}`,
+  attachment: (hash: string) => `attachment ${hash}`,
 };
 
 /** Leaves under one inner node. Two levels are enough: a list of 10,000 has 157 inner nodes. */

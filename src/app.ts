@@ -108,8 +108,8 @@ export interface Runtime extends CompileServices {
 /**
  * Creates a runtime. The embedded database is opened, and its folder locked, on first use.
  *
- * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError;
- * InvalidEncryptionKeyError; ToolClashError and AgentClashError when two tools or two agents share a name
+ * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError, InvalidEncryptionKeyError;
+ * ToolClashError and AgentClashError when two tools or two agents share a name
  */
 export async function createRuntime(
   options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
@@ -117,16 +117,15 @@ export async function createRuntime(
   const { services, memoryIn, close } = options.prepared ?? (await createServices(options));
   const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
-    const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
+    const checkpointer = options.checkpointer || undefined;
     const { blobs = services.blobs } = (checkpointer ?? {}) as Partial<DurableSaver>;
-    const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
-    const experimentMemory = createInMemoryExperimentMemory();
+    const inMemory = await import("./experiment/memory/in-memory.ts");
+    const experimentMemory = inMemory.createInMemoryExperimentMemory();
     const store = new MemoryBaseStore(() => services.memory(undefined));
-    const stored = { checkpointer, blobs, store, experimentMemory, encryption: null };
-    return withThreads({ ...services, ...stored }, {}, close);
+    const run = { ...services, checkpointer, blobs, store, experimentMemory, encryption: null };
+    return withThreads(run, {}, close);
   }
-  const env = options.env ?? process.env;
-  const url = options.databaseUrl ?? env["DATABASE_URL"];
+  const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
   const { lockThread } = await import("./storage/thread-lock.ts");
@@ -141,6 +140,7 @@ export async function createRuntime(
     await close();
     throw thrown;
   });
+  const closeAll = async () => void (await Promise.all([close(), database.close()]));
   try {
     const encryption = await createEncryption({ ...services, ...options.encryption, env });
     const checkpointer = await openCheckpointer(database, {
@@ -170,11 +170,9 @@ export async function createRuntime(
       lockThread: (threadId: string) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    return withThreads(run, beside, async () => {
-      await Promise.all([close(), database.close()]);
-    });
+    return withThreads(run, beside, closeAll);
   } catch (thrown) {
-    await Promise.all([close(), database.close()]);
+    await closeAll();
     throw thrown;
   }
 }

@@ -85,7 +85,7 @@ export function storedEncryption(kind: Database["kind"]): void {
       );
       const found: string[] = [];
       for (const { name } of rows) {
-        const { rows: all } = await pool().query<Record<string, unknown>>(`select * from ${name}`);
+        const { rows: all } = await pool().query(`select * from ${name}`);
         const holds = (value: unknown): boolean =>
           value instanceof Uint8Array
             ? Buffer.from(value).includes(text)
@@ -127,7 +127,8 @@ export function storedEncryption(kind: Database["kind"]): void {
       const missing = { code: "missing_encryption_key", keyId: "old" };
       await expect(verified("", "t")).rejects.toMatchObject({ ...missing, known: [] });
       await expect(verified(next, "t")).rejects.toMatchObject({ ...missing, known: ["new"] });
-      await expect(verified(newKey("old"), "t")).rejects.toThrow();
+      const state = use(newKey("old"), ({ threads }) => threads.stateAt({ threadId: "t" }));
+      await expect(state).rejects.toMatchObject({ code: "corrupt_checkpoint" });
     });
 
     it("rotates to the first key while hashes stay, and reads without the old one", async () => {
@@ -153,7 +154,7 @@ export function storedEncryption(kind: Database["kind"]): void {
         encryption!.rotate({ batch: 1, signal: stop.signal, onProgress: () => stop.abort() }),
       );
       await expect(rotation).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
-      expect((await keysIn(both)).toSorted()).toEqual(["new", "old"]);
+      expect(new Set(await keysIn(both))).toEqual(new Set(["new", "old"]));
       expect(await verified(both, "t")).toContain(marker);
       await use(both, ({ encryption }) => encryption!.rotate({ batch: 2 }));
       expect(await keysIn(next)).toEqual(["new"]);
@@ -209,7 +210,7 @@ export function storedEncryption(kind: Database["kind"]): void {
         await run(old, "t");
         await pool().query(`update ${table} t set ${column} = ${change}`);
         const { damaged } = await use(old, ({ threads }) => threads.verify("t"));
-        expect(damaged.length, change).toBeGreaterThan(0);
+        expect({ change, damaged: damaged.length > 0 }).toEqual({ change, damaged: true });
         const rotated = await use(`${next},${old}`, ({ encryption }) => encryption!.rotate());
         expect(rotated.find((one) => one.table === table)?.damaged).toBeGreaterThan(0);
       }

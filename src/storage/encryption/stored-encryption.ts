@@ -17,14 +17,14 @@ export interface StoredEncryption {
   /** Ids of the keys: the first seals. Empty if nothing is encrypted. */
   readonly keyIds: readonly string[];
   /** Counts stored values by table and key. Reads the beginning of every value. */
-  count(): Promise<readonly SealedCount[]>;
+  readonly count: () => Promise<readonly SealedCount[]>;
   /**
    * Seals every stored value by the first key, those that are not sealed too, and returns counts by table. Runs may go on.
    * After an interruption a second call continues.
    *
    * @throws NoEncryptionKeyError, MissingEncryptionKeyError
    */
-  rotate(options?: ResealOptions): Promise<readonly ResealCounts[]>;
+  readonly rotate: (options?: ResealOptions) => Promise<readonly ResealCounts[]>;
 }
 
 /** A rotation needs a key to seal with. */

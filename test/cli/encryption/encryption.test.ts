@@ -19,7 +19,7 @@ async function cli(argv: readonly string[], keys?: string, { cwd = "" } = {}) {
   const folder = cwd === "" ? await folderWith({}) : cwd;
   if (cwd === "") await mkdir(join(folder, ".stratagraph"));
   const env = keys === undefined ? {} : { STRATAGRAPH_ENCRYPTION_KEYS: keys };
-  const openRuntime: typeof createRuntime = (options = {}) =>
+  const openRuntime: typeof createRuntime = (options) =>
     createRuntime({ ...options, folder: database.options.folder! });
   const io = { ...memoryIo({ cwd: folder, env }), openRuntime };
   const code = await runCli(["encryption", ...argv], io);
@@ -30,7 +30,11 @@ const put = async (keys?: string) => {
   const env = keys === undefined ? {} : { STRATAGRAPH_ENCRYPTION_KEYS: keys };
   const runtime = await createRuntime({ env, folder: database.options.folder! });
   const bytes = randomBytes(8);
-  await runtime.blobs?.put("t", { bytes, mimeType: "text/plain" }).finally(() => runtime.close());
+  try {
+    await runtime.blobs?.put("t", { bytes, mimeType: "text/plain" });
+  } finally {
+    await runtime.close();
+  }
 };
 
 describe("stratagraph encryption", () => {

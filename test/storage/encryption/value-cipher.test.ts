@@ -36,14 +36,20 @@ describe("a sealed value", () => {
 
   it("is refused when any byte of it was changed", () => {
     const sealed = cipher.sealBytes(Buffer.from("secret"), "row 1");
-    for (let at = 0; at < sealed.byteLength; at += 1) {
+    const open = (at: number): unknown => {
       const changed = Buffer.from(sealed);
       changed[at]! ^= 1;
-      const open = () => cipher.openBytes(changed, "row 1");
-      // Without the magic and the version it is no sealed value, and nothing of it is opened.
-      if (at < 5) expect(changed.includes(open())).toBe(true);
-      else expect(open, `byte ${at}`).toThrow(SealedValueError);
-    }
+      try {
+        // Without the magic and the version it is no sealed value, and nothing of it is opened.
+        return changed.includes(cipher.openBytes(changed, "row 1")) ? "as stored" : "opened";
+      } catch (error) {
+        return error instanceof SealedValueError ? "refused" : error;
+      }
+    };
+    expect([...sealed.keys()].map(open)).toEqual([
+      ...Array.from({ length: 5 }, () => "as stored"),
+      ...Array.from({ length: sealed.byteLength - 5 }, () => "refused"),
+    ]);
   });
 
   it("is refused when it was cut off, wherever", () => {
