@@ -66,13 +66,6 @@ export function sealedPrefix(keyId: string): Buffer {
   return Buffer.concat([MAGIC, Buffer.of(AES_256_GCM, id.byteLength), id]);
 }
 
-/** Returns the id of the key that sealed a value; null for one that is not sealed. */
-export function sealingKeyOf(stored: Uint8Array): string | null {
-  const bytes = bufferOf(stored);
-  if (!isFramed(bytes) || bytes[MAGIC.byteLength] === PLAIN) return null;
-  return readSealed(bytes).keyId;
-}
-
 /**
  * Seals with AES-256-GCM under the first key, with a random nonce for each value, and opens what any of the keys sealed.
  * Without keys nothing is sealed, and values that are sealed are refused.
