@@ -272,6 +272,31 @@ export function storedEncryption(kind: Database["kind"]): void {
       expect(await verified(old, "t")).toContain(marker);
     });
 
+    it("gives equal checkpoints unequal hashes, which confirm no guess at the content", async () => {
+      const hashOf = async (keys: string) => {
+        const cipher = createValueCipher(parseEncryptionKeys(keys));
+        const saver = new PostgresCheckpointer(pool(), keys === "" ? {} : { cipher });
+        await saver.put(
+          { configurable: { thread_id: "equal" } },
+          {
+            v: 4,
+            id: "1ef00000-0000-6000-8000-000000000000",
+            ts: "2026-01-01T00:00:00.000Z",
+            channel_values: { approved: true },
+            channel_versions: { approved: 1 },
+            versions_seen: {},
+          },
+          { source: "input", step: -1, parents: {} },
+          { approved: 1 },
+        );
+        const { rows } = await pool().query<{ hash: Buffer }>("select hash from checkpoints");
+        await saver.deleteThread("equal");
+        return rows[0]!.hash.toString("hex");
+      };
+      expect(await hashOf("")).toBe(await hashOf(""));
+      expect(await hashOf(old)).not.toBe(await hashOf(old));
+    });
+
     it("holds values of 1 MB, NUL characters and lone surrogates", async () => {
       const cipher = createValueCipher(parseEncryptionKeys(old));
       const saver = new PostgresCheckpointer(pool(), { cipher });
