@@ -20,6 +20,10 @@ import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
 import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
 import type { Memory } from "./memory/memory.ts";
 import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
+import type {
+  EncryptionOptions,
+  StoredEncryption,
+} from "./storage/encryption/stored-encryption.ts";
 import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
 import type { SecretSource } from "./tools/secrets.ts";
@@ -52,6 +56,8 @@ export interface RuntimeOptions {
   readonly httpAllow?: readonly HttpAllow[];
   /** The source of `{{secret:NAME}}` references. Default: `env`. */
   readonly secrets?: SecretSource;
+  /** The keys that stored values are encrypted with. Default: `STRATAGRAPH_ENCRYPTION_KEYS` of `env`, else none. */
+  readonly encryption?: EncryptionOptions;
   /** The sandbox of sandboxed tools and `run_code`. Default: QuickJS in a worker thread. */
   readonly sandbox?: Sandbox;
   /** Embeddings for tool selection and for rails. Default: the word vectors bundled with the package. */
@@ -71,7 +77,7 @@ export interface RuntimeOptions {
   readonly models?: ModelSource;
   /**
    * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_EMBEDDINGS`,
-   * `STRATAGRAPH_HTTP_ALLOW`. Default: `process.env`.
+   * `STRATAGRAPH_HTTP_ALLOW`, `STRATAGRAPH_ENCRYPTION_KEYS`. Default: `process.env`.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
@@ -91,6 +97,8 @@ export interface Runtime extends CompileServices {
    * @throws UnknownModelError, MissingPackageError, MissingProviderError, MissingApiKeyError
    */
   readonly memory: (embeddingModel?: string) => Promise<Memory>;
+  /** The encryption of stored values, and the rotation of its keys. Null if the runtime has no database of its own. */
+  readonly encryption: StoredEncryption | null;
   /** The same memories as a LangGraph store, which tools and graphs in them get by `getStore()`. */
   readonly store: BaseStore;
   /** Closes the database, the tool servers, the sandbox and the local encoder. */
@@ -100,8 +108,8 @@ export interface Runtime extends CompileServices {
 /**
  * Creates a runtime. The embedded database is opened, and its folder locked, on first use.
  *
- * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError; ToolClashError and
- * AgentClashError when two tools or two agents share a name
+ * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError, InvalidEncryptionKeyError;
+ * ToolClashError and AgentClashError when two tools or two agents share a name
  */
 export async function createRuntime(
   options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
@@ -109,21 +117,20 @@ export async function createRuntime(
   const { services, memoryIn, close } = options.prepared ?? (await createServices(options));
   const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
-    const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const blobs = blobsOf(checkpointer) ?? services.blobs;
-    const run: CompileServices = { ...services, checkpointer, blobs };
-    const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
-    const experimentMemory = createInMemoryExperimentMemory();
-    const memory = services.memory;
-    const store = new MemoryBaseStore(() => memory(undefined));
-    return withThreads({ ...run, memory, store, experimentMemory }, {}, close);
+    const checkpointer = options.checkpointer || undefined;
+    const { blobs = services.blobs } = (checkpointer ?? {}) as Partial<DurableSaver>;
+    const inMemory = await import("./experiment/memory/in-memory.ts");
+    const experimentMemory = inMemory.createInMemoryExperimentMemory();
+    const store = new MemoryBaseStore(() => services.memory(undefined));
+    const run = { ...services, checkpointer, blobs, store, experimentMemory, encryption: null };
+    return withThreads(run, {}, close);
   }
-  const env = options.env ?? process.env;
-  const url = options.databaseUrl ?? env["DATABASE_URL"];
+  const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
   const { lockThread } = await import("./storage/thread-lock.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
+  const { createEncryption } = await import("./storage/encryption/stored-encryption.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
   const database = await openDatabase({
     ...(url && { url }),
@@ -133,13 +140,16 @@ export async function createRuntime(
     await close();
     throw thrown;
   });
+  const closeAll = async () => void (await Promise.all([close(), database.close()]));
   try {
-    const checkpointer = await openCheckpointer(
-      database,
-      options.cacheBytes === undefined ? {} : { cacheBytes: options.cacheBytes },
-    );
+    const encryption = await createEncryption({ ...services, ...options.encryption, env });
+    const checkpointer = await openCheckpointer(database, {
+      ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
+      ...encryption.sealing,
+    });
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
+      ...encryption.sealing,
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
@@ -155,26 +165,20 @@ export async function createRuntime(
       journal,
       memory,
       store,
+      experimentMemory: new DatabaseExperimentMemory(database.pool),
+      encryption: encryption.of(database.pool, [checkpointer, stored]),
       lockThread: (threadId: string) => lockThread(database, threadId),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    const experimentMemory = new DatabaseExperimentMemory(database.pool);
-    return withThreads({ ...run, experimentMemory }, beside, async () => {
-      await Promise.all([close(), database.close()]);
-    });
+    return withThreads(run, beside, closeAll);
   } catch (thrown) {
-    await Promise.all([close(), database.close()]);
+    await closeAll();
     throw thrown;
   }
 }
 
-/** Returns the attachments of a checkpointer that stores them. */
-function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
-  return checkpointer?.blobs;
-}
-
 function withThreads(
-  run: CompileServices & Pick<Runtime, "experimentMemory" | "memory" | "store">,
+  run: CompileServices & Pick<Runtime, "encryption" | "experimentMemory" | "memory" | "store">,
   beside: Pick<ThreadServices, "journal" | "forget">,
   close: () => Promise<void>,
 ): Runtime {

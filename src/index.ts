@@ -301,6 +301,14 @@ export {
   DatabaseTimeoutError,
   DatabaseUnavailableError,
 } from "./storage/errors.ts";
+export { InvalidEncryptionKeyError } from "./storage/encryption/encryption-keys.ts";
+export type { ResealCounts, ResealOptions, SealedCount } from "./storage/encryption/reseal.ts";
+export {
+  type EncryptionOptions,
+  NoEncryptionKeyError,
+  type StoredEncryption,
+} from "./storage/encryption/stored-encryption.ts";
+export { MissingEncryptionKeyError, SealedValueError } from "./storage/encryption/value-cipher.ts";
 export { FolderLockedError } from "./storage/folder-lock.ts";
 export { NewerDatabaseError } from "./storage/migrate.ts";
 export { ForeignFolderError } from "./storage/private-folder.ts";

@@ -5,6 +5,7 @@ import type { CheckCommandOptions } from "./agents/check.ts";
 import type { DoctorCommandOptions } from "./agents/doctor.ts";
 import type { GraphCommandOptions } from "./agents/graph.ts";
 import { planFormats } from "./draw/write-drawing.ts";
+import { addEncryptionCommands } from "./encryption/program.ts";
 import { addExperimentCommands } from "./experiments/program.ts";
 import { addMemoryCommands } from "./memory/program.ts";
 import {
@@ -145,6 +146,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
+  addEncryptionCommands(program, io, exitWith);
   return program;
 }
 
