@@ -122,7 +122,7 @@ export async function createRuntime(
   const url = options.databaseUrl ?? env["DATABASE_URL"];
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
-  const { lockThread } = await import("./storage/thread-lock.ts");
+  const { CancelRequests } = await import("./storage/platform/cancel-requests.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
   const database = await openDatabase({
@@ -143,11 +143,13 @@ export async function createRuntime(
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
+    const { clock } = services;
     const memory = memoryIn(async () => {
       const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
-      return openDatabaseMemory(database, { clock: services.clock });
+      return openDatabaseMemory(database, { clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
+    const cancels = new CancelRequests(database, { clock, tenantId: options.tenantId });
     const run = {
       ...services,
       checkpointer,
@@ -155,9 +157,10 @@ export async function createRuntime(
       journal,
       memory,
       store,
-      lockThread: (threadId: string) => lockThread(database, threadId),
+      lockThread: cancels.lockThread,
     };
-    const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
+    const forget = (threadId: string) => stored.forget(threadId);
+    const beside = { journal, forget, cancelRequests: cancels.isShared ? cancels : undefined };
     const experimentMemory = new DatabaseExperimentMemory(database.pool);
     return withThreads({ ...run, experimentMemory }, beside, async () => {
       await Promise.all([close(), database.close()]);
@@ -175,7 +178,7 @@ function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
 
 function withThreads(
   run: CompileServices & Pick<Runtime, "experimentMemory" | "memory" | "store">,
-  beside: Pick<ThreadServices, "journal" | "forget">,
+  beside: Pick<ThreadServices, "journal" | "forget" | "cancelRequests">,
   close: () => Promise<void>,
 ): Runtime {
   const threads = lazyThreads(async () => {
