@@ -177,21 +177,23 @@ function proposedText(request: PendingRequest, room: number): string {
 /** Each subtask with its worker and what it waits for, above what it has to do. Requests are read from storage. */
 function planText({ subtasks, success_criteria: criteria }: Record<string, unknown>): string {
   const list: readonly unknown[] = Array.isArray(subtasks) ? subtasks : [];
+  const text = (value: unknown) => (typeof value === "string" ? value : plainJson(value, 0));
   const blocks = list.map((subtask) => {
-    if (!isRecord(subtask)) return plainJson(subtask, 0);
+    if (!isRecord(subtask)) return text(subtask);
     const { id, description, dependencies, worker, expected_output: output, ...others } = subtask;
-    const after = Array.isArray(dependencies) ? dependencies.map(String).join(", ") : "";
-    const about = [
-      ...(worker === undefined ? [] : [`(${String(worker)})`]),
+    const after = Array.isArray(dependencies) ? dependencies.map(text).join(", ") : "";
+    const title = [
+      text(id),
+      ...(worker === undefined ? [] : [`(${text(worker)})`]),
       ...(after === "" ? [] : [`after ${after}`]),
     ];
-    const rest = Object.keys(others).length === 0 ? [] : [plainJson(others, 0)];
-    return [
-      [plainLine(String(id)), ...about].join(" "),
-      ...[description, ...(output === undefined ? [] : [`→ ${String(output)}`]), ...rest].map(
-        (text) => `  ${String(text).replaceAll(/[\r\n]+/g, "\n  ")}`,
-      ),
-    ].join("\n");
+    const below = [
+      text(description),
+      ...(output === undefined ? [] : [`→ ${text(output)}`]),
+      ...(Object.keys(others).length === 0 ? [] : [text(others)]),
+    ];
+    const indented = below.map((part) => `  ${part.replaceAll(/[\r\n]+/g, "\n  ")}`);
+    return [plainLine(title.join(" ")), ...indented].join("\n");
   });
   const judged = typeof criteria === "string" && criteria !== "" ? [`Judged by: ${criteria}`] : [];
   return [...blocks, ...judged].join("\n");
