@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
-import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { waitingAgent } from "../runtime/waiting-agent.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
+import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
 /** How turns are cancelled by the id of their thread, on any database that stores them. */
 export function cancellingContract(kind: Database["kind"]): void {
@@ -131,6 +132,33 @@ export function cancellingContract(kind: Database["kind"]): void {
       });
       expect(await running).toMatchObject({ status: "CANCELLED", cancel_reason: "too slow" });
       expect(aborted).toMatchObject([{ code: "turn_cancelled", reason: "too slow", threadId }]);
+    });
+
+    it("aborts the model call of a compiled graph, which ends CANCELLED and can be run on", async () => {
+      const checkpointer = await openCheckpointer(database.shared);
+      let hasAsked = () => {};
+      const asked = new Promise<void>((resolve) => (hasAsked = resolve));
+      const aborted: unknown[] = [];
+      const hangs: ScriptedReply = (_request, { signal }) => {
+        hasAsked();
+        return new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => {
+            aborted.push(signal.reason);
+            reject(signal.reason as Error);
+          });
+        });
+      };
+      const { runtime } = await testRuntime([hangs, "Done."], { checkpointer });
+      const graph = await compileAgent(defineAgent({ name: "talker" }), runtime);
+      const config = { configurable: { thread_id: "a graph's" } };
+      const running = graph.invoke({ input: { message: "go" } }, config);
+      await asked;
+      const { threads } = runtime;
+      const cancelled = await threads.cancel("a graph's", { reason: "enough", waitMs: 60_000 });
+      expect([cancelled.outcome, (await running).status]).toEqual(["cancelled", "CANCELLED"]);
+      expect(aborted).toMatchObject([{ code: "turn_cancelled", reason: "enough" }]);
+      const next = await graph.invoke({ input: { message: "again" } }, config);
+      expect([next.status, next.output]).toEqual(["COMPLETED", { message: "Done." }]);
     });
 
     it("refuses unknown threads, malformed ids, reasons and waiting times", async () => {

@@ -57,6 +57,7 @@ it("lists the plan and exits with 3 where no person can be asked, and --answer a
   const asked = await cli(undefined, "run", "team.yaml", "go", "-t", "t");
   expect(asked.code).toBe(3);
   expect(asked.out).toContain(listed);
+  expect((await cli(undefined, "show", "t")).out).toContain(listed);
   const cycle = '{"plan":{"subtasks":[{"id":"a","description":"x","dependencies":["a"]}]}}';
   const refused = await cli(undefined, "run", "team.yaml", "-t", "t", "--answer", cycle);
   expect(refused.code).toBe(2);
