@@ -128,7 +128,7 @@ export async function createRuntime(
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
-  const { lockThread } = await import("./storage/thread-lock.ts");
+  const { CancelRequests } = await import("./storage/platform/cancel-requests.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const { createEncryption } = await import("./storage/encryption/stored-encryption.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
@@ -153,11 +153,13 @@ export async function createRuntime(
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
+    const { clock } = services;
     const memory = memoryIn(async () => {
       const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
-      return openDatabaseMemory(database, { clock: services.clock });
+      return openDatabaseMemory(database, { clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
+    const cancels = new CancelRequests(database, { clock, tenantId: options.tenantId });
     const run = {
       ...services,
       checkpointer,
@@ -167,9 +169,10 @@ export async function createRuntime(
       store,
       experimentMemory: new DatabaseExperimentMemory(database.pool),
       encryption: encryption.of(database.pool, [checkpointer, stored]),
-      lockThread: (threadId: string) => lockThread(database, threadId),
+      lockThread: cancels.lockThread,
     };
-    const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
+    const forget = (threadId: string) => stored.forget(threadId);
+    const beside = { journal, forget, cancelRequests: cancels.isShared ? cancels : undefined };
     return withThreads(run, beside, closeAll);
   } catch (thrown) {
     await closeAll();
@@ -179,7 +182,7 @@ export async function createRuntime(
 
 function withThreads(
   run: CompileServices & Pick<Runtime, "encryption" | "experimentMemory" | "memory" | "store">,
-  beside: Pick<ThreadServices, "journal" | "forget">,
+  beside: Pick<ThreadServices, "journal" | "forget" | "cancelRequests">,
   close: () => Promise<void>,
 ): Runtime {
   const threads = lazyThreads(async () => {

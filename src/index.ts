@@ -31,6 +31,7 @@ export {
   InvalidAnswerError,
   InvalidInputError,
   NothingToAnswerError,
+  TurnCancelledError,
   TurnLimitError,
   TurnTimeoutError,
   UnfinishedTurnError,
@@ -221,6 +222,7 @@ export {
   RecoveryNeededError,
 } from "./runtime/errors.ts";
 export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+export { NothingToCancelError } from "./runtime/threads/cancel.ts";
 export type { TurnOptions } from "./runtime/run-turn.ts";
 export type {
   CheckpointSummary,
@@ -247,6 +249,8 @@ export {
 export { NoArchiveError } from "./runtime/threads/services.ts";
 export { NoWayOnError } from "./runtime/threads/intact-checkpoint.ts";
 export type {
+  Cancellation,
+  CancelOptions,
   ChannelDiff,
   CheckpointRef,
   CheckpointTrigger,

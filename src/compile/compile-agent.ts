@@ -281,7 +281,7 @@ async function resolve(
   });
   if (planner !== null) {
     const plannerLoop = await import("./planner/planner-loop.ts");
-    const loop = loopWith(plannerLoop.plannerAttempts);
+    const loop = loopWith(plannerLoop.plannerAttempts(planner.node));
     const asking = await boundModels.make({ tools: "none", answerSchema: null });
     return {
       loop,

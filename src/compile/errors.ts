@@ -56,6 +56,20 @@ export class InitialStateError extends StratagraphError {
   }
 }
 
+/** A caller ended the turn by the id of its thread. The abort reason of the run; the turn ends CANCELLED with it. */
+export class TurnCancelledError extends StratagraphError {
+  readonly code = "turn_cancelled";
+  override readonly kind = "run";
+
+  constructor(
+    readonly threadId: string,
+    /** Null if none was given. */
+    readonly reason: string | null,
+  ) {
+    super(`The turn of thread "${threadId}" was cancelled${reason === null ? "" : `: ${reason}`}.`);
+  }
+}
+
 /** The thread has had as many turns as `execution_config.max_turns` allows. */
 export class TurnLimitError extends StratagraphError {
   readonly code = "turn_limit";

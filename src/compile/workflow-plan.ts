@@ -120,6 +120,8 @@ export interface PlannerNode extends PlanNodeBase {
   /** Maximum size of one result as JSON. */
   readonly maxResultBytes: number;
   readonly onFailure: "replan" | "partial" | "fail";
+  /** Whether a person must approve every plan before it runs. */
+  readonly needsApproval: boolean;
   /** `provider:model`; null for the agent's own. */
   readonly model: string | null;
   /** The agent's schema if this node's result is the turn's output; null for free text. */
@@ -245,6 +247,7 @@ function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }:
     retries: config.retries,
     maxResultBytes: config.max_result_bytes,
     onFailure: config.on_failure,
+    needsApproval: config.approve ?? false,
     model: config.model ?? null,
     answerSchema: answerForTurn(spec, graph, flow.successors(name)),
   };

@@ -53,6 +53,8 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
   readonly incomplete_reason: IncompleteReason | null;
   /** Why the turn FAILED; else null. */
   readonly failure: TurnFailure | null;
+  /** Why the turn was CANCELLED by `threads.cancel`; null otherwise, and without a reason. */
+  readonly cancel_reason: string | null;
   readonly threadId: string;
 }
 
@@ -76,6 +78,7 @@ export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResul
     incomplete: turn?.draft?.incomplete ?? false,
     incomplete_reason: incompleteReason(turn?.draft ?? null),
     failure: turn?.failure ?? null,
+    cancel_reason: turn?.cancel_reason ?? null,
     threadId,
   };
 }

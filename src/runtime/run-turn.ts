@@ -106,10 +106,12 @@ export async function runTurn(
   const { threadId, lockLost } = held;
   const { onEvent, onToken, onReasoning, onPartialOutput } = options;
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
-  const ends = { threadId, signal: options.signal, lockLost };
-  const streamed = await withWriteFailureGuard(checkpointer, ends, async (signal, hasFailed) => {
+  const { cancelled } = held;
+  const signal = options.signal ? AbortSignal.any([options.signal, cancelled]) : cancelled;
+  const ends = { threadId, signal, lockLost };
+  const streamed = await withWriteFailureGuard(checkpointer, ends, async (ending, hasFailed) => {
     const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
-    const turn = { graph, thread, input, context, signal, ...listeners, durability };
+    const turn = { graph, thread, input, context, signal: ending, ...listeners, durability };
     const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
     return streaming.catch(async (thrown: unknown) => {
       if (checkpointer === undefined) {

@@ -1,4 +1,5 @@
 import { canonicalHash, isRecord } from "../values/json.ts";
+import type { SubtaskStatus } from "./plan.ts";
 
 /** The request to a person while a run waits: the value of a LangGraph interrupt. Plain JSON. */
 export interface HumanRequest {
@@ -17,8 +18,20 @@ export interface HumanRequest {
   readonly expires_at: string | null;
   /** SHA-256 of what is approved, which an answer may name. Left out for input requests, and by earlier versions. */
   readonly hash?: string;
+  /** What an edited plan is checked against; set if `proposed` is a planner's plan. */
+  readonly plan_limits?: PlanRequestLimits;
   /** What was wrong with the previous answer; left out in the first request. */
   readonly problem?: string;
+}
+
+/** The limits of a plan that a person approves or edits. */
+export interface PlanRequestLimits {
+  /** Maximum number of subtasks over all plans of the task, `earlier` included. */
+  readonly max_subtasks: number;
+  /** The workers that a subtask may name. */
+  readonly workers: readonly string[];
+  /** Subtasks of earlier plans, by id. A plan may depend on those that are done. */
+  readonly earlier: Readonly<Record<string, { readonly status: SubtaskStatus }>>;
 }
 
 /** A tool call as a person sees it. */

@@ -112,6 +112,8 @@ export interface TurnState {
   readonly failed_attempts: readonly FailedAttempt[];
   /** Set when the turn has FAILED. */
   readonly failure: TurnFailure | null;
+  /** Why a caller cancelled the turn by the id of its thread; left out otherwise, and without a reason. */
+  readonly cancel_reason?: string;
   /**
    * Digest of the conversation at the end of the turn, if input rails have checked all of it; left out without input
    * rails.

@@ -97,9 +97,10 @@ export function resultJson(
   threadId: string | null,
 ): Readonly<Record<string, unknown>> {
   const { status, output, interrupts, incomplete, incomplete_reason } = result;
-  const { failure, attempts, usage, invocation_usage, steps } = result;
+  const { failure, attempts, usage, invocation_usage, steps, cancel_reason } = result;
   const ending = { status, output, interrupts, incomplete, incomplete_reason, failure, attempts };
-  return { thread_id: threadId, ...ending, usage, invocation_usage, steps };
+  const why = cancel_reason !== null && { cancel_reason };
+  return { thread_id: threadId, ...ending, ...why, usage, invocation_usage, steps };
 }
 
 /** What a report prints in its own way. */

@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import type { CancelCommandOptions } from "./cancel.ts";
 import type { ContextCommandOptions } from "./context.ts";
 import type { ForkOptions } from "./travel.ts";
 import type { HistoryOptions, ShowOptions, ThreadsOptions } from "./look.ts";
@@ -20,6 +21,7 @@ import {
   olderThanOption,
   outOption,
   pageOptions,
+  parseInteger,
   rootOption,
   stepOption,
   threadOption,
@@ -40,6 +42,7 @@ export function addThreadCommands(
   addReadingCommands(program, io, exitWith);
   addContextCommand(program, io, exitWith);
   addRunningCommands(program, io, exitWith);
+  addCancelCommand(program, io, exitWith);
   addKeepingCommands(program, io, exitWith);
 }
 
@@ -182,6 +185,25 @@ function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number
       exitWith(await recoverCommand({ agent, thread, checkpoint, ...given }, io));
     },
   );
+}
+
+function addCancelCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  program
+    .command("cancel")
+    .description("Cancel the turn of a thread that runs in any process, or waits.")
+    .argument("<thread>", "id of the thread")
+    .option("--reason <text>", "why, stored with the turn; up to 500 characters")
+    .addOption(
+      new Option(
+        "--wait <seconds>",
+        "how long to wait for a run to end, 0 to 600 (default: 10)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 600 })),
+    )
+    .addOption(jsonOption())
+    .action(async (thread: string, options: CancelCommandOptions) => {
+      const { cancelCommand } = await import("./cancel.ts");
+      exitWith(await cancelCommand({ thread, ...options }, io));
+    });
 }
 
 function addKeepingCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {

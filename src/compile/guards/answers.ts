@@ -1,12 +1,8 @@
 import { hashRequest, type WaitingRequest } from "../../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, isCommand } from "@langchain/langgraph";
-import {
-  bindAnswer,
-  checkHumanAnswer,
-  type HumanAnswer,
-  isBound,
-} from "../../state/human-answer.ts";
+import { bindAnswer, type HumanAnswer, isBound } from "../../state/human-answer.ts";
+import { checkRequestAnswer } from "../../planning/plan-answer.ts";
 import { isRecord } from "../../values/json.ts";
 import { overrideGraph } from "../agent-graph.ts";
 import {
@@ -138,7 +134,7 @@ export function checkAnswers(
 /** @throws InvalidAnswerError, ApprovalMismatchError */
 function checkAnswer(request: WaitingRequest, answer: unknown, isUnseen: boolean): unknown {
   const { id, node } = request;
-  const checked = checkHumanAnswer(request, answer);
+  const checked = checkRequestAnswer(request, answer);
   if (!checked.ok) {
     throw checked.mismatch === true
       ? new ApprovalMismatchError(id, node, checked.problem)

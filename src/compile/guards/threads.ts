@@ -12,7 +12,7 @@ import {
   acquireThread,
   type ThreadKeeper,
 } from "../run/acquire-thread.ts";
-import { isInsideGraph, PrivateConfig } from "../run/run-config.ts";
+import { cancellable, cancelSignal, isInsideGraph, PrivateConfig } from "../run/run-config.ts";
 
 /** The parts of a compiled graph that the guard needs: `invoke` and `streamEvents` go through `stream`. */
 interface Guarded {
@@ -70,7 +70,8 @@ export function guardThread<Compiled extends Guarded>(
         if (at === null) return stream(input, options as never);
         const thread = await acquireThread(keeperOf(at.checkpointer), at.threadId, options.signal);
         const run: OwnRun = { graph, thread, hasBegun: false };
-        const held = ownRun.with(thread.within(untilLost(options, thread.lockLost)), run);
+        const bounded = cancelledWith(untilLost(options, thread.lockLost), thread.cancelled);
+        const held = ownRun.with(thread.within(bounded), run);
         try {
           return await stream(input, held as never);
         } catch (thrown) {
@@ -121,6 +122,11 @@ function untilLost(options: RunnableConfig, lost: AbortSignal | undefined): Runn
   if (lost === undefined) return options;
   const { signal } = options;
   return { ...options, signal: signal === undefined ? lost : AbortSignal.any([signal, lost]) };
+}
+
+function cancelledWith(options: RunnableConfig, cancelled: AbortSignal): RunnableConfig {
+  const own = cancelSignal(options);
+  return cancellable(options, own === undefined ? cancelled : AbortSignal.any([own, cancelled]));
 }
 
 /** Config key that lets a run continue another agent's thread. */

@@ -207,7 +207,7 @@ export function loopNode(
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
-      const cut = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
+      const cut = isCancelled ? cancelTurn(state, cause) : failTurn(state, run, cause);
       result = { ...cut, update: { ...kept(), ...cut.update } };
     } finally {
       isOver = true;

@@ -17,6 +17,7 @@ const cut: ExecuteResult = {
   incomplete: true,
   incomplete_reason: "length",
   failure: null,
+  cancel_reason: null,
   threadId: "t",
 };
 

@@ -29,6 +29,7 @@ const completed: ExecuteResult = {
   incomplete: false,
   incomplete_reason: null,
   failure: null,
+  cancel_reason: null,
   threadId: "t",
 };
 const origin = { message_id: "m", attempt: 1, node: "reason", within: [] };

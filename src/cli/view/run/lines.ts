@@ -56,7 +56,8 @@ export function endingLines(
     | "steps"
     | "usage"
     | "invocation_usage"
-  >,
+  > &
+    Partial<Pick<ExecuteResult, "cancel_reason">>,
   options: EndingOptions,
 ): string[] {
   const { style, elapsedMs } = options;
@@ -87,7 +88,8 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
     return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
   }
   if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
-  const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
+  const why = result.cancel_reason == null ? "." : `: ${plainLine(result.cancel_reason)}.`;
+  const stopped = status === "CANCELLED" ? `■ Cancelled${why}` : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
   return ["", style.yellow(`${stopped} To continue:`), `  ${resume}`, ""];
 }

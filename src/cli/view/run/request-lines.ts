@@ -46,12 +46,13 @@ export function moreCharacters(left: number): string {
 
 /** Who asks for what, and how long there is. */
 export function requestTitle(
-  { kind, node, within, expires_at: expires }: PendingRequest,
+  { kind, node, within, expires_at: expires, plan_limits }: PendingRequest,
   { style }: RequestView,
 ): string {
   const until = expires === null ? "" : ` · until ${expires.slice(0, 16).replace("T", " ")} UTC`;
   const asker = cutToWidth(plainLine([...within, node].join(" › ")), 60);
-  return `${style.bold(`? ${asker}`)} ${style.dim(`${asks[kind]}${until}`)}`;
+  const what = plan_limits === undefined ? asks[kind] : "asks for approval or changes of a plan";
+  return `${style.bold(`? ${asker}`)} ${style.dim(`${what}${until}`)}`;
 }
 
 const asks: Readonly<Record<PendingRequest["kind"], string>> = {
@@ -164,11 +165,38 @@ function formOf(schema: unknown): string {
   return `{ ${fields.join(", ")} }`;
 }
 
-function proposedText({ kind, proposed }: PendingRequest, room: number): string {
+function proposedText(request: PendingRequest, room: number): string {
+  const { kind, proposed } = request;
   if (kind === "tool_approval" || proposed === null) return "";
+  if (request.plan_limits !== undefined && isRecord(proposed)) return planText(proposed);
   return typeof proposed === "string"
     ? proposed.replaceAll(/\r\n?/g, "\n")
     : jsonText(proposed, room);
+}
+
+/** Each subtask with its worker and what it waits for, above what it has to do. Requests are read from storage. */
+function planText({ subtasks, success_criteria: criteria }: Record<string, unknown>): string {
+  const list: readonly unknown[] = Array.isArray(subtasks) ? subtasks : [];
+  const text = (value: unknown) => (typeof value === "string" ? value : plainJson(value, 0));
+  const blocks = list.map((subtask) => {
+    if (!isRecord(subtask)) return text(subtask);
+    const { id, description, dependencies, worker, expected_output: output, ...others } = subtask;
+    const after = Array.isArray(dependencies) ? dependencies.map(text).join(", ") : "";
+    const title = [
+      text(id),
+      ...(worker === undefined ? [] : [`(${text(worker)})`]),
+      ...(after === "" ? [] : [`after ${after}`]),
+    ];
+    const below = [
+      text(description),
+      ...(output === undefined ? [] : [`→ ${text(output)}`]),
+      ...(Object.keys(others).length === 0 ? [] : [text(others)]),
+    ];
+    const indented = below.map((part) => `  ${part.replaceAll(/[\r\n]+/g, "\n  ")}`);
+    return [plainLine(title.join(" ")), ...indented].join("\n");
+  });
+  const judged = typeof criteria === "string" && criteria !== "" ? [`Judged by: ${criteria}`] : [];
+  return [...blocks, ...judged].join("\n");
 }
 
 /** Levels that are indented: further in, indentation alone would be longer than what it shows. */
