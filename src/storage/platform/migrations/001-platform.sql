@@ -95,6 +95,8 @@ create table {schema}.run (
 );
 create index on {schema}.run (priority desc, run_at, id) where state = 'queued';
 create index on {schema}.run (lease_until) where state = 'running';
+-- One run of a thread at most is executed, whatever claims at the same time.
+create unique index run_on_thread on {schema}.run (tenant_id, thread_id) where state = 'running';
 create index on {schema}.run (tenant_id, instance_id, id);
 create index on {schema}.run (tenant_id, state, id);
 
@@ -301,7 +303,8 @@ create table {schema}.audit_log (
 ) partition by range (at);
 create index on {schema}.audit_log (tenant_id, at, id);
 
-create function {schema}.isolate(target regclass, own text) returns void language plpgsql as $body$
+-- Keeps the rows of a table to their tenant, whose id is in the column `own`.
+create function {schema}.isolate(target regclass, own text) returns void language plpgsql as $isolate$
 begin
   execute format('alter table %s enable row level security, force row level security', target);
   execute format('create policy tenant on %s using (%I = (select nullif(current_setting(''app.tenant'', true), '''')::uuid))
@@ -309,37 +312,34 @@ begin
   execute format('create policy upkeep on %s to current_user using (current_setting(''app.upkeep'', true) = ''on'')
     with check (current_setting(''app.upkeep'', true) = ''on'')', target);
 end
-$body$;
+$isolate$;
 
-do $body$
-declare name text;
-begin
-  perform {schema}.isolate('{schema}.tenant', 'id');
-  foreach name in array array['api_key', 'agent_definition', 'agent_instance', 'run', 'cancel_request', 'tool', 'tool_binding',
-    'webhook', 'webhook_delivery', 'idempotency_key', 'usage_day', 'turn', 'tool_call', 'llm_call', 'run_event', 'audit_log'] loop
-    perform {schema}.isolate(format('%s.%I', $name${schema}$name$, name)::regclass, 'tenant_id');
-  end loop;
-end
-$body$;
+select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, name)::regclass,
+  case name when 'tenant' then 'id' else 'tenant_id' end)
+from unnest(array['tenant', 'api_key', 'agent_definition', 'agent_instance', 'run', 'cancel_request', 'tool', 'tool_binding',
+  'webhook', 'webhook_delivery', 'idempotency_key', 'usage_day', 'turn', 'tool_call', 'llm_call', 'run_event', 'audit_log']) name;
 
--- Creates the partitions of today and the `days` days after it, in UTC. Any number of callers may do so at once.
+-- Creates the partitions of `first` and the `days` days after it, in UTC. Any number of callers may do so at once. A
+-- partition is created on its own and attached then, which waits for no reader or writer of the table.
 create function {schema}.ensure_days(parent text, days integer, first date default (now() at time zone 'UTC')::date)
-returns void language plpgsql set timezone = 'UTC' as $body$
+returns void language plpgsql set timezone = 'UTC' as $ensure$
 declare
+  own constant text := $schema${schema}$schema$;
   day date;
   name text;
 begin
   for day in select first + n from generate_series(0, days) n loop
     name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
-    if to_regclass(format('%s.%I', $name${schema}$name$, name)) is null then
+    if to_regclass(format('%s.%I', own, name)) is null then
       perform pg_advisory_xact_lock(6045318279);
-      if to_regclass(format('%s.%I', $name${schema}$name$, name)) is null then
-        execute format('create table %1$s.%2$I partition of %1$s.%3$I for values from (%4$L) to (%5$L)', $name${schema}$name$, name, parent,
-          day::timestamptz, (day + 1)::timestamptz);
+      if to_regclass(format('%s.%I', own, name)) is null then
+        execute format('create table %1$s.%2$I (like %1$s.%3$I including all)', own, name, parent);
         -- Rows are reached through their table alone: a partition has no policy of its own.
-        execute format('alter table %s.%I enable row level security, force row level security', $name${schema}$name$, name);
+        execute format('alter table %s.%I enable row level security, force row level security', own, name);
+        execute format('alter table %1$s.%2$I attach partition %1$s.%3$I for values from (%4$L) to (%5$L)', own, parent, name,
+          day::timestamptz, (day + 1)::timestamptz);
       end if;
     end if;
   end loop;
 end
-$body$;
+$ensure$;
