@@ -334,13 +334,15 @@ returns void language plpgsql set timezone = 'UTC' as $ensure$
 declare
   own constant text := $schema${schema}$schema$;
   day date;
-  name text;
+  name name;
 begin
   for day in select first + n from generate_series(0, days) n loop
     name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
     if to_regclass(format('%s.%I', own, name)) is null then
-      perform pg_advisory_xact_lock(6045318279);
-      if to_regclass(format('%s.%I', own, name)) is null then
+      -- One creates at a time. Afterwards the cache of names may still lack what another has created.
+      execute format('lock table %s.%I in share update exclusive mode', own, parent);
+      if not exists (select from pg_class c join pg_class p on p.relnamespace = c.relnamespace
+        where p.oid = to_regclass(format('%s.%I', own, parent)) and c.relname = name) then
         execute format('create table %1$s.%2$I (like %1$s.%3$I including all)', own, name, parent);
         -- Rows are reached through their table alone: a partition has no policy of its own.
         execute format('alter table %s.%I enable row level security, force row level security', own, name);
