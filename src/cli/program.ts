@@ -21,6 +21,7 @@ import {
   threadOption,
   toolsOption,
 } from "./options.ts";
+import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
 
@@ -145,6 +146,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
+  addPlatformCommands(program, io, exitWith);
   return program;
 }
 

@@ -29,7 +29,9 @@ export function agentsContract(subject: PlatformSubject): void {
       );
       const settled = await Promise.allSettled(twice);
       expect(settled.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-      expect(settled.find((one) => one.status === "rejected")?.reason).toBeInstanceOf(ConflictError);
+      expect(settled.find((one) => one.status === "rejected")?.reason).toBeInstanceOf(
+        ConflictError,
+      );
     });
 
     test("have one active version, which follows the version that was changed", async () => {

@@ -45,7 +45,10 @@ export function partitionsContract(subject: PlatformSubject): void {
       for (const table of ["turn", "tool_call", "llm_call", "run_event", "audit_log"])
         expect(await days(table)).toEqual(expected);
       await Promise.all([platform.partitions.ensure(9), platform.partitions.ensure(9)]);
-      expect(await days("turn")).toEqual([...expected, ...[8, 9].map((at) => compact(dayAfter(at)))]);
+      expect(await days("turn")).toEqual([
+        ...expected,
+        ...[8, 9].map((at) => compact(dayAfter(at))),
+      ]);
       await expect(platform.partitions.ensure(-1)).rejects.toThrow(InvalidValueError);
     });
 
@@ -81,7 +84,9 @@ export function partitionsContract(subject: PlatformSubject): void {
         );
         return rows.map((row) => row["QUERY PLAN"]).join("\n");
       });
-      const read = [...new Set([...plan.matchAll(/on (?:\w+\.)?run_event_(\d{8})/g)].map(([, day]) => day))];
+      const read = [
+        ...new Set([...plan.matchAll(/on (?:\w+\.)?run_event_(\d{8})/g)].map(([, day]) => day)),
+      ];
       expect(read.length).toBeGreaterThan(0);
       expect(read.filter((day) => day! < compact(dayAfter(5)))).toEqual([]);
     });

@@ -41,7 +41,10 @@ export function runsContract(subject: PlatformSubject): void {
       expect(items).toHaveLength(5);
       const rest = await subject.platform.runs.list(tenantId, { cursor: next! });
       expect([...items, ...rest.items].map(({ id }) => id)).toEqual(
-        made.map(({ id }) => id).toSorted().toReversed(),
+        made
+          .map(({ id }) => id)
+          .toSorted()
+          .toReversed(),
       );
     });
 
@@ -207,7 +210,9 @@ export function runsContract(subject: PlatformSubject): void {
       ]);
       const all = await events.read(tenantId, claim.id);
       expect(all.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
-      expect(await events.read(tenantId, claim.id, { after: 2, limit: 2 })).toEqual(all.slice(2, 4));
+      expect(await events.read(tenantId, claim.id, { after: 2, limit: 2 })).toEqual(
+        all.slice(2, 4),
+      );
       await expect(events.append(claim, some(0, 1_001))).rejects.toThrow(InvalidValueError);
       await expect(events.read(tenantId, claim.id, { limit: 0 })).rejects.toThrow(
         InvalidValueError,

@@ -6,18 +6,21 @@ import { ManualClock } from "../../helpers/manual-clock.ts";
 const postgres = useDatabase("postgres");
 const pglite = useDatabase("pglite");
 
-test.each([pglite, postgres])("opens in a schema of any name, once for a pool", async (database) => {
-  if (!database.available) return;
-  const schema = `it's "odd" {schema} $$ %I`;
-  const [platform, again] = await Promise.all([
-    openPlatform(database.shared, { schema }),
-    openPlatform(database.shared, { schema }),
-  ]);
-  expect(again.tables.tenants).toBe(platform.tables.tenants);
-  const { id } = await platform.tenants.create({ name: "a" });
-  await platform.audit.append(id, { actor: "operator", action: "a", subject: "s" });
-  expect((await again.tenantRows.delete(id))["audit_log"]).toBe(1);
-});
+test.each([pglite, postgres])(
+  "opens in a schema of any name, once for a pool",
+  async (database) => {
+    if (!database.available) return;
+    const schema = `it's "odd" {schema} $$ %I`;
+    const [platform, again] = await Promise.all([
+      openPlatform(database.shared, { schema }),
+      openPlatform(database.shared, { schema }),
+    ]);
+    expect(again.tables.tenants).toBe(platform.tables.tenants);
+    const { id } = await platform.tenants.create({ name: "a" });
+    await platform.audit.append(id, { actor: "operator", action: "a", subject: "s" });
+    expect((await again.tenantRows.delete(id))["audit_log"]).toBe(1);
+  },
+);
 
 describe.skipIf(!postgres.available)("several processes", () => {
   const schema = "several";
