@@ -67,7 +67,7 @@ const firstBackoff = 10_000;
 const longestBackoff = 3_600_000;
 const maxAttempts = 10;
 
-/** The webhooks of tenants, and what is to be delivered to them. Delivering is the caller's. */
+/** The webhooks of tenants with their deliveries, which the caller sends. */
 export class Webhooks {
   constructor(
     private readonly tables: PlatformTables,
