@@ -219,7 +219,7 @@ export function agentsContract(subject: PlatformSubject): void {
       const { tenantId, agent } = await start();
       const given = { threadId: "t", agent: "support", definitionId: agent.id };
       const made = await Promise.all([1, 2].map(() => instances.create(tenantId, given)));
-      expect(made.map(({ isNew }) => isNew).toSorted()).toEqual([false, true]);
+      expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
       expect(made[0]!.id).toBe(made[1]!.id);
       expect(made[0]).toMatchObject({ status: "CREATED", definitionId: agent.id, startedAt: null });
       await expect(instances.create(tenantId, { ...given, agent: "other" })).rejects.toThrow(

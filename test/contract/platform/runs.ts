@@ -35,7 +35,9 @@ export function runsContract(subject: PlatformSubject): void {
     test("are numbered on their thread without gaps, however many are created at once", async () => {
       const { tenantId, create } = await start();
       const made = await Promise.all(Array.from({ length: 8 }, () => create()));
-      expect(made.map(({ seq }) => seq).toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(made.map(({ seq }) => seq).toSorted((a, b) => a - b)).toEqual([
+        1, 2, 3, 4, 5, 6, 7, 8,
+      ]);
       expect(made[0]).toMatchObject({ state: "queued", epoch: 0, kind: "turn", lastEvent: 0 });
       const { items, next } = await subject.platform.runs.list(tenantId, { limit: 5 });
       expect(items).toHaveLength(5);
