@@ -22,6 +22,7 @@ import {
   threadOption,
   toolsOption,
 } from "./options.ts";
+import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
 
@@ -147,6 +148,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
   addEncryptionCommands(program, io, exitWith);
+  addPlatformCommands(program, io, exitWith);
   return program;
 }
 

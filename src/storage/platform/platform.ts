@@ -1,8 +1,6 @@
 import type { Clock, IdSource } from "../../clock.ts";
 import type { TenantPool } from "../tenant.ts";
 
-export type { ValueCipher } from "../encryption/value-cipher.ts";
-
 /** Where the tables of the platform are, and how their statements run. */
 export interface PlatformTables {
   readonly tenants: TenantPool;
