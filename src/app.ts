@@ -74,6 +74,11 @@ export interface RuntimeOptions {
    * `STRATAGRAPH_HTTP_ALLOW`. Default: `process.env`.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Whether the database gets a row for every model call, tool call and turn. Default true; without a database there are
+   * none.
+   */
+  readonly recordCalls?: boolean;
   readonly clock?: Clock;
   readonly ids?: IdSource;
 }
@@ -148,8 +153,21 @@ export async function createRuntime(
       return openDatabaseMemory(database, { clock: services.clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
+    const { DatabaseCallLog } = await import("./storage/platform/call-log.ts");
+    const { defaultTenant } = await import("./memory/store.ts");
+    const { clock, ids } = services;
+    const calls = new DatabaseCallLog({
+      open: async () => {
+        const { openPlatform } = await import("./storage/platform/open-platform.ts");
+        return openPlatform(database, { clock, ids });
+      },
+      tenantId: options.tenantId ?? defaultTenant,
+      clock,
+      ids,
+    });
     const run = {
       ...services,
+      ...(options.recordCalls !== false && { calls }),
       checkpointer,
       blobs: checkpointer.blobs,
       journal,
@@ -157,9 +175,14 @@ export async function createRuntime(
       store,
       lockThread: (threadId: string) => lockThread(database, threadId),
     };
-    const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
+    const forget = async (threadId: string) => {
+      await stored.forget(threadId);
+      await calls.forget(threadId);
+    };
+    const beside = { journal, forget };
     const experimentMemory = new DatabaseExperimentMemory(database.pool);
     return withThreads({ ...run, experimentMemory }, beside, async () => {
+      await calls.flush();
       await Promise.all([close(), database.close()]);
     });
   } catch (thrown) {
