@@ -3,9 +3,21 @@ import type { Database } from "../database.ts";
 import { loadMigrations, migrate } from "../migrate.ts";
 import { type DatabasePool, quoteIdentifier } from "../pool.ts";
 import { openTenantPool, type TenantPool } from "../tenant.ts";
+import { Agents } from "./agents.ts";
+import { ApiKeys } from "./api-keys.ts";
+import { AuditLog } from "./audit.ts";
+import { RunEvents } from "./runs/events.ts";
+import { Idempotency } from "./idempotency.ts";
+import { Instances } from "./runs/instances.ts";
 import { Partitions } from "./partitions.ts";
-import type { PlatformTables, ValueCipher } from "./platform.ts";
-import { plainValues } from "./values.ts";
+import { plainValues, type PlatformTables, type ValueCipher } from "./platform.ts";
+import { RunClaims } from "./runs/claims.ts";
+import { Runs } from "./runs/runs.ts";
+import { TenantRows } from "./tenant-rows.ts";
+import { Tenants } from "./tenants.ts";
+import { Tools } from "./tools.ts";
+import { UsageDays } from "./usage.ts";
+import { Webhooks } from "./webhooks.ts";
 
 export interface PlatformOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `stratagraph`. */
@@ -15,6 +27,8 @@ export interface PlatformOptions {
   readonly ids?: IdSource;
   /** Seals inputs, outputs, messages, events and secrets before they are stored. Default: they are stored as plain JSON. */
   readonly cipher?: ValueCipher;
+  /** Workers that may die with a request of a run until the run is dead. Default 5. */
+  readonly maxAttempts?: number;
 }
 
 /** The tables of the platform, with a store for each subject. */
@@ -23,13 +37,42 @@ export interface Platform {
   readonly tables: PlatformTables;
   /** Writes and reads the columns of JSON that are sealed. */
   readonly values: ValueCipher;
+  readonly tenants: Tenants;
+  /** Counts, exports and deletes all that is a tenant's. */
+  readonly tenantRows: TenantRows;
+  readonly apiKeys: ApiKeys;
+  readonly agents: Agents;
+  readonly instances: Instances;
+  readonly runs: Runs;
+  /** The runs as workers take and end them. */
+  readonly claims: RunClaims;
+  readonly events: RunEvents;
+  readonly tools: Tools;
+  readonly webhooks: Webhooks;
+  readonly idempotency: Idempotency;
+  readonly usage: UsageDays;
+  readonly audit: AuditLog;
   readonly partitions: Partitions;
 }
 
 const names = [
-  ...["tenant", "api_key", "agent_definition", "agent_instance", "run", "cancel_request", "tool"],
-  ...["tool_binding", "webhook", "webhook_delivery", "idempotency_key", "usage_day"],
-  ...["turn", "tool_call", "llm_call", "run_event", "audit_log"],
+  "tenant",
+  "api_key",
+  "agent_definition",
+  "agent_instance",
+  "run",
+  "cancel_request",
+  "tool",
+  "tool_binding",
+  "webhook",
+  "webhook_delivery",
+  "idempotency_key",
+  "usage_day",
+  "turn",
+  "tool_call",
+  "llm_call",
+  "run_event",
+  "audit_log",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -47,7 +90,7 @@ export async function openPlatform(
   options: PlatformOptions = {},
 ): Promise<Platform> {
   const { schema = "stratagraph", clock = systemClock, ids = systemIds } = options;
-  const { cipher: values = plainValues } = options;
+  const { cipher: values = plainValues, maxAttempts = 5 } = options;
   const quoted = quoteIdentifier(schema);
   const { pool } = database;
   const schemas = opened.get(pool) ?? new Map<string, Promise<TenantPool>>();
@@ -60,7 +103,26 @@ export async function openPlatform(
     opening.catch(() => schemas.delete(schema));
   }
   const tables: PlatformTables = { tenants: await opening, schema: quoted, clock, ids };
-  return { tables, values, partitions: new Partitions(tables) };
+  const partitions = new Partitions(tables);
+  const events = new RunEvents(tables, values, partitions);
+  return {
+    tables,
+    values,
+    tenants: new Tenants(tables),
+    tenantRows: new TenantRows(tables, values),
+    apiKeys: new ApiKeys(tables),
+    agents: new Agents(tables),
+    instances: new Instances(tables),
+    runs: new Runs(tables, values),
+    claims: new RunClaims(tables, { values, events, partitions, maxAttempts }),
+    events,
+    tools: new Tools(tables),
+    webhooks: new Webhooks(tables, values),
+    idempotency: new Idempotency(tables, values),
+    usage: new UsageDays(tables),
+    audit: new AuditLog(tables, partitions),
+    partitions,
+  };
 }
 
 async function prepare(pool: DatabasePool, schema: string, clock: Clock): Promise<TenantPool> {

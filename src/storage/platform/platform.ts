@@ -1,4 +1,5 @@
 import type { Clock, IdSource } from "../../clock.ts";
+import { StratagraphError } from "../../errors.ts";
 import type { TenantPool } from "../tenant.ts";
 
 /** Where the tables of the platform are, and how their statements run. */
@@ -28,3 +29,28 @@ export interface ValueCipher {
   /** Returns the value of a column of JSON, as the driver parsed it. @throws SealedValueError */
   openJson(stored: unknown): unknown;
 }
+
+/** What sealed values begin with, as strings of JSON. */
+const sealedPrefix = "sealed:";
+
+/** A value is sealed, and no key to open it is configured. */
+export class NoCipherError extends StratagraphError {
+  readonly code = "no_cipher";
+
+  constructor() {
+    super(
+      "The database holds a sealed value, and no key to open it is configured. Give the key that it was sealed with.",
+    );
+  }
+}
+
+/** Stores values as they are. Sealed ones are refused rather than returned as text. */
+export const plainValues: ValueCipher = {
+  sealBytes: (plain) => plain,
+  openBytes: (stored) => stored,
+  sealJson: (value) => JSON.stringify(value ?? null),
+  openJson(stored) {
+    if (typeof stored === "string" && stored.startsWith(sealedPrefix)) throw new NoCipherError();
+    return stored;
+  },
+};
