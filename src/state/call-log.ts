@@ -75,6 +75,56 @@ export interface LoggedSteps extends LoggedPlace {
   readonly steps: readonly StepRecord[];
 }
 
+/** Which model calls to read. */
+export interface ModelCallQuery {
+  readonly threadId: string;
+  /** Number of a turn, from 0. Default: all turns. */
+  readonly turn?: number;
+  /** Whether messages and responses are read too. Default false. */
+  readonly whole?: boolean;
+  /** 1 to 1,000. Default 100. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly cursor?: string;
+}
+
+/** A stored request to a model. */
+export interface StoredModelCall {
+  /** UUID. */
+  readonly id: string;
+  /** ISO 8601: when it was reported. */
+  readonly at: string;
+  /** From 0 in its thread. */
+  readonly turn: number;
+  readonly agent: string | null;
+  readonly step: number | null;
+  readonly purpose: CallPurpose;
+  /** `provider:model`. */
+  readonly model: string;
+  readonly provider: string;
+  readonly attempt: number;
+  readonly finish_reason: ModelCallRecord["outcome"];
+  readonly tokens_in: number;
+  readonly cached_tokens: number;
+  readonly tokens_out: number;
+  readonly reasoning_tokens: number;
+  readonly latency_ms: number;
+  /** Null if nothing was streamed. */
+  readonly first_token_ms: number | null;
+  /** US dollars; null if the model has no known price. */
+  readonly cost_usd: number | null;
+  /** Left out unless asked for. */
+  readonly messages?: unknown;
+  readonly response?: unknown;
+}
+
+export interface ModelCallPage {
+  /** Oldest first. */
+  readonly items: readonly StoredModelCall[];
+  /** Cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
 /**
  * Receives what a runtime's agents do, for people to read and for quotas. Reports return at once and never throw: a log
  * that fails fails no run.
@@ -87,6 +137,8 @@ export interface CallLog {
   status(of: { readonly threadId: string; readonly agent: string; readonly status: Status }): void;
   /** Waits until everything that was reported so far is stored, or given up. */
   flush(): Promise<void>;
+  /** Reads the model calls of a thread, after a flush. @throws InvalidCallCursorError, SealedValueError */
+  modelCalls(of: ModelCallQuery): Promise<ModelCallPage>;
   /** Removes everything about a thread, apart from the sums of usage. */
   forget(threadId: string): Promise<void>;
 }

@@ -5,6 +5,8 @@ import type {
   LoggedModelCall,
   LoggedSteps,
   LoggedTurn,
+  ModelCallPage,
+  ModelCallQuery,
 } from "../../state/call-log.ts";
 import { sqlStateOf } from "../errors.ts";
 import { withTenant } from "../tenant.ts";
@@ -21,6 +23,7 @@ import {
   writeRows,
 } from "./call-rows.ts";
 import type { Platform } from "./open-platform.ts";
+import { readModelCalls } from "./read-calls.ts";
 import { dayOf } from "./partitions.ts";
 
 export interface CallLogOptions {
@@ -115,6 +118,15 @@ export class DatabaseCallLog implements CallLog {
     await this.#writing;
   }
 
+  async modelCalls(query: ModelCallQuery): Promise<ModelCallPage> {
+    await this.flush();
+    const { tables, values } = await this.#open();
+    const { tenantId } = this.#options;
+    return withTenant(tables.tenants, tenantId, (client) =>
+      readModelCalls(client, query, { schema: tables.schema, tenantId, values }),
+    );
+  }
+
   async forget(threadId: string): Promise<void> {
     this.#runs.delete(threadId);
     await this.flush();
@@ -146,6 +158,8 @@ export class DatabaseCallLog implements CallLog {
 
   #gather(): void {
     if (this.#writing !== null || this.#timer !== undefined || this.#pending.isEmpty) return;
+    // Opened while the model is still waited for. A failure is reported by the write.
+    this.#open().catch(() => {});
     this.#timer = setTimeout(() => void this.flush(), gatherMs);
     // A process ends without waiting for it: `flush` is awaited at the end of every run.
     this.#timer.unref();
