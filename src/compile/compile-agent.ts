@@ -57,8 +57,7 @@ import { guardUpdates } from "./guards/edited-turn.ts";
 import { isWithholding, redacts, withholdFromCallbacks } from "./run/withheld-callbacks.ts";
 
 /** The external dependencies of compiling. */
-export interface CompileServices
-  extends ModelServices, TurnLog, Pick<ThreadKeeper, "lockThread"> {
+export interface CompileServices extends ModelServices, TurnLog, Pick<ThreadKeeper, "lockThread"> {
   /** Agents that a definition's agent nodes may name beyond its own `agents`. */
   readonly agents?: AgentRegistry;
   readonly clock: Clock;

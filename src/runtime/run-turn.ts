@@ -92,7 +92,14 @@ export async function prepareRun(
   const durability = checkDurability(definition, options.durability);
   const graph = await graphOf(definition, services);
   await services.models.resolve(llmConfigFor(definition, context));
-  return { graph, context, options, durability, checkpointer: services.checkpointer, log: services };
+  return {
+    graph,
+    context,
+    options,
+    durability,
+    checkpointer: services.checkpointer,
+    log: services,
+  };
 }
 
 /**

@@ -45,7 +45,9 @@ export async function callsCommand(
   printLines(callTable(items, view), io);
   if (next !== null) {
     const same = Object.entries({ turn, limit: given.limit });
-    const options = same.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
+    const options = same.flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, String(value)],
+    );
     const words = ["calls", thread, ...options, "--cursor", next];
     printLines(["", view.style.dim(`Newer: ${commandLine(words, io)}`)], io);
   }

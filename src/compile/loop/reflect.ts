@@ -305,9 +305,7 @@ export async function reflectOn(
 ): Promise<StepRecord> {
   const { model, messages } = await read(step, reflectionRequest);
   const asked = { purpose: "reflection", step: step.step_index, isUnseen: true } as const;
-  const reply = await run
-    .callModel(model, { messages }, asked)
-    .catch(ignoreModelFailure(run));
+  const reply = await run.callModel(model, { messages }, asked).catch(ignoreModelFailure(run));
   if (reply === null) return step;
   const said = readObject(reply.message.text) ?? {};
   const { synthesis, progress, hypothesis } = readJudgement(said);

@@ -154,7 +154,9 @@ function cutMessage(message: LoggedMessage): LoggedMessage {
 function bytesOf(message: LoggedMessage | undefined): number {
   const { content, tool_calls } = message ?? {};
   const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
-  return 64 + Buffer.byteLength(text) + (tool_calls ? Buffer.byteLength(JSON.stringify(tool_calls)) : 0);
+  return (
+    64 + Buffer.byteLength(text) + (tool_calls ? Buffer.byteLength(JSON.stringify(tool_calls)) : 0)
+  );
 }
 
 /** Returns a reply as JSON. Text that output rails have yet to check is left out: `withheld: true` says so. */

@@ -59,6 +59,8 @@ export class DatabaseCallLog implements CallLog {
   #writing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #dropped = 0;
+  /** Rows that could not be written since the last write that succeeded. */
+  #lost = 0;
 
   constructor(options: CallLogOptions) {
     this.#options = options;
@@ -174,8 +176,14 @@ export class DatabaseCallLog implements CallLog {
     }
     try {
       await this.#writeOnce(rows).catch(() => this.#writeOnce(rows));
+      if (this.#lost > 0) warn(`Calls are written again; ${this.#lost} rows were lost meanwhile.`);
+      this.#lost = 0;
     } catch (thrown) {
-      warn(`${rows.rows} rows of calls could not be written: ${errorMessage(thrown)}`);
+      // Said once, and again when it is over: not for every batch of an outage.
+      if (this.#lost === 0) {
+        warn(`${rows.rows} rows of calls could not be written: ${errorMessage(thrown)}`);
+      }
+      this.#lost += rows.rows;
     }
   }
 

@@ -274,7 +274,9 @@ async function writeToolCalls(
       results.map(({ id }) => plain(id)),
       results.map(({ name }) => plain(name)),
       results.map(({ args }) => values.sealJson(bounded(args))),
-      results.map(({ result, error }) => values.sealJson(bounded(error === null ? result : { error }))),
+      results.map(({ result, error }) =>
+        values.sealJson(bounded(error === null ? result : { error })),
+      ),
       results.map(({ outcome }) => outcome),
       results.map(({ outcome }) => (outcome === "success" ? "success" : "error")),
       results.map(({ execution_time_ms: ms }) => Math.round(ms)),
@@ -285,7 +287,11 @@ async function writeToolCalls(
 /** Removes the rows of a thread. The sums of its days stay. */
 export async function forgetThread(
   client: Queryable,
-  { schema, tenantId, threadId }: Pick<RowTarget, "schema" | "tenantId"> & { readonly threadId: string },
+  {
+    schema,
+    tenantId,
+    threadId,
+  }: Pick<RowTarget, "schema" | "tenantId"> & { readonly threadId: string },
 ): Promise<void> {
   const instance = `select id from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`;
   const turns = `select id from ${schema}.turn where instance_id in (${instance})`;

@@ -12,7 +12,10 @@ class InvalidCallCursorError extends StratagraphError {
   }
 }
 
-type CallRow = Omit<StoredModelCall, "at" | "tokens_in" | "cached_tokens" | "tokens_out" | "reasoning_tokens"> & {
+type CallRow = Omit<
+  StoredModelCall,
+  "at" | "tokens_in" | "cached_tokens" | "tokens_out" | "reasoning_tokens"
+> & {
   readonly at: Date;
   readonly tokens_in: string;
   readonly cached_tokens: string;
@@ -53,7 +56,10 @@ export async function readModelCalls(
     cached_tokens: Number(row.cached_tokens),
     tokens_out: Number(row.tokens_out),
     reasoning_tokens: Number(row.reasoning_tokens),
-    ...(whole && { messages: values.openJson(row.messages), response: values.openJson(row.response) }),
+    ...(whole && {
+      messages: values.openJson(row.messages),
+      response: values.openJson(row.response),
+    }),
   }));
   const last = items.at(-1);
   const next = rows.length > most && last !== undefined ? `${last.at}_${last.id}` : null;

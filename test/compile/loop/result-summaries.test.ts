@@ -96,7 +96,11 @@ describe("summaries within a run", () => {
         };
       },
     };
-    await callModelWithSignal(own.signal, runWith().run, { model, request: { messages: [] }, purpose: "summary" });
+    await callModelWithSignal(own.signal, runWith().run, {
+      model,
+      request: { messages: [] },
+      purpose: "summary",
+    });
     expect(given).toEqual({ signal: own.signal, tags: ["run"] });
   });
 });

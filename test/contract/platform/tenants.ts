@@ -49,7 +49,11 @@ export function tenantsContract(subject: PlatformSubject): void {
     });
 
     test("are listed newest first, page by page", async () => {
-      const made = [await subject.newTenant(), await subject.newTenant(), await subject.newTenant()];
+      const made = [
+        await subject.newTenant(),
+        await subject.newTenant(),
+        await subject.newTenant(),
+      ];
       const { tenants } = subject.platform;
       const first = await tenants.list({ limit: 2 });
       expect(first.items).toEqual([made[2], made[1]]);
