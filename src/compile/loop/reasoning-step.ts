@@ -332,10 +332,8 @@ async function probeSynthesis(
   if (!isWanted && !planning.isShortened) return;
   const synthesis = await synthesisContext(step, planned);
   if (showsMore(step, planning, synthesis)) run.probe?.goalsKnown(["planning", "synthesis"]);
-  if (isWanted) {
-    const { messages } = synthesis;
-    await run.callModel(model, { messages }, { purpose: "synthesis", step: step.stepIndex });
-  }
+  const { messages } = synthesis;
+  if (isWanted) await run.callModel(model, { messages }, { purpose: "synthesis" });
 }
 
 /** An answer for which whole results have no room stays as it is. */

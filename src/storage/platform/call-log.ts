@@ -8,6 +8,8 @@ import type {
   ModelCallPage,
   ModelCallQuery,
 } from "../../state/call-log.ts";
+import { defaultTenant } from "../../memory/store.ts";
+import type { Database } from "../database.ts";
 import { sqlStateOf } from "../errors.ts";
 import { withTenant } from "../tenant.ts";
 import {
@@ -214,6 +216,22 @@ export class DatabaseCallLog implements CallLog {
       [["turn", "tool_call", "llm_call"], [...days]],
     );
   }
+}
+
+/** Returns the log of a database's tenant. Its tables are opened with the first report. */
+export function openCallLog(
+  database: Pick<Database, "pool">,
+  {
+    clock,
+    ids,
+    tenantId = defaultTenant,
+  }: Pick<CallLogOptions, "clock" | "ids"> & { readonly tenantId?: string | undefined },
+): DatabaseCallLog {
+  const open = async () => {
+    const { openPlatform } = await import("./open-platform.ts");
+    return openPlatform(database, { clock, ids });
+  };
+  return new DatabaseCallLog({ open, clock, ids, tenantId });
 }
 
 /** Rows that wait to be written. */

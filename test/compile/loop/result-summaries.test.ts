@@ -73,7 +73,7 @@ describe("summaries within a run", () => {
     );
     expect([...summaries]).toEqual([["a", "three bees"]]);
     expect(made).toMatchObject([{ outcome: "made", model: "test:scripted", tokensIn: 10 }]);
-    expect(asked).toEqual(["unseen"]);
+    expect(asked).toEqual([{ purpose: "summary", isUnseen: true }]);
     expect(scripted.read(0)[1]).toContain("Goal: write the answer\nQuestion: How many bees?");
   });
 
