@@ -1,4 +1,4 @@
-import type { StoredModelCall } from "../../state/call-log.ts";
+import type { StoredModelCall } from "../../models/calls/call-log.ts";
 import type { CliIo } from "../io.ts";
 import { commandLine } from "../command-line.ts";
 import { pageOf, type PageOptions } from "../options.ts";

@@ -28,7 +28,7 @@ import type { AgentTool } from "../../definition/tool/tool.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { AgentModel, ModelReply, ModelRequest, ModelTool } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { CallPurpose } from "../../state/call-log.ts";
+import type { CallPurpose } from "../../models/calls/call-log.ts";
 import type { GraphState, RunContext } from "../../state/channels.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 

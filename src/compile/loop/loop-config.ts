@@ -13,7 +13,7 @@ import type { MemoryEntry } from "../../memory/entry.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { MemorySection } from "../../context/reasoning-context.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
-import type { CallLog } from "../../state/call-log.ts";
+import type { CallLog } from "../../models/calls/call-log.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { Draft, TurnMemories } from "../../state/turn.ts";

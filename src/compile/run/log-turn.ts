@@ -1,7 +1,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { INTERRUPT } from "@langchain/langgraph";
 import { redactKnownValues } from "../../guardrails/redaction.ts";
-import type { CallLog } from "../../state/call-log.ts";
+import type { CallLog } from "../../models/calls/call-log.ts";
 import type { GraphState } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import { turnUsage } from "../../state/turn.ts";

@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Clock } from "../../clock.ts";
 import { StratagraphError } from "../../errors.ts";
 import { isAttachmentReference, isTextAttachment } from "../../state/attachment.ts";
-import type { CallLog, CallPurpose, LoggedPlace } from "../../state/call-log.ts";
+import type { CallLog, CallPurpose, LoggedPlace } from "./call-log.ts";
 import { noUsage } from "../../state/usage.ts";
 import { toJson } from "../../values/bounded-json.ts";
 import { isRecord } from "../../values/json.ts";

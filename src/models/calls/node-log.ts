@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Clock } from "../../clock.ts";
-import type { CallLog, CallPurpose } from "../../state/call-log.ts";
+import type { CallLog, CallPurpose } from "./call-log.ts";
 import type { GraphUpdate } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { TurnState } from "../../state/turn.ts";

@@ -1,7 +1,7 @@
 import type { StoredTask } from "../../compile/guards/waiting.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { MemoryEntry } from "../../memory/entry.ts";
-import type { ModelCallPage, ModelCallQuery } from "../../state/call-log.ts";
+import type { ModelCallPage, ModelCallQuery } from "../../models/calls/call-log.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { ValueChange } from "../../values/diff.ts";
 import type { AcceptOptions } from "../definition-changed.ts";

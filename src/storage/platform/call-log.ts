@@ -7,7 +7,7 @@ import type {
   LoggedTurn,
   ModelCallPage,
   ModelCallQuery,
-} from "../../state/call-log.ts";
+} from "../../models/calls/call-log.ts";
 import { defaultTenant } from "../../memory/store.ts";
 import type { Database } from "../database.ts";
 import { sqlStateOf } from "../errors.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { LoggedModelCall, LoggedSteps, LoggedTurn } from "../../state/call-log.ts";
+import type { LoggedModelCall, LoggedSteps, LoggedTurn } from "../../models/calls/call-log.ts";
 import { toJson } from "../../values/bounded-json.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { headOf } from "../../values/text.ts";

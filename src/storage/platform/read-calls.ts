@@ -1,4 +1,8 @@
-import type { ModelCallPage, ModelCallQuery, StoredModelCall } from "../../state/call-log.ts";
+import type {
+  ModelCallPage,
+  ModelCallQuery,
+  StoredModelCall,
+} from "../../models/calls/call-log.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { Queryable } from "../pool.ts";
 import type { ValueCipher } from "./platform.ts";

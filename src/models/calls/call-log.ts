@@ -1,7 +1,7 @@
-import type { Status } from "./lifecycle.ts";
-import type { StepRecord } from "./step-record.ts";
-import type { TurnFailure } from "./turn.ts";
-import type { ModelCallRecord, Usage } from "./usage.ts";
+import type { Status } from "../../state/lifecycle.ts";
+import type { StepRecord } from "../../state/step-record.ts";
+import type { TurnFailure } from "../../state/turn.ts";
+import type { ModelCallRecord, Usage } from "../../state/usage.ts";
 
 /** What a model was called for. */
 export type CallPurpose =
