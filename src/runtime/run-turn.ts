@@ -129,10 +129,11 @@ export async function runTurn(
       throw thrown;
     });
   });
-  const log = async () => {
+  try {
+    return toResult(await running, threadId);
+  } finally {
     if (checkpointer !== undefined) await logTurn(run.log, checkpointer, threadId);
-  };
-  return toResult(await running.finally(log), threadId);
+  }
 }
 
 /** Returns the config of a thread. */

@@ -12,7 +12,7 @@ import {
   type Runtime,
   type RuntimeOptions,
 } from "../../../src/index.ts";
-import { systemIds } from "../../../src/clock.ts";
+import { systemClock, systemIds } from "../../../src/clock.ts";
 import { openPlatform, type Platform } from "../../../src/storage/platform/open-platform.ts";
 import { DatabaseCallLog } from "../../../src/storage/platform/call-log.ts";
 import { withTenant } from "../../../src/storage/tenant.ts";
@@ -86,7 +86,11 @@ export function callsContract(database: TestDatabase): void {
         return found.rows;
       });
     const purposes = async () =>
-      (await rows("select agent, purpose, step from $s.llm_call order by at, id")).map((row) =>
+      (
+        await rows<Record<string, string | number | null>>(
+          "select agent, purpose, step from $s.llm_call order by at, id",
+        )
+      ).map((row) =>
         [row["agent"], row["purpose"], row["step"]].filter((one) => one !== null).join(" "),
       );
 
@@ -462,8 +466,8 @@ export function callsContract(database: TestDatabase): void {
       );
       const other = systemIds();
       for (const table of ["llm_call", "turn", "agent_instance", "usage_day"]) {
-        expect(await rows(`select from $s.${table}`), table).toHaveLength(1);
-        expect(await rows(`select from $s.${table}`, other), table).toEqual([]);
+        expect(await rows(`select from $s.${table}`)).toHaveLength(1);
+        expect(await rows(`select from $s.${table}`, other)).toEqual([]);
       }
     });
 
@@ -475,7 +479,7 @@ export function callsContract(database: TestDatabase): void {
       await executeAgent(agent, { message: "Hi." }, { runtime, threadId: kept });
       await runtime.threads.delete(gone);
       for (const table of ["llm_call", "turn", "agent_instance"]) {
-        expect(await rows(`select from $s.${table}`), table).toHaveLength(1);
+        expect(await rows(`select from $s.${table}`)).toHaveLength(1);
       }
       expect(await rows("select from $s.tool_call")).toEqual([]);
       expect(await rows("select llm_calls from $s.usage_day")).toEqual([{ llm_calls: "3" }]);
@@ -569,12 +573,11 @@ export function callsContract(database: TestDatabase): void {
           },
         };
         const log = logWith({
-          open: async () =>
-            ({
-              ...platform,
-              tables: { ...platform.tables, tenants: { ...tenants, pool } },
-            }) as Platform,
-          clock: { ...new ManualClock(), now: () => new Date() } as never,
+          open: async () => ({
+            ...platform,
+            tables: { ...platform.tables, tenants: { ...tenants, pool } },
+          }),
+          clock: systemClock,
         });
         log.modelCall(call("t"));
         const first = log.flush();
