@@ -1,88 +1,26 @@
 import type { CompileServices } from "./compile/compile-agent.ts";
 import { resolve } from "node:path";
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
+import type { BaseStore } from "@langchain/langgraph";
+import { systemClock, systemIds } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { PlannerOptions } from "./definition/define-planner.ts";
-import type { Rail } from "./definition/rail.ts";
-import type { AgentTool } from "./definition/tool/tool.ts";
-import type { ModelSource } from "./models/agent-model.ts";
-import type { CreateModelsOptions } from "./models/create-models.ts";
-import type { Embeddings } from "./models/embeddings/embeddings.ts";
 import type { DurableSaver } from "./durable-saver.ts";
 import type { Experiment } from "./experiment/config/load-experiment.ts";
 import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+import type { RuntimeOptions } from "./runtime/runtime-options.ts";
 import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
 import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
 import type { Memory } from "./memory/memory.ts";
 import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
-import type {
-  EncryptionOptions,
-  StoredEncryption,
-} from "./storage/encryption/stored-encryption.ts";
-import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
-import type { Sandbox } from "./tools/sandbox/sandbox.ts";
-import type { SecretSource } from "./tools/secrets.ts";
+import type { StoredEncryption } from "./storage/encryption/stored-encryption.ts";
+
+export type { RuntimeOptions };
 
 // Modules that run agents are imported on first use, so that importing the package stays cheap.
-
-export interface RuntimeOptions {
-  /** URL of the Postgres database that stores threads. Default: `DATABASE_URL` of `env`. */
-  readonly databaseUrl?: string;
-  /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
-  readonly folder?: string;
-  /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */
-  readonly maxConnections?: number;
-  /** Approximate bytes of stored values that the checkpointer caches between steps and reads. Default 64 MiB. */
-  readonly cacheBytes?: number;
-  /** A saver to use instead of a database; `false` stores nothing. */
-  readonly checkpointer?: BaseCheckpointSaver | false;
-  /** Tools that definitions may name, in addition to the built-in ones. */
-  readonly tools?: readonly AgentTool[];
-  /** Agents that agent nodes of definitions may name. */
-  readonly agents?: readonly AgentDefinition[];
-  /** Custom rails that definitions may name, in addition to their own. */
-  readonly rails?: readonly Rail[];
-  /** The folder that the built-in file tools are confined to. Default: the working directory. */
-  readonly root?: string;
-  /**
-   * Hosts that the built-in `http_get` may call, and private ones from which files may be attached by URL. Default: the
-   * comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none.
-   */
-  readonly httpAllow?: readonly HttpAllow[];
-  /** The source of `{{secret:NAME}}` references. Default: `env`. */
-  readonly secrets?: SecretSource;
-  /** The keys that stored values are encrypted with. Default: `STRATAGRAPH_ENCRYPTION_KEYS` of `env`, else none. */
-  readonly encryption?: EncryptionOptions;
-  /** The sandbox of sandboxed tools and `run_code`. Default: QuickJS in a worker thread. */
-  readonly sandbox?: Sandbox;
-  /** Embeddings for tool selection and for rails. Default: the word vectors bundled with the package. */
-  readonly embeddings?: Embeddings;
-  /**
-   * Embeddings of memories for definitions that name none; null for search by words. Default: `STRATAGRAPH_EMBEDDINGS`
-   * (of `env`, else of the process), else the local encoder if it is installed.
-   */
-  readonly memoryEmbeddings?: Embeddings | null;
-  /** The tenant whose memories this runtime reads and writes: a UUID in lower case. Default: that of a single tenant. */
-  readonly tenantId?: string;
-  /** The `provider:model` of definitions that name none. */
-  readonly defaultModel?: string;
-  /** Additional providers, chat model instances, prices and retries. */
-  readonly modelOptions?: Omit<CreateModelsOptions, "env" | "clock" | "defaultModel">;
-  /** The source of models; replaces `defaultModel` and `modelOptions`. */
-  readonly models?: ModelSource;
-  /**
-   * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_EMBEDDINGS`,
-   * `STRATAGRAPH_HTTP_ALLOW`, `STRATAGRAPH_ENCRYPTION_KEYS`. Default: `process.env`.
-   */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock;
-  readonly ids?: IdSource;
-}
 
 /** The models, tools and thread database that agents run on. Create one per process. */
 export interface Runtime extends CompileServices {
@@ -159,9 +97,13 @@ export async function createRuntime(
       return openDatabaseMemory(database, { clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
-    const cancels = new CancelRequests(database, { clock, tenantId: options.tenantId });
+    const { tenantId } = options;
+    const cancels = new CancelRequests(database, { clock, tenantId });
+    const { openCallLog } = await import("./storage/platform/call-log.ts");
+    const calls = openCallLog(database, { ...services, ...encryption.sealing, tenantId });
     const run = {
       ...services,
+      ...(options.recordCalls !== false && { calls }),
       checkpointer,
       blobs: checkpointer.blobs,
       journal,
@@ -171,9 +113,15 @@ export async function createRuntime(
       encryption: encryption.of(database.pool, [checkpointer, stored]),
       lockThread: cancels.lockThread,
     };
-    const forget = (threadId: string) => stored.forget(threadId);
+    const forget = async (threadId: string) => {
+      await stored.forget(threadId);
+      await calls.forget(threadId);
+    };
     const beside = { journal, forget, cancelRequests: cancels.isShared ? cancels : undefined };
-    return withThreads(run, beside, closeAll);
+    return withThreads(run, beside, async () => {
+      await calls.flush();
+      await closeAll();
+    });
   } catch (thrown) {
     await closeAll();
     throw thrown;

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
 import type { CancelCommandOptions } from "./cancel.ts";
+import type { CallsOptions } from "./calls.ts";
 import type { ContextCommandOptions } from "./context.ts";
 import type { ForkOptions } from "./travel.ts";
 import type { HistoryOptions, ShowOptions, ThreadsOptions } from "./look.ts";
@@ -40,6 +41,7 @@ export function addThreadCommands(
   exitWith: (code: number) => void,
 ): void {
   addReadingCommands(program, io, exitWith);
+  addCallsCommand(program, io, exitWith);
   addContextCommand(program, io, exitWith);
   addRunningCommands(program, io, exitWith);
   addCancelCommand(program, io, exitWith);
@@ -106,6 +108,21 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
         exitWith(await diffCommand({ thread, a, b, ...options }, io));
       },
     );
+}
+
+function addCallsCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  const calls = program
+    .command("calls")
+    .description("List the requests to models that a thread's turns made, oldest first.")
+    .argument("<thread>", "id of the thread")
+    .addOption(turnOption("one turn, from 0"))
+    .option("--full", "with --json: include messages and responses");
+  addOptions(calls, pageOptions)
+    .addOption(jsonOption())
+    .action(async (thread: string, options: CallsOptions) => {
+      const { callsCommand } = await import("./calls.ts");
+      exitWith(await callsCommand({ thread, ...options }, io));
+    });
 }
 
 function addContextCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {

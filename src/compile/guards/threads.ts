@@ -12,6 +12,7 @@ import {
   acquireThread,
   type ThreadKeeper,
 } from "../run/acquire-thread.ts";
+import { logTurn, type TurnLog } from "../run/log-turn.ts";
 import { cancellable, cancelSignal, isInsideGraph, PrivateConfig } from "../run/run-config.ts";
 
 /** The parts of a compiled graph that the guard needs: `invoke` and `streamEvents` go through `stream`. */
@@ -56,7 +57,7 @@ export function leavingHeld(options: RunnableConfig | undefined): RunnableConfig
  */
 export function guardThread<Compiled extends Guarded>(
   compiled: Compiled,
-  keeper: Pick<ThreadKeeper, "lockThread">,
+  keeper: Pick<ThreadKeeper, "lockThread"> & TurnLog,
 ): Compiled {
   return overrideGraph(compiled, (graph) => {
     const runner = graph as unknown as LoopRunner;
@@ -95,6 +96,9 @@ export function guardThread<Compiled extends Guarded>(
           await runLoop(of);
         } finally {
           await Promise.allSettled(of.loop.checkpointerPromises ?? []);
+          if (typeof graph.checkpointer === "object") {
+            await logTurn(keeper, graph.checkpointer, run.thread.threadId);
+          }
           await run.thread.release();
         }
       },

@@ -9,7 +9,7 @@ import type { TurnFailure, TurnMemories } from "../../state/turn.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
 import { newMessages } from "./end-turn.ts";
-import { cancelSignal, inheritedRedactions, turnIdIn } from "../run/run-config.ts";
+import { cancelSignal, inheritedRedactions } from "../run/run-config.ts";
 import type { NodeBody, NodeContext } from "./node.ts";
 
 /**
@@ -36,9 +36,8 @@ export const initialize: NodeBody = async (state, run) => {
     current_step: null,
     output: null,
   };
-  const turnId = run.within.length === 0 ? turnIdIn(run.config) : undefined;
   const turn = {
-    run: turnId ?? loop.ids(),
+    run: run.newTurnId,
     started_at: loop.clock.now().toISOString(),
     usage_before: state.usage,
     approach: "",

@@ -191,7 +191,8 @@ async function askForPlan(
   const { messages } = await probeContext(run, about, (goal) =>
     plannerContext(state, run, { boundModel, model, goal, answer, note }),
   );
-  const first = await run.callModel(model, { messages, answer }, "unseen");
+  const asked = { purpose: "planning", step: about.step, isUnseen: true } as const;
+  const first = await run.callModel(model, { messages, answer }, asked);
   const checked = read(first, planner, planning);
   const recordWith = (replies: readonly [ModelReply, ...ModelReply[]], of: CheckedPlan) =>
     askedRecord(state, run, {
@@ -205,7 +206,7 @@ async function askForPlan(
     });
   if (checked.ok) return { plan: checked.plan, problems: [], record: recordWith([first], checked) };
   const retry = askedAgain(messages, first, planRetry(checked.problems));
-  const second = await run.callModel(model, { messages: retry, answer }, "unseen");
+  const second = await run.callModel(model, { messages: retry, answer }, asked);
   const again = read(second, planner, planning);
   const record = recordWith([first, second], again);
   if (again.ok) return { plan: again.plan, problems: [], record };

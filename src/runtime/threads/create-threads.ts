@@ -68,6 +68,11 @@ export function createThreads(services: ThreadServices): Threads {
       });
     },
 
+    async calls(of) {
+      checkThreadId(of.threadId);
+      return (await run.calls?.modelCalls(of)) ?? { items: [], next: null };
+    },
+
     async delete(threadId, { memory: everything = false } = {}) {
       const checkpointer = checkpointerOf(services);
       return withThread(run, checkThreadId(threadId), async () => {

@@ -1,6 +1,7 @@
 import type { StoredTask } from "../../compile/guards/waiting.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { MemoryEntry } from "../../memory/entry.ts";
+import type { ModelCallPage, ModelCallQuery } from "../../models/calls/call-log.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { ValueChange } from "../../values/diff.ts";
@@ -222,6 +223,13 @@ export interface Threads {
    */
   prune(of: PruneOptions): Promise<PruneResult>;
   /**
+   * Reads the requests to models that a thread's turns made, oldest first: failed ones, retries and fallbacks too. Empty
+   * if the runtime records none.
+   *
+   * @throws InvalidThreadIdError, InvalidCallCursorError
+   */
+  calls(of: ModelCallQuery): Promise<ModelCallPage>;
+  /**
    * Removes a thread, its journal and its short-term memories; with `memory`, all that agents remember from it. Removes
    * nothing that does not exist.
    */
@@ -257,6 +265,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     cancel: async (threadId, options) => (await loaded()).cancel(threadId, options),
     verify: async (threadId, options) => (await loaded()).verify(threadId, options),
     prune: async (of) => (await loaded()).prune(of),
+    calls: async (of) => (await loaded()).calls(of),
     delete: async (threadId, options) => (await loaded()).delete(threadId, options),
     async *export(threadId) {
       yield* (await loaded()).export(threadId);
