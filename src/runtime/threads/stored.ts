@@ -17,7 +17,7 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { type DefinitionDocument, normalizeDocument } from "../../definition/definition-hash.ts";
 import { passFinding, type Rail } from "../../definition/rail.ts";
-import { type AgentSpec, agentSpecSchema } from "../../definition/schema/agent.ts";
+import { type AgentSpec, agentSpecSchema, splitClientTools } from "../../definition/schema/agent.ts";
 import { checkFromJsonSchema } from "../../definition/schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "../../definition/tool/tool.ts";
 import type { GraphState, GraphUpdate, PlanningState } from "../../state/channels.ts";
@@ -93,7 +93,7 @@ export function storedDefinition(stored: unknown): AgentDefinition | null {
 }
 
 function definitionOf({ spec, tools, agents }: DefinitionDocument): AgentDefinition {
-  const parsed = agentSpecSchema.parse(spec);
+  const { spec: parsed } = splitClientTools(agentSpecSchema.parse(spec));
   return {
     ...buildDefinition({
       spec: parsed,

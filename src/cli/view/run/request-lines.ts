@@ -59,6 +59,7 @@ const asks: Readonly<Record<PendingRequest["kind"], string>> = {
   edit: "asks for approval or changes",
   input: "asks for input",
   tool_approval: "asks for approval of tool calls",
+  tool_calls: "waits for tool results",
 };
 
 /** The question with what is proposed, but for calls, and what was wrong with the answer before. */
@@ -165,7 +166,7 @@ function formOf(schema: unknown): string {
 }
 
 function proposedText({ kind, proposed }: PendingRequest, room: number): string {
-  if (kind === "tool_approval" || proposed === null) return "";
+  if (kind === "tool_approval" || kind === "tool_calls" || proposed === null) return "";
   return typeof proposed === "string"
     ? proposed.replaceAll(/\r\n?/g, "\n")
     : jsonText(proposed, room);
@@ -190,8 +191,8 @@ function levelsOf(value: unknown, above = 0): number {
 
 /** The calls that a request proposes. */
 export function callsOf({ kind, proposed }: PendingRequest): readonly ProposedCall[] {
-  const isOfCalls = kind === "tool_approval" && Array.isArray(proposed);
-  return isOfCalls ? (proposed as readonly ProposedCall[]) : [];
+  const isOfCalls = kind === "tool_approval" || kind === "tool_calls";
+  return isOfCalls && Array.isArray(proposed) ? (proposed as readonly ProposedCall[]) : [];
 }
 
 /** The line of one argument list or value, to be edited. */

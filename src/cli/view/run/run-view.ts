@@ -184,6 +184,11 @@ export class RunView {
         const lines = toolLines(event.result, this.#room, this.#style);
         return [...this.#beginStep(event, event.step_index), ...this.#indented(lines)];
       }
+      case "tool_request": {
+        const asked = new Set(event.calls.map(({ call_id }) => call_id));
+        this.#running = this.#running.filter(({ id }) => !asked.has(id));
+        return [];
+      }
       case "step":
         return this.#endStep(event, event.step);
       case "stuck":
