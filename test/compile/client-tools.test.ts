@@ -1,7 +1,9 @@
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import { around } from "../helpers/nested-agents.ts";
+import { wordRail } from "../helpers/word-rail.ts";
 import type { AgentDefinition } from "../../src/definition/agent-definition.ts";
 import type { ExecuteOptions } from "../../src/runtime/execute-agent.ts";
 import { MemoryJournal } from "../helpers/memory-journal.ts";
@@ -58,6 +60,7 @@ async function threadOf(
   return {
     ...test,
     runtime: services,
+    stored: () => checkpointer.getTuple({ configurable: { thread_id: "t" } }),
     start: () => executeAgent(of, { message: "go" }, options),
     resume: (more: ExecuteOptions = {}) => executeAgent(of, null, { ...options, ...more }),
   };
@@ -124,5 +127,318 @@ describe("a call of a client tool", () => {
     const resume = [{ call_id: "c1", output: { city: "Oslo" } }];
     const done = await graph.invoke(new Command({ resume }), config);
     expect(done).toMatchObject({ status: "COMPLETED", output: { message: "in Oslo" } });
+  });
+
+  it("waits beside an approval of the same step, first the person, then the caller", async () => {
+    const of = defineAgent({
+      name: "careful",
+      tools: [locate, send],
+      guardrail_config: { tool_rails: { require_approval: ["locate", "send"] } },
+    });
+    const thread = await threadOf([{ calls: [locating, sending] }, "done"], { of });
+    expect(await thread.start()).toMatchObject({ status: "AWAITING_HUMAN", toolCalls: [] });
+    const asked = await thread.resume({
+      answer: { decisions: { c1: "approve", c3: { decision: "reject", reason: "no" } } },
+    });
+    expect(asked.status).toBe("AWAITING_TOOL");
+    expect(asked.toolCalls.map(({ tool }) => tool)).toEqual(["locate"]);
+    const done = await thread.resume({ toolResults: [{ call_id: "c1", output: { city: "A" } }] });
+    expect(made).toEqual([]);
+    expect(done.steps[0]?.tool_results.map(({ outcome }) => outcome)).toEqual(["success", "error"]);
+  });
+
+  it("is not requested if it is refused", async () => {
+    const of = defineAgent({
+      name: "narrow",
+      tools: [
+        defineTool({
+          name: "open",
+          description: "Opens a door.",
+          input_schema: z.object({}),
+          transport: { type: "client" },
+          permissions: ["door:open"],
+        }),
+        read,
+      ],
+      guardrail_config: { tool_rails: { rules: [{ tool: "read", check: "args.path == 'b'" }] } },
+    });
+    const calls = [
+      { id: "o", name: "open", args: {} },
+      { id: "r", name: "read", args: { path: "a" } },
+      { id: "bad", name: "read", args: { path: 1 } },
+    ];
+    const thread = await threadOf([{ calls }, "done"], { of });
+    const done = await thread.start();
+    expect(done.status).toBe("COMPLETED");
+    expect(done.steps[0]?.tool_results.map(({ id, outcome }) => [id, outcome])).toEqual([
+      ["o", "error"],
+      ["r", "error"],
+      ["bad", "error"],
+    ]);
+  });
+
+  it("leaves the answers of handlers to them", async () => {
+    const ask = defineTool({
+      name: "ask",
+      description: "Asks a person.",
+      input_schema: z.object({}),
+      handler: () => `they say ${interrupt<string, string>("which?")}`,
+    });
+    const of = defineAgent({ name: "both", tools: [ask, locate] });
+    const calls = [{ id: "q", name: "ask", args: {} }, locating];
+    const thread = await threadOf([{ calls }, "done"], { of });
+    expect(await thread.start()).toMatchObject({ status: "AWAITING_TOOL", interrupts: [] });
+    const toolResults = [{ call_id: "c1", output: { city: "Oslo" } }];
+    expect(await thread.resume({ toolResults })).toMatchObject({ status: "AWAITING_HUMAN" });
+    const done = await thread.resume({ answer: "this" });
+    expect(done.steps[0]?.tool_results.map(({ result }) => result)).toEqual([
+      "they say this",
+      { city: "Oslo" },
+    ]);
+  });
+
+  it("works in a nested agent, and in a tool node of a workflow", async () => {
+    const inner = around("outer", agent as AgentDefinition);
+    const nested = await threadOf(["before", { calls: [locating] }, "in Oslo"], { of: inner });
+    const asked = await nested.start();
+    expect(asked).toMatchObject({ status: "AWAITING_TOOL", toolCalls: [{ call_id: "c1" }] });
+    const toolResults = [{ call_id: "c1", output: { city: "Oslo" } }];
+    expect(await nested.resume({ toolResults })).toMatchObject({ status: "COMPLETED" });
+
+    const workflow = defineAgent({
+      name: "flow",
+      tools: [locate],
+      workflow_graph: {
+        entry_point: "where",
+        nodes: [{ name: "where", type: "tool", config: { tool: "locate", args: {} } }],
+        edges: [{ from: "where", to: "END" }],
+        output: { message: "${nodes.where.result.city}" },
+      },
+    });
+    const flow = await threadOf([], { of: workflow as AgentDefinition });
+    const [call] = (await flow.start()).toolCalls;
+    const output = { city: "Bergen" };
+    const done = await flow.resume({ toolResults: [{ call_id: call?.call_id ?? "", output }] });
+    expect(done.output).toEqual({ message: "Bergen" });
+  });
+
+  it("reports what it waits for as an event", async () => {
+    const thread = await threadOf([{ calls: [locating] }, "in Oslo"]);
+    await thread.start();
+    await thread.resume({ toolResults: [{ call_id: "c1", output: { city: "Oslo" } }] });
+    const told = thread.events.filter(({ type }) => type.startsWith("tool_"));
+    expect(told.map(({ type }) => type)).toEqual(["tool_call", "tool_request", "tool_result"]);
+    expect(told[1]).toMatchObject({ calls: [{ call_id: "c1", tool: "locate" }], node: "tools" });
+    const last = thread.events.findLastIndex(({ type }) => type === "tool_request");
+    expect(thread.events.slice(0, last).at(-1)).toMatchObject({ status: "AWAITING_TOOL" });
+  });
+});
+
+describe("a result of a client tool", () => {
+  const resultOf = async (end: object, options: Parameters<typeof threadOf>[1] = {}) => {
+    const thread = await threadOf([{ calls: [locating, reading] }, "done"], options);
+    await thread.start();
+    const done = await thread.resume({
+      toolResults: [
+        { call_id: "c2", output: "text" },
+        { call_id: "c1", ...end } as { call_id: string; output: unknown },
+      ],
+    });
+    expect(done.status).toBe("COMPLETED");
+    return { result: done.steps[0]?.tool_results[0], done, thread };
+  };
+
+  it("is an error if it does not fit output_schema", async () => {
+    const { result } = await resultOf({ output: { town: "Oslo" } });
+    expect(result).toMatchObject({ outcome: "error", result: null });
+    expect(result?.error).toContain("does not fit its output_schema");
+  });
+
+  it("is an error if the caller reports one", async () => {
+    const { result } = await resultOf({ error: `denied ${"x".repeat(5_000)}` });
+    expect(result).toMatchObject({ outcome: "error", result: null });
+    expect(result?.error).toMatch(/^denied x+…/);
+    expect(result?.error?.length).toBeLessThan(2_100);
+  });
+
+  it("is truncated at max_result_bytes", async () => {
+    const thread = await threadOf([{ calls: [reading] }, "done"]);
+    await thread.start();
+    const output = "long ".repeat(1_000);
+    const done = await thread.resume({ toolResults: [{ call_id: "c2", output }] });
+    const result = done.steps[0]?.tool_results[0]?.result;
+    expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThanOrEqual(200);
+    expect(result).toContain("[cut: more than 5,000 bytes");
+  });
+
+  it("passes the rails on tool results and the redaction", async () => {
+    const of = defineAgent({
+      name: "guarded",
+      tools: [locate, read],
+      rails: [wordRail("Atlantis", "block", ["tool_result"])],
+      guardrail_config: {
+        input_rails: [
+          { type: "custom", name: "word" },
+          { type: "pii", config: { tool_results: true } },
+        ],
+      },
+    });
+    const { result } = await resultOf({ output: { city: "Atlantis" } }, { of });
+    expect(result).toMatchObject({ outcome: "error", result: null });
+    expect(result?.error).toContain("withheld by guardrail word");
+    const other = await resultOf({ output: { city: "mail ada@example.com" } }, { of });
+    expect(JSON.stringify(other.result)).not.toContain("ada@example.com");
+    const read1 = other.thread.model.read(1).join("\n");
+    expect(read1).not.toContain("ada@example.com");
+  });
+
+  it("is a timeout when it arrives late, or not at all", async () => {
+    const thread = await threadOf([{ calls: [locating, reading] }, "done"]);
+    await thread.start();
+    thread.clock.advance(59_999);
+    expect((await thread.resume()).toolCalls).toHaveLength(2);
+    thread.clock.advance(1);
+    const rest = await thread.resume();
+    expect(rest).toMatchObject({ status: "AWAITING_TOOL", toolCalls: [{ call_id: "c2" }] });
+    expect(rest.toolCalls[0]?.expires_at).toBe("2026-01-02T00:00:00.000Z");
+    const done = await thread.resume({ toolResults: [{ call_id: "c2", output: "a" }] });
+    expect(done.steps[0]?.tool_results).toMatchObject([
+      { id: "c1", outcome: "timeout", result: null },
+      { id: "c2", outcome: "success" },
+    ]);
+
+    const late = await threadOf([{ calls: [locating] }, "done"]);
+    await late.start();
+    late.clock.advance(60_000);
+    const ended = await late.resume({ toolResults: [{ call_id: "c1", output: { city: "A" } }] });
+    expect(ended.steps[0]?.tool_results).toMatchObject([
+      { outcome: "timeout", result: null, execution_time_ms: 60_000 },
+    ]);
+  });
+
+  it("counts as in time if it was, though the run ends later", async () => {
+    const thread = await threadOf([{ calls: [locating, reading] }, "done"]);
+    await thread.start();
+    thread.clock.advance(30_000);
+    await thread.resume({ toolResults: [{ call_id: "c1", output: { city: "A" } }] });
+    thread.clock.advance(600_000);
+    const done = await thread.resume({ toolResults: [{ call_id: "c2", output: "a" }] });
+    expect(done.steps[0]?.tool_results).toMatchObject([
+      { id: "c1", outcome: "success", execution_time_ms: 30_000 },
+      { id: "c2", outcome: "success", execution_time_ms: 630_000 },
+    ]);
+  });
+
+  it("is not lost when the process ends after it was recorded", async () => {
+    const journal = new MemoryJournal();
+    const fails = { left: 1 };
+    const flaky = defineTool({
+      name: "flaky",
+      description: "Breaks the process.",
+      input_schema: z.object({}),
+      handler: () => {
+        made.push("flaky");
+        return "ok";
+      },
+    });
+    const of = defineAgent({ name: "crashing", tools: [locate, flaky] });
+    const calls = [{ id: "f", name: "flaky", args: {} }, locating];
+    const thread = await threadOf([{ calls }, "done"], { of, journal });
+    await thread.start();
+    const end = journal.end.bind(journal);
+    journal.end = async (key, ended) => {
+      if (key.callId === "f" && fails.left-- > 0) throw new Error("killed");
+      return end(key, ended);
+    };
+    const toolResults = [{ call_id: "c1", output: { city: "Oslo" } }];
+    await expect(thread.resume({ toolResults })).rejects.toThrow("killed");
+    const done = await thread.resume();
+    expect(done.status).toBe("COMPLETED");
+    expect(done.steps[0]?.tool_results[1]).toMatchObject({
+      result: { city: "Oslo" },
+      recovered: "recorded",
+    });
+  });
+});
+
+describe("results that are refused", () => {
+  const waiting = async () => {
+    const thread = await threadOf([{ calls: [locating, reading] }, "done"]);
+    await thread.start();
+    return thread;
+  };
+
+  it.each([
+    ["an unknown call", [{ call_id: "c9", output: 1 }], "unknown_tool_call"],
+    [
+      "a call twice",
+      [
+        { call_id: "c1", output: { city: "A" } },
+        { call_id: "c1", output: { city: "B" } },
+      ],
+      "invalid_tool_result",
+    ],
+    ["no results", [], "invalid_tool_result"],
+    ["no end", [{ call_id: "c1" }], "invalid_tool_result"],
+    ["two ends", [{ call_id: "c1", output: 1, error: "x" }], "invalid_tool_result"],
+    ["an error that is no text", [{ call_id: "c1", error: 1 }], "invalid_tool_result"],
+    ["another form", { call_id: 1 }, "invalid_tool_result"],
+    ["too much", [{ call_id: "c1", output: "x".repeat(17 * 2 ** 20) }], "invalid_tool_result"],
+    [
+      "a call of another request",
+      [{ call_id: "c1", request_id: "other", output: 1 }],
+      "unknown_tool_call",
+    ],
+  ])("are refused for %s, and nothing is written", async (_name, given, code) => {
+    const thread = await waiting();
+    const before = await thread.stored();
+    const toolResults = given as ExecuteOptions["toolResults"] & object;
+    await expect(thread.resume({ toolResults })).rejects.toMatchObject({ code, kind: "usage" });
+    expect(await thread.stored()).toEqual(before);
+  });
+
+  it("are refused for a call that has its result", async () => {
+    const thread = await waiting();
+    const toolResults = [{ call_id: "c2", output: "text" }];
+    await thread.resume({ toolResults });
+    await expect(thread.resume({ toolResults })).rejects.toMatchObject({
+      code: "unknown_tool_call",
+      waiting: [{ call_id: "c1" }],
+    });
+  });
+
+  it("are refused by a thread that waits for a person, and answers by one that waits for results", async () => {
+    const of = defineAgent({
+      name: "careful",
+      tools: [locate],
+      guardrail_config: { tool_rails: { require_approval: "all" } },
+    });
+    const asking = await threadOf([{ calls: [locating] }], { of });
+    await asking.start();
+    const toolResults = [{ call_id: "c1", output: { city: "A" } }];
+    await expect(asking.resume({ toolResults })).rejects.toMatchObject({
+      code: "wrong_answer_kind",
+      expected: "answer",
+    });
+    const thread = await waiting();
+    const [call] = (await thread.resume()).toolCalls;
+    const wrong = { code: "wrong_answer_kind", expected: "toolResults" };
+    await expect(thread.resume({ answer: "yes" })).rejects.toMatchObject(wrong);
+    const answers = { [call?.request_id ?? ""]: "yes" };
+    await expect(thread.resume({ answers })).rejects.toMatchObject(wrong);
+    await expect(thread.resume({ answer: "yes", toolResults })).rejects.toThrow("not both");
+  });
+
+  it("are refused by a thread that waits for nothing, and with an input", async () => {
+    const thread = await threadOf(["hi"]);
+    await thread.start();
+    const toolResults = [{ call_id: "c1", output: 1 }];
+    await expect(thread.resume({ toolResults })).rejects.toMatchObject({
+      code: "nothing_to_answer",
+    });
+    const { runtime } = thread;
+    await expect(
+      executeAgent(agent, { message: "x" }, { runtime, threadId: "t", toolResults }),
+    ).rejects.toMatchObject({ code: "invalid_run_option" });
   });
 });

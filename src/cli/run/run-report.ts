@@ -96,9 +96,10 @@ export function resultJson(
   result: ExecuteResult,
   threadId: string | null,
 ): Readonly<Record<string, unknown>> {
-  const { status, output, interrupts, incomplete, incomplete_reason } = result;
+  const { status, output, interrupts, toolCalls, incomplete, incomplete_reason } = result;
   const { failure, attempts, usage, invocation_usage, steps } = result;
-  const ending = { status, output, interrupts, incomplete, incomplete_reason, failure, attempts };
+  const waits = { interrupts, tool_calls: toolCalls };
+  const ending = { status, output, ...waits, incomplete, incomplete_reason, failure, attempts };
   return { thread_id: threadId, ...ending, usage, invocation_usage, steps };
 }
 
