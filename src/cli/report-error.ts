@@ -106,7 +106,7 @@ const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => st
   wrong_answer_kind: ({ expected }) =>
     expected === "answer"
       ? "Answer with --answer."
-      : "Return results with --tool-results '[{\"call_id\":…,\"output\":…}]'.",
+      : 'Return results with --tool-results \'[{"call_id":…,"output":…}]\'.',
   unknown_checkpoint: (_error, program) =>
     `Give an id, a prefix of one, latest, or latest~3 for the third before it; "${program} history" lists them.`,
   unknown_thread: (_error, program) =>

@@ -12,7 +12,12 @@ import {
 } from "./inline.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check/check-definition.ts";
-import { type ClientToolOptions, isZod, isZod3, type InlineToolOptions } from "./tool/define-tool.ts";
+import {
+  type ClientToolOptions,
+  isZod,
+  isZod3,
+  type InlineToolOptions,
+} from "./tool/define-tool.ts";
 import {
   checkFromZod,
   type JsonSchema,

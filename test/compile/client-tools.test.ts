@@ -1,8 +1,15 @@
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { compileAgent, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
+import {
+  compileAgent,
+  defineAgent,
+  definePlanner,
+  defineTool,
+  executeAgent,
+} from "../../src/index.ts";
 import { around } from "../helpers/nested-agents.ts";
+import { plannerReplies } from "../helpers/run-plan.ts";
 import { wordRail } from "../helpers/word-rail.ts";
 import type { AgentDefinition } from "../../src/definition/agent-definition.ts";
 import type { ExecuteOptions } from "../../src/runtime/execute-agent.ts";
@@ -220,6 +227,74 @@ describe("a call of a client tool", () => {
     const output = { city: "Bergen" };
     const done = await flow.resume({ toolResults: [{ call_id: call?.call_id ?? "", output }] });
     expect(done.output).toEqual({ message: "Bergen" });
+  });
+
+  it("works in the workers of a planner, whose results name their request", async () => {
+    const worker = (name: string) =>
+      defineAgent({ name, description: `Does what is ${name}.`, tools: [locate] });
+    const planner = definePlanner({
+      name: "planner",
+      workers: [worker("left"), worker("right")],
+      execution_config: { max_attempts: 1 },
+    });
+    const plan = {
+      subtasks: ["left", "right"].map((id) => {
+        return { id, description: `Find ${id}`, worker: id, dependencies: [] };
+      }),
+    };
+    const script = plannerReplies({
+      "Find left": [{ calls: [locating] }, "found"],
+      "Find right": [{ calls: [locating] }, "found"],
+    });
+    const { runtime, onEvent, events } = await testRuntime(script);
+    const options = { runtime, threadId: "t", onEvent };
+    const asked = await executeAgent(planner, { message: "Go.", plan } as never, options);
+    expect(asked.status).toBe("AWAITING_TOOL");
+    expect(asked.toolCalls.map(({ call_id }) => call_id)).toEqual(["c1", "c1"]);
+    const waits = events.filter((event) => event.type === "subtask_wait");
+    expect(waits).toMatchObject([{ waits_for: "caller" }, { waits_for: "caller" }]);
+    const output = { city: "Oslo" };
+    await expect(
+      executeAgent(planner, null, { ...options, toolResults: [{ call_id: "c1", output }] }),
+    ).rejects.toMatchObject({ code: "ambiguous_tool_result" });
+    const [first, second] = asked.toolCalls.map(({ call_id, request_id }) => {
+      return { call_id, request_id, output };
+    });
+    const some = await executeAgent(planner, null, { ...options, toolResults: [first!] });
+    expect(some.toolCalls.map(({ request_id }) => request_id)).toEqual([second?.request_id]);
+    const done = await executeAgent(planner, null, { ...options, toolResults: [second!] });
+    expect(done.status).toBe("COMPLETED");
+  });
+
+  it("waits while a concurrent branch asks a person, and both are answered apart", async () => {
+    const of = defineAgent({
+      name: "apart",
+      tools: [locate],
+      workflow_graph: {
+        entry_point: "fork",
+        nodes: [
+          { name: "fork", type: "router", config: { rules: [{ when: "true", choice: "on" }] } },
+          { name: "where", type: "tool", config: { tool: "locate", args: {} } },
+          { name: "who", type: "human", config: { kind: "input", prompt: "Who?" } },
+        ],
+        edges: [
+          { from: "fork", to: ["where", "who"] },
+          { from: "where", to: "END" },
+          { from: "who", to: "END" },
+        ],
+        output: { message: "${nodes.who.value} in ${nodes.where.result.city}" },
+      },
+    });
+    const thread = await threadOf([], { of });
+    const asked = await thread.start();
+    expect(asked).toMatchObject({ status: "AWAITING_HUMAN", interrupts: [{ prompt: "Who?" }] });
+    const [call] = asked.toolCalls;
+    const answered = await thread.resume({ answer: "Ada" });
+    expect(answered).toMatchObject({ status: "AWAITING_TOOL", interrupts: [] });
+    const toolResults = [{ call_id: call?.call_id ?? "", output: { city: "Oslo" } }];
+    expect(await thread.resume({ toolResults })).toMatchObject({
+      output: { message: "Ada in Oslo" },
+    });
   });
 
   it("reports what it waits for as an event", async () => {

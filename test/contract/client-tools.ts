@@ -4,6 +4,7 @@ import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { createRuntime, defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import type { ExecuteOptions } from "../../src/runtime/execute-agent.ts";
 import type { Database } from "../../src/storage/database.ts";
+import { lockThread } from "../../src/storage/thread-lock.ts";
 import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
@@ -55,7 +56,8 @@ export function clientToolsContract(kind: Database["kind"]): void {
       const models = new ScriptedModel(script);
       const runtime = await createRuntime({ env: {}, models, clock, checkpointer });
       closers.push(() => runtime.close());
-      const services = { ...runtime, journal };
+      const lock = (id: string) => lockThread(database.shared, id);
+      const services = { ...runtime, journal, lockThread: lock };
       return {
         runtime,
         result: await executeAgent(agent, input, { runtime: services, threadId, ...options }),
@@ -81,7 +83,11 @@ export function clientToolsContract(kind: Database["kind"]): void {
       });
       const rest = { toolResults: [{ call_id: "first", error: "denied" }] };
       const { result: done } = await run(["done"], null, rest);
-      expect(done).toMatchObject({ status: "COMPLETED", toolCalls: [], output: { message: "done" } });
+      expect(done).toMatchObject({
+        status: "COMPLETED",
+        toolCalls: [],
+        output: { message: "done" },
+      });
       expect(done.steps[0]?.tool_results).toMatchObject([
         { id: "first", outcome: "error", error: "denied" },
         { id: "second", outcome: "success", result: { n: 2 } },
@@ -121,11 +127,7 @@ export function clientToolsContract(kind: Database["kind"]): void {
       const before = await runtime.threads.stateAt({ threadId });
       await run(["done"], null, { toolResults });
       clock.advance(600_000);
-      const again = await runtime.threads.replay(agent, {
-        runtime,
-        threadId,
-        checkpointId: before.id,
-      } as never);
+      const again = await runtime.threads.replay(agent, { threadId, checkpointId: before.id });
       expect(again.toolCalls.map(({ call_id }) => call_id)).toEqual(["first", "second"]);
       expect(again.toolCalls[0]?.expires_at).toBe("2026-01-01T00:11:00.000Z");
       expect(asked.toolCalls[0]?.expires_at).toBe("2026-01-01T00:01:00.000Z");

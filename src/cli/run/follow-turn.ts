@@ -86,5 +86,7 @@ function firstOf(result: ExecuteResult | null) {
 
 function exitCodeOf({ status, toolCalls }: ExecuteResult): number {
   if (status === "COMPLETED") return exitCodes.done;
-  return status === "AWAITING_HUMAN" || toolCalls.length > 0 ? exitCodes.waits : exitCodes.runFailed;
+  return status === "AWAITING_HUMAN" || toolCalls.length > 0
+    ? exitCodes.waits
+    : exitCodes.runFailed;
 }

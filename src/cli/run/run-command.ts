@@ -28,7 +28,8 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
   const folder = join(io.cwd, ".stratagraph");
   if (prepared.input === null && !io.env["DATABASE_URL"] && !existsSync(folder)) {
     const threadId = given.thread ?? "";
-    if (prepared.answers !== null || prepared.toolResults !== null) throw new NothingToAnswerError(threadId, null);
+    if (prepared.answers !== null || prepared.toolResults !== null)
+      throw new NothingToAnswerError(threadId, null);
     throw new NothingToResumeError(threadId, null);
   }
   const openPrompt = given.json ? null : io.openPrompt;

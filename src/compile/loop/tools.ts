@@ -119,7 +119,12 @@ export async function makeCalls(
   const clientEnds =
     fromClient.length === 0
       ? undefined
-      : await clientResults(fromClient, { rules, run, log, place: (id) => callsBefore + calls.findIndex((one) => one.id === id) });
+      : await clientResults(fromClient, {
+          rules,
+          run,
+          log,
+          place: (id) => callsBefore + calls.findIndex((one) => one.id === id),
+        });
   const options: RunToolCallsOptions = {
     ...rules,
     calls,
@@ -194,7 +199,8 @@ async function clientResults(
   let problem: string | undefined;
   while (open.size > 0) {
     const next = nextAnswer(run.config);
-    askedAt ??= (isToolResults(next) ? next.asked_at : undefined) ?? (await askedBefore(run)) ?? now;
+    askedAt ??=
+      (isToolResults(next) ? next.asked_at : undefined) ?? (await askedBefore(run)) ?? now;
     const expiry = (tool: AgentTool) =>
       new Date(Date.parse(askedAt ?? now) + tool.definition.execution.timeout_ms).toISOString();
     // Any other answer may be for a handler that asked after the results had been recorded.

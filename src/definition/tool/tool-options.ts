@@ -105,7 +105,9 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
 
 /** Whether a transport is that of a client tool. */
 export function isClientTransport(transport: unknown): boolean {
-  return isRecord(transport) && transport["type"] === "client" && Object.keys(transport).length === 1;
+  return (
+    isRecord(transport) && transport["type"] === "client" && Object.keys(transport).length === 1
+  );
 }
 
 type Refuse = (problem: string) => InvalidToolError;
@@ -155,10 +157,7 @@ function isPermissionOption(given: unknown): boolean {
 
 function checkExecution(
   execution: unknown,
-  {
-    handler,
-    persistence = "none",
-  }: Pick<ToolOptionsToCheck, "handler" | "persistence">,
+  { handler, persistence = "none" }: Pick<ToolOptionsToCheck, "handler" | "persistence">,
   refuse: Refuse,
 ): void {
   if (typeof execution !== "object" || execution === null) {

@@ -1,5 +1,9 @@
 import { z } from "zod";
-import { agentSpecSchema, llmConfigSchema, unattendedToolsSchema } from "../../definition/schema/agent.ts";
+import {
+  agentSpecSchema,
+  llmConfigSchema,
+  unattendedToolsSchema,
+} from "../../definition/schema/agent.ts";
 import type { JsonSchema } from "../../definition/schema/json-schema.ts";
 import { modelRefPattern } from "../../definition/schema/model-ref.ts";
 import type { Scope } from "../../expression/expression.ts";

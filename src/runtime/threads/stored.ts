@@ -23,7 +23,11 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { type DefinitionDocument, normalizeDocument } from "../../definition/definition-hash.ts";
 import { passFinding, type Rail } from "../../definition/rail.ts";
-import { type AgentSpec, agentSpecSchema, splitClientTools } from "../../definition/schema/agent.ts";
+import {
+  type AgentSpec,
+  agentSpecSchema,
+  splitClientTools,
+} from "../../definition/schema/agent.ts";
 import { checkFromJsonSchema } from "../../definition/schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "../../definition/tool/tool.ts";
 import type { GraphState, GraphUpdate, PlanningState } from "../../state/channels.ts";

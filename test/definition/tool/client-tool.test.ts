@@ -53,7 +53,11 @@ tools:
     [{ handler: "x" }, "tools.0.handler", "unknown key"],
     [{ transport: { type: "http" } }, "tools.0.transport.type", "not one of the allowed values"],
     [{ name: "a b" }, "tools.0.name", "expected 1 to 64 letters, digits, _ and -"],
-    [{ input_schema: { type: "string" } }, "tools.0.input_schema.type", 'expected a JSON Schema of type "object"'],
+    [
+      { input_schema: { type: "string" } },
+      "tools.0.input_schema.type",
+      'expected a JSON Schema of type "object"',
+    ],
     [{ version: "one" }, "tools.0.version", "expected a semantic version such as 1.0.0"],
   ])("is refused with its place in a definition: %j", (tool, path, message) => {
     expect(problemsOf(tool)).toEqual([[path, expect.stringContaining(message)]]);

@@ -1,4 +1,5 @@
 import type { ExecuteResult } from "../../../runtime/execute-agent.ts";
+import type { Status } from "../../../state/lifecycle.ts";
 import type { IncompleteReason, TurnFailure } from "../../../state/turn.ts";
 import type { Usage } from "../../../state/usage.ts";
 import { totals } from "../figures.ts";
@@ -173,3 +174,17 @@ export function paintOfStatus(status: string | null, style: Style): (text: strin
   const colour = Object.hasOwn(colours, status ?? "") ? colours[status ?? ""] : undefined;
   return colour === undefined ? (text) => text : style[colour];
 }
+
+/** What a run does at a status, in words. */
+export const activities: Record<Status, string> = {
+  CREATED: "starting",
+  INITIALIZING: "starting",
+  PLANNING: "planning",
+  EXECUTING: "thinking",
+  AWAITING_TOOL: "running tools",
+  AWAITING_HUMAN: "waiting for a person",
+  REFLECTING: "checking the answer",
+  COMPLETED: "finishing",
+  FAILED: "finishing",
+  CANCELLED: "stopping",
+};
