@@ -126,11 +126,9 @@ export function keptResults(
 }
 
 /** Whether the journal has the result of a call. */
-export async function isRecorded(
-  { id, name, args }: ToolCall,
-  { journal, threadId, run, stepOf }: CallLog,
-): Promise<boolean> {
-  const key = { threadId, run, step: stepOf(id), callId: id };
+export async function isRecorded({ id, name, args }: ToolCall, log: CallLog): Promise<boolean> {
+  const { journal, threadId, run } = log;
+  const key = { threadId, run, step: log.stepOf(id), callId: id };
   const known = await journal.find({ ...key, tool: name, input: args, idempotent: true });
   return known.state === "finished";
 }

@@ -48,6 +48,9 @@ const send = defineTool({
 });
 const agent = defineAgent({ name: "guide", tools: [locate, read, send] });
 
+/** Where LangGraph returns interrupts. */
+const interruptsKey = "__interrupt__";
+
 const locating = { id: "c1", name: "locate", args: {} };
 const reading = { id: "c2", name: "read", args: { path: "a.txt" } };
 const sending = { id: "c3", name: "send", args: { text: "hello" } };
@@ -56,9 +59,13 @@ const sending = { id: "c3", name: "send", args: { text: "hello" } };
 async function threadOf(
   script: readonly ScriptedReply[],
   {
-    of = agent as AgentDefinition,
-    journal = new MemoryJournal() as MemoryJournal | null,
+    of = agent,
+    journal = new MemoryJournal(),
     checkpointer = new MemorySaver(),
+  }: {
+    of?: AgentDefinition<{ message: string }>;
+    journal?: MemoryJournal | null;
+    checkpointer?: MemorySaver;
   } = {},
 ) {
   const { runtime, ...test } = await testRuntime(script, { checkpointer });
@@ -124,9 +131,9 @@ describe("a call of a client tool", () => {
     const graph = await compileAgent(agent, runtime);
     const config = { configurable: { thread_id: "plain" } };
     const asked = (await graph.invoke({ input: { message: "go" } }, config)) as unknown as {
-      __interrupt__: readonly { readonly value: object }[];
+      [key in typeof interruptsKey]: readonly { readonly value: object }[];
     };
-    expect(asked.__interrupt__[0]?.value).toMatchObject({
+    expect(asked[interruptsKey][0]?.value).toMatchObject({
       kind: "tool_calls",
       node: "tools",
       proposed: [{ id: "c1", name: "locate", args: { precise: false } }],
@@ -205,7 +212,7 @@ describe("a call of a client tool", () => {
   });
 
   it("works in a nested agent, and in a tool node of a workflow", async () => {
-    const inner = around("outer", agent as AgentDefinition);
+    const inner = around("outer", agent);
     const nested = await threadOf(["before", { calls: [locating] }, "in Oslo"], { of: inner });
     const asked = await nested.start();
     expect(asked).toMatchObject({ status: "AWAITING_TOOL", toolCalls: [{ call_id: "c1" }] });
@@ -222,7 +229,7 @@ describe("a call of a client tool", () => {
         output: { message: "${nodes.where.result.city}" },
       },
     });
-    const flow = await threadOf([], { of: workflow as AgentDefinition });
+    const flow = await threadOf([], { of: workflow });
     const [call] = (await flow.start()).toolCalls;
     const output = { city: "Bergen" };
     const done = await flow.resume({ toolResults: [{ call_id: call?.call_id ?? "", output }] });
@@ -248,7 +255,7 @@ describe("a call of a client tool", () => {
     });
     const { runtime, onEvent, events } = await testRuntime(script);
     const options = { runtime, threadId: "t", onEvent };
-    const asked = await executeAgent(planner, { message: "Go.", plan } as never, options);
+    const asked = await executeAgent(planner, { message: "Go.", plan }, options);
     expect(asked.status).toBe("AWAITING_TOOL");
     expect(asked.toolCalls.map(({ call_id }) => call_id)).toEqual(["c1", "c1"]);
     const waits = events.filter((event) => event.type === "subtask_wait");

@@ -163,8 +163,8 @@ export async function makeCalls(
   }
 }
 
-function isOfClient({ name }: ToolPrediction, { tools }: NodeContext["loop"]): boolean {
-  const tool = tools.get(name);
+function isOfClient({ name }: ToolPrediction, loop: NodeContext["loop"]): boolean {
+  const tool = loop.tools.get(name);
   return tool !== undefined && isClientTool(tool);
 }
 

@@ -134,7 +134,6 @@ export const clientToolSchema = z.strictObject({
   version: z.string().optional(),
 });
 export type ClientToolSpec = z.output<typeof clientToolSchema>;
-export type ClientToolSpecInput = z.input<typeof clientToolSchema>;
 
 const reference = /\{\{\s*secret:\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
