@@ -425,8 +425,10 @@ describe("a result of a client tool", () => {
     });
     const of = defineAgent({ name: "crashing", tools: [locate, flaky] });
     const calls = [{ id: "f", name: "flaky", args: {} }, locating];
-    const thread = await threadOf([{ calls }, "done"], { of, journal });
+    const checkpointer = new MemorySaver();
+    const thread = await threadOf([{ calls }, "done"], { of, journal, checkpointer });
     await thread.start();
+    const { writes } = structuredClone({ writes: checkpointer.writes });
     const end = journal.end.bind(journal);
     journal.end = async (key, ended) => {
       if (key.callId === "f" && fails.left-- > 0) throw new Error("killed");
@@ -434,6 +436,8 @@ describe("a result of a client tool", () => {
     };
     const toolResults = [{ call_id: "c1", output: { city: "Oslo" } }];
     await expect(thread.resume({ toolResults })).rejects.toThrow("killed");
+    // A killed process writes nothing more.
+    checkpointer.writes = writes;
     const done = await thread.resume();
     expect(done.status).toBe("COMPLETED");
     expect(done.steps[0]?.tool_results[1]).toMatchObject({
