@@ -37,6 +37,12 @@ export {
   UnfinishedTurnError,
   UnknownInterruptError,
 } from "./compile/errors.ts";
+export {
+  AmbiguousToolResultError,
+  InvalidToolResultError,
+  UnknownToolCallError,
+  WrongAnswerKindError,
+} from "./compile/guards/tool-results.ts";
 export { InvalidStateUpdateError, type UpdateProblem } from "./compile/guards/updates.ts";
 export { ThreadBusyError } from "./compile/run/acquire-thread.ts";
 export { ForeignThreadError } from "./compile/guards/threads.ts";
@@ -79,6 +85,7 @@ export {
   defineAgent,
   type AgentOptions,
   type CommunityReference,
+  type ClientToolReference,
   type ServerReference,
   type ToolReference,
 } from "./definition/define-agent.ts";
@@ -221,8 +228,13 @@ export {
   NothingToResumeError,
   RecoveryNeededError,
 } from "./runtime/errors.ts";
-export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
 export { NothingToCancelError } from "./runtime/threads/cancel.ts";
+export type {
+  AttemptOutcome,
+  ExecuteOptions,
+  ExecuteResult,
+  ToolCallResult,
+} from "./runtime/execute-agent.ts";
 export type { TurnOptions } from "./runtime/run-turn.ts";
 export type {
   CheckpointSummary,
@@ -278,7 +290,12 @@ export type { AgentState, ToolReducerHandler } from "./state/tiers.ts";
 export { TierMergeError, type MergeKind } from "./state/tier-patch.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/events.ts";
-export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";
+export type {
+  ClientCall,
+  HumanRequest,
+  PendingRequest,
+  ProposedCall,
+} from "./state/human-request.ts";
 export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
 export {
   type Observation,

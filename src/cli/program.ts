@@ -20,6 +20,7 @@ import {
   type RunOptions,
   showReasoningOption,
   threadOption,
+  toolResultsOption,
   toolsOption,
 } from "./options.ts";
 import { addPlatformCommands } from "./platform/program.ts";
@@ -60,6 +61,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     .addOption(inputOption())
     .addOption(threadOption())
     .addOption(answerOption())
+    .addOption(toolResultsOption())
     .addOption(attachOption());
   addOptions(run, agentOptions)
     .option("--no-save", "persist nothing: needs no database, and the run cannot be resumed")

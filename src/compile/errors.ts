@@ -275,7 +275,12 @@ export class UnfinishedTurnError extends StratagraphError {
     readonly interrupts: readonly PendingRequest[] = [],
   ) {
     const [only, ...others] = interrupts;
-    const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
+    const isForCaller = interrupts.every(({ kind }) => kind === "tool_calls");
+    const answer = isForCaller
+      ? "{ toolResults: [{ call_id, output }] }"
+      : others.length > 0
+        ? "{ answers: { [id]: answer } }"
+        : "{ answer }";
     super(
       only === undefined
         ? `Thread "${threadId}" has an unfinished turn (${status}).`

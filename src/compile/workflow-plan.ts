@@ -134,7 +134,7 @@ const defaultConcurrency = 16;
 /**
  * Turns a checked definition's workflow into frozen plan nodes: their work, their edges and the nodes they wait for.
  */
-export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPlan {
+export function planWorkflow(spec: Omit<AgentSpec, "tools">, graph: WorkflowGraph): WorkflowPlan {
   const flow = analyzeFlow(graph);
   const edges = edgesByNode(graph);
   const planning: Planning = { spec, graph, flow };
@@ -148,7 +148,7 @@ export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPla
 }
 
 interface Planning {
-  readonly spec: AgentSpec;
+  readonly spec: Omit<AgentSpec, "tools">;
   readonly graph: WorkflowGraph;
   readonly flow: WorkflowFlow;
 }
@@ -255,7 +255,7 @@ function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }:
 
 /** Returns the agent's schema for a node whose answer becomes the turn's output. */
 function answerForTurn(
-  spec: AgentSpec,
+  spec: Planning["spec"],
   graph: WorkflowGraph,
   targets: readonly string[],
 ): JsonSchema | null {

@@ -12,7 +12,12 @@ import {
 } from "./inline.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check/check-definition.ts";
-import { isZod, isZod3, type InlineToolOptions } from "./tool/define-tool.ts";
+import {
+  type ClientToolOptions,
+  isZod,
+  isZod3,
+  type InlineToolOptions,
+} from "./tool/define-tool.ts";
 import {
   checkFromZod,
   type JsonSchema,
@@ -44,10 +49,17 @@ export interface CommunityReference {
   readonly community: CommunitySpecInput;
 }
 
-/** A registered tool's name, a tool of `defineTool`, a LangChain tool, an MCP server, or a LangChain community tool. */
+/** A tool that the caller of the run runs, as `defineTool` takes it. */
+export type ClientToolReference = { readonly name: string } & ClientToolOptions<unknown>;
+
+/**
+ * A registered tool's name, a tool of `defineTool`, a tool of the caller, a LangChain tool, an MCP server, or a LangChain
+ * community tool.
+ */
 export type ToolReference =
   | string
   | AgentTool
+  | ClientToolReference
   | LangChainTool
   | ServerReference
   | CommunityReference;
@@ -195,6 +207,7 @@ export function defineAgent<
   } as AgentBehaviour<unknown, unknown, unknown, unknown>;
   const definition = buildDefinition({
     spec: checked.spec,
+    clientTools: checked.clientTools,
     ...(input.check && { input: input.check }),
     ...(output.check && { output: output.check }),
     tools,

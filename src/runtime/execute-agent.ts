@@ -5,6 +5,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { checkAnswers, type GivenAnswers } from "../compile/guards/answers.ts";
 import { lastState, startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
+import { WrongAnswerKindError } from "../compile/guards/tool-results.ts";
 import { refuseForeign } from "../compile/guards/threads.ts";
 import { readWaiting } from "../compile/guards/waiting.ts";
 import { type Attachment, readAttachments } from "../compile/attachments/read-attachments.ts";
@@ -15,7 +16,7 @@ import { withThread } from "../compile/run/acquire-thread.ts";
 import { withTurnId } from "../compile/run/run-config.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
-import { publicRequest } from "../state/human-request.ts";
+import { type PendingRequest, publicRequest } from "../state/human-request.ts";
 import { isTerminal } from "../state/lifecycle.ts";
 import { type AcceptOptions, refuseOthers } from "./definition-changed.ts";
 import {
@@ -45,13 +46,14 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
 }
 
 /**
- * Runs one turn of an agent. With `input: null` it resumes the thread's turn: a waiting one (with answers, or without
- * them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
+ * Runs one turn of an agent. With `input: null` it resumes the thread's turn: a waiting one (with answers or tool results,
+ * or without them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
  * with its cause. Errors of the caller are thrown before anything is written.
  *
  * @throws AttachmentError, InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
- * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
+ * NothingToAnswerError, WrongAnswerKindError, UnknownToolCallError, InvalidToolResultError, AmbiguousToolResultError,
+ * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
  * ThreadLockedError, OtherUserError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
  * stateful tool that breaks its contract
  */
@@ -152,11 +154,11 @@ async function knownTurn(
   const { values: state } = last;
   const usageBefore = state.usage ?? null;
   if (last.status === "COMPLETED" || isTerminal(last.status)) {
-    return { streamed: { state, interrupts: [], usageBefore } };
+    return { streamed: { state, requests: [], usageBefore } };
   }
   const { waiting } = await readWaiting(graph, thread);
   if (waiting.length === 0) return { streamed: null };
-  return { streamed: { state, interrupts: waiting.map(publicRequest), usageBefore } };
+  return { streamed: { state, requests: waiting.map(publicRequest), usageBefore } };
 }
 
 /** @throws RecoveryNeededError */
@@ -198,11 +200,25 @@ async function startOf(
   return { input, start: startingAt(start) };
 }
 
+/**
+ * The result of a client tool's call: what came of it, as JSON, or the text of why it broke. `request_id` is needed only
+ * if calls of several agents have the same id.
+ */
+export type ToolCallResult = { readonly call_id: string; readonly request_id?: string } & (
+  | { readonly output: unknown }
+  | { readonly error: string }
+);
+
 interface AnswerOptions {
   /** The answer to the only pending request, with `input: null`. */
   readonly answer?: unknown;
   /** Answers by request id, for some or all pending requests, with `input: null`. */
   readonly answers?: Readonly<Record<string, unknown>>;
+  /**
+   * Results of client tools for some or all calls of `toolCalls`, with `input: null`. At most 16 MiB of JSON in all. They
+   * are stored; while others are missing, the turn stays AWAITING_TOOL.
+   */
+  readonly toolResults?: readonly ToolCallResult[];
 }
 
 /**
@@ -210,11 +226,21 @@ interface AnswerOptions {
  *
  * @throws InvalidRunOptionError
  */
-function givenAnswers({ answer, answers }: AnswerOptions, input: unknown): GivenAnswers | null {
-  if (answer === undefined && answers === undefined) return null;
-  const option = answers === undefined ? "answer" : "answers";
+function givenAnswers(
+  { answer, answers, toolResults }: AnswerOptions,
+  input: unknown,
+): GivenAnswers | null {
+  if (answer === undefined && answers === undefined && toolResults === undefined) return null;
+  const option =
+    toolResults !== undefined ? "toolResults" : answers === undefined ? "answer" : "answers";
   if (input !== null) {
     throw new InvalidRunOptionError(option, "it requires the input null, which begins no new turn");
+  }
+  if (toolResults !== undefined) {
+    if (answer !== undefined || answers !== undefined) {
+      throw new InvalidRunOptionError(option, "give either answers or toolResults, not both");
+    }
+    return { toolResults };
   }
   if (answers === undefined) return { bare: answer };
   if (answer !== undefined) {
@@ -224,6 +250,12 @@ function givenAnswers({ answer, answers }: AnswerOptions, input: unknown): Given
     throw new InvalidRunOptionError(option, "it contains no answer");
   }
   return { byId: answers };
+}
+
+/** Whether one of the answers names a request for tool results. */
+function isForTools(given: GivenAnswers, waiting: readonly PendingRequest[]): boolean {
+  if (!("byId" in given)) return false;
+  return waiting.some(({ id, kind }) => kind === "tool_calls" && Object.hasOwn(given.byId, id));
 }
 
 /**
@@ -240,6 +272,12 @@ async function resumeWith(
   const { status = "CREATED" } = snapshot.values as Partial<GraphState>;
   const exists = snapshot.createdAt !== undefined;
   const { given, threadId } = of;
-  const found = { threadId, status: exists ? status : null, waiting };
+  // Both kinds may wait at once, in concurrent branches: an answer is for people.
+  const asked =
+    "toolResults" in given ? waiting : waiting.filter(({ kind }) => kind !== "tool_calls");
+  if (asked.length < waiting.length && (asked.length === 0 || isForTools(given, waiting))) {
+    throw new WrongAnswerKindError(threadId, "toolResults");
+  }
+  const found = { threadId, status: exists ? status : null, waiting: asked };
   return new Command({ resume: checkAnswers(given, found) });
 }

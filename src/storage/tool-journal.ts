@@ -117,6 +117,15 @@ export class DatabaseToolJournal implements ToolJournal {
     }
   }
 
+  async find(entry: CallEntry): Promise<CallRecord> {
+    await this.setup();
+    const key = keyOf(entry);
+    const { rows } = await this.#pool.query<Row>(`select * from ${this.#table} ${WHERE_KEY}`, key);
+    const [row] = rows;
+    if (row === undefined || !row.input_hash.equals(inputHash(entry))) return { state: "new" };
+    return this.#recorded(key, row);
+  }
+
   async end(call: StartedCall, { tiers, ...record }: RecordedEnd): Promise<void> {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
     const end: SerializedEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };

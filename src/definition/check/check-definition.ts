@@ -1,5 +1,6 @@
 import { errorMessage } from "../../errors.ts";
-import { type AgentSpec, agentSpecSchema } from "../schema/agent.ts";
+import { type AgentSpec, agentSpecSchema, splitClientTools } from "../schema/agent.ts";
+import type { ClientToolSpec } from "../schema/servers.ts";
 import {
   checkFromJsonSchema,
   type JsonSchema,
@@ -10,13 +11,18 @@ import { agentReferences } from "./agents.ts";
 import { argumentRuleProblems } from "./expressions.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { memoryProblems } from "./memory.ts";
-import { type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { railConfigProblems } from "./rails.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { railProblems, serverProblems, writtenTools } from "./tools.ts";
+import { nameOfEntry, railProblems, serverProblems, writtenTools } from "./tools.ts";
 
 export type CheckedDefinition =
-  | { readonly ok: true; readonly spec: AgentSpec }
+  | {
+      readonly ok: true;
+      readonly spec: AgentSpec;
+      /** Tools of the caller that the definition describes; `spec.tools` has their names. */
+      readonly clientTools: readonly ClientToolSpec[];
+    }
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
 /** Facts about a definition that its document does not contain. */
@@ -43,8 +49,10 @@ export function checkDefinition(
   const problems = [...schemaProblems(written), ...ruleProblems(written, beside)];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
   // Copies the spec, plain JSON by now, so that freezing it does not freeze the caller's objects.
-  return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
+  return { ok: true, ...splitClientTools(JSON.parse(JSON.stringify(parsed.data)) as Parsed) };
 }
+
+type Parsed = Parameters<typeof splitClientTools>[0];
 
 /** Checks rules that the schema cannot express, for every part of the right shape, even if other parts are invalid. */
 function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
@@ -52,17 +60,18 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
   const namesAgents = agentReferences(written).length > 0;
   const inside = "nestedToolNames" in beside || namesAgents ? beside.nestedToolNames : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
-    schemaRule(key, getAtPath(written, [key]), zodSchemas.has(key));
+    schemaRule([key], getAtPath(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");
   const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
   const graph = getAtPath(written, ["workflow_graph"]);
   const merges = getAtPath(written, ["state_config", "merge"]);
   return [
-    ...versionRule(getAtPath(written, ["version"])),
+    ...versionRule(["version"], written),
     ...duplicateTools(getAtPath(written, ["tools"])),
     ...input,
     ...schemaRuleOf("output_schema"),
+    ...clientToolProblems(written),
     ...serverProblems(written),
     ...railConfigProblems(written),
     ...memoryProblems(written),
@@ -86,10 +95,26 @@ function inputSchemaOf(written: unknown): JsonSchema {
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
-function versionRule(version: unknown): readonly DefinitionProblem[] {
+/** Checks what the schema cannot express of the tools that a caller runs. */
+function clientToolProblems(written: unknown): readonly DefinitionProblem[] {
+  const tools: unknown = getAtPath(written, ["tools"]);
+  return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
+    if (!isMap(tool) || tool["transport"] === undefined) return [];
+    const path = ["tools", index];
+    const { output_schema: output } = tool;
+    return [
+      ...versionRule([...path, "version"], written),
+      ...schemaRule([...path, "input_schema"], tool["input_schema"], false),
+      ...(isMap(output) ? jsonSchemaProblems(output, [...path, "output_schema"]) : []),
+    ];
+  });
+}
+
+function versionRule(path: DefinitionPath, written: unknown): readonly DefinitionProblem[] {
+  const version = getAtPath(written, path);
   if (typeof version !== "string" || isSemanticVersion(version)) return [];
   const message = "expected a semantic version such as 1.0.0";
-  return [{ path: ["version"], message, found: showFound(version) }];
+  return [{ path, message, found: showFound(version) }];
 }
 
 const number = String.raw`(?:0|[1-9]\d*)`;
@@ -108,8 +133,9 @@ export function isSemanticVersion(text: string): boolean {
 export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(tools)) return [];
   const first = new Map<string, number>();
-  return tools.flatMap((tool: unknown, index) => {
-    if (typeof tool !== "string") return [];
+  return tools.flatMap((entry: unknown, index) => {
+    const tool = nameOfEntry(entry);
+    if (tool === undefined) return [];
     const earlier = first.get(tool);
     if (earlier !== undefined) {
       return [
@@ -122,16 +148,16 @@ export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
 }
 
 function schemaRule(
-  key: "input_schema" | "output_schema",
+  path: DefinitionPath,
   schema: unknown,
   isZod: boolean,
 ): readonly DefinitionProblem[] {
   if (!isMap(schema)) return [];
   if (schema["type"] !== "object") {
     const found = showFound(schema["type"]);
-    return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
+    return [{ path: [...path, "type"], message: 'expected a JSON Schema of type "object"', found }];
   }
-  return jsonSchemaProblems(schema, [key], { hasOwnPatterns: isZod });
+  return jsonSchemaProblems(schema, path, { hasOwnPatterns: isZod });
 }
 
 function isMap(value: unknown): value is JsonSchema {

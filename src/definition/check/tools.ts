@@ -17,7 +17,7 @@ export interface WrittenTools {
 
 export function writtenTools(written: unknown): WrittenTools {
   return {
-    names: withImplied(written, listOfNames(getAtPath(written, ["tools"]) ?? [])),
+    names: withImplied(written, namesOfEntries(getAtPath(written, ["tools"]) ?? [])),
     allowed: listOfNames(getAtPath(written, [...railKeys, "allowed_tools"])),
   };
 }
@@ -42,6 +42,16 @@ function withImplied(
   names: readonly string[] | undefined,
 ): readonly string[] | undefined {
   return names && [...new Set([...names, ...impliedToolNames(written)])];
+}
+
+/** Returns the name of an entry of `tools` that is a name, or describes a tool of the caller; else undefined. */
+export function nameOfEntry(entry: unknown): string | undefined {
+  const name = isRecord(entry) && entry["transport"] !== undefined ? entry["name"] : entry;
+  return typeof name === "string" ? name : undefined;
+}
+
+function namesOfEntries(entries: unknown): readonly string[] | undefined {
+  return Array.isArray(entries) ? listOfNames(entries.map(nameOfEntry)) : undefined;
 }
 
 function listOfNames(value: unknown): readonly string[] | undefined {

@@ -5,7 +5,7 @@ import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
 import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
-import { communitySchema, serverSchema } from "./servers.ts";
+import { type ClientToolSpec, clientToolSchema, communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
 import { memoryConfigSchema } from "./memory.ts";
 
@@ -125,11 +125,16 @@ const executionConfigSchema = z.strictObject({
     ),
 });
 
-const toolEntry = z.union([
+const serverEntries = [
   z.string().min(1),
   z.strictObject({ mcp: serverSchema }),
   z.strictObject({ community: communitySchema }),
-]);
+] as const;
+
+/** Tools that need no caller: names, MCP servers and packages. */
+export const unattendedToolsSchema = z.array(z.union(serverEntries));
+
+const toolEntry = z.union([...serverEntries, clientToolSchema]);
 
 const summarizeResultsSchema = z
   .strictObject({
@@ -231,7 +236,9 @@ export const agentSpecSchema = z.strictObject({
   tools: z
     .array(toolEntry)
     .default([])
-    .describe("Names from the tool registry, MCP servers, or tools of @langchain/community."),
+    .describe(
+      "Names from the tool registry, MCP servers, tools of @langchain/community, or tools that the caller runs.",
+    ),
   permissions: z
     .array(
       z
@@ -263,8 +270,27 @@ export function agentJsonSchema(): JsonSchema {
   };
 }
 
-/** A definition with its defaults filled in: plain JSON. */
-export type AgentSpec = z.output<typeof agentSpecSchema>;
+/** A definition with its defaults filled in: plain JSON. Client tools are named like those of the registry. */
+export type AgentSpec = Omit<ParsedSpec, "tools"> & {
+  tools: Exclude<ParsedSpec["tools"][number], ClientToolSpec>[];
+};
+
+type ParsedSpec = z.output<typeof agentSpecSchema>;
+
+/** Separates the client tools of a parsed definition, which become tools of its own. */
+export function splitClientTools({ tools, ...spec }: ParsedSpec): {
+  readonly spec: AgentSpec;
+  readonly clientTools: readonly ClientToolSpec[];
+} {
+  const clientTools: ClientToolSpec[] = [];
+  const named = tools.map((entry) => {
+    if (typeof entry === "string" || !("transport" in entry)) return entry;
+    clientTools.push(entry);
+    return entry.name;
+  });
+  return { spec: { ...spec, tools: named }, clientTools };
+}
+
 /** A definition as written. */
 export type AgentSpecInput = z.input<typeof agentSpecSchema>;
 export type LlmConfig = z.output<typeof llmConfigSchema>;

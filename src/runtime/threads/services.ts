@@ -115,6 +115,7 @@ export function watchJournal(journal: ToolJournal): WatchedJournal {
       }
       return known;
     },
+    find: (entry) => journal.find(entry),
     end: (key, end) => journal.end(key, end),
     withdraw: (key) => journal.withdraw(key),
     watch(threadId, found) {

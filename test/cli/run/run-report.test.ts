@@ -20,6 +20,7 @@ const completed: ExecuteResult = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
+  toolCalls: [],
   state: { execution: {}, attempt: {} },
   steps: [],
   rails: [],

@@ -1,6 +1,12 @@
-import type { PendingRequest, ProposedCall } from "../../../state/human-request.ts";
+import {
+  type ClientCall,
+  clientCallsIn,
+  type PendingRequest,
+  type ProposedCall,
+} from "../../../state/human-request.ts";
 import type { RailRecord } from "../../../state/rails.ts";
 import { isRecord } from "../../../values/json.ts";
+import { shellCommand } from "../../command-line.ts";
 import { newValueSchema } from "../../ask/given-answers.ts";
 import {
   cutToWidth,
@@ -60,6 +66,7 @@ const asks: Readonly<Record<PendingRequest["kind"], string>> = {
   edit: "asks for approval or changes",
   input: "asks for input",
   tool_approval: "asks for approval of tool calls",
+  tool_calls: "waits for tool results",
 };
 
 /** The question with what is proposed, but for calls, and what was wrong with the answer before. */
@@ -167,7 +174,7 @@ function formOf(schema: unknown): string {
 
 function proposedText(request: PendingRequest, room: number): string {
   const { kind, proposed } = request;
-  if (kind === "tool_approval" || proposed === null) return "";
+  if (kind === "tool_approval" || kind === "tool_calls" || proposed === null) return "";
   if (request.plan_limits !== undefined && isRecord(proposed)) return planText(proposed);
   return typeof proposed === "string"
     ? proposed.replaceAll(/\r\n?/g, "\n")
@@ -218,8 +225,13 @@ function levelsOf(value: unknown, above = 0): number {
 
 /** The calls that a request proposes. */
 export function callsOf({ kind, proposed }: PendingRequest): readonly ProposedCall[] {
-  const isOfCalls = kind === "tool_approval" && Array.isArray(proposed);
-  return isOfCalls ? (proposed as readonly ProposedCall[]) : [];
+  const isOfCalls = kind === "tool_approval" || kind === "tool_calls";
+  if (!isOfCalls || !Array.isArray(proposed)) return [];
+  const calls = proposed as readonly ProposedCall[];
+  // Results name their calls.
+  return kind === "tool_approval"
+    ? calls
+    : calls.map((call) => ({ ...call, name: `${call.name} · ${plainLine(call.id)}` }));
 }
 
 /** The line of one argument list or value, to be edited. */
@@ -228,8 +240,41 @@ export function editable(value: unknown): string {
   return isLine ? value : printableJson(JSON.stringify(value));
 }
 
+/** A call whose result is waited for: its id, how long there is, and its arguments, a page at most. */
+export function clientCallLines(
+  { call_id: id, tool, input, expires_at: expires }: ClientCall,
+  view: RequestView,
+): string[] {
+  const { style } = view;
+  const until = `until ${expires.slice(0, 16).replace("T", " ")} UTC`;
+  const title = `${style.bold(`? ${cutToWidth(plainLine(id), 60)}`)} ${style.dim(until)}`;
+  const [page] = pagesOf(callPassages({ id, name: tool, args: input, reason: "" }, view));
+  const rest =
+    page === undefined || page.left === 0
+      ? []
+      : [`  ${style.yellow(`${moreCharacters(page.left)} not shown: --json prints them.`)}`];
+  return [title, ...(page?.lines ?? []), ...rest];
+}
+
+/** The words of a command line that return results of calls. */
+export function resultWords(calls: readonly Pick<ClientCall, "call_id">[]): string {
+  const results = calls.map(({ call_id }) => ({ call_id, output: "…" }));
+  return shellCommand(["--tool-results", JSON.stringify(results)]);
+}
+
+/** The words of a command line that answer requests; results are returned if no person is asked. */
+export function answerWords(requests: readonly PendingRequest[]): string {
+  const asked = requests.filter(({ kind }) => kind !== "tool_calls");
+  if (asked.length === 0) return resultWords(clientCallsIn(requests));
+  const words = asked.flatMap((request) => {
+    const example = exampleAnswer(request);
+    return ["--answer", asked.length > 1 ? `${request.id}=${example}` : example];
+  });
+  return shellCommand(words);
+}
+
 /** An example of an answer, as a command line takes it: an approval of what is shown, and of nothing else. */
-export function exampleAnswer(request: PendingRequest): string {
+function exampleAnswer(request: PendingRequest): string {
   if (request.kind !== "input") {
     const { hash } = request;
     return hash === undefined ? "approve" : JSON.stringify({ decision: "approve", hash });
