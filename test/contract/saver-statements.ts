@@ -16,7 +16,7 @@ import { CheckpointConfigError, CorruptCheckpointError } from "../../checkpointe
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { DatabaseClosedError, DatabaseReadOnlyError } from "../../src/storage/errors.ts";
 import { NewerDatabaseError } from "../../src/storage/migrate.ts";
-import type { DatabasePool } from "../../src/storage/pool.ts";
+import type { DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 
@@ -28,23 +28,24 @@ class CountingPool implements DatabasePool {
 
   constructor(private readonly pool: DatabasePool) {}
 
-  query: DatabasePool["query"] = async (...of) => {
-    this.statements += 1;
-    const result = await this.pool.query(...of);
+  query: DatabasePool["query"] = (...of) => this.#count(this.pool, of);
+
+  async connect() {
+    const client = await this.pool.connect();
+    const query: DatabasePool["query"] = (...of) => this.#count(client, of);
+    return { query, release: (error?: Error | boolean) => client.release(error) };
+  }
+
+  async #count(database: Queryable, of: Parameters<DatabasePool["query"]>) {
+    const text = typeof of[0] === "string" ? of[0] : of[0].text;
+    // Each statement of a tenant has a transaction around it.
+    if (!/^(begin|commit|rollback)\b/.test(text)) this.statements += 1;
+    const result = await database.query(...of);
     this.rows += result.rows.length;
     for (const row of result.rows as { idxs?: unknown[] | null }[]) {
       this.elements += row.idxs?.length ?? 0;
     }
     return result as never;
-  };
-
-  async connect() {
-    const client = await this.pool.connect();
-    const query: DatabasePool["query"] = (...of) => {
-      this.statements += 1;
-      return client.query(...of);
-    };
-    return { query, release: (error?: Error | boolean) => client.release(error) };
   }
 
   async end() {
@@ -285,15 +286,15 @@ export function saverStatements(database: TestDatabase): void {
     test("set up a schema of any name, however many begin at once, and go on from the stock class", async () => {
       const schema = `odd "name" $& {schema}`;
       const { pool } = database.shared;
-      const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
-      await Promise.all(savers.map((saver) => saver.setup()));
-
       const stock = new PostgresSaver(pool as unknown as Pool, undefined, {
         schema: schema.replaceAll('"', '""'),
       });
       const thread = randomUUID();
       const old = await put(stock, thread, { messages, text: "old" });
       await stock.putWrites(at(thread, old), [["text", "written"]], "task");
+
+      const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
+      await Promise.all(savers.map((saver) => saver.setup()));
       const [saver] = savers;
       const next = await put(saver!, thread, { messages: [...messages, messages[0]] }, old);
       await saver!.forkThread({ threadId: thread, checkpointId: old, newThreadId: "fork" });
@@ -423,21 +424,19 @@ export function saverStatements(database: TestDatabase): void {
       const saver = new PostgresCheckpointer(pool);
       const first = await put(saver, thread, { messages });
       let refuses: "read only" | "closed" | undefined;
-      const query: DatabasePool["query"] = async (...of) => {
-        if (refuses === "closed") throw new DatabaseClosedError("It is closed.");
-        const client = await pool.connect();
-        try {
-          await client.query(refuses === undefined ? "begin" : "begin read only");
-          const result = await client.query(...of);
-          await client.query("commit");
-          return result as never;
-        } finally {
-          client.release();
-        }
-      };
       const refused = new PostgresCheckpointer({
-        query,
-        connect: () => pool.connect(),
+        query: (...of) => pool.query(...of),
+        async connect() {
+          if (refuses === "closed") throw new DatabaseClosedError("It is closed.");
+          const client = await pool.connect();
+          const readOnly = (text: string) =>
+            refuses === undefined ? text : text.replace(/^begin/, "begin read only");
+          return {
+            query: (query, values) =>
+              client.query(typeof query === "string" ? readOnly(query) : query, values),
+            release: () => client.release(),
+          };
+        },
         end: async () => {},
       });
       await refused.getTuple(at(thread));
