@@ -21,6 +21,7 @@ import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
 import type { Memory } from "./memory/memory.ts";
 import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
 import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
+import type { ThreadFences } from "./storage/tenant-pool.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
 import type { SecretSource } from "./tools/secrets.ts";
 
@@ -31,6 +32,8 @@ export interface RuntimeOptions {
   readonly databaseUrl?: string;
   /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
   readonly folder?: string;
+  /** Schema of the tables, made if need be. Default `stratagraph`, into which tables of earlier versions are moved. */
+  readonly schema?: string;
   /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */
   readonly maxConnections?: number;
   /** Approximate bytes of stored values that the checkpointer caches between steps and reads. Default 64 MiB. */
@@ -61,8 +64,13 @@ export interface RuntimeOptions {
    * (of `env`, else of the process), else the local encoder if it is installed.
    */
   readonly memoryEmbeddings?: Embeddings | null;
-  /** The tenant whose memories this runtime reads and writes: a UUID in lower case. Default: that of a single tenant. */
+  /**
+   * The tenant whose threads and memories this runtime reads and writes: a UUID in lower case. Default: that of a single
+   * tenant.
+   */
   readonly tenantId?: string;
+  /** Claims under which this runtime writes threads: see {@link ThreadFences}. Default: none is checked. */
+  readonly fences?: ThreadFences;
   /** The `provider:model` of definitions that name none. */
   readonly defaultModel?: string;
   /** Additional providers, chat model instances, prices and retries. */
@@ -134,18 +142,22 @@ export async function createRuntime(
     throw thrown;
   });
   try {
-    const checkpointer = await openCheckpointer(
-      database,
-      options.cacheBytes === undefined ? {} : { cacheBytes: options.cacheBytes },
-    );
+    const { schema = "stratagraph", tenantId, fences } = options;
+    const place = { schema, ...(tenantId !== undefined && { tenantId }) };
+    const fenced = { ...place, ...(fences && { fences }) };
+    const checkpointer = await openCheckpointer(database, {
+      ...fenced,
+      ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
+    });
     const stored = new DatabaseToolJournal(database.pool, {
+      ...fenced,
       serde: checkpointer.serde,
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
     const memory = memoryIn(async () => {
       const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
-      return openDatabaseMemory(database, { clock: services.clock });
+      return openDatabaseMemory(database, { schema, clock: services.clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
     const run = {
@@ -155,10 +167,10 @@ export async function createRuntime(
       journal,
       memory,
       store,
-      lockThread: (threadId: string) => lockThread(database, threadId),
+      lockThread: (threadId: string) => lockThread(database, threadId, place),
     };
     const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    const experimentMemory = new DatabaseExperimentMemory(database.pool);
+    const experimentMemory = new DatabaseExperimentMemory(database.pool, place);
     return withThreads({ ...run, experimentMemory }, beside, async () => {
       await Promise.all([close(), database.close()]);
     });

@@ -8,9 +8,7 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { CheckpointConfigError, CorruptCheckpointError } from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
@@ -19,6 +17,7 @@ import { NewerDatabaseError } from "../../src/storage/migrate.ts";
 import type { DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { stockSaver } from "../helpers/stock-saver.ts";
 
 /** A pool that counts the statements that go through it, and the rows and elements that they give. */
 class CountingPool implements DatabasePool {
@@ -286,15 +285,14 @@ export function saverStatements(database: TestDatabase): void {
     test("set up a schema of any name, however many begin at once, and go on from the stock class", async () => {
       const schema = `odd "name" $& {schema}`;
       const { pool } = database.shared;
-      const stock = new PostgresSaver(pool as unknown as Pool, undefined, {
-        schema: schema.replaceAll('"', '""'),
-      });
+      const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
+      await Promise.all(savers.map((saver) => saver.setup()));
+
+      const stock = stockSaver(pool, schema);
       const thread = randomUUID();
       const old = await put(stock, thread, { messages, text: "old" });
       await stock.putWrites(at(thread, old), [["text", "written"]], "task");
 
-      const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
-      await Promise.all(savers.map((saver) => saver.setup()));
       const [saver] = savers;
       const next = await put(saver!, thread, { messages: [...messages, messages[0]] }, old);
       await saver!.forkThread({ threadId: thread, checkpointId: old, newThreadId: "fork" });
