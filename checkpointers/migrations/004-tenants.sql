@@ -1,5 +1,6 @@
 -- Rows belong to tenants, those from before to the tenant of all zeros, which is also that of statements without a tenant.
--- A constant default first, so that no table is written anew.
+-- A constant default first, so that no table is written anew. No policy lets the owner read all tenants: with `or` in the
+-- condition, statements of an owner who has no other role would use no index.
 alter table {schema}.attachment_uses drop constraint attachment_uses_sha256_fkey;
 
 alter table {schema}.checkpoints add column tenant_id uuid not null default '00000000-0000-0000-0000-000000000000';
@@ -139,59 +140,39 @@ alter table {schema}.checkpoints enable row level security, force row level secu
 create policy tenant on {schema}.checkpoints
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoints to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_blobs enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_blobs
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_blobs to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_writes enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_writes
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_writes to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_elements enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_elements
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_elements to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_log_uses enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_log_uses
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_log_uses to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_write_sets enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_write_sets
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_write_sets to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_definitions enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_definitions
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_definitions to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.checkpoint_threads enable row level security, force row level security;
 create policy tenant on {schema}.checkpoint_threads
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.checkpoint_threads to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.attachments enable row level security, force row level security;
 create policy tenant on {schema}.attachments
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.attachments to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');
 alter table {schema}.attachment_uses enable row level security, force row level security;
 create policy tenant on {schema}.attachment_uses
   using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid));
-create policy upkeep on {schema}.attachment_uses to current_user
-  using (current_setting('app.upkeep', true) = 'on') with check (current_setting('app.upkeep', true) = 'on');

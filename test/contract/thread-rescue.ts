@@ -60,7 +60,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
     const newThread = () => `thread ${(count += 1)}`;
     const open = async (...script: ScriptedReply[]) => {
       sent = [];
-      return testRuntime(script, { checkpointer: await openCheckpointer(database.shared) });
+      return testRuntime(script, { checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }) });
     };
     /** A runtime with nothing remembered, and a journal. */
     const reopen = async (...script: ScriptedReply[]) => {
@@ -128,7 +128,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       const [tools, reason] = await ids(first.runtime, threadId);
       await damage(threadId, tools);
       const { runtime } = await testRuntime(["Done."], {
-        checkpointer: await openCheckpointer(database.shared),
+        checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }),
       });
       await expect(executeAgent(mailer, null, { runtime, threadId })).rejects.toMatchObject({
         code: "corrupt_checkpoint",
