@@ -181,7 +181,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#writes.write(threadId, async () => {
-        const stamped = await dumpMetadata(metadata, definition);
+      const stamped = await dumpMetadata(metadata, definition);
       await this.#writer.put(place, checkpoint, stamped, newVersions);
     });
     return {
@@ -203,7 +203,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
     await this.#writes.write(threadId, async () => {
-        const place = { threadId, namespace, checkpointId, taskId, taskPath };
+      const place = { threadId, namespace, checkpointId, taskId, taskPath };
       await this.#writer.putWrites(place, writes);
     });
   }

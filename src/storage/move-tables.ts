@@ -174,12 +174,11 @@ async function moveSet(
     if (found[0] === undefined) continue;
     await client.query(`alter function ${source}.${signature} set schema ${target}`);
     if (found[0].hasPath)
-      await client.query(`alter function ${target}.${signature} set search_path = ${target}, pg_temp`);
+      await client.query(
+        `alter function ${target}.${signature} set search_path = ${target}, pg_temp`,
+      );
   }
-  await client.query(
-    `insert into ${target}.stratagraph_migrations select * from ${rows}`,
-    [name],
-  );
+  await client.query(`insert into ${target}.stratagraph_migrations select * from ${rows}`, [name]);
   await client.query(`delete from ${rows}`, [name]);
   return moved;
 }

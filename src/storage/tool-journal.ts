@@ -127,10 +127,9 @@ export class DatabaseToolJournal implements ToolJournal {
   }
 
   async withdraw(key: CallKey): Promise<void> {
-    await this.#pool.forThread(key.threadId).query(
-      `delete from ${this.#table} ${WHERE_KEY} and ended_at is null`,
-      keyOf(key),
-    );
+    await this.#pool
+      .forThread(key.threadId)
+      .query(`delete from ${this.#table} ${WHERE_KEY} and ended_at is null`, keyOf(key));
   }
 
   /** What it has of a thread, or of one execution of a turn, in the order in which the calls began. */

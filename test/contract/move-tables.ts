@@ -143,8 +143,8 @@ export function moveTablesContract({ kind, available, create }: MoveSubject): vo
       await new PostgresCheckpointer(pool).setup();
       await expect(move(false)).rejects.toThrow(TablesExistError);
       expect(await tablesIn(database, "public")).toContain("checkpoint_elements");
-      expect((await moveTables(pool, { from: "public", to: "el\"se" })).length).toBe(11);
-      const elsewhere = new PostgresCheckpointer(pool, { schema: "el\"se" });
+      expect((await moveTables(pool, { from: "public", to: 'el"se' })).length).toBe(11);
+      const elsewhere = new PostgresCheckpointer(pool, { schema: 'el"se' });
       await loopGraph(elsewhere).invoke({ topic: "cats", left: 1 }, config);
       expect((await elsewhere.listThreads()).items).toHaveLength(1);
     });

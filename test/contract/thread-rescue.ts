@@ -60,7 +60,9 @@ export function threadRescueContract(kind: Database["kind"]): void {
     const newThread = () => `thread ${(count += 1)}`;
     const open = async (...script: ScriptedReply[]) => {
       sent = [];
-      return testRuntime(script, { checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }) });
+      return testRuntime(script, {
+        checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }),
+      });
     };
     /** A runtime with nothing remembered, and a journal. */
     const reopen = async (...script: ScriptedReply[]) => {
