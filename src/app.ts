@@ -64,12 +64,9 @@ export interface RuntimeOptions {
    * (of `env`, else of the process), else the local encoder if it is installed.
    */
   readonly memoryEmbeddings?: Embeddings | null;
-  /**
-   * The tenant whose threads and memories this runtime reads and writes: a UUID in lower case. Default: that of a single
-   * tenant.
-   */
+  /** The tenant whose threads and memories these are: a UUID in lower case. Default: that of a single tenant. */
   readonly tenantId?: string;
-  /** Claims under which this runtime writes threads: see {@link ThreadFences}. Default: none is checked. */
+  /** Claims under which threads are written. Default: none is checked. */
   readonly fences?: ThreadFences;
   /** The `provider:model` of definitions that name none. */
   readonly defaultModel?: string;
@@ -118,7 +115,7 @@ export async function createRuntime(
   const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
     const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const blobs = blobsOf(checkpointer) ?? services.blobs;
+    const blobs = (checkpointer as Partial<DurableSaver> | undefined)?.blobs ?? services.blobs;
     const run: CompileServices = { ...services, checkpointer, blobs };
     const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
     const experimentMemory = createInMemoryExperimentMemory();
@@ -126,8 +123,7 @@ export async function createRuntime(
     const store = new MemoryBaseStore(() => memory(undefined));
     return withThreads({ ...run, memory, store, experimentMemory }, {}, close);
   }
-  const env = options.env ?? process.env;
-  const url = options.databaseUrl ?? env["DATABASE_URL"];
+  const url = options.databaseUrl ?? (options.env ?? process.env)["DATABASE_URL"];
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
   const { lockThread } = await import("./storage/thread-lock.ts");
@@ -142,15 +138,16 @@ export async function createRuntime(
     throw thrown;
   });
   try {
-    const { schema = "stratagraph", tenantId, fences } = options;
-    const place = { schema, ...(tenantId !== undefined && { tenantId }) };
-    const fenced = { ...place, ...(fences && { fences }) };
-    const checkpointer = await openCheckpointer(database, {
-      ...fenced,
-      ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
-    });
+    const { schema = "stratagraph", tenantId, fences, cacheBytes } = options;
+    const place = {
+      schema,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(fences && { fences }),
+    };
+    const cache = cacheBytes !== undefined && { cacheBytes };
+    const checkpointer = await openCheckpointer(database, { ...place, ...cache });
     const stored = new DatabaseToolJournal(database.pool, {
-      ...fenced,
+      ...place,
       serde: checkpointer.serde,
       flush: (threadId) => checkpointer.flush(threadId),
     });
@@ -178,11 +175,6 @@ export async function createRuntime(
     await Promise.all([close(), database.close()]);
     throw thrown;
   }
-}
-
-/** Returns the attachments of a checkpointer that stores them. */
-function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
-  return checkpointer?.blobs;
 }
 
 function withThreads(

@@ -55,7 +55,7 @@ const names = Object.keys(tableSets) as TableSetName[];
 export const defaultSchema = "stratagraph";
 const formerSchema = "public";
 
-/** Tables that are to be moved are in the target schema already. Nothing was moved. */
+/** The target schema has tables of the same names already. Nothing was moved. */
 export class TablesExistError extends StratagraphError {
   readonly code = "tables_exist";
 

@@ -152,7 +152,7 @@ export function runFenceContract(database: TestDatabase): void {
           await holder.query("begin; lock table stratagraph.checkpoint_elements in exclusive mode");
           const writing = put(uuid6(1));
           const waiting = async (count: number) =>
-            expect
+            await expect
               .poll(async () => {
                 const { rows } = await database.shared.pool.query<{ n: number }>(
                   `select count(*)::int as n from pg_stat_activity

@@ -9,7 +9,7 @@ export function stockSaver(pool: DatabasePool, schema = "public"): PostgresSaver
   const query =
     (database: Queryable): Queryable["query"] =>
     (text, values) =>
-      database.query(String(text).replace("ON CONFLICT (", "ON CONFLICT (tenant_id, "), values);
+      database.query((text as string).replace("ON CONFLICT (", "ON CONFLICT (tenant_id, "), values);
   const completed = {
     query: query(pool),
     async connect() {
