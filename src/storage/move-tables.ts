@@ -52,7 +52,7 @@ export type TableSetName = keyof typeof tableSets;
 const names = Object.keys(tableSets) as TableSetName[];
 
 /** The schema of a runtime's tables, and that of versions before it had one of its own. */
-export const defaultSchema = "stratagraph";
+const defaultSchema = "stratagraph";
 const formerSchema = "public";
 
 /** The target schema has tables of the same names already. Nothing was moved. */
@@ -110,7 +110,7 @@ export async function moveTables(
 
 export interface TableSetOptions {
   readonly name: TableSetName;
-  /** Made if need be. Any name: it is escaped. In {@link defaultSchema} tables are adopted from `public`. */
+  /** Made if need be. Any name: it is escaped. Into `stratagraph` tables are adopted from `public`. */
   readonly schema: string;
   /** The folder of the migrations. */
   readonly migrations: URL;
