@@ -280,7 +280,8 @@ export function plainDataContract(database: TestDatabase): void {
         const threadId = randomUUID();
         const first = await executeAgent(agent, { message: "go" }, { runtime, threadId });
         expect(first.steps[0]!.tool_results[0]!.result).toEqual(returned);
-        const stored = (await open().getTuple(at(threadId)))!.checkpoint.channel_values;
+        const stored = (await open({ schema: "stratagraph" }).getTuple(at(threadId)))!.checkpoint
+          .channel_values;
         expect(stored["execution"]).toEqual({ found, input: args });
         const second = await executeAgent(agent, { message: "again" }, { runtime, threadId });
         expect(second.status).toBe("COMPLETED");
