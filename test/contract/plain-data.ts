@@ -288,7 +288,9 @@ export function plainDataContract(database: TestDatabase): void {
 
         const state = await runtime.threads.stateAt({ threadId });
         expect(JSON.stringify(state)).toContain("LOOKALIKE_SECRET");
-        const { channel_values: values } = (await open().getTuple(at(threadId)))!.checkpoint;
+        const { channel_values: values } = (await open({ schema: "stratagraph" }).getTuple(
+          at(threadId),
+        ))!.checkpoint;
         const [step] = values["steps"] as typeof first.steps;
         expect(contentDifference(step!.tool_results[0]!.result, returned)).toBeNull();
       } finally {
