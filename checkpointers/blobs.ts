@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { createHash } from "node:crypto";
 import type { BlobStore } from "../src/durable-saver.ts";
 import type { Queryable } from "../src/storage/pool.ts";
+import type { ThreadPool } from "../src/storage/tenant-pool.ts";
 import { CorruptBlobError } from "./errors.ts";
 import { sealContext } from "./integrity.ts";
 import { openOrKeep } from "./rows.ts";
@@ -9,9 +10,8 @@ import { retryConflicts } from "./queries.ts";
 import { type SealedTables, transaction } from "./tables.ts";
 
 export interface DatabaseBlobsDeps extends SealedTables {
+  readonly pool: ThreadPool;
   readonly serde: SerializerProtocol;
-  /** Creates the tables, unless they are there. */
-  readonly setup: () => Promise<void>;
 }
 
 /** The attachments of threads, in the tables of their checkpoints. */
@@ -26,24 +26,21 @@ export class DatabaseBlobs implements BlobStore {
     threadId: string,
     { bytes, mimeType }: { readonly bytes: Uint8Array; readonly mimeType: string },
   ): Promise<string> {
-    const { serde, setup } = this.#deps;
-    await setup();
+    const { pool, serde } = this.#deps;
     const sha256 = blobHash(bytes);
     const [type, body] = await serde.dumpsTyped(bytes);
     const row = { threadId, sha256, mimeType, type, body: Buffer.from(body) };
-    await retryConflicts(() => insertBlob(this.#deps.pool, this.#deps, row));
+    await retryConflicts(() => insertBlob(pool.forThread(threadId), this.#deps, row));
     return sha256;
   }
 
   async get(threadId: string, sha256: string): Promise<Uint8Array | null> {
-    await this.#deps.setup();
     const [row] = await readBlobs(this.#deps, { threadId, sha256 });
     return row === undefined ? null : loadBlob(row, this.#deps.serde);
   }
 
   async forget(threadId: string): Promise<void> {
-    const { pool, schema, setup } = this.#deps;
-    await setup();
+    const { pool, schema } = this.#deps;
     const removal = () => transaction(pool, (client) => removeBlobs(client, schema, threadId));
     await retryConflicts(removal);
   }
@@ -75,7 +72,7 @@ export async function insertBlob(
     `with stored as (
       insert into ${schema}.attachments (sha256, mime_type, type, body)
       values ($1, $2, $3, $4)
-      on conflict (sha256) do update set type = excluded.type, body = excluded.body
+      on conflict (tenant_id, sha256) do update set type = excluded.type, body = excluded.body
       returning sha256
     )
     insert into ${schema}.attachment_uses (thread_id, sha256) select $5, sha256 from stored
@@ -91,7 +88,7 @@ async function readBlobs(
 ): Promise<readonly BlobRow[]> {
   const { rows } = await pool.query<BlobRow>(
     `select sha256, mime_type as "mimeType", type, body
-    from ${schema}.attachments join ${schema}.attachment_uses using (sha256)
+    from ${schema}.attachments join ${schema}.attachment_uses using (tenant_id, sha256)
     where thread_id = $1 and sha256 = $2`,
     [of.threadId, of.sha256],
   );

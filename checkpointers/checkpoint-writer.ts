@@ -8,7 +8,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type { DatabasePool } from "../src/storage/pool.ts";
+import type { ThreadPool } from "../src/storage/tenant-pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { checkpointSummary, toJsonb, toStoredBody } from "./checkpoint-body.ts";
 import { checkpointHash, sealContext, writesHash } from "./integrity.ts";
@@ -34,7 +34,7 @@ import {
 } from "./pending-writes.ts";
 
 export interface WriterDeps {
-  readonly pool: DatabasePool;
+  readonly pool: ThreadPool;
   readonly queries: CheckpointQueries;
   readonly serde: SerializerProtocol;
   readonly known: CheckpointCache;
@@ -87,7 +87,7 @@ export class CheckpointWriter {
     newVersions: ChannelVersions,
   ): Promise<void> {
     const { threadId, namespace, parentId } = place;
-    await this.#keepDefinition(metadata);
+    await this.#keepDefinition(threadId, metadata);
     let parent =
       parentId === null
         ? undefined
@@ -149,7 +149,7 @@ export class CheckpointWriter {
       return;
     }
     const { queries, pool } = this.#parts;
-    await pool.query({
+    await pool.forThread(threadId).query({
       ...(rows.length === 1 && { name: `${queries.name}-replace-writes` }),
       text: queries.replaceWrites(rows.length),
       values: rows.flatMap(({ idx, body, hash }) => [
@@ -165,14 +165,17 @@ export class CheckpointWriter {
   }
 
   /** What a definition hash stands for, once for each. */
-  async #keepDefinition({ definition_hash: hash }: Record<string, unknown>): Promise<void> {
+  async #keepDefinition(
+    threadId: string,
+    { definition_hash: hash }: Record<string, unknown>,
+  ): Promise<void> {
     const definition = this.#definitions.get(hash);
     if (definition === undefined) return;
     const { queries, pool } = this.#parts;
     const stored = toJsonb(definition);
     // One that `jsonb` cannot hold exactly is not kept: under its hash no other may stand.
     if (canonicalHash(stored) === hash) {
-      await pool.query(queries.putDefinition, [hash, JSON.stringify(stored)]);
+      await pool.forThread(threadId).query(queries.putDefinition, [hash, JSON.stringify(stored)]);
     }
     this.#definitions.delete(hash);
   }
@@ -289,7 +292,8 @@ export class CheckpointWriter {
     });
     // Also for logs that are continued: the thread and its elements may have been deleted meanwhile.
     const logs = [...new Set(draft.elements.map(({ log }) => log))];
-    const { queries, pool, cipher } = this.#parts;
+    const { queries, cipher } = this.#parts;
+    const pool = this.#parts.pool.forThread(threadId);
     const sealed = draft.elements.map((element) => {
       const context = sealContext.element(element.log, element.idx);
       return { ...element, blob: cipher.sealBytes(element.blob, context) };

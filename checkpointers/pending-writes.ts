@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type PendingWrite, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
-import type { DatabasePool } from "../src/storage/pool.ts";
+import type { ThreadPool } from "../src/storage/tenant-pool.ts";
 import type { DumpedValue } from "./elements/store-value.ts";
 import { type CheckpointQueries, pgArray, pgTextArray } from "./queries.ts";
 
@@ -44,7 +44,7 @@ export class WriteQueue {
   readonly #waiting = new Map<string, Queued>();
 
   constructor(
-    private readonly pool: DatabasePool,
+    private readonly pool: Pick<ThreadPool, "forThread">,
     private readonly queries: CheckpointQueries,
   ) {}
 
@@ -85,7 +85,7 @@ export class WriteQueue {
 
   async #write(threadId: string, waiting: readonly Waiting[]): Promise<void> {
     try {
-      await this.pool.query({
+      await this.pool.forThread(threadId).query({
         name: `${this.queries.name}-add-writes`,
         text: this.queries.addWrites,
         values: [threadId, ...writeColumns(waiting.flatMap(({ rows }) => rows))],

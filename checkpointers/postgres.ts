@@ -27,6 +27,8 @@ import { createValueCipher, type ValueCipher } from "../src/storage/encryption/v
 import type { SealedTable } from "../src/storage/encryption/reseal.ts";
 import { StorageOptionError } from "../src/storage/errors.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
+import { defaultTenant } from "../src/storage/tenant.ts";
+import { type ThreadFences, tenantPool } from "../src/storage/tenant-pool.ts";
 import { dumpMetadata } from "./checkpoint-body.ts";
 import { CheckpointCache } from "./checkpoint-cache.ts";
 import { DatabaseBlobs } from "./blobs.ts";
@@ -45,7 +47,7 @@ import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
 import { LogIds, LogPositions } from "./log-positions.ts";
 import { checkpointQueries } from "./queries.ts";
-import { asPgPool, type SealedTables, setUpTables } from "./tables.ts";
+import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
 import { listSummaries, listThreads } from "./threads/summaries.ts";
@@ -58,6 +60,10 @@ import { WriteTracker } from "./write-tracker.ts";
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
   schema?: string;
+  /** The tenant whose threads these are: a UUID in lower case. Default: that of a single tenant. */
+  tenantId?: string;
+  /** Claims under which threads are written. Default: none is checked. */
+  fences?: ThreadFences;
   /** How values become bytes, and so the place for encryption. Default: LangGraph's. */
   serde?: SerializerProtocol;
   /** Seals what is stored, below hashes and sharing. Default: one without keys, which seals nothing. */
@@ -93,10 +99,12 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
   readonly #writes = new WriteTracker();
-  #setUp: Promise<void> | undefined;
+  readonly #open: () => Promise<unknown>;
 
-  constructor(pool: DatabasePool, options: PostgresCheckpointerOptions = {}) {
-    const schema = options.schema ?? "public";
+  constructor(database: DatabasePool, options: PostgresCheckpointerOptions = {}) {
+    const { schema = "public", tenantId = defaultTenant } = options;
+    const role = checkpointTablesOpener(database, schema);
+    const pool = tenantPool({ pool: database, role }, tenantId, options.fences);
     const serde = keepData(options.serde);
     super(asPgPool(pool), serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
     const { cacheBytes = 64 * 2 ** 20, cipher = createValueCipher([]) } = options;
@@ -115,8 +123,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       cipher,
       seals: options.cipher !== undefined,
     };
-    this.#tables = { pool, schema: quoteIdentifier(schema), cipher };
-    this.blobs = new DatabaseBlobs({ ...this.#tables, serde, setup: () => this.setup() });
+    this.#open = role;
+    const tables = { pool, schema: quoteIdentifier(schema), cipher };
+    this.#tables = tables;
+    this.blobs = new DatabaseBlobs({ ...tables, serde });
     this.#reader = new CheckpointReader({
       ...parts,
       revive: serde.revive,
@@ -133,12 +143,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** @throws {NewerDatabaseError} when a newer version of this package set up the tables */
-  override setup(): Promise<void> {
-    this.#setUp ??= setUpTables(this.#parts.pool, this.#parts.schema).catch((error: unknown) => {
-      this.#setUp = undefined;
-      throw error;
-    });
-    return this.#setUp;
+  override async setup(): Promise<void> {
+    await this.#open();
   }
 
   /**
@@ -150,7 +156,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { thread_id } = config.configurable ?? {};
     if (thread_id === undefined || thread_id === null) return undefined;
-    await this.setup();
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
     if (namespace === "") this.#writes.resetFailures(threadId);
     const read = this.#reader.read({ threadId, namespace, id });
@@ -166,7 +171,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     config: RunnableConfig,
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
-    await this.setup();
     yield* listPages(config, options, this.#reader);
   }
 
@@ -181,7 +185,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#writes.write(threadId, async () => {
-      await this.setup();
       const stamped = await dumpMetadata(metadata, definition);
       await this.#writer.put(place, checkpoint, stamped, newVersions);
     });
@@ -204,7 +207,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
     await this.#writes.write(threadId, async () => {
-      await this.setup();
       const place = { threadId, namespace, checkpointId, taskId, taskPath };
       await this.#writer.putWrites(place, writes);
     });
@@ -222,7 +224,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }): Promise<Record<string, DeltaChannelHistory>> {
     const { config, channels } = options;
     if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
-    await this.setup();
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
     return deltaHistory({ threadId, namespace, id }, channels, this.#parts);
   }
@@ -230,7 +231,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   /** Removes a thread and what no other thread shares with it. One that is not there is fine. */
   override async deleteThread(threadId: string): Promise<void> {
     checkName("thread_id", threadId);
-    await this.setup();
     await this.#writes.drain(threadId);
     await deleteThread(this.#tables, threadId);
     this.#parts.known.forgetThread(threadId);
@@ -239,7 +239,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   /** Removes checkpoints of a thread, and what only they needed. */
   async prune(options: PruneOptions): Promise<PruneResult> {
     checkName("thread_id", options.threadId);
-    await this.setup();
     await this.#writes.drain(options.threadId);
     return prune(this.#tables, options);
   }
@@ -251,7 +250,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }): Promise<PruneResult> {
     for (const id of of.checkpointIds) checkName("checkpoint_id", id);
     checkName("thread_id", of.threadId);
-    await this.setup();
     await this.#writes.drain(of.threadId);
     return removeCheckpoints(this.#tables, of);
   }
@@ -263,14 +261,12 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     checkName("thread_id", of.threadId);
     checkName("checkpoint_ns", of.namespace ?? "");
     checkCursor(of.cursor);
-    await this.setup();
     return listSummaries(this.#parts.pool, this.#parts.schema, of);
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
   async listThreads(of: ThreadListOptions = {}): Promise<Page<ThreadSummary>> {
     checkCursor(of.cursor);
-    await this.setup();
     return listThreads(this.#parts.pool, this.#parts.schema, of);
   }
 
@@ -284,7 +280,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, newThreadId, checkpointId } = of;
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
     checkName("checkpoint_id", checkpointId);
-    await this.setup();
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
       const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
       const tuple = (await this.getTuple({
@@ -313,7 +308,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
    */
   async *exportThread(threadId: string): AsyncGenerator<string> {
     checkName("thread_id", threadId);
-    await this.setup();
     await this.#writes.drain(threadId);
     yield* exportThread({ ...this.#tables, serde: this.serde }, threadId);
   }
@@ -327,7 +321,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     lines: AsyncIterable<string> | Iterable<string>,
     options: ImportOptions = {},
   ): Promise<{ threadId: string; checkpoints: number }> {
-    await this.setup();
     const logIds = (client: Queryable) => new LogIds(client, this.#parts.schema);
     return importThread({ ...this.#tables, serde: this.serde, logIds }, lines, options);
   }
@@ -335,7 +328,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   /** Reads every checkpoint of a thread, each stored value once, and says which are not as they were written. */
   async verifyThread(threadId: string, options: VerifyOptions = {}): Promise<ThreadVerification> {
     checkName("thread_id", threadId);
-    await this.setup();
     const parts = { ...this.#tables, serde: keepData(this.serde), reader: this.#reader };
     return verifyThread(parts, threadId, options);
   }
@@ -353,7 +345,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
    * @throws {CorruptDefinitionError} when what is stored does not have the hash
    */
   async definitionOf(hash: string): Promise<unknown> {
-    await this.setup();
     const { pool, queries } = this.#parts;
     const { rows } = await pool.query<{ definition: unknown }>(queries.definition, [hash]);
     const [row] = rows;
@@ -362,7 +353,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
 
   /** The tables of values that the cipher seals, for counting and resealing. */
   sealedTables(): Promise<readonly SealedTable[]> {
-    return this.setup().then(() => sealedTables(this.#tables.schema));
+    return this.setup().then(() => sealedTables(this.#tables));
   }
 
   /** Resolves when all that was begun to be put for the thread has been put, or failed. */

@@ -155,7 +155,7 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e`,
     put,
     replace: `${put}
-    on conflict (thread_id, checkpoint_ns, checkpoint_id) do update set
+    on conflict (tenant_id, thread_id, checkpoint_ns, checkpoint_id) do update set
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
     deltaHistory: `with recursive chain as (
@@ -192,13 +192,13 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     replaceWrites: (sets) => `insert into ${schema}.checkpoint_write_sets
       (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
     values ${Array.from({ length: sets }, (_, set) => `(${places(7 * set + 1, 7)})`).join(", ")}
-    on conflict (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+    on conflict (tenant_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
     do update set body = excluded.body, hash = excluded.hash`,
   };
 }
 
 /** Puts a definition that has its hash in the place of one that has not; the table has the name `stored`. */
-export const REPLACE_DEFINITION = `on conflict (hash) do update set definition = excluded.definition
+export const REPLACE_DEFINITION = `on conflict (tenant_id, hash) do update set definition = excluded.definition
   where stored.definition <> excluded.definition`;
 
 /** Numbers of parameters. */

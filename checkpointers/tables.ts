@@ -1,19 +1,23 @@
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
 import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
-import { loadMigrations, migrate } from "../src/storage/migrate.ts";
+import { tableSetOpener } from "../src/storage/move-tables.ts";
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 
 /**
- * Makes the tables, one process at a time: those of the stock class first.
+ * Returns a function that makes the tables, one process at a time, those of the stock class first, and resolves to the
+ * role of tenants on them.
  *
- * @throws {NewerDatabaseError} when a newer version of this package made them
+ * It throws {@link NewerDatabaseError} when a newer version of this package made them.
  */
-export async function setUpTables(pool: DatabasePool, schema: string): Promise<void> {
-  await migrate(pool, {
-    schema,
+export function checkpointTablesOpener(
+  pool: DatabasePool,
+  schema: string,
+): () => Promise<string | null> {
+  return tableSetOpener(pool, {
     name: "checkpoints",
-    migrations: await loadMigrations(new URL("./migrations/", import.meta.url)),
+    schema,
+    migrations: new URL("./migrations/", import.meta.url),
     before: (client) =>
       new PostgresSaver(asPgPool(poolOf(client)), undefined, {
         schema: schema.replaceAll('"', '""'),
@@ -34,6 +38,7 @@ function poolOf(client: Queryable): DatabasePool {
 
 /** Where checkpoints are stored. */
 export interface CheckpointTables {
+  /** Of one tenant. */
   readonly pool: DatabasePool;
   /** As it stands in SQL, with its quotes. */
   readonly schema: string;

@@ -11,7 +11,7 @@ import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
-import type { RuntimeOptions } from "./runtime/runtime-options.ts";
+import type { RuntimeOptions } from "./runtime-options.ts";
 import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
 import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
 import type { Memory } from "./memory/memory.ts";
@@ -80,27 +80,31 @@ export async function createRuntime(
   });
   const closeAll = async () => void (await Promise.all([close(), database.close()]));
   try {
+    const { schema = "stratagraph", tenantId, fences, cacheBytes } = options;
     const encryption = await createEncryption({ ...services, ...options.encryption, env });
-    const checkpointer = await openCheckpointer(database, {
-      ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
+    const place = {
+      schema,
+      ...(tenantId !== undefined && { tenantId }),
+      ...(fences && { fences }),
       ...encryption.sealing,
-    });
+    };
+    const cache = cacheBytes !== undefined && { cacheBytes };
+    const checkpointer = await openCheckpointer(database, { ...place, ...cache });
     const stored = new DatabaseToolJournal(database.pool, {
+      ...place,
       serde: checkpointer.serde,
-      ...encryption.sealing,
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
     const { clock } = services;
     const memory = memoryIn(async () => {
       const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
-      return openDatabaseMemory(database, { clock });
+      return openDatabaseMemory(database, { schema, clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
-    const { tenantId } = options;
-    const cancels = new CancelRequests(database, { clock, tenantId });
+    const cancels = new CancelRequests(database, { clock, schema, tenantId });
     const { openCallLog } = await import("./storage/platform/call-log.ts");
-    const calls = openCallLog(database, { ...services, ...encryption.sealing, tenantId });
+    const calls = openCallLog(database, { ...services, ...place });
     const run = {
       ...services,
       ...(options.recordCalls !== false && { calls }),
@@ -109,8 +113,8 @@ export async function createRuntime(
       journal,
       memory,
       store,
-      experimentMemory: new DatabaseExperimentMemory(database.pool),
-      encryption: encryption.of(database.pool, [checkpointer, stored]),
+      experimentMemory: new DatabaseExperimentMemory(database.pool, place),
+      encryption: encryption.of([checkpointer, stored]),
       lockThread: cancels.lockThread,
     };
     const forget = async (threadId: string) => {

@@ -30,6 +30,7 @@ const rooms = [
   "src/engine",
   "src/server",
   "checkpointers",
+  "src/runtime-options.ts",
   "src/app.ts",
   "src/serve-agent.ts",
   "src/index.ts",

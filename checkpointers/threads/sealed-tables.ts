@@ -1,5 +1,6 @@
 import type { SealedTable } from "../../src/storage/encryption/reseal.ts";
 import { sealContext, writesHash } from "../integrity.ts";
+import type { CheckpointTables } from "../tables.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -8,9 +9,10 @@ type Row = Readonly<Record<string, unknown>>;
  * a set of pending writes covers the sealed bytes, stands in the same row and in no other, and changes with them. The
  * tables of the stock saver are only read.
  */
-export function sealedTables(schema: string): readonly SealedTable[] {
+export function sealedTables({ pool, schema }: CheckpointTables): readonly SealedTable[] {
   return [
     {
+      pool,
       name: "checkpoint_elements",
       table: `${schema}.checkpoint_elements`,
       key: { log_id: "bigint", idx: "integer" },
@@ -18,6 +20,7 @@ export function sealedTables(schema: string): readonly SealedTable[] {
       context: (row) => sealContext.element(Number(row["log_id"]), Number(row["idx"])),
     },
     {
+      pool,
       name: "checkpoints",
       table: `${schema}.checkpoints`,
       key: { thread_id: "text", checkpoint_ns: "text", checkpoint_id: "text" },
@@ -28,6 +31,7 @@ export function sealedTables(schema: string): readonly SealedTable[] {
       },
     },
     {
+      pool,
       name: "checkpoint_write_sets",
       table: `${schema}.checkpoint_write_sets`,
       key: {
@@ -42,6 +46,7 @@ export function sealedTables(schema: string): readonly SealedTable[] {
       hash: { column: "hash", of: (row, body) => writesHash({ ...writesOf(row), body }) },
     },
     {
+      pool,
       name: "attachments",
       table: `${schema}.attachments`,
       key: { sha256: "text" },

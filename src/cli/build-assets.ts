@@ -76,9 +76,9 @@ const connection = new PGliteConnection(
   async () => {},
 );
 const pool = new PGlitePool(connection, 60_000, () => connection.close());
-const checkpointer = await openCheckpointer({ pool });
+const checkpointer = await openCheckpointer({ pool }, { schema: "stratagraph" });
 await checkpointer.setup();
-await new DatabaseToolJournal(pool, { serde: checkpointer.serde }).setup();
+await new DatabaseToolJournal(pool, { schema: "stratagraph", serde: checkpointer.serde }).setup();
 await openDatabaseMemory({ pool }).setup();
 await openPlatform({ pool });
 await packDatabase(database, new URL("dist/src/storage/empty-database.tar.br", project));

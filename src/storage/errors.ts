@@ -50,6 +50,24 @@ export class DatabaseBusyError extends StratagraphError {
   }
 }
 
+/** A run was claimed by another worker since: nothing was written. */
+export class LeaseLostError extends StratagraphError {
+  readonly code = "lease_lost";
+  override readonly kind = "run";
+  readonly runId: string;
+  /** The epoch under which the write came; the run's is above it. */
+  readonly epoch: number;
+
+  constructor({ runId, epoch }: { readonly runId: string; readonly epoch: number }) {
+    super(
+      `Expected epoch ${epoch} of run ${runId} to be its newest, but another worker has claimed the run since, or it was deleted. ` +
+        "Nothing was written. Stop this execution: the other worker continues it.",
+    );
+    this.runId = runId;
+    this.epoch = epoch;
+  }
+}
+
 /** A failure whose cause is the database and not the statement. The text of the statement and its values are not in it. */
 abstract class DatabaseFailure extends StratagraphError {
   override readonly kind: ErrorKind = "run";

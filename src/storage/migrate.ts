@@ -19,6 +19,11 @@ export interface MigrateOptions {
   /** In order, as {@link loadMigrations} reads them. */
   readonly migrations: readonly Migration[];
   /**
+   * Runs under the lock where none of these migrations has run in the schema, which is there. It may bring tables into it
+   * from elsewhere, with the rows of `stratagraph_migrations` that tell what has run on them.
+   */
+  readonly adopt?: (client: Queryable) => Promise<unknown>;
+  /**
    * Runs before the first migration that is to run, in its transaction and so under the lock, once the schema is there;
    * it may have run before. A statement that fails undoes itself alone when the error is caught. One query at a time.
    */
@@ -78,10 +83,9 @@ async function runNext(
   first: boolean,
 ): Promise<boolean> {
   // Under a stricter isolation what is read after waiting for the lock would be what was there before.
-  await client.query("begin isolation level read committed");
-  await client.query("set local statement_timeout = 0");
-  await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-  await makeTable(client, table, options.schema);
+  await beginMigrating(client, options.schema);
+  if (options.adopt && (await newestApplied(client, table, options.name)) === 0)
+    await options.adopt(client);
   const [next, ...later] = pending(options, await newestApplied(client, table, options.name));
   if (next) {
     if (first) await options.before?.(withSavepoints(client));
@@ -92,6 +96,14 @@ async function runNext(
   }
   await client.query("commit");
   return later.length > 0;
+}
+
+/** Begins a transaction that has all migrations of the database for itself, and makes what they need. */
+export async function beginMigrating(client: Queryable, schema: string): Promise<void> {
+  await client.query("begin isolation level read committed");
+  await client.query("set local statement_timeout = 0");
+  await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+  await makeTable(client, `${quoteIdentifier(schema)}.stratagraph_migrations`, schema);
 }
 
 /** `if not exists` alone would want the right to create even where there is nothing to create. */

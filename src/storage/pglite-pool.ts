@@ -163,7 +163,9 @@ export class PGliteConnection {
         parameters.length > 0
           ? [await this.#statements!.run<Row>({ text, name, values: parameters })]
           : ((await database.exec(text)) as Results<Row>[]);
-      if (results.some(({ command }) => !DATA_COMMANDS.has(command ?? "")))
+      // A commit, even of a transaction that failed, ends it; its tag may be that of a rollback to a savepoint.
+      if (results.at(-1)?.command === "COMMIT") this.#maybeInTransaction = false;
+      else if (results.some(({ command }) => !DATA_COMMANDS.has(command ?? "")))
         this.#maybeInTransaction = true;
       return toResult(results.at(-1)!); // There is at least one, even for empty text.
     } catch (error) {

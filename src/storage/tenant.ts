@@ -8,6 +8,8 @@ import { type DatabaseClient, type DatabasePool, type Queryable, quoteIdentifier
  */
 const tenantRole = "stratagraph_tenant";
 
+export { defaultTenant } from "../memory/store.ts";
+
 /** A tenant's id is no UUID in lower case. */
 export class InvalidTenantError extends StratagraphError {
   readonly code = "invalid_tenant";
@@ -55,7 +57,8 @@ export interface TenantPool {
   readonly role: string | null;
 }
 
-const tenantId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** UUIDs in lower case: they may stand in a statement as they are. */
+export const tenantIdPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Runs `work` in a transaction that reads and writes rows of one tenant alone, whatever its statements leave out. It is
@@ -68,7 +71,7 @@ export async function withTenant<T>(
   tenant: string,
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
-  if (!tenantId.test(tenant)) throw new InvalidTenantError(tenant);
+  if (!tenantIdPattern.test(tenant)) throw new InvalidTenantError(tenant);
   const asRole = role === null ? "" : `set local role ${quoteIdentifier(role)}; `;
   return inTransaction(pool, `${asRole}set local app.tenant = '${tenant}'`, work);
 }
@@ -113,6 +116,10 @@ export interface TenantTables {
   readonly role?: string;
   /** Schemas whose types and functions statements use. */
   readonly uses?: readonly string[];
+  /** Sequences of the schema from which statements take numbers. */
+  readonly sequences?: readonly string[];
+  /** Functions of the schema that statements or triggers call, with their argument types: `label(jsonb, text)`. */
+  readonly functions?: readonly string[];
 }
 
 /**
@@ -166,7 +173,7 @@ function isReady({ exists, isGranted, isUsable }: State): boolean {
 
 async function readState(
   client: DatabaseClient,
-  { schema, tables, role = tenantRole, uses = [] }: TenantTables,
+  { schema, tables, role = tenantRole, uses = [], sequences = [], functions = [] }: TenantTables,
 ): Promise<State> {
   const { rows } = await client.query<Omit<State, "isUsable">>(
     `select u.rolname as "user", u.rolsuper or u.rolbypassrls as bypasses, t.oid is not null as "exists",
@@ -177,10 +184,14 @@ async function readState(
         from pg_namespace o where o.nspname = any($4::text[])) and (select bool_and(
           has_table_privilege(t.oid, c.oid, 'select') and has_table_privilege(t.oid, c.oid, 'insert')
           and has_table_privilege(t.oid, c.oid, 'update') and has_table_privilege(t.oid, c.oid, 'delete'))
-        from pg_class c where c.relnamespace = n.oid and c.relname = any($2::text[])), false) as "isGranted"
+        from pg_class c where c.relnamespace = n.oid and c.relname = any($2::text[]))
+      and not exists (select from unnest($5::text[]) s
+        where not has_sequence_privilege(t.oid, format('%I.%I', n.nspname, s), 'usage'))
+      and not exists (select from unnest($6::text[]) f
+        where not has_function_privilege(t.oid, format('%I.%s', n.nspname, f), 'execute')), false) as "isGranted"
     from pg_roles u join pg_namespace n on n.nspname = $1 left join pg_roles t on t.rolname = $3
     where u.rolname = current_user`,
-    [schema, tables, role, [schema, ...uses]],
+    [schema, tables, role, [schema, ...uses], sequences, functions],
   );
   const state = rows[0]!;
   return { ...state, isUsable: state.exists && (await canBecomeRole(client, role)) };
@@ -195,7 +206,7 @@ const ROLE_LOCK = 6_045_318_278;
 /** Does as much as the user may do. Processes on other databases of the server may do the same at the same time. */
 async function makeRole(
   client: DatabaseClient,
-  { schema, tables, role = tenantRole, uses = [] }: TenantTables,
+  { schema, tables, role = tenantRole, uses = [], sequences = [], functions = [] }: TenantTables,
   { user, exists }: State,
 ): Promise<void> {
   const name = quoteIdentifier(schema);
@@ -215,6 +226,10 @@ async function makeRole(
   for (const used of [schema, ...uses])
     await attempt(`grant usage on schema ${quoteIdentifier(used)} to ${tenant}`);
   await attempt(`grant select, insert, update, delete on ${all} to ${tenant}`);
+  for (const sequence of sequences)
+    await attempt(`grant usage on sequence ${name}.${quoteIdentifier(sequence)} to ${tenant}`);
+  for (const signature of functions)
+    await attempt(`grant execute on function ${name}.${signature} to ${tenant}`);
   if (!(await canBecomeRole(client, role)))
     await attempt(`grant ${tenant} to ${quoteIdentifier(user)}`);
 }

@@ -3,6 +3,7 @@ import { errorMessage, StratagraphError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { DatabaseUnavailableError } from "./errors.ts";
 import type { DatabaseClient, DatabasePool } from "./pool.ts";
+import { defaultTenant } from "./tenant.ts";
 
 /** Another run or recovery holds the thread, in this process or in another. */
 export class ThreadLockedError extends StratagraphError {
@@ -19,6 +20,8 @@ export class ThreadLockedError extends StratagraphError {
 export interface ThreadLockOptions {
   /** Schema of the thread's tables: threads of one id in two schemas are two threads. Default `public`. */
   schema?: string;
+  /** The thread's tenant: threads of one id of two tenants are two threads. Default: that of a single tenant. */
+  tenantId?: string;
 }
 
 /**
@@ -44,7 +47,8 @@ export async function lockThread(
   options: ThreadLockOptions = {},
 ): Promise<HeldLock> {
   const { pool } = database;
-  const key = lockKey(options.schema ?? "public", threadId);
+  const { schema = "public", tenantId = defaultTenant } = options;
+  const key = lockKey([tenantId, schema, threadId]);
   const lock = pool.heldLocks
     ? tryLocalLock(pool.heldLocks, key)
     : await tryAdvisoryLock(pool, key);
@@ -53,9 +57,9 @@ export async function lockThread(
 }
 
 /** A 64-bit integer, all that an advisory lock knows of a thread. */
-function lockKey(schema: string, threadId: string): string {
+function lockKey(thread: readonly [tenantId: string, schema: string, threadId: string]): string {
   const hash = createHash("sha256")
-    .update(JSON.stringify(["thread", schema, threadId]))
+    .update(JSON.stringify(["thread", ...thread]))
     .digest();
   return hash.readBigInt64BE().toString();
 }

@@ -16,13 +16,19 @@ import {
   SealedValueError,
   type ValueCipher,
 } from "./encryption/value-cipher.ts";
-import { loadMigrations, migrate } from "./migrate.ts";
 import type { SealedTable } from "./encryption/reseal.ts";
+import { tableSetOpener } from "./move-tables.ts";
 import { type DatabasePool, type QueryConfig, quoteIdentifier } from "./pool.ts";
+import { defaultTenant } from "./tenant.ts";
+import { type ThreadFences, type ThreadPool, tenantPool } from "./tenant-pool.ts";
 
 export interface DatabaseToolJournalOptions {
   /** Schema of the table, made if need be. Any name: it is escaped. Default `public`. */
   readonly schema?: string;
+  /** The tenant whose calls these are: a UUID in lower case. Default: that of a single tenant. */
+  readonly tenantId?: string;
+  /** Claims under which calls are written. Default: none is checked. */
+  readonly fences?: ThreadFences;
   /** How ends become bytes: the checkpointer's, so that what that encrypts is encrypted here. Default: LangGraph's. */
   readonly serde?: SerializerProtocol;
   /** Seals ends; the checkpointer's. Default: one without keys, which seals nothing. */
@@ -63,22 +69,24 @@ type RecordedCall = Exclude<CallRecord, { state: "new" }>;
 
 /** The tool journal on Postgres or PGlite. Its table is made by the first call; the pool stays the caller's. */
 export class DatabaseToolJournal implements ToolJournal {
-  readonly #pool: DatabasePool;
-  readonly #schema: string;
+  readonly #pool: ThreadPool;
+  readonly #open: () => Promise<unknown>;
   readonly #table: string;
   readonly #durable: CallStatements;
   readonly #mayBeLost: CallStatements;
   readonly #serde: SerializerProtocol;
   readonly #cipher: ValueCipher;
   readonly #flush: DatabaseToolJournalOptions["flush"];
-  #setUp: Promise<void> | undefined;
 
-  /** @throws InvalidIdentifierError for a schema that Postgres cannot have */
+  /** @throws InvalidIdentifierError for a schema that Postgres cannot have; InvalidTenantError */
   constructor(pool: DatabasePool, options: DatabaseToolJournalOptions = {}) {
-    this.#pool = pool;
-    this.#schema = options.schema ?? "public";
-    this.#table = `${quoteIdentifier(this.#schema)}.tool_journal`;
-    const name = `tool-journal-${createHash("sha256").update(this.#schema).digest("hex").slice(0, 12)}`;
+    const { schema = "public", tenantId = defaultTenant, fences } = options;
+    const migrations = new URL("migrations", import.meta.url);
+    const role = tableSetOpener(pool, { name: "tool_journal", schema, migrations });
+    this.#open = role;
+    this.#pool = tenantPool({ pool, role }, tenantId, fences);
+    this.#table = `${quoteIdentifier(schema)}.tool_journal`;
+    const name = `tool-journal-${createHash("sha256").update(schema).digest("hex").slice(0, 12)}`;
     this.#durable = callStatements(this.#table, { name, mayBeLost: false });
     // What an embedded database has not written yet is gone with its process, which is killed more often than a server.
     const isServer = pool.heldLocks === undefined;
@@ -91,7 +99,6 @@ export class DatabaseToolJournal implements ToolJournal {
   }
 
   async begin(entry: CallEntry): Promise<CallRecord> {
-    await this.setup();
     if (!entry.idempotent) await this.#flush?.(entry.threadId);
     const { begin, restart } = this.#statementsOf(entry);
     const { tool } = entry;
@@ -99,8 +106,9 @@ export class DatabaseToolJournal implements ToolJournal {
     const beginning = randomUUID();
     const key = keyOf(entry);
     const values = [...key, tool, input_hash, beginning, beginHash(key, { tool, input_hash })];
+    const pool = this.#pool.forThread(entry.threadId);
     for (;;) {
-      const { rows } = await this.#pool.query<Row>({ ...begin, values });
+      const { rows } = await pool.query<Row>({ ...begin, values });
       const [row] = rows as [Row];
       if (row.beginning === beginning) return { state: "new" };
       const known = await this.#recorded(key, row);
@@ -108,7 +116,7 @@ export class DatabaseToolJournal implements ToolJournal {
       const isSame = row.input_hash.equals(input_hash);
       // A damaged record of a call that must not be made twice stays for a person to look at.
       if (isDamaged ? !entry.idempotent : isSame) return known;
-      const restarted = await this.#pool.query({
+      const restarted = await pool.query({
         ...restart,
         values: [...values, row.beginning],
       });
@@ -132,22 +140,20 @@ export class DatabaseToolJournal implements ToolJournal {
     const [end_type, bytes] = await this.#serde.dumpsTyped(end);
     const key = keyOf(call);
     const end_body = this.#cipher.sealBytes(Buffer.from(bytes), endContext(key));
-    await this.#pool.query({
+    await this.#pool.forThread(call.threadId).query({
       ...this.#statementsOf(call).end,
       values: [...key, end_type, end_body, endHash(key, { end_type, end_body })],
     });
   }
 
   async withdraw(key: CallKey): Promise<void> {
-    await this.#pool.query(
-      `delete from ${this.#table} ${WHERE_KEY} and ended_at is null`,
-      keyOf(key),
-    );
+    await this.#pool
+      .forThread(key.threadId)
+      .query(`delete from ${this.#table} ${WHERE_KEY} and ended_at is null`, keyOf(key));
   }
 
   /** What it has of a thread, or of one execution of a turn, in the order in which the calls began. */
   async entriesOf(threadId: string, run?: string): Promise<readonly JournalEntry[]> {
-    await this.setup();
     const { rows } = await this.#pool.query<Row & { run: string; step: number; call_id: string }>(
       `select * from ${this.#table} where thread_id = $1 and ($2::text is null or run = $2)
       order by started_at, run, step, call_id`,
@@ -175,7 +181,6 @@ export class DatabaseToolJournal implements ToolJournal {
 
   /** Removes what it has of a thread. Calls of a turn that is under way there could be made twice then. */
   async forget(threadId: string): Promise<void> {
-    await this.setup();
     await this.#pool.query(`delete from ${this.#table} where thread_id = $1`, [storable(threadId)]);
   }
 
@@ -184,6 +189,7 @@ export class DatabaseToolJournal implements ToolJournal {
     await this.setup();
     return [
       {
+        pool: this.#pool,
         name: "tool_journal",
         table: this.#table,
         key: { thread_id: "text", run: "text", step: "integer", call_id: "text" },
@@ -203,12 +209,8 @@ export class DatabaseToolJournal implements ToolJournal {
   }
 
   /** Makes the table, unless it is there; any number of times, and by any number of processes at once. */
-  setup(): Promise<void> {
-    this.#setUp ??= this.#migrate().catch((error: unknown) => {
-      this.#setUp = undefined;
-      throw error;
-    });
-    return this.#setUp;
+  async setup(): Promise<void> {
+    await this.#open();
   }
 
   /**
@@ -218,11 +220,6 @@ export class DatabaseToolJournal implements ToolJournal {
    */
   #statementsOf({ idempotent }: StartedCall): CallStatements {
     return idempotent ? this.#mayBeLost : this.#durable;
-  }
-
-  async #migrate(): Promise<void> {
-    const migrations = await loadMigrations(new URL("migrations", import.meta.url));
-    await migrate(this.#pool, { schema: this.#schema, name: "tool_journal", migrations });
   }
 
   /** What a row says, as far as it is what was written. Rows without hashes are from before they had any. */
@@ -306,7 +303,7 @@ function beginStatement(table: string, only: string): string {
   return `insert into ${table} as known
       (thread_id, run, step, call_id, tool, input_hash, beginning, begin_hash)
     select $1, $2, $3::integer, $4, $5, $6::bytea, $7::uuid, $8::bytea ${only}
-    on conflict (thread_id, run, step, call_id) do update set beginning = known.beginning
+    on conflict (tenant_id, thread_id, run, step, call_id) do update set beginning = known.beginning
     returning tool, input_hash, beginning, started_at, begin_hash, ended_at, end_type, end_body, end_hash`;
 }
 

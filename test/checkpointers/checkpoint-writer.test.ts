@@ -7,7 +7,8 @@ import { CheckpointCache } from "../../checkpointers/checkpoint-cache.ts";
 import { LogIds, LogPositions } from "../../checkpointers/log-positions.ts";
 import { checkpointQueries } from "../../checkpointers/queries.ts";
 import { createValueCipher } from "../../src/storage/encryption/value-cipher.ts";
-import type { DatabasePool, QueryConfig } from "../../src/storage/pool.ts";
+import type { QueryConfig } from "../../src/storage/pool.ts";
+import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
 
 const queries = checkpointQueries("public");
 const kinds = new Map([
@@ -21,7 +22,7 @@ const hash = canonicalHash({ name: "agent" });
 /** A writer on a database that answers each kind of statement as `answer` does, and what it was sent. */
 function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
   const sent: { kind: string | undefined; values: readonly unknown[] }[] = [];
-  const pool = {
+  const pool: ThreadPool = {
     query: async (query: string | QueryConfig, given: readonly unknown[] = []) => {
       const { text, values = given } = typeof query === "string" ? { text: query } : query;
       const kind = kinds.get(text);
@@ -29,7 +30,8 @@ function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
       await answer(kind);
       return { rows: [], rowCount: 1, command: "" };
     },
-  } as unknown as DatabasePool;
+    forThread: () => pool,
+  } as unknown as ThreadPool;
   const writer = new CheckpointWriter({
     pool,
     queries,

@@ -24,7 +24,7 @@ function emptyQueue() {
     sent.statements += 1;
     return { rows: [], rowCount: 1, command: "" };
   };
-  const pool = { query } as unknown as DatabasePool;
+  const pool = { forThread: () => ({ query }) as unknown as DatabasePool };
   return { queue: new WriteQueue(pool, checkpointQueries("public")), sent };
 }
 

@@ -352,7 +352,7 @@ describe("stratagraph verify", () => {
     await cli("run", "double.yaml", "go", "-t", "long");
     const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
     await database.pool.query(
-      `insert into checkpoints (thread_id, checkpoint_id, checkpoint, metadata, body, segments)
+      `insert into stratagraph.checkpoints (thread_id, checkpoint_id, checkpoint, metadata, body, segments)
       select 'long', 'z' || n, 'null', '{}', '', '{}' from generate_series(1, 1500) n`,
     );
     await database.close();
@@ -380,7 +380,7 @@ describe("stratagraph verify", () => {
     });
     const database = await openDatabase({ folder: join(cwd, ".stratagraph") });
     await database.pool.query(
-      "update checkpoints set body = set_byte(body, 9, get_byte(body, 9) # 1) where checkpoint_id = $1",
+      "update stratagraph.checkpoints set body = set_byte(body, 9, get_byte(body, 9) # 1) where checkpoint_id = $1",
       [ids[0]],
     );
     await database.close();

@@ -57,7 +57,7 @@ it("says what makes the files of a Postgres server smaller, and does not connect
     "checkpoint_threads",
     "tool_journal",
   ]) {
-    expect(sql).toContain(` ${table}`);
+    expect(sql).toContain(` stratagraph.${table}`);
   }
   expect(await runCli(["prune", "--reclaim", "--json"], io)).toBe(0);
   expect(JSON.parse(io.stdout.take())).toEqual({ reclaimed: { sql } });

@@ -32,7 +32,7 @@ export function attachmentsContract(kind: "pglite" | "postgres"): void {
     const { rows } = await database.shared.pool.query<{ n: string }>(sql);
     return Number(rows[0]?.n);
   };
-  const storedCount = () => countOf("select count(*) as n from attachments");
+  const storedCount = () => countOf("select count(*) as n from stratagraph.attachments");
   const picture = (bytes: Buffer) => ({ attachments: [attached(bytes, "lamp.png", "image/png")] });
 
   describe.skipIf(!database.available)(`attachments on ${kind}`, () => {
@@ -51,9 +51,9 @@ export function attachmentsContract(kind: "pglite" | "postgres"): void {
       expect(items.length).toBeGreaterThanOrEqual(10);
       expect(await storedCount()).toBe(1);
       const inCheckpoints = await countOf(`select
-        (select sum(octet_length(body)) from checkpoints) +
-        (select sum(octet_length(body)) from checkpoint_write_sets) +
-        (select sum(octet_length(blob)) from checkpoint_elements) as n`);
+        (select sum(octet_length(body)) from stratagraph.checkpoints) +
+        (select sum(octet_length(body)) from stratagraph.checkpoint_write_sets) +
+        (select sum(octet_length(blob)) from stratagraph.checkpoint_elements) as n`);
       expect(inCheckpoints).toBeLessThan(bytes.byteLength / 2);
       await runtime.threads.prune({ threadId: "lamp", keep: "latest" });
       expect(await storedCount()).toBe(1);
@@ -141,7 +141,7 @@ export function attachmentsContract(kind: "pglite" | "postgres"): void {
       const sent = { runtime, threadId: "changed", ...picture(lampPng) };
       await executeAgent(agent, { message: "What is this?" }, sent);
       await runtime.close();
-      await database.shared.pool.query("update attachments set body = 'changed'");
+      await database.shared.pool.query("update stratagraph.attachments set body = 'changed'");
       const next = await scripted({ text: "No." });
       const { damaged, damagedAttachments } = await next.runtime.threads.verify("changed");
       expect([damaged, damagedAttachments?.length]).toEqual([[], 1]);

@@ -10,12 +10,11 @@ import {
   type BaseCheckpointSaver,
 } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { stockSaver } from "../helpers/stock-saver.ts";
 import { loopGraph, stateWhere } from "./time-travel-graph.ts";
 
 /** What every checkpointer of ours does on every database, beyond LangGraph's validation suite. */
@@ -107,8 +106,7 @@ export function checkpointerContract(database: TestDatabase): void {
 
     test("continues a thread that the stock saver wrote, past the tenth step, and forks it", async () => {
       const thread = newThread();
-      // The stock saver uses the members of a pg.Pool that our pool has.
-      const stock = loopGraph(new PostgresSaver(database.shared.pool as unknown as Pool));
+      const stock = loopGraph(stockSaver(database.shared.pool));
 
       const expected = async (saver: BaseCheckpointSaver) => {
         const graph = loopGraph(saver);

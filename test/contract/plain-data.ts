@@ -3,10 +3,8 @@ import { randomUUID } from "node:crypto";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { PromptTemplate } from "@langchain/core/prompts";
 import { emptyCheckpoint, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toJsonb } from "../../checkpointers/checkpoint-body.ts";
@@ -20,6 +18,7 @@ import { encryptingSerde } from "../helpers/encrypting-serde.ts";
 import { lookalikes } from "../helpers/lookalikes.ts";
 import { contentDifference } from "../helpers/same-value.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";
+import { stockSaver } from "../helpers/stock-saver.ts";
 
 const stock = new MemorySaver().serde;
 const channels = ["messages", "execution", "steps", "input", "__start__", "branch:to:node"];
@@ -108,8 +107,6 @@ export function plainDataContract(database: TestDatabase): void {
 
   describe.skipIf(!database.available)(`Plain data on ${database.kind}`, () => {
     const open = (options = {}) => new PostgresCheckpointer(database.shared.pool, options);
-    // The stock saver uses the members of a pg.Pool that our pool has.
-    const stockSaver = () => new PostgresSaver(database.shared.pool as unknown as Pool);
     const encrypting = encryptingSerde();
 
     for (const [name, data] of Object.entries(lookalikes)) {
@@ -220,7 +217,7 @@ export function plainDataContract(database: TestDatabase): void {
 
     for (const [writer, before, stored] of [
       ["this saver", () => open(), asStoredBefore],
-      ["the stock saver", () => stockSaver(), async (value: unknown) => value],
+      ["the stock saver", () => stockSaver(database.shared.pool), async (value: unknown) => value],
     ] as const) {
       test(`stored by ${writer} before there were escapes does not stop a thread`, async () => {
         const messages = [
@@ -283,14 +280,17 @@ export function plainDataContract(database: TestDatabase): void {
         const threadId = randomUUID();
         const first = await executeAgent(agent, { message: "go" }, { runtime, threadId });
         expect(first.steps[0]!.tool_results[0]!.result).toEqual(returned);
-        const stored = (await open().getTuple(at(threadId)))!.checkpoint.channel_values;
+        const stored = (await open({ schema: "stratagraph" }).getTuple(at(threadId)))!.checkpoint
+          .channel_values;
         expect(stored["execution"]).toEqual({ found, input: args });
         const second = await executeAgent(agent, { message: "again" }, { runtime, threadId });
         expect(second.status).toBe("COMPLETED");
 
         const state = await runtime.threads.stateAt({ threadId });
         expect(JSON.stringify(state)).toContain("LOOKALIKE_SECRET");
-        const { channel_values: values } = (await open().getTuple(at(threadId)))!.checkpoint;
+        const { channel_values: values } = (await open({ schema: "stratagraph" }).getTuple(
+          at(threadId),
+        ))!.checkpoint;
         const [step] = values["steps"] as typeof first.steps;
         expect(contentDifference(step!.tool_results[0]!.result, returned)).toBeNull();
       } finally {

@@ -8,17 +8,16 @@ import {
   type PendingWrite,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { CheckpointConfigError, CorruptCheckpointError } from "../../checkpointers/errors.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { DatabaseClosedError, DatabaseReadOnlyError } from "../../src/storage/errors.ts";
 import { NewerDatabaseError } from "../../src/storage/migrate.ts";
-import type { DatabasePool } from "../../src/storage/pool.ts";
+import type { DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
+import { stockSaver } from "../helpers/stock-saver.ts";
 
 /** A pool that counts the statements that go through it, and the rows and elements that they give. */
 class CountingPool implements DatabasePool {
@@ -28,23 +27,24 @@ class CountingPool implements DatabasePool {
 
   constructor(private readonly pool: DatabasePool) {}
 
-  query: DatabasePool["query"] = async (...of) => {
-    this.statements += 1;
-    const result = await this.pool.query(...of);
+  query: DatabasePool["query"] = (...of) => this.#count(this.pool, of);
+
+  async connect() {
+    const client = await this.pool.connect();
+    const query: DatabasePool["query"] = (...of) => this.#count(client, of);
+    return { query, release: (error?: Error | boolean) => client.release(error) };
+  }
+
+  async #count(database: Queryable, of: Parameters<DatabasePool["query"]>) {
+    const text = typeof of[0] === "string" ? of[0] : of[0].text;
+    // Each statement of a tenant has a transaction around it.
+    if (!/^(begin|commit|rollback)\b/.test(text)) this.statements += 1;
+    const result = await database.query(...of);
     this.rows += result.rows.length;
     for (const row of result.rows as { idxs?: unknown[] | null }[]) {
       this.elements += row.idxs?.length ?? 0;
     }
     return result as never;
-  };
-
-  async connect() {
-    const client = await this.pool.connect();
-    const query: DatabasePool["query"] = (...of) => {
-      this.statements += 1;
-      return client.query(...of);
-    };
-    return { query, release: (error?: Error | boolean) => client.release(error) };
   }
 
   async end() {
@@ -288,12 +288,11 @@ export function saverStatements(database: TestDatabase): void {
       const savers = Array.from({ length: 20 }, () => new PostgresCheckpointer(pool, { schema }));
       await Promise.all(savers.map((saver) => saver.setup()));
 
-      const stock = new PostgresSaver(pool as unknown as Pool, undefined, {
-        schema: schema.replaceAll('"', '""'),
-      });
+      const stock = stockSaver(pool, schema);
       const thread = randomUUID();
       const old = await put(stock, thread, { messages, text: "old" });
       await stock.putWrites(at(thread, old), [["text", "written"]], "task");
+
       const [saver] = savers;
       const next = await put(saver!, thread, { messages: [...messages, messages[0]] }, old);
       await saver!.forkThread({ threadId: thread, checkpointId: old, newThreadId: "fork" });
@@ -423,21 +422,19 @@ export function saverStatements(database: TestDatabase): void {
       const saver = new PostgresCheckpointer(pool);
       const first = await put(saver, thread, { messages });
       let refuses: "read only" | "closed" | undefined;
-      const query: DatabasePool["query"] = async (...of) => {
-        if (refuses === "closed") throw new DatabaseClosedError("It is closed.");
-        const client = await pool.connect();
-        try {
-          await client.query(refuses === undefined ? "begin" : "begin read only");
-          const result = await client.query(...of);
-          await client.query("commit");
-          return result as never;
-        } finally {
-          client.release();
-        }
-      };
       const refused = new PostgresCheckpointer({
-        query,
-        connect: () => pool.connect(),
+        query: (...of) => pool.query(...of),
+        async connect() {
+          if (refuses === "closed") throw new DatabaseClosedError("It is closed.");
+          const client = await pool.connect();
+          const readOnly = (text: string) =>
+            refuses === undefined ? text : text.replace(/^begin/, "begin read only");
+          return {
+            query: (query, values) =>
+              client.query(typeof query === "string" ? readOnly(query) : query, values),
+            release: () => client.release(),
+          };
+        },
         end: async () => {},
       });
       await refused.getTuple(at(thread));

@@ -6,6 +6,8 @@ import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { listThreads } from "../../checkpointers/threads/summaries.ts";
 import { loadMigrations, migrate } from "../../src/storage/migrate.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
+import { defaultTenant } from "../../src/storage/tenant.ts";
+import { tenantPool } from "../../src/storage/tenant-pool.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { listAllThreads, scanThreads } from "../helpers/thread-scan.ts";
 
@@ -125,7 +127,8 @@ export function threadList(database: TestDatabase): void {
 
     /** The plan of the statement that lists threads. */
     async function explained(options: ThreadListOptions): Promise<string> {
-      const { pool } = database.shared;
+      const owned = { pool: database.shared.pool, role: "stratagraph_tenant" };
+      const pool = tenantPool(owned, defaultTenant);
       const plan: string[] = [];
       const watched: Queryable["query"] = async (text, values) => {
         const { rows } = await pool.query<object>(

@@ -60,7 +60,9 @@ export function threadRescueContract(kind: Database["kind"]): void {
     const newThread = () => `thread ${(count += 1)}`;
     const open = async (...script: ScriptedReply[]) => {
       sent = [];
-      return testRuntime(script, { checkpointer: await openCheckpointer(database.shared) });
+      return testRuntime(script, {
+        checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }),
+      });
     };
     /** A runtime with nothing remembered, and a journal. */
     const reopen = async (...script: ScriptedReply[]) => {
@@ -82,7 +84,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       (await runtime.threads.history(threadId, { namespace })).items.map(({ id }) => id);
     const damage = (threadId: string, ...checkpoints: readonly (string | undefined)[]) =>
       database.shared.pool.query(
-        `update checkpoints set body = set_byte(body, 9, (get_byte(body, 9) + 1) % 128)
+        `update stratagraph.checkpoints set body = set_byte(body, 9, (get_byte(body, 9) + 1) % 128)
         where thread_id = $1 and checkpoint_id = any($2)`,
         [threadId, checkpoints],
       );
@@ -128,7 +130,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       const [tools, reason] = await ids(first.runtime, threadId);
       await damage(threadId, tools);
       const { runtime } = await testRuntime(["Done."], {
-        checkpointer: await openCheckpointer(database.shared),
+        checkpointer: await openCheckpointer(database.shared, { schema: "stratagraph" }),
       });
       await expect(executeAgent(mailer, null, { runtime, threadId })).rejects.toMatchObject({
         code: "corrupt_checkpoint",
@@ -156,7 +158,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       await first.close();
       await damage(threadId, tools);
       await database.shared.pool.query(
-        "delete from checkpoint_write_sets where thread_id = $1 and checkpoint_id = $2",
+        "delete from stratagraph.checkpoint_write_sets where thread_id = $1 and checkpoint_id = $2",
         [threadId, reason],
       );
       const runtime = await reopen("Done.");
@@ -169,7 +171,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       expect(sent).toEqual(["ada"]);
       await runtime.threads.delete(threadId);
       const { rows } = await database.shared.pool.query(
-        "select from tool_journal where thread_id = $1",
+        "select from stratagraph.tool_journal where thread_id = $1",
         [threadId],
       );
       expect(rows).toEqual([]);
@@ -187,17 +189,17 @@ export function threadRescueContract(kind: Database["kind"]): void {
         const { pool } = database.shared;
         await pool.query(
           `with lost as (
-            delete from checkpoints where (thread_id, checkpoint_ns, checkpoint_id) = (
-              select thread_id, checkpoint_ns, checkpoint_id from checkpoints where thread_id = $1
+            delete from stratagraph.checkpoints where (thread_id, checkpoint_ns, checkpoint_id) = (
+              select thread_id, checkpoint_ns, checkpoint_id from stratagraph.checkpoints where thread_id = $1
               order by length(checkpoint_ns) desc, checkpoint_id desc limit 1)
             returning *)
-          delete from checkpoint_write_sets w using lost
+          delete from stratagraph.checkpoint_write_sets w using lost
           where w.thread_id = lost.thread_id and w.checkpoint_ns = lost.checkpoint_ns
             and w.checkpoint_id = lost.parent_checkpoint_id`,
           [threadId],
         );
         await pool.query(
-          `update tool_journal set end_body =
+          `update stratagraph.tool_journal set end_body =
             convert_to(replace(convert_from(end_body, 'UTF8'), 'ada', 'eve'), 'UTF8')
           where thread_id = $1`,
           [threadId],
@@ -323,7 +325,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
         "the power is gone",
       );
       const { rows } = await database.shared.pool.query<{ checkpoint_ns: string; id: string }>(
-        `select checkpoint_ns, max(checkpoint_id) as id from checkpoints
+        `select checkpoint_ns, max(checkpoint_id) as id from stratagraph.checkpoints
         where thread_id = $1 and checkpoint_ns <> '' group by checkpoint_ns`,
         [threadId],
       );
@@ -342,7 +344,7 @@ export function threadRescueContract(kind: Database["kind"]): void {
       const threadId = newThread();
       await executeAgent(outer, { message: "go" }, { runtime, threadId });
       await database.shared.pool.query(
-        `update checkpoints set body = set_byte(body, 9, 7) where thread_id = $1 and checkpoint_ns <> ''`,
+        `update stratagraph.checkpoints set body = set_byte(body, 9, 7) where thread_id = $1 and checkpoint_ns <> ''`,
         [threadId],
       );
       const { runtime: next } = await open("d2", "w");

@@ -324,7 +324,7 @@ export function toolJournalContract(database: TestDatabase): void {
       await pool.query(`create function ${schema}.see() returns trigger language plpgsql as $$ begin
         insert into ${schema}.seen (call, setting)
         values (tg_op || ' ' || new.call_id, current_setting('synchronous_commit'));
-        return new; end $$`);
+        return new; end $$ security definer`);
       await pool.query(`create trigger see after insert or update on ${schema}.tool_journal
         for each row execute function ${schema}.see()`);
       for (const [callId, idempotent] of [

@@ -11,8 +11,6 @@ import {
   type BaseCheckpointSaver,
 } from "@langchain/langgraph";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import type { Pool } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   CorruptDefinitionError,
@@ -24,6 +22,7 @@ import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 import { threadTuples } from "../helpers/thread-tuples.ts";
 import { sealed, transferOf } from "../helpers/thread-transfer.ts";
+import { stockSaver } from "../helpers/stock-saver.ts";
 import { loopGraph, stateWhere } from "./time-travel-graph.ts";
 
 const threadOf = (threadId: string) => ({ configurable: { thread_id: threadId } });
@@ -213,7 +212,7 @@ export function transferContract(database: TestDatabase): void {
     });
 
     it("takes threads of the stock saver, and those that went on from it", async () => {
-      const stock = new PostgresSaver(pool() as unknown as Pool);
+      const stock = stockSaver(pool());
       const id = randomUUID();
       await loopGraph(stock).invoke({ topic: "cats", left: 3 }, threadOf(id));
       await askingGraph(stock).invoke({}, threadOf(id));

@@ -9,7 +9,9 @@ const database = useDatabase("postgres");
 describe.skipIf(!database.available)("a run on postgres whose lock's session ends", () => {
   it("ends with the error of the database, keeps nothing of itself after that, and is resumed", async () => {
     const checkpoints = async () => {
-      const { rows } = await database.shared.pool.query("select checkpoint_id from checkpoints");
+      const { rows } = await database.shared.pool.query(
+        "select checkpoint_id from stratagraph.checkpoints",
+      );
       return rows.length;
     };
     let before = 0;

@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { type Database, openDatabase } from "../../src/storage/database.ts";
 import { DatabasePermissionError } from "../../src/storage/errors.ts";
 import { openDatabaseMemory } from "../../src/storage/memory/database-memory.ts";
 import { openTenantPool, TenantIsolationError, withTenant } from "../../src/storage/tenant.ts";
-import { tenantIsolationContract } from "../contract/tenant-isolation.ts";
+import { type IsolationSubject, tenantIsolationContract } from "../contract/tenant-isolation.ts";
+import { threadIsolationContract } from "../contract/thread-isolation.ts";
 import { newTenant } from "../contract/memory-store.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { hasPgvector } from "../helpers/pgvector.ts";
@@ -39,21 +41,39 @@ afterAll(async () => {
   }
 });
 
-tenantIsolationContract({
-  name: "of a superuser",
-  available,
-  database: async () => database.shared,
-  hasRole: true,
-});
+const subjects: readonly IsolationSubject[] = [
+  {
+    name: "of a superuser",
+    available,
+    database: async () => database.shared,
+    hasRole: true,
+  },
+  {
+    name: "of a user who owns the tables and has no role for them",
+    available,
+    database: async () => {
+      const [own] = await openAs("");
+      return own;
+    },
+    hasRole: false,
+  },
+];
+for (const subject of subjects) {
+  tenantIsolationContract(subject);
+  threadIsolationContract(subject);
+}
 
-tenantIsolationContract({
-  name: "of a user who owns the tables and has no role for them",
-  available,
+threadIsolationContract({
+  name: "of a user who bypasses row-level security",
+  available: database.available,
   database: async () => {
-    const [own] = await openAs("");
+    const [own, user] = await openAs("bypassrls");
+    // Made here where no other file has made it on this server.
+    await new PostgresCheckpointer(database.shared.pool, { schema: "first" }).setup();
+    await database.shared.pool.query(`grant stratagraph_tenant to ${user}`);
     return own;
   },
-  hasRole: false,
+  hasRole: true,
 });
 
 describe.skipIf(!available)("the role of tenants", () => {

@@ -81,12 +81,12 @@ export async function importThread(
   });
 }
 
-/** Two imports under one id run one after the other. */
+/** Two imports of a tenant under one id run one after the other. */
 async function expectNoThread(client: Queryable, schema: string, threadId: string): Promise<void> {
-  await client.query("select pg_advisory_xact_lock(hashtextextended($1, $2))", [
-    `${schema} ${threadId}`,
-    LOCK_SEED,
-  ]);
+  await client.query(
+    "select pg_advisory_xact_lock(hashtextextended($1 || current_setting('app.tenant', true), $2))",
+    [`${schema} ${threadId} `, LOCK_SEED],
+  );
   const { rows } = await client.query<{ taken: boolean }>(
     `select exists (select from ${schema}.checkpoints where thread_id = $1) as taken`,
     [threadId],

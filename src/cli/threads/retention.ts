@@ -106,7 +106,7 @@ async function reclaimed(io: CliIo): Promise<ReclaimedSpace | typeof onPostgres>
 
 /** A Postgres server keeps its files: what to run there. */
 const onPostgres = {
-  sql: "vacuum (full, analyze) checkpoints, checkpoint_elements, checkpoint_write_sets, checkpoint_blobs, checkpoint_writes, checkpoint_log_uses, checkpoint_threads, tool_journal;",
+  sql: "vacuum (full, analyze) stratagraph.checkpoints, stratagraph.checkpoint_elements, stratagraph.checkpoint_write_sets, stratagraph.checkpoint_blobs, stratagraph.checkpoint_writes, stratagraph.checkpoint_log_uses, stratagraph.checkpoint_threads, stratagraph.tool_journal;",
 };
 
 function spaceLines(space: ReclaimedSpace | typeof onPostgres): readonly string[] {

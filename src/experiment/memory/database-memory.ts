@@ -1,17 +1,21 @@
 import { createHash } from "node:crypto";
-import { loadMigrations, migrate } from "../../storage/migrate.ts";
+import { tableSetOpener } from "../../storage/move-tables.ts";
 import {
   type DatabasePool,
   type Queryable,
   type QueryConfig,
   quoteIdentifier,
 } from "../../storage/pool.ts";
+import { defaultTenant } from "../../storage/tenant.ts";
+import { tenantPool } from "../../storage/tenant-pool.ts";
 import { CorruptMemoryError } from "../errors.ts";
 import { type ExperimentMemory, MemoryConflictError, type RunMemory } from "./run-memory.ts";
 
 export interface DatabaseExperimentMemoryOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
   readonly schema?: string;
+  /** The tenant whose runs these are: a UUID in lower case. Default: that of a single tenant. */
+  readonly tenantId?: string;
 }
 
 /** Any number: tells the locks of runs from others that are made of the same text. */
@@ -42,16 +46,20 @@ export class RunQueue {
  */
 export class DatabaseExperimentMemory implements ExperimentMemory {
   readonly #pool: DatabasePool;
-  readonly #schema: string;
+  readonly #open: () => Promise<unknown>;
+  readonly #lock: readonly string[];
   readonly #statements: MemoryStatements;
   readonly #queue = new RunQueue();
-  #setUp: Promise<void> | undefined;
 
-  /** @throws InvalidIdentifierError for a schema that Postgres cannot have */
+  /** @throws InvalidIdentifierError for a schema that Postgres cannot have; InvalidTenantError */
   constructor(pool: DatabasePool, options: DatabaseExperimentMemoryOptions = {}) {
-    this.#pool = pool;
-    this.#schema = options.schema ?? "public";
-    this.#statements = memoryStatements(this.#schema);
+    const { schema = "public", tenantId = defaultTenant } = options;
+    const migrations = new URL("migrations", import.meta.url);
+    const role = tableSetOpener(pool, { name: "experiment_memory", schema, migrations });
+    this.#open = role;
+    this.#pool = tenantPool({ pool, role }, tenantId);
+    this.#lock = [tenantId, schema];
+    this.#statements = memoryStatements(schema);
   }
 
   of(runId: string): RunMemory {
@@ -62,24 +70,12 @@ export class DatabaseExperimentMemory implements ExperimentMemory {
   }
 
   /** Makes the tables, unless they are there; any number of times, and by any number of processes at once. */
-  setup(): Promise<void> {
-    this.#setUp ??= this.#migrate().catch((error: unknown) => {
-      this.#setUp = undefined;
-      throw error;
-    });
-    return this.#setUp;
-  }
-
-  async #migrate(): Promise<void> {
-    const migrations = await loadMigrations(new URL("migrations", import.meta.url));
-    await migrate(this.#pool, { schema: this.#schema, name: "experiment_memory", migrations });
+  async setup(): Promise<void> {
+    await this.#open();
   }
 
   #inTurn<T>(runId: string, work: () => Promise<T>): Promise<T> {
-    return this.#queue.add(runId, async () => {
-      await this.setup();
-      return work();
-    });
+    return this.#queue.add(runId, work);
   }
 
   /** Where it rejects, the transaction is rolled back as the client is released. */
@@ -88,7 +84,7 @@ export class DatabaseExperimentMemory implements ExperimentMemory {
     try {
       // Under a stricter isolation what is read after waiting for the lock would be what was there before.
       await client.query("begin isolation level read committed");
-      const lock = [JSON.stringify([this.#schema, runId]), LOCK_SEED];
+      const lock = [JSON.stringify([...this.#lock, runId]), LOCK_SEED];
       await client.query({ ...this.#statements.lock, values: lock });
       const result = await work(client);
       await client.query("commit");
@@ -248,7 +244,7 @@ function memoryStatements(schema: string): MemoryStatements {
       `with ${logged},
     written as (
       insert into ${memory} (run_id, key, value, hash, change) select $1, $3, $4, $5::bytea, $2::integer from logged
-      on conflict (run_id, key) do update
+      on conflict (tenant_id, run_id, key) do update
       set value = excluded.value, hash = excluded.hash, change = excluded.change, updated_at = excluded.updated_at)
     ${changeRow}`,
     ),
@@ -286,6 +282,6 @@ function rewindStatement(memory: string, changes: string): string {
     insert into ${memory} (run_id, key, value, hash, change, updated_at)
     select $1, key, first.before, first.before_hash, earlier.change, earlier.made_at from first join earlier using (key)
     where first.before is not null
-    on conflict (run_id, key) do update
+    on conflict (tenant_id, run_id, key) do update
     set value = excluded.value, hash = excluded.hash, change = excluded.change, updated_at = excluded.updated_at`;
 }

@@ -5,6 +5,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** A table with a column of bytes that may be sealed. */
 export interface SealedTable {
+  /** Of one tenant. */
+  readonly pool: DatabasePool;
   /** As results show it. */
   readonly name: string;
   /** As SQL, with its schema and quotes. */
@@ -54,7 +56,6 @@ const BATCH_BYTES = 8 * 2 ** 20;
  * @throws MissingEncryptionKeyError when a value is sealed by a key that the cipher has not
  */
 export async function resealTable(
-  pool: DatabasePool,
   of: SealedTable,
   {
     cipher,
@@ -64,6 +65,7 @@ export async function resealTable(
     signal,
   }: ResealOptions & { readonly cipher: ValueCipher; readonly keyId: string },
 ): Promise<ResealCounts> {
+  const { pool } = of;
   const { select, update } = statementsOf(of, batch);
   const prefix = sealedPrefix(keyId);
   const counts = { table: of.name, resealed: 0, passed: 0, damaged: 0 };
@@ -165,10 +167,12 @@ export interface SealedCount {
 const PREFIX_BYTES = 6 + 32;
 
 /** Counts the values of a table by key. Reads the beginning of each value, so it takes a scan of the table. */
-export async function countSealed(
-  pool: DatabasePool,
-  { name, table, column }: SealedTable,
-): Promise<readonly SealedCount[]> {
+export async function countSealed({
+  pool,
+  name,
+  table,
+  column,
+}: SealedTable): Promise<readonly SealedCount[]> {
   const value = quoteIdentifier(column);
   const { rows } = await pool.query<{ head: Buffer; values: string }>(
     `select head, count(*) as values from (

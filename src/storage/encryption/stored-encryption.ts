@@ -1,6 +1,5 @@
 import { StratagraphError } from "../../errors.ts";
 import type { Secrets } from "../../tools/secrets.ts";
-import type { DatabasePool } from "../pool.ts";
 import { parseEncryptionKeys } from "./encryption-keys.ts";
 import {
   countSealed,
@@ -61,28 +60,28 @@ export async function createEncryption({
 }): Promise<{
   /** What stores take: a cipher, or nothing without keys. */
   readonly sealing: { readonly cipher?: ValueCipher };
-  readonly of: (pool: DatabasePool, stores: readonly SealingStore[]) => StoredEncryption;
+  readonly of: (stores: readonly SealingStore[]) => StoredEncryption;
 }> {
   const keys = parseEncryptionKeys((await secrets?.resolve(given)) ?? given);
   const cipher = createValueCipher(keys);
   const [first] = keys;
   return {
     sealing: first === undefined ? {} : { cipher },
-    of: (pool, stores) => {
+    of: (stores) => {
       const tables = async () =>
         (await Promise.all(stores.map((one) => one.sealedTables()))).flat();
       return {
         keyIds: keys.map(({ id }) => id),
         async count() {
           const counts: SealedCount[] = [];
-          for (const table of await tables()) counts.push(...(await countSealed(pool, table)));
+          for (const table of await tables()) counts.push(...(await countSealed(table)));
           return counts;
         },
         async rotate(options = {}) {
           if (first === undefined) throw new NoEncryptionKeyError();
           const counts: ResealCounts[] = [];
           for (const table of await tables()) {
-            counts.push(await resealTable(pool, table, { ...options, cipher, keyId: first.id }));
+            counts.push(await resealTable(table, { ...options, cipher, keyId: first.id }));
           }
           return counts;
         },

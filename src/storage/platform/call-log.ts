@@ -226,15 +226,22 @@ export function openCallLog(
     clock,
     ids,
     cipher,
+    schema,
     tenantId = defaultTenant,
   }: Pick<CallLogOptions, "clock" | "ids"> & {
     readonly cipher?: ValueCipher;
+    readonly schema?: string;
     readonly tenantId?: string | undefined;
   },
 ): DatabaseCallLog {
   const open = async () => {
     const { openPlatform } = await import("./open-platform.ts");
-    return openPlatform(database, { clock, ids, ...(cipher && { cipher }) });
+    return openPlatform(database, {
+      clock,
+      ids,
+      ...(schema !== undefined && { schema }),
+      ...(cipher && { cipher }),
+    });
   };
   return new DatabaseCallLog({ open, clock, ids, tenantId });
 }

@@ -1,11 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { TurnCancelledError } from "../../compile/errors.ts";
 import type { ThreadLock } from "../../compile/run/acquire-thread.ts";
-import { defaultTenant } from "../../memory/store.ts";
 import type { Database } from "../database.ts";
 import { loadMigrations, migrate } from "../migrate.ts";
 import { quoteIdentifier } from "../pool.ts";
-import { openTenantPool, type TenantPool, withTenant } from "../tenant.ts";
+import { defaultTenant, openTenantPool, type TenantPool, withTenant } from "../tenant.ts";
 import { lockThread } from "../thread-lock.ts";
 
 /** Milliseconds between two looks at the requests for the threads that a process runs. */
@@ -60,7 +59,10 @@ export class CancelRequests {
    * @throws ThreadLockedError
    */
   readonly lockThread = async (threadId: string): Promise<ThreadLock> => {
-    const lock = await lockThread(this.database, threadId);
+    const lock = await lockThread(this.database, threadId, {
+      schema: this.#schema,
+      tenantId: this.#tenantId,
+    });
     if (lock.takenAt === undefined) return lock;
     const thread = { threadId, since: lock.takenAt, cancelling: new AbortController() };
     this.#watched.add(thread);

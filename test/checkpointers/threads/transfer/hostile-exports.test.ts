@@ -1,8 +1,6 @@
 import { canonicalHash } from "../../../../src/values/json.ts";
 import { randomBytes, randomUUID } from "node:crypto";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import fc from "fast-check";
-import type { Pool } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../../../checkpointers/postgres.ts";
 import { exportLines } from "../../../../checkpointers/threads/transfer/import-thread.ts";
@@ -13,6 +11,7 @@ import { collect } from "../../../helpers/collect.ts";
 import { useDatabase } from "../../../helpers/databases.ts";
 import { forged } from "../../../helpers/forged-export.ts";
 import { sealed, transferOf } from "../../../helpers/thread-transfer.ts";
+import { stockSaver } from "../../../helpers/stock-saver.ts";
 
 const database = useDatabase("pglite");
 const topic = "cats ".repeat(60);
@@ -170,7 +169,7 @@ describe("an export that an attacker has changed", () => {
     const configurable = { thread_id: "loop", __definition_hash: hash };
     await loopGraph(saver).invoke({ topic, left: 6 }, { configurable });
     await askingGraph(saver).invoke({}, threadOf("asking"));
-    const stock = new PostgresSaver(pool() as unknown as Pool);
+    const stock = stockSaver(pool());
     await loopGraph(stock).invoke({ topic, left: 1 }, threadOf("stock"));
     exports = [];
     for (const id of ["loop", "asking", "stock"]) exports.push(await transferOf(pool()).lines(id));

@@ -1,14 +1,15 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import type { Clock, IdSource } from "../clock.ts";
-import type { AgentDefinition } from "../definition/agent-definition.ts";
-import type { Rail } from "../definition/rail.ts";
-import type { AgentTool } from "../definition/tool/tool.ts";
-import type { ModelSource } from "../models/agent-model.ts";
-import type { CreateModelsOptions } from "../models/create-models.ts";
-import type { Embeddings } from "../models/embeddings/embeddings.ts";
-import type { HttpAllow } from "../tools/builtins/http/allow-list.ts";
-import type { Sandbox } from "../tools/sandbox/sandbox.ts";
-import type { SecretSource } from "../tools/secrets.ts";
+import type { Clock, IdSource } from "./clock.ts";
+import type { AgentDefinition } from "./definition/agent-definition.ts";
+import type { Rail } from "./definition/rail.ts";
+import type { AgentTool } from "./definition/tool/tool.ts";
+import type { ModelSource } from "./models/agent-model.ts";
+import type { CreateModelsOptions } from "./models/create-models.ts";
+import type { Embeddings } from "./models/embeddings/embeddings.ts";
+import type { ThreadFences } from "./storage/tenant-pool.ts";
+import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
+import type { Sandbox } from "./tools/sandbox/sandbox.ts";
+import type { SecretSource } from "./tools/secrets.ts";
 
 /** Options of `createRuntime`. */
 export interface RuntimeOptions {
@@ -16,6 +17,8 @@ export interface RuntimeOptions {
   readonly databaseUrl?: string;
   /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
   readonly folder?: string;
+  /** Schema of the tables, made if need be. Default `stratagraph`, into which tables of earlier versions are moved. */
+  readonly schema?: string;
   /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */
   readonly maxConnections?: number;
   /** Approximate bytes of stored values that the checkpointer caches between steps and reads. Default 64 MiB. */
@@ -48,8 +51,10 @@ export interface RuntimeOptions {
    * (of `env`, else of the process), else the local encoder if it is installed.
    */
   readonly memoryEmbeddings?: Embeddings | null;
-  /** The tenant whose memories this runtime reads and writes: a UUID in lower case. Default: that of a single tenant. */
+  /** The tenant whose threads and memories these are: a UUID in lower case. Default: that of a single tenant. */
   readonly tenantId?: string;
+  /** Claims under which threads are written. Default: none is checked. */
+  readonly fences?: ThreadFences;
   /** The `provider:model` of definitions that name none. */
   readonly defaultModel?: string;
   /** Additional providers, chat model instances, prices and retries. */

@@ -1,0 +1,224 @@
+import { DatabaseClosedError, LeaseLostError } from "./errors.ts";
+import {
+  type DatabaseClient,
+  type DatabasePool,
+  type Queryable,
+  type QueryConfig,
+  type QueryResult,
+  quoteIdentifier,
+} from "./pool.ts";
+import { InvalidTenantError, tenantIdPattern, type TenantPool } from "./tenant.ts";
+
+/** A claim on a run: what is written under an older epoch than the run's is refused. */
+export interface RunClaim {
+  /** Id of the row in the table `run`: a UUID in lower case. */
+  readonly runId: string;
+  /** The run's epoch when it was claimed. */
+  readonly epoch: number;
+}
+
+/**
+ * The claims under which threads are written, shared by the checkpointer and the journal of a tenant. While a thread is
+ * fenced, each transaction that writes for its run begins with a check of the claim, and holds the run's row until it
+ * ends: a new claim waits for a write under way, and what an older one writes afterwards is refused.
+ */
+export class ThreadFences {
+  readonly #fences = new Map<string, Fence>();
+  readonly #table: string;
+
+  /** @param schema of the table `run`; any name: it is escaped */
+  constructor(schema = "stratagraph") {
+    this.#table = `${quoteIdentifier(schema)}.run`;
+  }
+
+  /** Fences a thread until it is released, or fenced by another claim. @throws RangeError for a claim that no row has */
+  fence(threadId: string, claim: RunClaim): void {
+    const { runId, epoch } = claim;
+    if (!tenantIdPattern.test(runId) || !Number.isSafeInteger(epoch))
+      throw new RangeError(`Expected a UUID and a whole number, got ${runId} and ${epoch}.`);
+    const check = `select id from ${this.#table} where id = '${runId}' and epoch = ${epoch} for share`;
+    this.#fences.set(threadId, { claim, check });
+  }
+
+  /** Lets a thread be written without a check again. One that is not fenced is fine. */
+  release(threadId: string): void {
+    this.#fences.delete(threadId);
+  }
+
+  /** Returns the fence of a thread. */
+  of(threadId: string): Fence | undefined {
+    return this.#fences.get(threadId);
+  }
+}
+
+interface Fence {
+  readonly claim: RunClaim;
+  /** Reads and holds the run's row; nothing where the claim is lost. */
+  readonly check: string;
+}
+
+/** Where the tables of tenants are. A `role` that is a function is called by each transaction before it begins. */
+export interface TenantDatabase {
+  readonly pool: DatabasePool;
+  readonly role: TenantPool["role"] | (() => Promise<TenantPool["role"]>);
+}
+
+/** A pool whose statements read and write rows of one tenant alone. */
+export interface ThreadPool extends DatabasePool {
+  /** Returns the pool for what a thread's run writes: fenced while the thread is. */
+  forThread(threadId: string): DatabasePool;
+}
+
+/**
+ * Returns a pool that reads and writes rows of one tenant alone, whatever its statements leave out. Each statement
+ * outside a transaction gets one of its own. Statements for the session, and those that no transaction may run (`set`,
+ * `vacuum`, session locks), belong on the pool of `database`.
+ *
+ * Connecting throws what `role` throws; statements throw {@link LeaseLostError} once the claim of their thread is lost.
+ *
+ * @throws {InvalidTenantError} for an id that is no UUID in lower case
+ */
+export function tenantPool(
+  database: TenantDatabase,
+  tenantId: string,
+  fences?: ThreadFences,
+): ThreadPool {
+  if (!tenantIdPattern.test(tenantId)) throw new InvalidTenantError(tenantId);
+  const pool = new ScopedPool(database, tenantId, undefined);
+  return Object.assign(pool, {
+    forThread(threadId: string): DatabasePool {
+      const fence = fences?.of(threadId);
+      return fence === undefined ? pool : new ScopedPool(database, tenantId, fence);
+    },
+  });
+}
+
+class ScopedPool implements DatabasePool {
+  declare readonly heldLocks?: Set<string>;
+
+  constructor(
+    private readonly database: TenantDatabase,
+    private readonly tenantId: string,
+    private readonly fence: Fence | undefined,
+  ) {
+    if (database.pool.heldLocks) this.heldLocks = database.pool.heldLocks;
+  }
+
+  async connect(): Promise<ScopedClient> {
+    const { pool, role: given } = this.database;
+    const role = typeof given === "function" ? await given() : given;
+    const asRole = role === null ? "" : `set local role ${quoteIdentifier(role)}; `;
+    const settings = `${asRole}set local app.tenant = '${this.tenantId}'`;
+    return new ScopedClient(await pool.connect(), settings, this.fence);
+  }
+
+  async query<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const client = await this.connect();
+    try {
+      return await client.query<Row>(query, values);
+    } finally {
+      client.release();
+    }
+  }
+
+  end(): Promise<void> {
+    return this.database.pool.end();
+  }
+}
+
+const BEGIN = /^\s*(?:begin|start\s+transaction)\b/i;
+const END = /^\s*(?:commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?to))\b/i;
+
+/** Sets the tenant within each transaction. One statement after the other, in the order in which they were asked for. */
+class ScopedClient implements DatabaseClient {
+  #inTransaction = false;
+  #released = false;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly client: DatabaseClient,
+    private readonly settings: string,
+    private readonly fence: Fence | undefined,
+  ) {}
+
+  get lost(): AbortSignal {
+    return this.client.lost as AbortSignal; // Absent where that of the client is.
+  }
+
+  async query<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    if (this.#released)
+      throw new DatabaseClosedError("The client was released: take another from the pool.");
+    this.#waiting += 1;
+    const result = this.#last.then(() => this.#run<Row>(query, values));
+    this.#last = result.catch(() => undefined).then(() => (this.#waiting -= 1));
+    return result;
+  }
+
+  release(error?: Error | boolean): void {
+    if (this.#released) throw new DatabaseClosedError("The client was released before.");
+    this.#released = true;
+    if (this.#waiting === 0) this.client.release(error);
+    else void this.#last.then(() => this.client.release(error));
+  }
+
+  async #run<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    const text = typeof query === "string" ? query : query.text;
+    if (BEGIN.test(text)) {
+      await this.#begin(text);
+      return { rows: [], rowCount: null, command: "BEGIN" };
+    }
+    const ends = END.test(text);
+    if (!ends && !this.#inTransaction) return this.#alone<Row>(query, values);
+    if (ends) this.#inTransaction = false;
+    return this.client.query<Row>(query, values);
+  }
+
+  /** Runs a statement in a transaction of its own. */
+  async #alone<Row>(
+    query: string | QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
+    await this.#begin("begin");
+    this.#inTransaction = false;
+    try {
+      const result = await this.client.query<Row>(query, values);
+      await this.client.query("commit");
+      return result;
+    } catch (error) {
+      await rollBack(this.client);
+      throw error;
+    }
+  }
+
+  /** One simple query: no round trip more than `begin` alone takes. */
+  async #begin(begin: string): Promise<void> {
+    const { fence } = this;
+    const statements = [begin.trim().replace(/;$/, ""), this.settings];
+    if (fence) statements.push(fence.check);
+    try {
+      const result: QueryResult | QueryResult[] = await this.client.query(statements.join("; "));
+      // A plain `pg.Pool` answers with the results of all statements.
+      const { rows } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result;
+      if (fence && rows.length === 0) throw new LeaseLostError(fence.claim);
+    } catch (error) {
+      await rollBack(this.client);
+      throw error;
+    }
+    this.#inTransaction = true;
+  }
+}
+
+/** On a session that broke this fails too; what broke it is the error to show. */
+async function rollBack(client: Queryable): Promise<void> {
+  await client.query("rollback").catch(() => undefined);
+}

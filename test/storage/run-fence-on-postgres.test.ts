@@ -1,0 +1,4 @@
+import { runFenceContract } from "../contract/run-fence.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+runFenceContract(useDatabase("postgres"));
