@@ -1,6 +1,7 @@
 import type { Principal } from "../storage/platform/platform.ts";
 import { isLoopback } from "./http/client-address.ts";
-import type { KeyVerifier, Scope, ServerLogger } from "./ports.ts";
+import { hasScope, type Scope } from "../storage/platform/api-keys.ts";
+import type { KeyVerifier, ServerLogger } from "./ports.ts";
 import { HttpProblem } from "./problems.ts";
 import type { RateLimiter } from "./rate-limits.ts";
 import type { RequestFacts } from "./route.ts";
@@ -39,19 +40,18 @@ export async function authenticate(
   rates.checkClient(facts.client);
   const secret = secretOf(request.headers);
   if (secret === undefined) throw unauthorized();
-  const { principal, ...refused } = await authentication.keys.verify(secret);
-  if (principal !== null) return principal;
+  const check = await authentication.keys.verify(secret);
+  if (check.principal !== null) return check.principal;
   rates.countRefusal(facts.client);
-  const fields = { request_id: facts.id, client: facts.client, refusal: refused.refusal };
-  logger.warn({ ...fields, key: "keyId" in refused ? refused.keyId : null }, "API key refused");
+  const { refusal, keyId: key } = check;
+  const { id, client } = facts;
+  logger.warn({ request_id: id, client, refusal, key }, "API key refused");
   throw unauthorized();
 }
 
 /** @throws HttpProblem `missing_scope` */
 export function checkScopes(principal: Principal, scopes: readonly Scope[]): void {
-  const missing = scopes.filter(
-    (scope) => !principal.scopes.includes(scope) && !principal.scopes.includes("*"),
-  );
+  const missing = scopes.filter((scope) => !hasScope(principal, scope));
   if (missing.length === 0) return;
   throw new HttpProblem("missing_scope", {
     detail: `The API key needs ${missing.length === 1 ? "the scope" : "the scopes"} ${missing.join(", ")}.`,

@@ -8,11 +8,11 @@ import { type ConnectionLimits, listenOn, type ListenOptions, type NodeServer } 
 import { createHttpApp } from "./http-app.ts";
 import { Metrics } from "./metrics.ts";
 import type { PipelineOptions } from "./pipeline.ts";
-import type { IdempotencyStore, QuotaStore, ServerLogger } from "./ports.ts";
-import { QuotaGate } from "./quotas.ts";
+import type { IdempotencyStore, ServerLogger, TenantLimitStores } from "./ports.ts";
 import { RateLimiter, type RateLimits } from "./rate-limits.ts";
 import type { Route } from "./route.ts";
 import { type ReadinessCheck, serviceRoutes } from "./service-routes.ts";
+import { TenantLimits } from "./tenant-limits.ts";
 
 /** Limits of requests. */
 export interface RequestLimits extends ConnectionLimits {
@@ -54,8 +54,8 @@ export interface ServerParts {
   readonly agents: AgentRoutesOptions;
   /** Null: Idempotency-Key is ignored. */
   readonly idempotency: IdempotencyStore | null;
-  /** Null: there are no quotas. */
-  readonly quotas: QuotaStore | null;
+  /** Null: tenants have no limits of their own. */
+  readonly tenantLimits: TenantLimitStores | null;
   readonly readiness: readonly ReadinessCheck[];
   /** Version in the document. */
   readonly version: string;
@@ -109,7 +109,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     authentication: parts.authentication,
     rates: new RateLimiter(options.rates ?? {}, clock),
     logger,
-    quotas: parts.quotas === null ? null : new QuotaGate(parts.quotas, clock),
+    tenantLimits: parts.tenantLimits === null ? null : new TenantLimits(parts.tenantLimits, clock),
     idempotency: parts.idempotency,
     metrics,
     clock,
@@ -148,7 +148,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     closing.abort(new ServerClosedError());
     await Promise.all([...listening].map((server) => server.close(graceMs)));
     try {
-      await pipeline.quotas?.flush();
+      await pipeline.tenantLimits?.flush();
     } catch (thrown) {
       logger.error({ err: thrown }, "requests not counted");
     }

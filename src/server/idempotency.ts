@@ -31,9 +31,9 @@ export async function onceByKey(
   const key = of.request.headers.get("idempotency-key");
   if (key === null) return handle();
   checkKey(key);
-  const begun = await store.begin(of.tenantId, { key, hash: requestHash(of) });
+  const begun = await store.begin(of.tenantId, { key, requestHash: requestHash(of) });
   if (begun.state === "answered") return replayedAnswer(begun.status, begun.answer);
-  if (begun.state === "mismatch") {
+  if (begun.state === "other_request") {
     throw new HttpProblem("idempotency_mismatch", {
       detail: "The Idempotency-Key was sent with another request before. Use a new one.",
     });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Page } from "./ports.ts";
+import type { Page } from "../storage/platform/checks.ts";
 import type { Answer } from "./route.ts";
 
 /** A whole number in the query, with its bounds in the document. */

@@ -8,11 +8,11 @@ import { onceByKey } from "./idempotency.ts";
 import type { Metrics } from "./metrics.ts";
 import type { IdempotencyStore } from "./ports.ts";
 import { HttpProblem, type PointedProblem, pointedProblems, problemMediaType } from "./problems.ts";
-import type { QuotaGate } from "./quotas.ts";
 import type { Answer, Call, RequestFacts, Route } from "./route.ts";
+import type { TenantLimits } from "./tenant-limits.ts";
 
 export interface PipelineOptions extends AuthenticateOptions {
-  readonly quotas: QuotaGate | null;
+  readonly tenantLimits: TenantLimits | null;
   readonly idempotency: IdempotencyStore | null;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -48,8 +48,10 @@ export async function runRoute(
     principal = await authenticate(request, facts, options);
     facts.principal = principal;
     checkScopes(principal, route.scopes);
-    options.rates.take(principal, facts.headers);
-    await options.quotas?.take(principal.tenantId, route.spends ?? false);
+    const { tenantLimits, rates } = options;
+    const { tenantId } = principal;
+    rates.take(principal, { headers: facts.headers, ofTenant: await tenantLimits?.rate(tenantId) });
+    await tenantLimits?.take(tenantId, route.spends ?? false);
   }
   checkAccept(request.headers.get("accept"), route);
   const call = {

@@ -5,11 +5,9 @@ import { HttpProblem, pointedProblems, type ProblemType } from "./problems.ts";
 /** The problem of each error code whose error is the caller's to read. Other usage errors are `invalid_input`. */
 const problemsByCode: Readonly<Record<string, ProblemType>> = {
   not_found: "not_found",
-  unknown_agent: "not_found",
   unknown_thread: "not_found",
   unknown_checkpoint: "not_found",
   no_checkpoint: "not_found",
-  unknown_tool: "not_found",
   unknown_memory: "not_found",
   conflict: "conflict",
   thread_exists: "conflict",

@@ -11,6 +11,8 @@ export interface RateLimit {
 /** The state of one bucket after a request. */
 export interface RateState {
   readonly isAllowed: boolean;
+  /** Requests that may come at once. */
+  readonly capacity: number;
   readonly remaining: number;
   /** Seconds until another request is allowed, or until the bucket is full again. */
   readonly resetSeconds: number;
@@ -22,22 +24,19 @@ const maxBuckets = 50_000;
 /** Token buckets in this process, one for each name. */
 export class TokenBuckets {
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
-  readonly capacity: number;
-  readonly #perMs: number;
 
   constructor(
-    limit: RateLimit,
+    private readonly limit: RateLimit,
     private readonly clock: Pick<Clock, "monotonic">,
-  ) {
-    this.capacity = limit.burst ?? limit.perMinute;
-    this.#perMs = limit.perMinute / 60_000;
-  }
+  ) {}
 
-  /** Takes a token, if there is one. */
-  take(name: string): RateState {
+  /** Takes a token, if there is one. `limit`: of this bucket, instead of that of all. */
+  take(name: string, limit: RateLimit = this.limit): RateState {
+    const capacity = limit.burst ?? limit.perMinute;
+    const perMs = limit.perMinute / 60_000;
     const now = this.clock.monotonic();
-    const bucket = this.#buckets.get(name) ?? { tokens: this.capacity, at: now };
-    const tokens = Math.min(this.capacity, bucket.tokens + (now - bucket.at) * this.#perMs);
+    const bucket = this.#buckets.get(name) ?? { tokens: capacity, at: now };
+    const tokens = Math.min(capacity, bucket.tokens + (now - bucket.at) * perMs);
     const isAllowed = tokens >= 1;
     const left = isAllowed ? tokens - 1 : tokens;
     this.#buckets.delete(name);
@@ -46,11 +45,12 @@ export class TokenBuckets {
       const oldest = this.#buckets.keys().next();
       if (!oldest.done) this.#buckets.delete(oldest.value);
     }
-    const missing = isAllowed ? this.capacity - left : 1 - left;
+    const missing = isAllowed ? capacity - left : 1 - left;
     return {
       isAllowed,
+      capacity,
       remaining: Math.floor(left),
-      resetSeconds: Math.max(1, Math.ceil(missing / this.#perMs / 1000)),
+      resetSeconds: Math.max(1, Math.ceil(missing / perMs / 1000)),
     };
   }
 
@@ -58,7 +58,8 @@ export class TokenBuckets {
   has(name: string): boolean {
     const bucket = this.#buckets.get(name);
     if (bucket === undefined) return true;
-    return bucket.tokens + (this.clock.monotonic() - bucket.at) * this.#perMs >= 1;
+    const perMs = this.limit.perMinute / 60_000;
+    return bucket.tokens + (this.clock.monotonic() - bucket.at) * perMs >= 1;
   }
 }
 
@@ -89,21 +90,23 @@ export class RateLimiter {
   /**
    * Counts a request of a caller, and adds the RateLimit headers of the tighter limit.
    *
+   * @param of.ofTenant the limit in the settings of the tenant
    * @throws HttpProblem `rate_limited`
    */
-  take(caller: { readonly keyId: string; readonly tenantId: string }, headers: Headers): void {
-    const states = (
-      [
-        ["key", this.#key, caller.keyId],
-        ["tenant", this.#tenant, caller.tenantId],
-      ] as const
-    ).flatMap(([name, buckets, of]) =>
-      buckets === null ? [] : [{ name, buckets, state: buckets.take(of) }],
-    );
+  take(
+    caller: { readonly keyId: string; readonly tenantId: string },
+    { headers, ofTenant }: { readonly headers: Headers; readonly ofTenant?: RateLimit | undefined },
+  ): void {
+    const states = [
+      ...(this.#key === null ? [] : [{ name: "key", state: this.#key.take(caller.keyId) }]),
+      ...(this.#tenant === null
+        ? []
+        : [{ name: "tenant", state: this.#tenant.take(caller.tenantId, ofTenant) }]),
+    ];
     const tightest = states.toSorted((a, b) => a.state.remaining - b.state.remaining)[0];
     if (tightest === undefined) return;
-    const { name, buckets, state } = states.find((one) => !one.state.isAllowed) ?? tightest;
-    headers.set("RateLimit-Policy", `"${name}";q=${buckets.capacity}`);
+    const { name, state } = states.find((one) => !one.state.isAllowed) ?? tightest;
+    headers.set("RateLimit-Policy", `"${name}";q=${state.capacity}`);
     headers.set("RateLimit", `"${name}";r=${state.remaining};t=${state.resetSeconds}`);
     if (!state.isAllowed) throw limited(state, name);
   }
@@ -115,7 +118,7 @@ export class RateLimiter {
    */
   checkClient(client: string | undefined): void {
     if (client === undefined || this.#refused === null || this.#refused.has(client)) return;
-    throw limited({ isAllowed: false, remaining: 0, resetSeconds: 1 }, "refused-keys");
+    throw limited({ resetSeconds: 1 }, "refused-keys");
   }
 
   /** Counts a refused key of a client. */
@@ -124,7 +127,7 @@ export class RateLimiter {
   }
 }
 
-function limited({ resetSeconds }: RateState, limit: string): HttpProblem {
+function limited({ resetSeconds }: Pick<RateState, "resetSeconds">, limit: string): HttpProblem {
   return new HttpProblem("rate_limited", {
     detail: `The rate limit "${limit}" is used up. Try again in ${resetSeconds} s.`,
     extensions: { limit },

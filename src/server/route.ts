@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Principal } from "../storage/platform/platform.ts";
-import type { Scope } from "./ports.ts";
+import type { Scope } from "../storage/platform/api-keys.ts";
 import type { ProblemType } from "./problems.ts";
 
 /** Facts of a request that all parts of the server share. */

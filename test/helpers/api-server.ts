@@ -11,7 +11,8 @@ import {
   type ServerParts,
   type StratagraphServer,
 } from "../../src/server/create-server.ts";
-import type { AgentStore, IdempotencyStore, KeyVerifier, StoredAgent } from "../../src/server/ports.ts";
+import type { AgentStore, IdempotencyStore, KeyVerifier } from "../../src/server/ports.ts";
+import type { StoredAgent } from "../../src/storage/platform/agents.ts";
 import { ConflictError, NotFoundError, VersionConflictError } from "../../src/storage/platform/errors.ts";
 
 export const tenantA = "00000000-0000-7000-8000-00000000000a";
@@ -21,8 +22,9 @@ export const tenantB = "00000000-0000-7000-8000-00000000000b";
 const testKeys: KeyVerifier = {
   verify(secret) {
     const [, tenant, scopes = ""] = /^sg_([ab])_(.+)$/.exec(secret) ?? [];
-    const refusal = /^sg_(expired|revoked|suspended)$/.exec(secret)?.[1] ?? "unknown";
     if (tenant === undefined) {
+      const refusals = ["expired", "revoked", "suspended"] as const;
+      const refusal = refusals.find((one) => secret === `sg_${one}`) ?? "unknown";
       return Promise.resolve({ principal: null, refusal, keyId: null });
     }
     const tenantId = tenant === "a" ? tenantA : tenantB;
@@ -64,14 +66,14 @@ export function memoryAgents(): AgentStore {
       if (found === undefined) throw new NotFoundError("agent", agentId);
       return found;
     },
-    list: async (tenantId, { name, ...rest }) =>
+    list: async (tenantId, { name, ...rest } = {}) =>
       page(
         rows.filter(
           (row) => row.tenantId === tenantId && row.isActive && (name ?? row.name) === row.name,
         ),
         rest,
       ),
-    versions: async (tenantId, agentId, rest) => page(own(tenantId, agentId), rest),
+    versions: async (tenantId, agentId, rest = {}) => page(own(tenantId, agentId), rest),
     async newVersion(tenantId, { agentId, base, definition, version }) {
       const versions = own(tenantId, agentId);
       const active = versions.find(({ isActive }) => isActive);
@@ -91,14 +93,14 @@ export function memoryIdempotency(): IdempotencyStore {
   const rows = new Map<string, { hash: string; stored?: { status: number; answer: unknown } }>();
   const nameOf = (tenantId: string, key: string) => `${tenantId} ${key}`;
   return {
-    async begin(tenantId, { key, hash: bytes }) {
+    async begin(tenantId, { key, requestHash: bytes }) {
       const hash = Buffer.from(bytes).toString("hex");
       const row = rows.get(nameOf(tenantId, key));
       if (row === undefined) {
         rows.set(nameOf(tenantId, key), { hash });
-        return { state: "claimed" };
+        return { state: "new" };
       }
-      if (row.hash !== hash) return { state: "mismatch" };
+      if (row.hash !== hash) return { state: "other_request" };
       return row.stored === undefined
         ? { state: "under_way" }
         : { state: "answered", ...row.stored };
@@ -159,11 +161,11 @@ export async function startApi(
       authentication: { keys: testKeys },
       agents: {
         store: memoryAgents(),
-        audit: { write: async (entry) => void audited.push(entry) },
+        audit: { append: async (tenant, entry) => void audited.push({ tenant, ...entry }) },
         draw: async () => ({ mermaid: "flowchart TD", graph: { nodes: [], edges: [] } }),
       },
       idempotency: memoryIdempotency(),
-      quotas: null,
+      tenantLimits: null,
       readiness: [],
       version: "1.2.3",
       ...parts,

@@ -9,7 +9,8 @@ describe("a key", () => {
     async (key) => {
       const api = await startApi();
       const without = await api.send("GET", "/v1/agents", { key: null });
-      const headers = key === "é" ? { authorization: "Basic abc" } : { "x-api-key": key };
+      const headers: Record<string, string> =
+        key === "é" ? { authorization: "Basic abc" } : { "x-api-key": key };
       const refused = await api.send("GET", "/v1/agents", { key: null, headers });
       const { instance: _, ...expected } = without.json;
       expect(refused.status).toBe(401);
@@ -91,7 +92,7 @@ describe("a server without keys", () => {
     expect([answer.status, answer.json["type"]]).toEqual([403, `/problems/${type}`]);
   });
 
-  it.each([{ host: "localhost:1" }, { host: "[::1]:1" }, { host: "a.test", origin: "http://a.test" }])(
+  it.each<Record<string, string>>([{ host: "localhost:1" }, { host: "[::1]:1" }, { host: "a.test", origin: "http://a.test" }])(
     "answers to %j",
     async (headers) => {
       const api = await startApi(development, { allowedHosts: ["a.test"] });

@@ -40,6 +40,17 @@ export function readWrittenDefinition(
   return { document: written, definition: buildDefinition({ spec: checked.spec }) };
 }
 
+/**
+ * Reads a stored definition.
+ *
+ * @throws InvalidDefinitionError if this version no longer accepts it
+ */
+export function readStoredDefinition(document: unknown): AgentDefinition {
+  const checked = checkDefinition(document);
+  if (!checked.ok) throw new InvalidDefinitionError(checked.problems);
+  return buildDefinition({ spec: checked.spec });
+}
+
 /** Applies a merge patch (RFC 7396): null removes a key, maps are merged, all else is replaced. */
 export function mergePatch(document: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;

@@ -2,16 +2,17 @@ import { z } from "zod";
 import { agentJsonSchema } from "../../definition/schema/agent.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
-import type { AgentStore, AuditLog, DrawAgent, StoredAgent } from "../ports.ts";
+import type { StoredAgent } from "../../storage/platform/agents.ts";
+import type { AgentStore, AuditWriter, DrawAgent } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, type Route } from "../route.ts";
-import { mergePatch, readWrittenDefinition } from "./read-definition.ts";
+import { mergePatch, readStoredDefinition, readWrittenDefinition } from "./read-definition.ts";
 import type { TenantAllowance } from "./tenant-rules.ts";
 
 export interface AgentRoutesOptions {
   readonly store: AgentStore;
   /** Null: writes leave no audit rows. */
-  readonly audit: AuditLog | null;
+  readonly audit: AuditWriter | null;
   readonly draw: DrawAgent;
   readonly allow?: TenantAllowance;
 }
@@ -47,12 +48,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
     action: string,
     change: { readonly subject: string; readonly before?: unknown; readonly after?: unknown },
   ) =>
-    audit?.write({
-      tenantId: principal.tenantId,
-      actor: `key:${principal.keyId}`,
-      action,
-      ...change,
-    });
+    audit?.append(principal.tenantId, { actor: `key:${principal.keyId}`, action, ...change });
   return [
     defineRoute({
       method: "post",
@@ -225,7 +221,8 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       problems: ["invalid_definition"],
       async handle({ params, query, principal }) {
         const agent = await store.get(principal.tenantId, params.agent_id, query.version);
-        const { definition } = readWrittenDefinition(agent.definition, allow);
+        // It was checked by the rules when it was stored.
+        const definition = readStoredDefinition(agent.definition);
         const { mermaid, graph } = await options.draw(definition);
         const { format } = query;
         return { status: 200, body: format === "json" ? { format, graph } : { format, mermaid } };
@@ -251,7 +248,7 @@ function etagOf({ version }: StoredAgent): string {
 }
 
 function agentAnswer(agent: StoredAgent): Answer {
-  const body = { ...summaryOf(agent), definition: agent.definition };
+  const body = { ...summaryOf(agent), definition: { ...agent.definition, version: agent.version } };
   return { status: 200, body, headers: { ETag: etagOf(agent) } };
 }
 
