@@ -104,6 +104,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
   const { clock = systemClock, ids = systemIds, logger = silent, limits = {} } = options;
   const isOpen = "development" in parts.authentication;
   const closing = new AbortController();
+  const closedSignal = new AbortController();
   const metrics = new Metrics();
   const pipeline: PipelineOptions = {
     authentication: parts.authentication,
@@ -120,6 +121,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     },
     answerTimeoutMs: limits.answerTimeoutMs ?? 60_000,
     closing: closing.signal,
+    closed: closedSignal.signal,
   };
   const http = createHttpApp({
     ...pipeline,
@@ -147,6 +149,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
   const close = async (graceMs: number): Promise<void> => {
     closing.abort(new ServerClosedError());
     await Promise.all([...listening].map((server) => server.close(graceMs)));
+    closedSignal.abort(new ServerClosedError());
     try {
       await pipeline.tenantLimits?.flush();
     } catch (thrown) {

@@ -105,38 +105,42 @@ export class ApiDocument {
   }
 
   #schema(schema: z.ZodType, io: "input" | "output"): Schema {
-    const { $defs, $schema: _, id, ...root } = z.toJSONSchema(schema, {
-      io,
-      unrepresentable: "any",
-    }) as Schema & { $defs?: Record<string, Schema> };
-    for (const [name, inner] of Object.entries($defs ?? {})) {
-      const { id: _id, ...rest } = inner;
-      this.#component(name, rest);
-    }
-    return typeof id === "string" ? this.#component(id, root) : (pointToComponents(root) as Schema);
+    const { id, ...root } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Schema;
+    return typeof id === "string" ? this.#component(id, root) : this.#hoist(root, "");
   }
 
   #component(id: string, schema: Schema): Schema {
     if (!this.#components.has(id)) {
       this.#components.add(id);
-      const { $schema: _, ...rest } = schema;
-      this.registry.registerComponent("schemas", id, pointToComponents(rest) as object);
+      this.registry.registerComponent("schemas", id, this.#hoist(schema, id));
     }
     return { $ref: `#/components/schemas/${id}` };
   }
-}
 
-/** References to local definitions as references to components. */
-function pointToComponents(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pointToComponents);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) =>
-      key === "$ref" && typeof inner === "string"
-        ? [key, inner.replace(/^#\/\$defs\//, "#/components/schemas/")]
-        : [key, pointToComponents(inner)],
-    ),
-  );
+  /** Makes components of the definitions inside a schema, whose references are relative to the whole document. */
+  #hoist({ $defs = {}, $schema: _, id: _id, ...schema }: Schema, owner: string): Schema {
+    // Names that zod made up are those of one schema only.
+    const nameOf = (name: string) => (name.startsWith("__") ? `${owner}${name}` : name);
+    const point = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(point);
+      if (!isRecord(value)) return value;
+      return Object.fromEntries(
+        Object.entries(value).map(([key, inner]) => {
+          const local = key === "$ref" && typeof inner === "string" && /^#\/\$defs\/(.+)$/.exec(inner);
+          if (local) return [key, `#/components/schemas/${nameOf(local[1] ?? "")}`];
+          return [key, point(inner)];
+        }),
+      );
+    };
+    for (const [name, inner] of Object.entries($defs as Record<string, Schema>)) {
+      const component = nameOf(name);
+      if (this.#components.has(component)) continue;
+      this.#components.add(component);
+      const { id: _inner, ...rest } = point(inner) as Schema;
+      this.registry.registerComponent("schemas", component, rest);
+    }
+    return point(schema) as Schema;
+  }
 }
 
 function problemAnswers(route: Route): object {

@@ -19,8 +19,10 @@ export interface PipelineOptions extends AuthenticateOptions {
   readonly body: BodyLimits;
   /** Milliseconds until a route must answer. */
   readonly answerTimeoutMs: number;
-  /** Aborts when the server closes. */
+  /** Aborts when the server begins to shut down. */
   readonly closing: AbortSignal;
+  /** Aborts when the time for requests under way is over. */
+  readonly closed: AbortSignal;
 }
 
 /** A request that was matched to a route. */
@@ -69,6 +71,7 @@ export async function runRoute(
         request,
         facts,
         signal,
+        closing: options.closing,
       } as Call<never, never, never>),
     );
   };
@@ -175,12 +178,12 @@ async function readBody(
 /** @throws HttpProblem `timeout` when the time limit of the route is over; the handler's signal is aborted then */
 async function withTimeout<T>(
   route: Route,
-  { clock, answerTimeoutMs, closing }: PipelineOptions,
+  { clock, answerTimeoutMs, closed }: PipelineOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limitMs = route.timeoutMs ?? answerTimeoutMs;
   const own = new AbortController();
-  const signal = AbortSignal.any([own.signal, closing]);
+  const signal = AbortSignal.any([own.signal, closed]);
   if (limitMs === 0) return run(signal);
   let cancel = () => {};
   const late = new Promise<never>((_resolve, reject) => {
@@ -188,12 +191,12 @@ async function withTimeout<T>(
       const problem = new HttpProblem("timeout", {
         detail: `The answer took more than ${limitMs / 1000} s.`,
       });
-      own.abort(problem);
       reject(problem);
+      own.abort(problem);
     });
   });
   try {
-    return await Promise.race([run(signal), late]);
+    return await Promise.race([late, run(signal)]);
   } finally {
     cancel();
   }

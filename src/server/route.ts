@@ -33,8 +33,10 @@ export interface Call<Params, Query, Body> {
   readonly principal: Principal;
   readonly request: Request;
   readonly facts: RequestFacts;
-  /** Aborts when the answer is no longer awaited: the time limit of the route, or the server closes. */
+  /** Aborts when the answer is no longer awaited: after the time limit of the route, or of the server's shutdown. */
   readonly signal: AbortSignal;
+  /** Aborts when the server begins to shut down. Streams end then. */
+  readonly closing: AbortSignal;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

@@ -75,23 +75,27 @@ describe("a closing server", () => {
       tag: "probe",
       scopes: [],
       answers: { 200: { description: "ok", schema: z.unknown() } },
-      handle: () =>
+      handle: ({ signal }) =>
         new Promise((resolve) => {
-          finish = () => resolve({ status: 200, body: "done" });
+          finish = () => {
+            order.push(signal.aborted ? "aborted" : "answered");
+            resolve({ status: 200, body: "done" });
+          };
           begun();
         }),
     });
     const close = async () => void order.push("closed");
     const api = await startApi({ routes: [slow], close });
-    const answer = api.send("GET", "/v1/slow").then(({ text }) => order.push(text));
+    const answer = api.send("GET", "/v1/slow");
     await underWay;
     const closing = api.server.close();
     const late = await api.server.fetch(new Request("http://127.0.0.1/v1/agents"));
     expect(late.status).toBe(503);
     expect(late.headers.get("retry-after")).toBe("5");
     finish();
-    await Promise.all([answer, closing]);
-    expect(order).toEqual(['"done"', "closed"]);
+    expect((await answer).text).toBe('"done"');
+    await closing;
+    expect(order).toEqual(["answered", "closed"]);
     await expect(api.server.listen({ port: 0 })).rejects.toMatchObject({ code: "server_closed" });
   });
 
