@@ -4,7 +4,12 @@ import { StratagraphError } from "../errors.ts";
 import { agentRoutes, type AgentRoutesOptions } from "./agents/routes.ts";
 import type { Authentication } from "./authenticate.ts";
 import { createClientAddress } from "./http/client-address.ts";
-import { type ConnectionLimits, listenOn, type ListenOptions, type NodeServer } from "./http/node-server.ts";
+import {
+  type ConnectionLimits,
+  listenOn,
+  type ListenOptions,
+  type NodeServer,
+} from "./http/node-server.ts";
 import { createHttpApp } from "./http-app.ts";
 import { Metrics } from "./metrics.ts";
 import type { PipelineOptions } from "./pipeline.ts";

@@ -1,7 +1,12 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { IdSource } from "../clock.ts";
-import { type BrowserRules, checkBrowser, corsHeaders, preflightHeaders } from "./http/browser-rules.ts";
+import {
+  type BrowserRules,
+  checkBrowser,
+  corsHeaders,
+  preflightHeaders,
+} from "./http/browser-rules.ts";
 import type { ClientAddress } from "./http/client-address.ts";
 import { ApiDocument } from "./openapi.ts";
 import { type PipelineOptions, runRoute } from "./pipeline.ts";
@@ -190,7 +195,11 @@ function problemResponse(problem: HttpProblem, id: string): Response {
 /** Adds the headers of all answers, and writes the log line and the metrics of the request. */
 function finishRequest(
   request: Request,
-  of: { readonly facts: RequestFacts; readonly response: Response; readonly options: HttpAppOptions },
+  of: {
+    readonly facts: RequestFacts;
+    readonly response: Response;
+    readonly options: HttpAppOptions;
+  },
 ): Response {
   const { facts, response, options } = of;
   const headers = new Headers(response.headers);

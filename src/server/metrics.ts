@@ -22,7 +22,12 @@ const maxSamples = 5000;
 
 /** Further values that are read when metrics are rendered. */
 export type MetricSource = () => Promise<
-  readonly { readonly name: string; readonly help: string; readonly value: number; readonly labels?: Labels }[]
+  readonly {
+    readonly name: string;
+    readonly help: string;
+    readonly value: number;
+    readonly labels?: Labels;
+  }[]
 >;
 
 /** The metrics of this process, in the text format of Prometheus. No label names a tenant, a key or a path. */
@@ -46,7 +51,11 @@ export class Metrics {
     if (sample !== undefined) sample.value += amount;
   }
 
-  observe(name: string, help: string, given: { readonly labels: Labels; readonly seconds: number }): void {
+  observe(
+    name: string,
+    help: string,
+    given: { readonly labels: Labels; readonly seconds: number },
+  ): void {
     const sample = this.#sample({ name, help, type: "histogram", labels: given.labels });
     if (sample?.buckets === undefined) return;
     sample.value += given.seconds;
@@ -85,7 +94,8 @@ export class Metrics {
     const key = labelText(labels);
     const known = family.samples.get(key);
     if (known !== undefined || family.samples.size >= maxSamples) return known;
-    const buckets = type === "histogram" ? { buckets: Array<number>(bounds.length + 1).fill(0) } : {};
+    const buckets =
+      type === "histogram" ? { buckets: Array<number>(bounds.length + 1).fill(0) } : {};
     const sample: Sample = { labels, value: 0, ...buckets };
     family.samples.set(key, sample);
     return sample;

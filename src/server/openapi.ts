@@ -118,7 +118,7 @@ export class ApiDocument {
   }
 
   /** Makes components of the definitions inside a schema, whose references are relative to the whole document. */
-  #hoist({ $defs = {}, $schema: _, id: _id, ...schema }: Schema, owner: string): Schema {
+  #hoist({ $defs = {}, $schema: _schema, id: _id, ...schema }: Schema, owner: string): Schema {
     // Names that zod made up are those of one schema only.
     const nameOf = (name: string) => (name.startsWith("__") ? `${owner}${name}` : name);
     const point = (value: unknown): unknown => {
@@ -126,7 +126,8 @@ export class ApiDocument {
       if (!isRecord(value)) return value;
       return Object.fromEntries(
         Object.entries(value).map(([key, inner]) => {
-          const local = key === "$ref" && typeof inner === "string" && /^#\/\$defs\/(.+)$/.exec(inner);
+          const local =
+            key === "$ref" && typeof inner === "string" && /^#\/\$defs\/(.+)$/.exec(inner);
           if (local) return [key, `#/components/schemas/${nameOf(local[1] ?? "")}`];
           return [key, point(inner)];
         }),

@@ -25,7 +25,10 @@ export const parameterText = z
   .string()
   .min(1)
   .max(200)
-  .refine((text) => !/\p{Cc}|\p{Surrogate}/u.test(text), "expected text without control characters");
+  .refine(
+    (text) => !/\p{Cc}|\p{Surrogate}/u.test(text),
+    "expected text without control characters",
+  );
 
 /** The query parameters of a list. */
 export const pageQuery = {
@@ -52,7 +55,11 @@ export function pageAnswer<Item>(
   const { pathname, searchParams } = new URL(request.url);
   searchParams.set("cursor", page.next);
   // A path: the host is the client's to know, and headers of proxies may be wrong about it.
-  return { status: 200, body, headers: { Link: `<${pathname}?${searchParams}>; rel="next"` } };
+  return {
+    status: 200,
+    body,
+    headers: { Link: `<${pathname}?${searchParams.toString()}>; rel="next"` },
+  };
 }
 
 /** The parts of a list that its store takes. */

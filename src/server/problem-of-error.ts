@@ -60,7 +60,8 @@ export function problemOfError(thrown: unknown): HttpProblem {
   if (type === undefined && isOwn) return new HttpProblem("internal", { cause: thrown });
   if (missingOnServer.test(thrown.code)) {
     return new HttpProblem("invalid_input", {
-      detail: "This server cannot run the agent: a model or a package that it names is not configured here.",
+      detail:
+        "This server cannot run the agent: a model or a package that it names is not configured here.",
       extensions: { code: thrown.code },
       cause: thrown,
     });

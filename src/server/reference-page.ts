@@ -47,7 +47,8 @@ function renderOperation(of: {
     row([status, text(record(answer)["description"])]),
   );
   const body = Object.entries(record(record(operation["requestBody"])["content"])).map(
-    ([type, content]) => `<p>Body: <code>${escape(type)}</code></p>${json(record(content)["schema"])}`,
+    ([type, content]) =>
+      `<p>Body: <code>${escape(type)}</code></p>${json(record(content)["schema"])}`,
   );
   return [
     `<h3><code>${escape(method.toUpperCase())} ${escape(path)}</code></h3>`,

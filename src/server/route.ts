@@ -95,5 +95,5 @@ export function defineRoute<
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(route: Route<Params, Query, Body>): Route {
-  return route as unknown as Route;
+  return route;
 }

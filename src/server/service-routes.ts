@@ -56,7 +56,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
       method: "get",
       path: "/readyz",
       operationId: "getReadiness",
-      summary: "Says whether requests may be sent here: the database answers, and the server is not shutting down.",
+      summary:
+        "Says whether requests may be sent here: the database answers, and the server is not shutting down.",
       tag: "service",
       scopes: "public",
       answers: {
@@ -71,7 +72,10 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
         const isReady = all.every(([, result]) => result === "ok");
         return {
           status: isReady ? 200 : 503,
-          body: { status: isReady ? "ready" : "not_ready", checks: Object.fromEntries(all) as object },
+          body: {
+            status: isReady ? "ready" : "not_ready",
+            checks: Object.fromEntries(all) as object,
+          },
         };
       },
     }),
@@ -80,7 +84,8 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
       path: "/metrics",
       operationId: "getMetrics",
       summary: "Metrics of this process for Prometheus.",
-      description: "Needs a key with the scope admin, or a client on loopback, as the server is configured.",
+      description:
+        "Needs a key with the scope admin, or a client on loopback, as the server is configured.",
       tag: "service",
       scopes: "public",
       answers: { 200: { description: "Metrics.", schema: z.string(), mediaType: "text/plain" } },
@@ -104,7 +109,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
       summary: "This document: OpenAPI 3.1.",
       tag: "service",
       scopes: "public",
-      answers: { 200: { description: "The document.", schema: z.looseObject({ openapi: z.string() }) } },
+      answers: {
+        200: { description: "The document.", schema: z.looseObject({ openapi: z.string() }) },
+      },
       handle: async () => ({ status: 200, body: http.document() }),
     }),
     defineRoute({

@@ -44,9 +44,7 @@ export class TenantLimits {
    */
   async take(tenantId: string, spends: boolean): Promise<void> {
     const state = await this.#read(tenantId);
-    const names = spends
-      ? (["requests", "tokens", "cost_usd"] as const)
-      : (["requests"] as const);
+    const names = spends ? (["requests", "tokens", "cost_usd"] as const) : (["requests"] as const);
     const quota = names.find((name) => {
       const left = state.remaining[name];
       return left !== null && left - (name === "requests" ? state.pending : 0) <= 0;

@@ -13,7 +13,11 @@ import {
 } from "../../src/server/create-server.ts";
 import type { AgentStore, IdempotencyStore, KeyVerifier } from "../../src/server/ports.ts";
 import type { StoredAgent } from "../../src/storage/platform/agents.ts";
-import { ConflictError, NotFoundError, VersionConflictError } from "../../src/storage/platform/errors.ts";
+import {
+  ConflictError,
+  NotFoundError,
+  VersionConflictError,
+} from "../../src/storage/platform/errors.ts";
 
 export const tenantA = "00000000-0000-7000-8000-00000000000a";
 export const tenantB = "00000000-0000-7000-8000-00000000000b";
@@ -41,7 +45,10 @@ export function memoryAgents(): AgentStore {
     if (found.length === 0) throw new NotFoundError("agent", agentId);
     return found;
   };
-  const page = (all: readonly StoredAgent[], { limit = 50, cursor }: { limit?: number; cursor?: string }) => {
+  const page = (
+    all: readonly StoredAgent[],
+    { limit = 50, cursor }: { limit?: number; cursor?: string },
+  ) => {
     const from = cursor === undefined ? 0 : Number(cursor);
     const next = from + limit < all.length ? String(from + limit) : null;
     return { items: all.slice(from, from + limit), next };
@@ -66,14 +73,14 @@ export function memoryAgents(): AgentStore {
       if (found === undefined) throw new NotFoundError("agent", agentId);
       return found;
     },
-    list: async (tenantId, { name, ...rest } = {}) =>
-      page(
-        rows.filter(
-          (row) => row.tenantId === tenantId && row.isActive && (name ?? row.name) === row.name,
-        ),
-        rest,
-      ),
-    versions: async (tenantId, agentId, rest = {}) => page(own(tenantId, agentId), rest),
+    async list(tenantId, filter) {
+      const { name, ...rest } = filter ?? {};
+      const found = rows.filter(
+        (row) => row.tenantId === tenantId && row.isActive && (name ?? row.name) === row.name,
+      );
+      return page(found, rest);
+    },
+    versions: async (tenantId, agentId, rest) => page(own(tenantId, agentId), rest ?? {}),
     async newVersion(tenantId, { agentId, base, definition, version }) {
       const versions = own(tenantId, agentId);
       const active = versions.find(({ isActive }) => isActive);
@@ -120,7 +127,11 @@ export interface TestApi {
   readonly server: StratagraphServer;
   readonly listening: NodeServer;
   readonly audited: readonly unknown[];
-  readonly logs: readonly { readonly level: string; readonly message: string; readonly [field: string]: unknown }[];
+  readonly logs: readonly {
+    readonly level: string;
+    readonly message: string;
+    readonly [field: string]: unknown;
+  }[];
   /** Sends a request; its answer must be as the document says. `key`: default all scopes of tenant A; null for none. */
   send(method: string, path: string, options?: SendOptions): Promise<TestAnswer>;
   /** Sends bytes, and returns all that came back until the connection was closed. */
@@ -204,14 +215,17 @@ async function documentOf(server: StratagraphServer): Promise<ApiDocument> {
 }
 
 interface ApiDocument {
-  readonly paths: Record<string, Record<string, { responses: Record<string, { content?: object }> }>>;
+  readonly paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content?: object }> }>
+  >;
 }
 
 /** Checks answers against the schemas of the document. */
 function answerCheck(document: ApiDocument, server: StratagraphServer) {
   const ajv = new Ajv2020({ strict: false, validateFormats: true });
   (ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
-  ajv.addSchema(document as object, "api");
+  ajv.addSchema(document, "api");
   const compiled = new Map<string, ValidateFunction>();
   const part = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
   return (method: string, path: string, answer: TestAnswer) => {
@@ -243,26 +257,32 @@ function answerCheck(document: ApiDocument, server: StratagraphServer) {
 /** `fetch` would not send a Host or an Origin of choice. */
 function exchange(
   port: number,
-  { body, ...options }: { method: string; path: string; headers: Record<string, string>; body: string },
+  {
+    body,
+    ...options
+  }: { method: string; path: string; headers: Record<string, string>; body: string },
 ): Promise<TestAnswer> {
   return new Promise((resolve, reject) => {
     const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const headers = { ...length, ...options.headers };
-    const outgoing = httpRequest({ ...options, headers, port, host: "127.0.0.1", agent: false }, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-      incoming.on("error", reject);
-      incoming.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        const isJson = /json/.test(incoming.headers["content-type"] ?? "") && text !== "";
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: new Headers(Object.entries(incoming.headers) as [string, string][]),
-          text,
-          json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>,
+    const outgoing = httpRequest(
+      { ...options, headers, port, host: "127.0.0.1", agent: false },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("error", reject);
+        incoming.on("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          const isJson = /json/.test(incoming.headers["content-type"] ?? "") && text !== "";
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: new Headers(Object.entries(incoming.headers) as [string, string][]),
+            text,
+            json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>,
+          });
         });
-      });
-    });
+      },
+    );
     outgoing.on("error", reject);
     outgoing.end(body);
   });

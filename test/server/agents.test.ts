@@ -61,7 +61,12 @@ describe("the routes of agents", () => {
     const { json } = await api.send("POST", "/v1/agents", { body: { name: "a" } });
     const path = `/v1/agents/${String(json["id"])}`;
     const key = "sg_b_*";
-    for (const [method, url] of [["GET", path], ["DELETE", path], ["GET", `${path}/versions`], ["GET", `${path}/graph`]] as const)
+    for (const [method, url] of [
+      ["GET", path],
+      ["DELETE", path],
+      ["GET", `${path}/versions`],
+      ["GET", `${path}/graph`],
+    ] as const)
       expect((await api.send(method, url, { key })).status).toBe(404);
     expect((await api.send("PATCH", path, { key, body: {} })).status).toBe(404);
     expect((await api.send("GET", "/v1/agents", { key })).json["agents"]).toEqual([]);
@@ -80,17 +85,35 @@ describe("the routes of agents", () => {
 });
 
 describe("a tenant's definition", () => {
-  const node = (config: object) => ({ workflow_graph: { nodes: [{ id: "a", type: "tool", config }] } });
+  const node = (config: object) => ({
+    workflow_graph: { nodes: [{ id: "a", type: "tool", config }] },
+  });
 
   it.each([
-    [{ tools: [{ mcp: { name: "a", transport: "stdio", command: "sh" } }] }, "tools[0].mcp.transport"],
-    [{ tools: [{ mcp: { name: "a", transport: "http", endpoint: "http://169.254.169.254/" } }] }, "tools[0].mcp.endpoint"],
-    [{ tools: [{ mcp: { name: "a", transport: "sse", endpoint: "{{secret:URL}}" } }] }, "tools[0].mcp.endpoint"],
+    [
+      { tools: [{ mcp: { name: "a", transport: "stdio", command: "sh" } }] },
+      "tools[0].mcp.transport",
+    ],
+    [
+      { tools: [{ mcp: { name: "a", transport: "http", endpoint: "http://169.254.169.254/" } }] },
+      "tools[0].mcp.endpoint",
+    ],
+    [
+      { tools: [{ mcp: { name: "a", transport: "sse", endpoint: "{{secret:URL}}" } }] },
+      "tools[0].mcp.endpoint",
+    ],
     [{ tools: ["calculator", "read_file"] }, "tools[1]"],
     [node({ tool: "list_files" }), "workflow_graph.nodes[0].config"],
     [{ tools: [{ community: { tool: "wikipedia_query_run" } }] }, "tools[0].community"],
     [{ llm_config: { base_url: "http://127.0.0.1:1" } }, "llm_config.base_url"],
-    [{ workflow_graph: { nodes: [{ id: "a", type: "agent", config: { agent: "../../etc/a.yaml" } }] } }, "workflow_graph.nodes[0].config.agent"],
+    [
+      {
+        workflow_graph: {
+          nodes: [{ id: "a", type: "agent", config: { agent: "../../etc/a.yaml" } }],
+        },
+      },
+      "workflow_graph.nodes[0].config.agent",
+    ],
   ])("reaches nothing of the server's machine (case %#)", async (part, at) => {
     const definition = { name: "a", ...part };
     expect(tenantProblems(definition).map(({ path }) => formatPath(path))).toEqual([at]);

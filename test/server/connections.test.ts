@@ -28,10 +28,24 @@ describe("a connection", () => {
 
   it.each([
     [431, "headers_too_large", head("GET / HTTP/1.1", "Host: a", `X: ${"a".repeat(20_000)}`, "")],
-    [431, "headers_too_large", head("GET / HTTP/1.1", "Host: a", ...Array.from({ length: 65 }, (_, at) => `X-${at}: 1`), "Connection: close", "")],
+    [
+      431,
+      "headers_too_large",
+      head(
+        "GET / HTTP/1.1",
+        "Host: a",
+        ...Array.from({ length: 65 }, (_, at) => `X-${at}: 1`),
+        "Connection: close",
+        "",
+      ),
+    ],
     [400, "invalid_request", "what is this\r\n\r\n"],
     [400, "invalid_request", head("GET / HTTP/1.1", "Host: a", "Content-Length: x", "")],
-    [400, "invalid_request", head("POST / HTTP/1.1", "Host: a", "Content-Length: 5", "Transfer-Encoding: chunked", "")],
+    [
+      400,
+      "invalid_request",
+      head("POST / HTTP/1.1", "Host: a", "Content-Length: 5", "Transfer-Encoding: chunked", ""),
+    ],
   ])("gets %i for what is no good request (case %#)", async (status, type, text) => {
     const api = await startApi();
     const answer = await api.raw(text);
@@ -130,15 +144,21 @@ describe("the address of a client", () => {
     ["10.0.0.1", "what", ["10.0.0.0/8"], "10.0.0.1"],
     ["::ffff:10.0.0.1", "198.51.100.1", ["10.0.0.1"], "198.51.100.1"],
     ["fd00::1", "198.51.100.1", ["fd00::/8"], "198.51.100.1"],
-  ])("of a connection from %s with X-Forwarded-For %s behind %j is %s", (from, forwarded, trusted, client) => {
-    expect(createClientAddress(trusted)(from, forwarded)).toBe(client);
-  });
+  ])(
+    "of a connection from %s with X-Forwarded-For %s behind %j is %s",
+    (from, forwarded, trusted, client) => {
+      expect(createClientAddress(trusted)(from, forwarded)).toBe(client);
+    },
+  );
 
-  it.each(["proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "::/129"])("cannot be told behind %s", (proxy) => {
-    expect(() => createClientAddress([proxy])).toThrow(
-      expect.objectContaining({ code: "invalid_proxy" }),
-    );
-  });
+  it.each(["proxy", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/8/8", "::/129"])(
+    "cannot be told behind %s",
+    (proxy) => {
+      expect(() => createClientAddress([proxy])).toThrow(
+        expect.objectContaining({ code: "invalid_proxy" }),
+      );
+    },
+  );
 
   it("is of this machine for loopback alone", () => {
     const names = ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "::ffff:127.0.0.1", "localhost"];

@@ -95,7 +95,10 @@ describe("an Idempotency-Key", () => {
 
   it.each(["a b", "a".repeat(256), ""])("is refused where it is no key (case %#)", async (key) => {
     const api = await startApi();
-    const answer = await api.send("POST", "/v1/agents", { body, headers: { "idempotency-key": key } });
+    const answer = await api.send("POST", "/v1/agents", {
+      body,
+      headers: { "idempotency-key": key },
+    });
     expect(answer.json).toMatchObject({ status: 400, errors: [{ in: "header" }] });
   });
 });

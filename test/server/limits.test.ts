@@ -73,11 +73,14 @@ describe("quotas of a day", () => {
     expect(tenantLimits.stored).toEqual([2]);
   });
 
-  it.each(["tokens", "cost_usd"] as const)("of %s hold for routes that use models", async (quota) => {
-    const api = await startApi({ tenantLimits: limitStores({ [quota]: 0 }), routes: [spending] });
-    expect((await api.send("GET", "/v1/agents")).status).toBe(200);
-    expect((await api.send("GET", "/v1/spend")).json).toMatchObject({ quota });
-  });
+  it.each(["tokens", "cost_usd"] as const)(
+    "of %s hold for routes that use models",
+    async (quota) => {
+      const api = await startApi({ tenantLimits: limitStores({ [quota]: 0 }), routes: [spending] });
+      expect((await api.send("GET", "/v1/agents")).status).toBe(200);
+      expect((await api.send("GET", "/v1/spend")).json).toMatchObject({ quota });
+    },
+  );
 
   it("are read again after seconds, and once for requests at the same time", async () => {
     const clock = new ManualClock();

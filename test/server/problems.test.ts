@@ -39,16 +39,38 @@ describe("a problem", () => {
     [405, "method_not_allowed", "PUT", "/v1/agents", {}],
     [406, "not_acceptable", "GET", "/v1/agents", { headers: { accept: "text/html" } }],
     [409, "conflict", "POST", "/v1/agents", { body: agent }],
-    [412, "version_mismatch", "PATCH", "/v1/agents/{id}", { body: {}, headers: { "if-match": '"9.0.0"' } }],
+    [
+      412,
+      "version_mismatch",
+      "PATCH",
+      "/v1/agents/{id}",
+      { body: {}, headers: { "if-match": '"9.0.0"' } },
+    ],
     [413, "body_too_large", "POST", "/v1/agents", { body: `"${"a".repeat(1_048_576)}"` }],
     [414, "url_too_long", "GET", `/v1/agents?name=${"a".repeat(5000)}`, {}],
-    [415, "unsupported_media_type", "POST", "/v1/agents", { body: "a=1", headers: { "content-type": "text/plain" } }],
-    [415, "unsupported_media_type", "POST", "/v1/agents", { body: "{}", headers: { "content-encoding": "gzip" } }],
+    [
+      415,
+      "unsupported_media_type",
+      "POST",
+      "/v1/agents",
+      { body: "a=1", headers: { "content-type": "text/plain" } },
+    ],
+    [
+      415,
+      "unsupported_media_type",
+      "POST",
+      "/v1/agents",
+      { body: "{}", headers: { "content-encoding": "gzip" } },
+    ],
     [422, "invalid_definition", "POST", "/v1/agents", { body: { name: "A B" } }],
   ] as const)("%i %s is a document: %s (case %#)", async (status, type, method, path, options) => {
     const api = await startApi();
     const created = await api.send("POST", "/v1/agents", { body: agent });
-    const answer = await api.send(method, path.replace("{id}", String(created.json["id"])), options);
+    const answer = await api.send(
+      method,
+      path.replace("{id}", String(created.json["id"])),
+      options,
+    );
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-type")).toBe("application/problem+json");
     expect(answer.json).toMatchObject({
@@ -90,7 +112,10 @@ describe("a problem", () => {
       instance: `urn:request:${answer.headers.get("x-request-id")}`,
     });
     expect(api.logs).toContainEqual(
-      expect.objectContaining({ level: "error", err: expect.objectContaining({ message: "password hunter2" }) }),
+      expect.objectContaining({
+        level: "error",
+        err: expect.objectContaining({ message: "password hunter2" }),
+      }),
     );
   });
 

@@ -32,7 +32,10 @@ describe("the document", () => {
     expect(references.length).toBeGreaterThan(10);
     for (const reference of new Set(references)) {
       const parts = reference.replace(/^#\//, "").split("/");
-      const found = parts.reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], json);
+      const found = parts.reduce<unknown>(
+        (at, part) => (at as Record<string, unknown>)?.[part],
+        json,
+      );
       expect([reference, typeof found]).toEqual([reference, "object"]);
     }
   });
@@ -42,7 +45,9 @@ describe("the document", () => {
     const { text, headers } = await api.send("GET", "/v1/docs", { key: null });
     expect(text).toContain("POST /v1/agents");
     expect(text).not.toMatch(/<script|<\w[^>]*\son\w+=|(?:src|href)="(?!\/)/i);
-    expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-/,
+    );
   });
 });
 
@@ -52,7 +57,9 @@ describe("the process", () => {
     const { status, json, headers } = await api.send("GET", "/healthz", { key: null });
     expect([status, json]).toEqual([200, { status: "ok" }]);
     expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none'; frame-ancestors 'none'",
+    );
   });
 
   it("is ready while its parts are, and it is not closing", async () => {
@@ -65,7 +72,10 @@ describe("the process", () => {
     });
     works = false;
     const failed = await api.send("GET", "/readyz", { key: null });
-    expect([failed.status, failed.json["checks"]]).toEqual([503, { database: "failed", accepting: "ok" }]);
+    expect([failed.status, failed.json["checks"]]).toEqual([
+      503,
+      { database: "failed", accepting: "ok" },
+    ]);
     works = true;
     await api.server.close(0);
     const closing = await api.server.fetch(new Request("http://127.0.0.1/readyz"));

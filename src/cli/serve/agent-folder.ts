@@ -2,7 +2,11 @@ import { readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type DefinitionProblem, InvalidDefinitionError } from "../../definition/check/problems.ts";
-import { DefinitionFileError, readDefinition, readDefinitionFile } from "../../definition/load/parse-definition.ts";
+import {
+  DefinitionFileError,
+  readDefinition,
+  readDefinitionFile,
+} from "../../definition/load/parse-definition.ts";
 import { agentReferences, isAgentPath } from "../../definition/check/agents.ts";
 import type { Agents } from "../../storage/platform/agents.ts";
 import { ConflictError } from "../../storage/platform/errors.ts";
@@ -39,7 +43,10 @@ export async function readAgentFolder(folder: string): Promise<readonly FolderAg
       const { document, checked, locateProblems } = await readDefinition(text, file);
       const paths = agentReferences(document)
         .filter(({ agent }) => isAgentPath(agent))
-        .map(({ at }) => ({ path: at, message: "a served agent names other agents by name, not by path" }));
+        .map(({ at }) => ({
+          path: at,
+          message: "a served agent names other agents by name, not by path",
+        }));
       problems.push(...locateProblems([...(checked.ok ? [] : checked.problems), ...paths]));
       if (!checked.ok) continue;
       const { name, version } = checked.spec;
@@ -71,13 +78,13 @@ export async function storeFolderAgents(
     const { items } = await store.list(tenantId, { name });
     const [active] = items;
     if (active === undefined) {
-      const made = await store.create(tenantId, { name, definition: document, version }).catch(
-        (thrown: unknown) => {
+      const made = await store
+        .create(tenantId, { name, definition: document, version })
+        .catch((thrown: unknown) => {
           if (!(thrown instanceof ConflictError)) throw thrown;
           const message = "an agent of this name was deactivated; give the definition another name";
           throw new InvalidDefinitionError([{ path: ["name"], message, found: name }]);
-        },
-      );
+        });
       stored.push({ name, version: made.version, change: "created" });
     } else if (isDeepStrictEqual(active.definition, document)) {
       stored.push({ name, version: active.version, change: "unchanged" });

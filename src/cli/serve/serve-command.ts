@@ -35,8 +35,9 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
     { write: (line: string) => io.stderr.write(line) },
   );
   const server = await createServer(serverOptions(config, { io, logger }));
-  const stopped = new Promise<StopReason>((release) => {
-    io.onStop(release);
+  let release = () => {};
+  const stopped = new Promise<StopReason>((stop) => {
+    release = io.onStop(stop);
   });
   let stopWatching = () => {};
   try {
@@ -78,6 +79,8 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
   } finally {
     stopWatching();
     await server.close(config.limits?.shutdown_ms ?? usualShutdownMs);
+    // Until here a second signal ends the process.
+    release();
   }
 }
 

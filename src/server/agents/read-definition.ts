@@ -26,9 +26,11 @@ export function readWrittenDefinition(
 ): WrittenDefinition {
   const checked = checkDefinition(written);
   const refused = isRecord(written)
-    ? rowKeys.filter((key) => key in written).map((key): DefinitionProblem => {
-        return { path: [key], message: "set by the server; leave it out" };
-      })
+    ? rowKeys
+        .filter((key) => key in written)
+        .map((key): DefinitionProblem => {
+          return { path: [key], message: "set by the server; leave it out" };
+        })
     : [];
   const own = [...refused, ...tenantProblems(written, allow)];
   if (!checked.ok || !isRecord(written) || own.length > 0) {

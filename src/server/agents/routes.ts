@@ -34,7 +34,12 @@ const agentSchema = z
   .strictObject({ ...summary, definition: z.record(z.string(), z.unknown()) })
   .meta({ id: "Agent" });
 const versionSchema = z
-  .strictObject({ version: z.string(), version_id: z.string(), is_active: z.boolean(), created_at: z.iso.datetime() })
+  .strictObject({
+    version: z.string(),
+    version_id: z.string(),
+    is_active: z.boolean(),
+    created_at: z.iso.datetime(),
+  })
   .meta({ id: "AgentVersion" });
 
 const bodySchema = { id: "AgentDefinition", schema: agentJsonSchema() };
@@ -47,8 +52,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
     principal: Principal,
     action: string,
     change: { readonly subject: string; readonly before?: unknown; readonly after?: unknown },
-  ) =>
-    audit?.append(principal.tenantId, { actor: `key:${principal.keyId}`, action, ...change });
+  ) => audit?.append(principal.tenantId, { actor: `key:${principal.keyId}`, action, ...change });
   return [
     defineRoute({
       method: "post",
@@ -157,7 +161,11 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
           ...(isVersioned && { version: definition.spec.version }),
         });
         const before = current.definition;
-        await record(principal, "agent.update", { subject: agent.agentId, before, after: document });
+        await record(principal, "agent.update", {
+          subject: agent.agentId,
+          before,
+          after: document,
+        });
         return agentAnswer(agent);
       },
     }),

@@ -111,8 +111,6 @@ function nodesOf(
   if (!Array.isArray(nodes)) return [];
   return nodes.flatMap((node: unknown, index) => {
     const config = isRecord(node) ? node["config"] : undefined;
-    return isRecord(config)
-      ? [{ config, path: ["workflow_graph", "nodes", index, "config"] }]
-      : [];
+    return isRecord(config) ? [{ config, path: ["workflow_graph", "nodes", index, "config"] }] : [];
   });
 }

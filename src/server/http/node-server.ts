@@ -41,7 +41,10 @@ export class ListenError extends StratagraphError {
 
   constructor(host: string, port: number, options: { cause: unknown }) {
     const { code = "" } = options.cause as NodeJS.ErrnoException;
-    super(`The server cannot listen on ${host}:${port} (${code}). Choose another port or host.`, options);
+    super(
+      `The server cannot listen on ${host}:${port} (${code}). Choose another port or host.`,
+      options,
+    );
   }
 }
 
