@@ -1,9 +1,10 @@
-import type { RuntimeOptions } from "./app.ts";
+import type { Runtime, RuntimeOptions } from "./app.ts";
 import type { HttpOptions, StratagraphServer } from "./server/create-server.ts";
 import type { AgentDrawing } from "./server/ports.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { TenantAllowance } from "./server/agents/tenant-rules.ts";
 import type { Route } from "./server/route.ts";
+import type { TenantRuntimes } from "./server/tenant-runtimes.ts";
 import type { Database } from "./storage/database.ts";
 import type { Platform } from "./storage/platform/open-platform.ts";
 
@@ -29,6 +30,10 @@ export interface ServerOptions extends HttpOptions {
   readonly allow?: TenantAllowance;
   /** Tools that definitions may name, in addition to the built-in ones. */
   readonly tools?: RuntimeOptions["tools"];
+  /** Opens the runtime of a tenant, for routes that run agents. */
+  readonly runtimeOf?: (tenantId: string) => Promise<Runtime>;
+  /** Runtimes that stay open while they are not in use. Default 100. */
+  readonly maxRuntimes?: number;
   /** Further routes. */
   readonly routes?: (parts: ServerBase) => readonly Route[];
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -38,6 +43,8 @@ export interface ServerOptions extends HttpOptions {
 export interface ServerBase {
   readonly database: Database;
   readonly platform: Platform;
+  /** Null without `runtimeOf`. */
+  readonly runtimes: TenantRuntimes<Runtime> | null;
 }
 
 /** A server with its stores. */
@@ -56,7 +63,7 @@ const allAllowed: TenantAllowance = {
 };
 
 /**
- * Creates the HTTP server of the API on a database, whose tables are made if need be. It listens when it is told to;
+ * Creates the HTTP server of the API on a database, whose tables are made if need be. `listen` opens a port;
  * its `app` is a Hono app, and its `fetch` answers requests without a socket.
  *
  * @throws DatabaseConnectionError, FolderLockedError, TenantIsolationError, InvalidProxyError
@@ -65,13 +72,19 @@ const allAllowed: TenantAllowance = {
  * const { url } = await server.listen({ port: 8123 });
  */
 export async function createServer(options: ServerOptions = {}): Promise<PlatformServer> {
-  const [{ createServerWith }, { openDatabase }, { openPlatform }, { packageVersion }] =
-    await Promise.all([
-      import("./server/create-server.ts"),
-      import("./storage/database.ts"),
-      import("./storage/platform/open-platform.ts"),
-      import("./package-version.ts"),
-    ]);
+  const [
+    { createServerWith },
+    { TenantRuntimes: RuntimeCache },
+    { openDatabase },
+    { openPlatform },
+    { packageVersion },
+  ] = await Promise.all([
+    import("./server/create-server.ts"),
+    import("./server/tenant-runtimes.ts"),
+    import("./storage/database.ts"),
+    import("./storage/platform/open-platform.ts"),
+    import("./package-version.ts"),
+  ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
   const { clock, ids, maxConnections, development = false } = options;
   const own =
@@ -90,6 +103,11 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     const tenantId = development
       ? await findOrCreateTenant(platform, options.developmentTenant ?? "default")
       : null;
+    const { runtimeOf, maxRuntimes: max } = options;
+    const runtimes =
+      runtimeOf === undefined
+        ? null
+        : new RuntimeCache(runtimeOf, { ...(max !== undefined && { max }) });
     const server = createServerWith(
       {
         authentication:
@@ -111,8 +129,11 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           },
         ],
         version: packageVersion(),
-        routes: options.routes?.({ database, platform }) ?? [],
-        close: async () => own?.close(),
+        routes: options.routes?.({ database, platform, runtimes }) ?? [],
+        close: async () => {
+          await runtimes?.close();
+          await own?.close();
+        },
       },
       options,
     );

@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { type Clock, type IdSource, systemClock, systemIds } from "../clock.ts";
-import { StratagraphError } from "../errors.ts";
 import { agentRoutes, type AgentRoutesOptions } from "./agents/routes.ts";
 import type { Authentication } from "./authenticate.ts";
+import { ServerClosedError } from "./errors.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import {
   type ConnectionLimits,
@@ -90,15 +90,6 @@ export interface StratagraphServer {
    * @param graceMs milliseconds for requests under way; default 10,000
    */
   close(graceMs?: number): Promise<void>;
-}
-
-/** The server was closed, and does not listen again. */
-export class ServerClosedError extends StratagraphError {
-  readonly code = "server_closed";
-
-  constructor() {
-    super("The server was closed. Create another one.");
-  }
 }
 
 const silent: ServerLogger = { info: () => {}, warn: () => {}, error: () => {} };

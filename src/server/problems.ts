@@ -121,7 +121,7 @@ export function problemDocument(
 }
 
 /** Returns the JSON Pointer of a path. */
-export function jsonPointer(path: readonly PropertyKey[]): string {
+function jsonPointer(path: readonly PropertyKey[]): string {
   return path
     .map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("");

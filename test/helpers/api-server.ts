@@ -20,7 +20,7 @@ import {
 } from "../../src/storage/platform/errors.ts";
 
 export const tenantA = "00000000-0000-7000-8000-00000000000a";
-export const tenantB = "00000000-0000-7000-8000-00000000000b";
+const tenantB = "00000000-0000-7000-8000-00000000000b";
 
 /** Keys of test servers: `sg_<tenant>_<scopes joined by +>`, and four that are refused. */
 const testKeys: KeyVerifier = {
@@ -96,7 +96,7 @@ export function memoryAgents(): AgentStore {
   };
 }
 
-export function memoryIdempotency(): IdempotencyStore {
+function memoryIdempotency(): IdempotencyStore {
   const rows = new Map<string, { hash: string; stored?: { status: number; answer: unknown } }>();
   const nameOf = (tenantId: string, key: string) => `${tenantId} ${key}`;
   return {

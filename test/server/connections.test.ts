@@ -69,7 +69,7 @@ describe("a connection", () => {
     await once(first, "connect");
     const second = connect(api.listening.port, "127.0.0.1");
     second.on("error", () => {});
-    await once(second, "close");
+    await new Promise((resolve) => second.on("close", resolve));
     expect(second.bytesRead).toBe(0);
     first.destroy();
   });
@@ -119,7 +119,7 @@ describe("a closing server", () => {
     await once(socket, "connect");
     socket.write("GET /v1/agents HTTP/1.1\r\n");
     socket.on("error", () => {});
-    const closed = once(socket, "close");
+    const closed = new Promise((resolve) => socket.on("close", resolve));
     await api.server.close(1);
     await closed;
     expect(socket.destroyed).toBe(true);

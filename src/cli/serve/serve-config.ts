@@ -64,7 +64,7 @@ export interface ServeFlags {
 }
 
 /** The settings of the server are not valid. The message lists the problems, one per line. */
-export class InvalidServeConfigError extends StratagraphError {
+class InvalidServeConfigError extends StratagraphError {
   readonly code = "invalid_serve_config";
 
   constructor(readonly problems: readonly DefinitionProblem[]) {

@@ -1,16 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { StratagraphError } from "../../errors.ts";
-
-/** A trusted proxy is no IP address and no range of them. */
-export class InvalidProxyError extends StratagraphError {
-  readonly code = "invalid_proxy";
-
-  constructor(readonly proxy: string) {
-    super(
-      `Expected a trusted proxy as an IP address or a range such as 10.0.0.0/8, got ${JSON.stringify(proxy.slice(0, 100))}.`,
-    );
-  }
-}
+import { InvalidProxyError } from "../errors.ts";
 
 /** Finds out the address of a client from that of its connection and X-Forwarded-For. */
 export type ClientAddress = (

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { StratagraphError } from "../../errors.ts";
+import { ListenError, UnprotectedServerError } from "../errors.ts";
 import { problemDocument, problemMediaType, type ProblemType, problemTypes } from "../problems.ts";
 import { isLoopback } from "./client-address.ts";
 
@@ -21,31 +21,6 @@ export interface ConnectionLimits {
   readonly maxConnections?: number;
   /** Bytes of the request line and all headers. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
-}
-
-/** Without keys a server may listen on loopback only. */
-export class UnprotectedServerError extends StratagraphError {
-  readonly code = "unprotected_server";
-
-  constructor(readonly host: string) {
-    super(
-      `Without API keys the server listens on loopback only, got the host ${JSON.stringify(host.slice(0, 100))}. ` +
-        "Create keys and configure them, or listen on 127.0.0.1.",
-    );
-  }
-}
-
-/** The address is taken, or may not be listened on. */
-export class ListenError extends StratagraphError {
-  readonly code = "listen";
-
-  constructor(host: string, port: number, options: { cause: unknown }) {
-    const { code = "" } = options.cause as NodeJS.ErrnoException;
-    super(
-      `The server cannot listen on ${host}:${port} (${code}). Choose another port or host.`,
-      options,
-    );
-  }
 }
 
 export interface ListenOptions {
