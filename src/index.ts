@@ -355,3 +355,8 @@ export {
   type ToolUse,
 } from "./tools/selection/select-tools.ts";
 export { ToolFailure } from "./tools/tool-result.ts";
+export {
+  openPlatform,
+  type Platform,
+  type PlatformOptions,
+} from "./storage/platform/open-platform.ts";

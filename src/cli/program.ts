@@ -22,6 +22,7 @@ import {
 } from "./options.ts";
 import { packageVersion } from "../package-version.ts";
 import { addServeCommand } from "./serve/program.ts";
+import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
 
@@ -147,5 +148,6 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
   addServeCommand(program, io, exitWith);
+  addPlatformCommands(program, io, exitWith);
   return program;
 }

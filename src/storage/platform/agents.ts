@@ -256,7 +256,12 @@ export class Agents {
       values ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6::json, $7, $7) returning ${columns}`,
       [
         this.tables.ids(),
-        ...[of.tenantId, of.agentId, of.name, of.version, of.definition, this.tables.clock.now()],
+        of.tenantId,
+        of.agentId,
+        of.name,
+        of.version,
+        of.definition,
+        this.tables.clock.now(),
       ],
     );
     return toAgent(rows[0]!);

@@ -16,10 +16,22 @@ import type { PlatformTables, Principal } from "./platform.ts";
 
 /** What a key may allow. `*` is all of them. */
 export const scopes = [
-  ...(["agents:read", "agents:write", "runs:read", "runs:write"] as const),
-  ...(["tools:read", "tools:write", "tools:execute", "memory:read", "memory:write"] as const),
-  ...(["checkpoints:read", "checkpoints:redacted", "requests:answer", "usage:read"] as const),
-  ...(["webhooks:write", "admin", "*"] as const),
+  "agents:read",
+  "agents:write",
+  "runs:read",
+  "runs:write",
+  "tools:read",
+  "tools:write",
+  "tools:execute",
+  "memory:read",
+  "memory:write",
+  "checkpoints:read",
+  "checkpoints:redacted",
+  "requests:answer",
+  "usage:read",
+  "webhooks:write",
+  "admin",
+  "*",
 ] as const;
 
 export type Scope = (typeof scopes)[number];
@@ -72,7 +84,13 @@ interface StoredKey {
 }
 
 const columns = [
-  ...["id", "tenant_id", "name", "scopes", "created_at", "expires_at", "revoked_at"],
+  "id",
+  "tenant_id",
+  "name",
+  "scopes",
+  "created_at",
+  "expires_at",
+  "revoked_at",
   "last_used_at",
 ].join(", ");
 

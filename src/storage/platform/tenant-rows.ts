@@ -8,7 +8,7 @@ import type { PlatformTables, ValueCipher } from "./platform.ts";
 export type RowCounts = Readonly<Record<string, number>>;
 
 /** Rows of a tenant are still there after they were deleted: something writes them. */
-export class TenantRowsLeftError extends StratagraphError {
+class TenantRowsLeftError extends StratagraphError {
   readonly code = "tenant_rows_left";
   override readonly kind = "run";
   override readonly transient = true;

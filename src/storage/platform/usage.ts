@@ -6,8 +6,16 @@ import type { PlatformTables } from "./platform.ts";
 import type { TenantSettings } from "./tenants.ts";
 
 const counters = [
-  ...(["requests", "runs", "turns", "tool_calls", "llm_calls", "tokens_in"] as const),
-  ...(["cached_tokens", "tokens_out", "reasoning_tokens", "unpriced_calls"] as const),
+  "requests",
+  "runs",
+  "turns",
+  "tool_calls",
+  "llm_calls",
+  "tokens_in",
+  "cached_tokens",
+  "tokens_out",
+  "reasoning_tokens",
+  "unpriced_calls",
 ] as const;
 
 type Counter = (typeof counters)[number];

@@ -67,7 +67,7 @@ const firstBackoff = 10_000;
 const longestBackoff = 3_600_000;
 const maxAttempts = 10;
 
-/** The webhooks of tenants, and what is to be delivered to them. Delivering is the caller's. */
+/** The webhooks of tenants with their deliveries, which the caller sends. */
 export class Webhooks {
   constructor(
     private readonly tables: PlatformTables,
@@ -220,7 +220,11 @@ export class Webhooks {
         `update ${this.tables.schema}.webhook_delivery set state = $4, next_at = $5, last_result = $6
         where tenant_id = $1::uuid and id = $2::uuid and attempts = $3 and state = 'queued'`,
         [
-          ...[delivery.tenantId, checkId("delivery", delivery.id), delivery.attempt, state, next],
+          delivery.tenantId,
+          checkId("delivery", delivery.id),
+          delivery.attempt,
+          state,
+          next,
           // It may be of the server that answered.
           outcome.result.replace(/[\0\p{Surrogate}]/gu, "\u{FFFD}").slice(0, 500),
         ],

@@ -17,8 +17,14 @@ import { ConflictError, InvalidValueError, NotFoundError } from "../errors.ts";
 import type { PlatformTables, ValueCipher } from "../platform.ts";
 
 export const runStates = [
-  ...(["queued", "running", "awaiting_human", "awaiting_tool"] as const),
-  ...(["complete", "failed", "cancelled", "dead"] as const),
+  "queued",
+  "running",
+  "awaiting_human",
+  "awaiting_tool",
+  "complete",
+  "failed",
+  "cancelled",
+  "dead",
 ] as const;
 
 export type RunState = (typeof runStates)[number];
@@ -143,7 +149,10 @@ export class Runs {
     const instanceId = checkId("instance", given.instanceId);
     const now = clock.now();
     const values = [
-      ...[ids(), tenantId, instanceId, given.kind ?? "turn"],
+      ids(),
+      tenantId,
+      instanceId,
+      given.kind ?? "turn",
       this.#requestText(given.request),
       checkCount("priority", given.priority ?? 0, { from: -1_000, to: 1_000 }),
       given.runAt === undefined ? now : checkTime("run_at", given.runAt),
