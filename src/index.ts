@@ -19,6 +19,13 @@ export {
   type RuntimeOptions,
 } from "./app.ts";
 export { serveAgent, type ServeAgentOptions } from "./serve-agent.ts";
+export {
+  InvalidProxyError,
+  ListenError,
+  ServerClosedError,
+  UnprotectedServerError,
+} from "./server/errors.ts";
+export { createServer, type PlatformServer, type ServerOptions } from "./create-server.ts";
 export type { Clock, IdSource } from "./clock.ts";
 export { AttachmentError } from "./compile/attachments/check-attachment.ts";
 export type { Attachment } from "./compile/attachments/read-attachments.ts";

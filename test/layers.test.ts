@@ -13,6 +13,7 @@ const rooms = [
   "src/durable-saver.ts",
   "src/nearest-name.ts",
   "src/optional-package.ts",
+  "src/package-version.ts",
   "src/values",
   "src/expression",
   "src/state",
@@ -33,6 +34,7 @@ const rooms = [
   "src/runtime-options.ts",
   "src/app.ts",
   "src/serve-agent.ts",
+  "src/create-server.ts",
   "src/index.ts",
   "src/cli",
 ];

@@ -1,5 +1,4 @@
 import { type CliIo, UsageError } from "./io.ts";
-import { existsSync, readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { CheckCommandOptions } from "./agents/check.ts";
 import type { DoctorCommandOptions } from "./agents/doctor.ts";
@@ -23,6 +22,8 @@ import {
   toolResultsOption,
   toolsOption,
 } from "./options.ts";
+import { packageVersion } from "../package-version.ts";
+import { addServeCommand } from "./serve/program.ts";
 import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
@@ -150,17 +151,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
   addEncryptionCommands(program, io, exitWith);
+  addServeCommand(program, io, exitWith);
   addPlatformCommands(program, io, exitWith);
   return program;
-}
-
-/** The version in this package's package.json, which is the nearest one above this file, sources or build. */
-function packageVersion(): string {
-  for (let folder = new URL(".", import.meta.url); ; folder = new URL("..", folder)) {
-    const file = new URL("package.json", folder);
-    if (existsSync(file)) {
-      return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
-    }
-    if (folder.pathname === "/") return "unknown";
-  }
 }

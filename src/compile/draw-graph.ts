@@ -2,6 +2,9 @@ import type { Runnable } from "@langchain/core/runnables";
 import { Graph } from "@langchain/core/runnables/graph";
 import { END, START } from "@langchain/langgraph";
 import { z } from "zod";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { ModelSource } from "../models/agent-model.ts";
+import { modelProfile } from "../models/model-profile.ts";
 import { type AgentGraph, overrideGraph } from "./agent-graph.ts";
 import type { GraphNode } from "./graph-builder.ts";
 
@@ -160,3 +163,20 @@ function withStandIns(text: string): string {
       String.fromCharCode(firstStandIn + mark.charCodeAt(0)),
     );
 }
+
+/** Returns a definition whose graph may be drawn: also that of an inactive agent. */
+export function drawableDefinition(definition: AgentDefinition): AgentDefinition {
+  return { ...definition, spec: { ...definition.spec, is_active: true } };
+}
+
+/** Models for graphs that are only drawn: they need no key and no package, and are never called. */
+export const drawingModels: ModelSource = {
+  resolve: ({ default_model: ref = "" }) =>
+    Promise.resolve({
+      ref,
+      toolCalling: true,
+      parallelCalls: true,
+      profile: modelProfile("offline:rules"),
+      call: () => Promise.reject(new TypeError("a drawn graph must not run")),
+    }),
+};

@@ -191,7 +191,10 @@ export function storedEncryption(kind: Database["kind"]): void {
         ({ name }) => name === "checkpoint_write_sets",
       )!;
       const cipher = createValueCipher(parseEncryptionKeys(`${next},${old}`));
-      const counts = await resealTable(racing as never, sets, { cipher, keyId: "new" });
+      const counts = await resealTable(
+        { ...sets, pool: racing as never },
+        { cipher, keyId: "new" },
+      );
       expect(counts).toMatchObject({ resealed: 0, damaged: 0 });
       expect(counts.passed).toBeGreaterThan(0);
     });

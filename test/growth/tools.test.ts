@@ -1,4 +1,4 @@
-import { asEntity, escapeText, withoutStandIns } from "../../src/cli/draw/mermaid-text.ts";
+import { asEntity, escapeText, withoutStandIns } from "../../src/compile/mermaid-text.ts";
 import { markdownLines } from "../../src/cli/view/markdown.ts";
 import { StreamedText } from "../../src/cli/view/streamed-text.ts";
 import { plainJson } from "../../src/cli/view/values.ts";

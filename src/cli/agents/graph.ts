@@ -1,10 +1,8 @@
 import { type CliIo, UsageError } from "../io.ts";
 import { compileAgent } from "../../app.ts";
 import { systemClock } from "../../clock.ts";
-import type { AgentDefinition } from "../../definition/agent-definition.ts";
-import type { ModelSource } from "../../models/agent-model.ts";
-import { modelProfile } from "../../models/model-profile.ts";
-import { type DrawnGraph, mermaidText } from "../draw/mermaid-text.ts";
+import { drawableDefinition, drawingModels } from "../../compile/draw-graph.ts";
+import { type DrawnGraph, mermaidText } from "../../compile/mermaid-text.ts";
 import { planMermaid } from "../draw/plan-mermaid.ts";
 import {
   drawPicture,
@@ -49,9 +47,9 @@ export async function graphCommand(
   }
   const definition = await loadDefinition(given.agent, io.cwd);
   const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
-  const services = { tools, root: io.cwd, models: modelsToDrawWith };
+  const services = { tools, root: io.cwd, models: drawingModels };
   const drawing = await withRuntime(services, io, async (runtime) => {
-    const graph = await compileAgent(active(definition), runtime);
+    const graph = await compileAgent(drawableDefinition(definition), runtime);
     return graph.getGraphAsync({ xray: given.xray ?? false });
   });
   const content = await render(drawing.toJSON() as unknown as DrawnGraph, format, given, io);
@@ -68,23 +66,6 @@ async function render(
   if (format === "mermaid") return mermaidText(graph);
   return drawPicture((escape) => mermaidText(graph, escape), format, { browser, io });
 }
-
-/** An agent that must not run may still be looked at. */
-function active(definition: AgentDefinition): AgentDefinition {
-  return { ...definition, spec: { ...definition.spec, is_active: true } };
-}
-
-/** Models that are there without a key or a package, and never asked. */
-const modelsToDrawWith: ModelSource = {
-  resolve: ({ default_model: ref = "" }) =>
-    Promise.resolve({
-      ref,
-      toolCalling: true,
-      parallelCalls: true,
-      profile: modelProfile("offline:rules"),
-      call: () => Promise.reject(new TypeError("a drawn graph must not run")),
-    }),
-};
 
 /**
  * `stratagraph graph --plan`: draws what planners have planned in the last turn of a thread, and what has become of it.

@@ -2,7 +2,7 @@ import type { ThreadPlan } from "../../runtime/threads/threads.ts";
 import type { Subtask } from "../../state/plan.ts";
 import { plainLine } from "../view/terminal.ts";
 import { planPaths, shownSubtask, type SubtaskSign } from "../view/plan/subtask-line.ts";
-import { asEntity, type Escape, escapeText, mermaidIds } from "./mermaid-text.ts";
+import { asEntity, type Escape, escapeText, mermaidIds } from "../../compile/mermaid-text.ts";
 
 /** Fill, outline and text: readable on white paper and on a dark page alike. */
 const looks: Readonly<Record<SubtaskSign, string>> = {

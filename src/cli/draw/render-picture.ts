@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { errorMessage } from "../../errors.ts";
-import { withoutStandIns } from "./mermaid-text.ts";
+import { withoutStandIns } from "../../compile/mermaid-text.ts";
 import { DrawingFailedError, MissingDrawingPackageError } from "./find-browser.ts";
 
 export interface PictureOptions {

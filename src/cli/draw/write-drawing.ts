@@ -3,7 +3,7 @@ import { extname, resolve } from "node:path";
 import { writeFileAtomic } from "../input.ts";
 import { exitCodes } from "../report-error.ts";
 import { findBrowser } from "./find-browser.ts";
-import { asStandIn, type Escape } from "./mermaid-text.ts";
+import { asStandIn, type Escape } from "../../compile/mermaid-text.ts";
 
 /**
  * Draws Mermaid text, made with the escape that pictures need.

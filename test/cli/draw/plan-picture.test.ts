@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asStandIn } from "../../../src/cli/draw/mermaid-text.ts";
+import { asStandIn } from "../../../src/compile/mermaid-text.ts";
 import { planMermaid } from "../../../src/cli/draw/plan-mermaid.ts";
 import { renderPicture } from "../../../src/cli/draw/render-picture.ts";
 import type { ThreadPlan } from "../../../src/runtime/threads/threads.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DrawingFailedError } from "../../../src/cli/draw/find-browser.ts";
-import { asStandIn, mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
+import { asStandIn, mermaidText } from "../../../src/compile/mermaid-text.ts";
 import { renderPicture } from "../../../src/cli/draw/render-picture.ts";
 import { browserHere, needsBrowser } from "./browser.ts";
 

@@ -195,7 +195,9 @@ export function tenantDataContract(subject: PlatformSubject): void {
         expect(await sealed.idempotency.begin(tenantId, request)).toMatchObject({
           answer: { word },
         });
-        await expect(platform.runs.get(tenantId, run.id)).rejects.toThrow(MissingEncryptionKeyError);
+        await expect(platform.runs.get(tenantId, run.id)).rejects.toThrow(
+          MissingEncryptionKeyError,
+        );
         await platform.tenantRows.delete(tenantId);
       });
 

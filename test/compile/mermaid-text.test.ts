@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mermaidIds, mermaidText } from "../../../src/cli/draw/mermaid-text.ts";
+import { mermaidIds, mermaidText } from "../../src/compile/mermaid-text.ts";
 
 const node = (id: string, type: string, description?: string) => ({
   id,

@@ -1,0 +1,54 @@
+import { type Command, Option } from "commander";
+import { type CliIo } from "../io.ts";
+import { declareOption, parseInteger } from "../options.ts";
+import type { ServeFlags } from "./serve-config.ts";
+
+const corsOption = declareOption<readonly string[]>(
+  "--cors <origin>",
+  "origin of web pages that may call the API; repeatable",
+  (text, previous = []) => [...previous, text],
+);
+
+/** Adds `serve`. */
+export function addServeCommand(
+  program: Command,
+  io: CliIo,
+  exitWith: (code: number) => void,
+): void {
+  program
+    .command("serve")
+    .description("Serve the HTTP API: agents, runs and threads of many tenants.")
+    .addHelpText(
+      "after",
+      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
+    )
+    .option(
+      "--config <file>",
+      "settings: .yaml, .yml or .json (default: stratagraph.yaml, if it is there)",
+    )
+    .option("--host <address>", "address to listen on (default: 127.0.0.1)")
+    .addOption(
+      new Option(
+        "--port <number>",
+        "port to listen on, 0 for a free one (default: 8123)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 65_535 })),
+    )
+    .option("--dev", "development: no keys, on loopback only; reload --agents when they change")
+    .option("--agents <folder>", "folder of definitions to serve (default: those in the database)")
+    .option("--tenant <name>", "tenant that --agents are of (default: default)")
+    .option("--database-url <url>", "Postgres database (default: the embedded one of this folder)")
+    .addOption(corsOption())
+    .addOption(
+      new Option("--log-level <level>", "least level of logs on stderr (default: info)").choices([
+        "debug",
+        "info",
+        "warn",
+        "error",
+        "silent",
+      ]),
+    )
+    .action(async (flags: ServeFlags) => {
+      const { serveCommand } = await import("./serve-command.ts");
+      exitWith(await serveCommand(flags, io));
+    });
+}

@@ -1,0 +1,156 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { schemaProblems } from "../../definition/check/schema-problems.ts";
+import { type DefinitionProblem, problemsMessage } from "../../definition/check/problems.ts";
+import { readDocument } from "../../definition/load/read-document.ts";
+import { StratagraphError } from "../../errors.ts";
+import { type CliIo, UsageError } from "../io.ts";
+
+const rate = z.strictObject({
+  per_minute: z.number().positive().max(1e9),
+  burst: z.int().min(1).max(1e9).optional(),
+});
+const milliseconds = z.int().min(1).max(86_400_000);
+
+/** The settings of `stratagraph serve`, as its file has them. */
+export const serveConfigSchema = z.strictObject({
+  host: z.string().min(1).max(255).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  dev: z.boolean().optional(),
+  agents: z.string().min(1).optional(),
+  tenant: z.string().min(1).max(100).optional(),
+  database_url: z.string().min(1).optional(),
+  cors: z.array(z.union([z.literal("*"), z.url({ protocol: /^https?$/ })])).optional(),
+  log_level: z.enum(["debug", "info", "warn", "error", "silent"]).optional(),
+  trusted_proxies: z.array(z.string()).optional(),
+  metrics_for: z.enum(["admin", "loopback"]).optional(),
+  allow: z
+    .strictObject({
+      stdio_servers: z.boolean().optional(),
+      mcp_hosts: z.array(z.string()).optional(),
+      file_tools: z.boolean().optional(),
+      community_tools: z.boolean().optional(),
+      model_servers: z.boolean().optional(),
+    })
+    .optional(),
+  limits: z
+    .strictObject({
+      max_body_bytes: z.int().min(1).max(1_073_741_824).optional(),
+      max_connections: z.int().min(1).max(1_000_000).optional(),
+      headers_timeout_ms: milliseconds.optional(),
+      request_timeout_ms: milliseconds.optional(),
+      answer_timeout_ms: milliseconds.optional(),
+      shutdown_ms: milliseconds.optional(),
+    })
+    .optional(),
+  rates: z
+    .strictObject({ per_key: rate.nullable().optional(), per_tenant: rate.nullable().optional() })
+    .optional(),
+});
+export type ServeConfig = z.output<typeof serveConfigSchema>;
+
+/** The options of the command, as commander gives them. */
+export interface ServeFlags {
+  readonly config?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly dev?: boolean;
+  readonly agents?: string;
+  readonly tenant?: string;
+  readonly databaseUrl?: string;
+  readonly cors?: readonly string[];
+  readonly logLevel?: string;
+}
+
+/** The settings of the server are not valid. The message lists the problems, one per line. */
+class InvalidServeConfigError extends StratagraphError {
+  readonly code = "invalid_serve_config";
+
+  constructor(readonly problems: readonly DefinitionProblem[]) {
+    super(problemsMessage("The configuration of the server", problems));
+  }
+}
+
+const usualFile = "stratagraph.yaml";
+
+/**
+ * Reads the settings: options, then the environment, then the file.
+ *
+ * @throws InvalidServeConfigError with every problem and where it is; UsageError for a file that is not there
+ */
+export async function readServeConfig(
+  flags: ServeFlags,
+  { env, cwd }: Pick<CliIo, "env" | "cwd">,
+): Promise<ServeConfig> {
+  const file = await readConfigFile(flags.config, cwd);
+  const fromEnv = checked(environmentSettings(env), (problem) => {
+    return { ...problem, path: [environmentNames[String(problem.path[0])] ?? "environment"] };
+  });
+  const { config: _, databaseUrl, logLevel, ...named } = flags;
+  const given = {
+    ...named,
+    ...(databaseUrl !== undefined && { database_url: databaseUrl }),
+    ...(logLevel !== undefined && { log_level: logLevel }),
+  };
+  const fromFlags = checked(given, (problem) => {
+    const [name = ""] = problem.path;
+    return { ...problem, path: [`--${String(name).replaceAll("_", "-")}`] };
+  });
+  return { ...file, ...fromEnv, ...fromFlags };
+}
+
+const environmentNames: Readonly<Record<string, string>> = {
+  host: "STRATAGRAPH_HOST",
+  port: "STRATAGRAPH_PORT",
+  dev: "STRATAGRAPH_DEV",
+  agents: "STRATAGRAPH_AGENTS",
+  tenant: "STRATAGRAPH_TENANT",
+  database_url: "DATABASE_URL",
+  cors: "STRATAGRAPH_CORS",
+  log_level: "STRATAGRAPH_LOG_LEVEL",
+};
+
+function environmentSettings(env: CliIo["env"]): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const [key, name] of Object.entries(environmentNames)) {
+    const text = env[name] || (key === "port" ? env["PORT"] : undefined);
+    if (text) settings[key] = fromText(key, text);
+  }
+  return settings;
+}
+
+/** What is not of the right form stays text, which the schema refuses. */
+function fromText(key: string, text: string): unknown {
+  if (key === "port") return /^\d{1,5}$/.test(text) ? Number(text) : text;
+  if (key === "cors") return text.split(",").map((origin) => origin.trim());
+  if (key !== "dev") return text;
+  if (text === "1" || text === "true") return true;
+  return text === "0" || text === "false" ? false : text;
+}
+
+function checked(
+  written: Readonly<Record<string, unknown>>,
+  locate: (problem: DefinitionProblem) => DefinitionProblem,
+): ServeConfig {
+  const parsed = serveConfigSchema.safeParse(written);
+  if (parsed.success) return parsed.data;
+  throw new InvalidServeConfigError(schemaProblems(written, serveConfigSchema).map(locate));
+}
+
+async function readConfigFile(given: string | undefined, cwd: string): Promise<ServeConfig> {
+  const file = given ?? usualFile;
+  let text: string;
+  try {
+    text = await readFile(resolve(cwd, file), "utf8");
+  } catch (cause) {
+    if (given === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw new UsageError(`The configuration ${file} cannot be read.`, "file_not_found", { cause });
+  }
+  const read = await readDocument(text, { file, what: "configuration" });
+  if (!read.ok) throw new InvalidServeConfigError(read.problems);
+  const parsed = serveConfigSchema.safeParse(read.document);
+  if (parsed.success) return parsed.data;
+  const problems = schemaProblems(read.document, serveConfigSchema);
+  throw new InvalidServeConfigError(read.locateProblems(problems));
+}

@@ -1,0 +1,281 @@
+import { z } from "zod";
+import { agentJsonSchema } from "../../definition/schema/agent.ts";
+import type { Principal } from "../../storage/platform/platform.ts";
+import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
+import type { StoredAgent } from "../../storage/platform/agents.ts";
+import type { AgentStore, AuditWriter, DrawAgent } from "../ports.ts";
+import { HttpProblem } from "../problems.ts";
+import { type Answer, defineRoute, type Route } from "../route.ts";
+import { mergePatch, readStoredDefinition, readWrittenDefinition } from "./read-definition.ts";
+import type { TenantAllowance } from "./tenant-rules.ts";
+
+export interface AgentRoutesOptions {
+  readonly store: AgentStore;
+  /** Null: writes leave no audit rows. */
+  readonly audit: AuditWriter | null;
+  readonly draw: DrawAgent;
+  readonly allow?: TenantAllowance;
+}
+
+/** The id of a row in a path. What is no id is no resource. */
+const agentId = z.string().min(1).max(100).describe("Id of the agent.");
+const agentParams = z.strictObject({ agent_id: agentId });
+
+const summary = {
+  id: z.string(),
+  name: z.string(),
+  version: z.string(),
+  status: z.enum(["created", "active", "inactive"]),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+};
+const agentSummary = z.strictObject(summary).meta({ id: "AgentSummary" });
+const agentSchema = z
+  .strictObject({ ...summary, definition: z.record(z.string(), z.unknown()) })
+  .meta({ id: "Agent" });
+const versionSchema = z
+  .strictObject({
+    version: z.string(),
+    version_id: z.string(),
+    is_active: z.boolean(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: "AgentVersion" });
+
+const bodySchema = { id: "AgentDefinition", schema: agentJsonSchema() };
+const etagHeaders = { ETag: "The version in quotes, for If-Match." };
+
+/** Creates the routes of agents. */
+export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
+  const { store, audit, allow } = options;
+  const record = (
+    principal: Principal,
+    action: string,
+    change: { readonly subject: string; readonly before?: unknown; readonly after?: unknown },
+  ) => audit?.append(principal.tenantId, { actor: `key:${principal.keyId}`, action, ...change });
+  return [
+    defineRoute({
+      method: "post",
+      path: "/v1/agents",
+      operationId: "createAgent",
+      summary: "Creates an agent from its definition.",
+      description: "The body takes every key of a definition file, and is checked like one.",
+      tag: "agents",
+      scopes: ["agents:write"],
+      body: z.unknown(),
+      bodySchema,
+      answers: {
+        201: {
+          description: "The agent, created.",
+          schema: agentSummary,
+          headers: { Location: "Path of the agent.", ...etagHeaders },
+        },
+      },
+      problems: ["invalid_definition", "conflict"],
+      async handle({ body, principal }) {
+        const { document, definition } = readWrittenDefinition(body, allow);
+        const { name, version } = definition.spec;
+        const given = { name, definition: document, version };
+        const agent = await store.create(principal.tenantId, given);
+        await record(principal, "agent.create", { subject: agent.agentId, after: document });
+        return {
+          status: 201,
+          body: { ...summaryOf(agent), status: "created" },
+          headers: { ETag: etagOf(agent), Location: `/v1/agents/${agent.agentId}` },
+        };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/agents",
+      operationId: "listAgents",
+      summary: "Lists the active agents, newest first.",
+      tag: "agents",
+      scopes: ["agents:read"],
+      query: z.strictObject({
+        ...pageQuery,
+        name: parameterText.describe("Agents of exactly this name.").optional(),
+      }),
+      answers: {
+        200: { description: "A page of agents.", schema: pageSchema("agents", agentSummary) },
+      },
+      problems: ["invalid_cursor"],
+      async handle({ query, principal, request }) {
+        const { name } = query;
+        const filter = { ...pageRequest(query), ...(name !== undefined && { name }) };
+        const page = await store.list(principal.tenantId, filter);
+        return pageAnswer(request, page, { name: "agents", item: summaryOf });
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/agents/{agent_id}",
+      operationId: "getAgent",
+      summary: "Reads an agent with its definition.",
+      tag: "agents",
+      scopes: ["agents:read"],
+      params: agentParams,
+      query: z.strictObject({
+        version: parameterText.describe("Default: the active version.").optional(),
+      }),
+      answers: { 200: { description: "The agent.", schema: agentSchema, headers: etagHeaders } },
+      handle: async ({ params, query, principal }) =>
+        agentAnswer(await store.get(principal.tenantId, params.agent_id, query.version)),
+    }),
+    defineRoute({
+      method: "patch",
+      path: "/v1/agents/{agent_id}",
+      operationId: "updateAgent",
+      summary: "Creates a new version of an agent from a merge patch (RFC 7396).",
+      description:
+        "Null removes a key. Without a version in the patch, the last number of the newest version goes up by one. Runs under way keep their version.",
+      tag: "agents",
+      scopes: ["agents:write"],
+      params: agentParams,
+      body: z.record(z.string(), z.unknown()),
+      bodyTypes: ["application/merge-patch+json", "application/json"],
+      headers: { "If-Match": "The ETag of the version that the patch is based on." },
+      answers: {
+        200: { description: "The new version.", schema: agentSchema, headers: etagHeaders },
+      },
+      problems: ["invalid_definition", "version_mismatch"],
+      async handle({ params, body, principal, request }) {
+        const { tenantId } = principal;
+        const current = await store.get(tenantId, params.agent_id);
+        checkIfMatch(request.headers.get("if-match"), current);
+        if (typeof body["name"] === "string" && body["name"] !== current.name) {
+          throw new HttpProblem("invalid_request", {
+            detail: "The name of an agent does not change. Create another agent.",
+            errors: [{ pointer: "/name", detail: `expected "${current.name}"` }],
+          });
+        }
+        const { document, definition } = readWrittenDefinition(
+          mergePatch(current.definition, body),
+          allow,
+        );
+        const isVersioned = typeof body["version"] === "string";
+        const agent = await store.newVersion(tenantId, {
+          agentId: current.agentId,
+          base: current.version,
+          definition: document,
+          ...(isVersioned && { version: definition.spec.version }),
+        });
+        const before = current.definition;
+        await record(principal, "agent.update", {
+          subject: agent.agentId,
+          before,
+          after: document,
+        });
+        return agentAnswer(agent);
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/v1/agents/{agent_id}",
+      operationId: "deactivateAgent",
+      summary: "Deactivates an agent: it takes no new runs. Its versions stay readable.",
+      tag: "agents",
+      scopes: ["agents:write"],
+      params: agentParams,
+      answers: { 204: { description: "Deactivated." } },
+      async handle({ params, principal }) {
+        await store.deactivate(principal.tenantId, params.agent_id);
+        await record(principal, "agent.deactivate", { subject: params.agent_id });
+        return { status: 204 };
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/agents/{agent_id}/versions",
+      operationId: "listAgentVersions",
+      summary: "Lists the versions of an agent, newest first.",
+      tag: "agents",
+      scopes: ["agents:read"],
+      params: agentParams,
+      query: z.strictObject(pageQuery),
+      answers: {
+        200: { description: "A page of versions.", schema: pageSchema("versions", versionSchema) },
+      },
+      problems: ["invalid_cursor"],
+      async handle({ params, query, principal, request }) {
+        const page = pageRequest(query);
+        const versions = await store.versions(principal.tenantId, params.agent_id, page);
+        return pageAnswer(request, versions, { name: "versions", item: versionOf });
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/agents/{agent_id}/graph",
+      operationId: "getAgentGraph",
+      summary: "Draws the graph of an agent.",
+      tag: "agents",
+      scopes: ["agents:read"],
+      params: agentParams,
+      query: z.strictObject({
+        format: z.enum(["mermaid", "json"]).default("mermaid"),
+        version: parameterText.describe("Default: the active version.").optional(),
+      }),
+      answers: {
+        200: {
+          description: "The graph.",
+          schema: z
+            .union([
+              z.strictObject({ format: z.literal("mermaid"), mermaid: z.string() }),
+              z.strictObject({ format: z.literal("json"), graph: z.unknown() }),
+            ])
+            .meta({ id: "AgentGraph" }),
+        },
+      },
+      problems: ["invalid_definition"],
+      async handle({ params, query, principal }) {
+        const agent = await store.get(principal.tenantId, params.agent_id, query.version);
+        // It was checked by the rules when it was stored.
+        const definition = readStoredDefinition(agent.definition);
+        const { mermaid, graph } = await options.draw(definition);
+        const { format } = query;
+        return { status: 200, body: format === "json" ? { format, graph } : { format, mermaid } };
+      },
+    }),
+  ];
+}
+
+/** @throws HttpProblem `version_mismatch` */
+function checkIfMatch(ifMatch: string | null, agent: StoredAgent): void {
+  if (ifMatch === null || ifMatch.trim() === "*") return;
+  const wanted = ifMatch.split(",").map((tag) => tag.trim());
+  if (wanted.includes(etagOf(agent))) return;
+  throw new HttpProblem("version_mismatch", {
+    detail: `The active version is ${agent.version}. Read the agent again.`,
+    extensions: { version: agent.version },
+    headers: { ETag: etagOf(agent) },
+  });
+}
+
+function etagOf({ version }: StoredAgent): string {
+  return `"${version}"`;
+}
+
+function agentAnswer(agent: StoredAgent): Answer {
+  const body = { ...summaryOf(agent), definition: { ...agent.definition, version: agent.version } };
+  return { status: 200, body, headers: { ETag: etagOf(agent) } };
+}
+
+function summaryOf(agent: StoredAgent) {
+  return {
+    id: agent.agentId,
+    name: agent.name,
+    version: agent.version,
+    status: agent.isActive ? "active" : "inactive",
+    created_at: agent.createdAt,
+    updated_at: agent.updatedAt,
+  };
+}
+
+function versionOf(agent: StoredAgent) {
+  return {
+    version: agent.version,
+    version_id: agent.id,
+    is_active: agent.isActive,
+    created_at: agent.createdAt,
+  };
+}

@@ -1,0 +1,203 @@
+import type { z } from "zod";
+import type { Clock } from "../clock.ts";
+import { schemaProblems } from "../definition/check/schema-problems.ts";
+import type { Principal } from "../storage/platform/platform.ts";
+import { authenticate, type AuthenticateOptions, checkScopes } from "./authenticate.ts";
+import { type BodyLimits, type JsonBody, readJsonBody } from "./http/read-body.ts";
+import { onceByKey } from "./idempotency.ts";
+import type { Metrics } from "./metrics.ts";
+import type { IdempotencyStore } from "./ports.ts";
+import { HttpProblem, type PointedProblem, pointedProblems, problemMediaType } from "./problems.ts";
+import type { Answer, Call, RequestFacts, Route } from "./route.ts";
+import type { TenantLimits } from "./tenant-limits.ts";
+
+export interface PipelineOptions extends AuthenticateOptions {
+  readonly tenantLimits: TenantLimits | null;
+  readonly idempotency: IdempotencyStore | null;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly body: BodyLimits;
+  /** Milliseconds until a route must answer. */
+  readonly answerTimeoutMs: number;
+  /** Aborts when the server begins to shut down. */
+  readonly closing: AbortSignal;
+  /** Aborts when the time for requests under way is over. */
+  readonly closed: AbortSignal;
+}
+
+/** A request that was matched to a route. */
+export interface MatchedRequest {
+  readonly request: Request;
+  readonly facts: RequestFacts;
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The principal of a public route's call. */
+const anonymous: Principal = { tenantId: "", keyId: "", scopes: [] };
+
+/**
+ * Takes a request through the checks of its route, in this order: key, scopes, rate, quota, Accept, parameters, body,
+ * idempotency. A refused key therefore learns nothing of what the route expects.
+ */
+export async function runRoute(
+  route: Route,
+  { request, facts, params }: MatchedRequest,
+  options: PipelineOptions,
+): Promise<Response> {
+  let principal = anonymous;
+  if (route.scopes !== "public") {
+    principal = await authenticate(request, facts, options);
+    facts.principal = principal;
+    checkScopes(principal, route.scopes);
+    const { tenantLimits, rates } = options;
+    const { tenantId } = principal;
+    rates.take(principal, { headers: facts.headers, ofTenant: await tenantLimits?.rate(tenantId) });
+    await tenantLimits?.take(tenantId, route.spends ?? false);
+  }
+  checkAccept(request.headers.get("accept"), route);
+  const call = {
+    params: parse(params, { schema: route.params, in: "path" }),
+    query: parse(queryOf(request), { schema: route.query, in: "query" }),
+  };
+  const body = await readBody(route, request, options);
+  const run = () => {
+    const parsed = body && parse(body.value, { schema: route.body });
+    return withTimeout(route, options, (signal) =>
+      route.handle({
+        ...call,
+        body: parsed,
+        principal,
+        request,
+        facts,
+        signal,
+        closing: options.closing,
+      } as Call<never, never, never>),
+    );
+  };
+  const { idempotency: store, logger } = options;
+  const isIdempotent = route.method === "post" && route.scopes !== "public" && store !== null;
+  const of = {
+    tenantId: principal.tenantId,
+    request,
+    bytes: body?.bytes ?? new Uint8Array(),
+    requestId: facts.id,
+  };
+  const answer = isIdempotent ? await onceByKey(of, { store, logger }, run) : await run();
+  return answer instanceof Response ? answer : toResponse(answer);
+}
+
+function toResponse({ status, body, headers = {} }: Answer): Response {
+  if (body === undefined) return new Response(null, { status, headers });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+}
+
+/** @throws HttpProblem `not_acceptable` */
+function checkAccept(accept: string | null, route: Route): void {
+  if (accept === null || accept.trim() === "") return;
+  const offered = Object.values(route.answers).flatMap(({ schema, mediaType }) =>
+    schema === undefined && mediaType === undefined ? [] : [mediaType ?? "application/json"],
+  );
+  if (offered.length === 0) return;
+  const types = [...offered, problemMediaType];
+  const ranges = accept.split(",").map((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    return { type, isRefused: parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter)) };
+  });
+  const isAccepted = types.some((type) => {
+    const [family = ""] = type.split("/");
+    return ranges.some(
+      (range) => !range.isRefused && [type, `${family}/*`, "*/*"].includes(range.type),
+    );
+  });
+  if (isAccepted) return;
+  throw new HttpProblem("not_acceptable", {
+    detail: `The answer is available as ${[...new Set(offered)].join(", ")}.`,
+  });
+}
+
+function queryOf(request: Request): Record<string, string> {
+  const { searchParams } = new URL(request.url);
+  const query = Object.create(null) as Record<string, string>;
+  for (const [name, value] of searchParams) {
+    if (name in query) {
+      throw new HttpProblem("invalid_request", {
+        detail: "A query parameter is given twice.",
+        errors: [{ pointer: `/${name.slice(0, 100)}`, in: "query", detail: "given twice" }],
+      });
+    }
+    query[name] = value;
+  }
+  return { ...query };
+}
+
+/** @throws HttpProblem `invalid_request` with a pointer for each problem */
+function parse(
+  value: unknown,
+  of: { readonly schema: z.ZodType | undefined; readonly in?: "path" | "query" },
+): unknown {
+  const { schema } = of;
+  if (schema === undefined) {
+    const names = of.in === "query" ? Object.keys(value as object) : [];
+    if (names.length === 0) return undefined;
+    throw invalid(
+      names.map((name) => ({ pointer: `/${name.slice(0, 100)}`, detail: "unknown parameter" })),
+      of.in,
+    );
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(pointedProblems(schemaProblems(value, schema)), of.in);
+}
+
+function invalid(
+  errors: readonly PointedProblem[],
+  where: "path" | "query" | undefined,
+): HttpProblem {
+  const count = errors.length === 1 ? "1 problem" : `${errors.length} problems`;
+  const subject = where === undefined ? "body" : where;
+  return new HttpProblem("invalid_request", {
+    detail: `The ${subject} has ${count}.`,
+    errors: errors.map((error) => ({ ...error, ...(where !== undefined && { in: where }) })),
+  });
+}
+
+async function readBody(
+  route: Route,
+  request: Request,
+  { body: limits }: PipelineOptions,
+): Promise<JsonBody | undefined> {
+  if (route.body === undefined) return undefined;
+  const maxBytes = route.maxBodyBytes ?? limits.maxBytes;
+  return readJsonBody(request, route.bodyTypes ?? ["application/json"], { ...limits, maxBytes });
+}
+
+/** @throws HttpProblem `timeout` when the time limit of the route is over; the handler's signal is aborted then */
+async function withTimeout<T>(
+  route: Route,
+  { clock, answerTimeoutMs, closed }: PipelineOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limitMs = route.timeoutMs ?? answerTimeoutMs;
+  const own = new AbortController();
+  const signal = AbortSignal.any([own.signal, closed]);
+  if (limitMs === 0) return run(signal);
+  let cancel = () => {};
+  const late = new Promise<never>((_resolve, reject) => {
+    cancel = clock.after(limitMs, () => {
+      const problem = new HttpProblem("timeout", {
+        detail: `The answer took more than ${limitMs / 1000} s.`,
+      });
+      reject(problem);
+      own.abort(problem);
+    });
+  });
+  try {
+    return await Promise.race([late, run(signal)]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,69 @@
+/** A runtime of one tenant. */
+interface ClosableRuntime {
+  close(): Promise<void>;
+}
+
+/** Runtimes of tenants, opened on first use and closed when they were not used for longest. */
+export class TenantRuntimes<Runtime extends ClosableRuntime> {
+  readonly #entries = new Map<string, Entry<Runtime>>();
+  #isClosed = false;
+
+  /** @param options.max runtimes that stay open while none of them is in use beyond it; default 100 */
+  constructor(
+    private readonly open: (tenantId: string) => Promise<Runtime>,
+    private readonly options: { readonly max?: number } = {},
+  ) {}
+
+  /** Runs `work` on the runtime of a tenant, which stays open meanwhile. */
+  async use<T>(tenantId: string, work: (runtime: Runtime) => Promise<T>): Promise<T> {
+    const entry = this.#entries.get(tenantId) ?? { runtime: this.open(tenantId), users: 0 };
+    // The last one is the one that was used last.
+    this.#entries.delete(tenantId);
+    this.#entries.set(tenantId, entry);
+    entry.users += 1;
+    try {
+      return await work(await entry.runtime);
+    } catch (thrown) {
+      // A runtime that could not be opened is opened anew by the next call.
+      const isOpen = await entry.runtime.then(
+        () => true,
+        () => false,
+      );
+      if (!isOpen && this.#entries.get(tenantId) === entry) this.#entries.delete(tenantId);
+      throw thrown;
+    } finally {
+      entry.users -= 1;
+      await this.#closeUnused();
+    }
+  }
+
+  /** Closes all runtimes. Those in use are closed too. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
+    await Promise.all(entries.map(closeEntry));
+  }
+
+  async #closeUnused(): Promise<void> {
+    const max = this.#isClosed ? 0 : (this.options.max ?? 100);
+    const closing: Promise<void>[] = [];
+    for (const [tenantId, entry] of this.#entries) {
+      if (this.#entries.size <= max) break;
+      if (entry.users > 0) continue;
+      this.#entries.delete(tenantId);
+      closing.push(closeEntry(entry));
+    }
+    await Promise.all(closing);
+  }
+}
+
+interface Entry<Runtime> {
+  readonly runtime: Promise<Runtime>;
+  users: number;
+}
+
+async function closeEntry<Runtime extends ClosableRuntime>(entry: Entry<Runtime>): Promise<void> {
+  const runtime = await entry.runtime.catch(() => undefined);
+  await runtime?.close();
+}

@@ -1,0 +1,302 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
+import { afterEach, expect } from "vitest";
+import { systemIds } from "../../src/clock.ts";
+import type { NodeServer } from "../../src/server/http/node-server.ts";
+import {
+  createServerWith,
+  type HttpOptions,
+  type ServerParts,
+  type StratagraphServer,
+} from "../../src/server/create-server.ts";
+import type { AgentStore, IdempotencyStore, KeyVerifier } from "../../src/server/ports.ts";
+import type { StoredAgent } from "../../src/storage/platform/agents.ts";
+import {
+  ConflictError,
+  NotFoundError,
+  VersionConflictError,
+} from "../../src/storage/platform/errors.ts";
+
+export const tenantA = "00000000-0000-7000-8000-00000000000a";
+const tenantB = "00000000-0000-7000-8000-00000000000b";
+
+/** Keys of test servers: `sg_<tenant>_<scopes joined by +>`, and four that are refused. */
+const testKeys: KeyVerifier = {
+  verify(secret) {
+    const [, tenant, scopes = ""] = /^sg_([ab])_(.+)$/.exec(secret) ?? [];
+    if (tenant === undefined) {
+      const refusals = ["expired", "revoked", "suspended"] as const;
+      const refusal = refusals.find((one) => secret === `sg_${one}`) ?? "unknown";
+      return Promise.resolve({ principal: null, refusal, keyId: null });
+    }
+    const tenantId = tenant === "a" ? tenantA : tenantB;
+    const principal = { tenantId, keyId: secret, scopes: scopes.split("+") };
+    return Promise.resolve({ principal, refusal: null });
+  },
+};
+
+/** Agents in this process, with the behavior of the stored ones. */
+export function memoryAgents(): AgentStore {
+  const rows: (StoredAgent & { readonly tenantId: string; isActive: boolean })[] = [];
+  const own = (tenantId: string, agentId: string) => {
+    const found = rows.filter((row) => row.tenantId === tenantId && row.agentId === agentId);
+    if (found.length === 0) throw new NotFoundError("agent", agentId);
+    return found;
+  };
+  const page = (
+    all: readonly StoredAgent[],
+    { limit = 50, cursor }: { limit?: number; cursor?: string },
+  ) => {
+    const from = cursor === undefined ? 0 : Number(cursor);
+    const next = from + limit < all.length ? String(from + limit) : null;
+    return { items: all.slice(from, from + limit), next };
+  };
+  const add = (row: Omit<(typeof rows)[number], "id" | "isActive" | "createdAt" | "updatedAt">) => {
+    const at = "2026-01-02T03:04:05.000Z";
+    const stored = { ...row, id: systemIds(), isActive: true, createdAt: at, updatedAt: at };
+    rows.unshift(stored);
+    return stored;
+  };
+  return {
+    async create(tenantId, { name, definition, version = "1.0.0" }) {
+      if (rows.some((row) => row.tenantId === tenantId && row.name === name))
+        throw new ConflictError("agent", `There is an agent ${JSON.stringify(name)} already.`);
+      const agentId = systemIds();
+      return add({ tenantId, agentId, name, version, definition: { ...definition } });
+    },
+    async get(tenantId, agentId, version) {
+      const found = own(tenantId, agentId).find((row) =>
+        version === undefined ? row.isActive : row.version === version,
+      );
+      if (found === undefined) throw new NotFoundError("agent", agentId);
+      return found;
+    },
+    async list(tenantId, filter) {
+      const { name, ...rest } = filter ?? {};
+      const found = rows.filter(
+        (row) => row.tenantId === tenantId && row.isActive && (name ?? row.name) === row.name,
+      );
+      return page(found, rest);
+    },
+    versions: async (tenantId, agentId, rest) => page(own(tenantId, agentId), rest ?? {}),
+    async newVersion(tenantId, { agentId, base, definition, version }) {
+      const versions = own(tenantId, agentId);
+      const active = versions.find(({ isActive }) => isActive);
+      if (active?.version !== base) throw new VersionConflictError(base, active?.version ?? null);
+      active.isActive = false;
+      const next = version ?? base.replace(/\d+$/, (last) => String(Number(last) + 1));
+      const { name } = active;
+      return add({ tenantId, agentId, name, version: next, definition: { ...definition } });
+    },
+    async deactivate(tenantId, agentId) {
+      for (const row of own(tenantId, agentId)) row.isActive = false;
+    },
+  };
+}
+
+function memoryIdempotency(): IdempotencyStore {
+  const rows = new Map<string, { hash: string; stored?: { status: number; answer: unknown } }>();
+  const nameOf = (tenantId: string, key: string) => `${tenantId} ${key}`;
+  return {
+    async begin(tenantId, { key, requestHash: bytes }) {
+      const hash = Buffer.from(bytes).toString("hex");
+      const row = rows.get(nameOf(tenantId, key));
+      if (row === undefined) {
+        rows.set(nameOf(tenantId, key), { hash });
+        return { state: "new" };
+      }
+      if (row.hash !== hash) return { state: "other_request" };
+      return row.stored === undefined
+        ? { state: "under_way" }
+        : { state: "answered", ...row.stored };
+    },
+    async finish(tenantId, key, stored) {
+      const row = rows.get(nameOf(tenantId, key));
+      // As a database stores it.
+      if (row) row.stored = JSON.parse(JSON.stringify(stored)) as typeof stored;
+    },
+    async abandon(tenantId, key) {
+      rows.delete(nameOf(tenantId, key));
+    },
+  };
+}
+
+export interface TestApi {
+  readonly server: StratagraphServer;
+  readonly listening: NodeServer;
+  readonly audited: readonly unknown[];
+  readonly logs: readonly {
+    readonly level: string;
+    readonly message: string;
+    readonly [field: string]: unknown;
+  }[];
+  /** Sends a request; its answer must be as the document says. `key`: default all scopes of tenant A; null for none. */
+  send(method: string, path: string, options?: SendOptions): Promise<TestAnswer>;
+  /** Sends bytes, and returns all that came back until the connection was closed. */
+  raw(text: string | readonly string[]): Promise<string>;
+}
+
+export interface SendOptions {
+  readonly key?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+const started: StratagraphServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((server) => server.close(0)));
+});
+
+/** Starts a server on a free port for one test, with stores in this process. */
+export async function startApi(
+  parts: Partial<ServerParts> = {},
+  options: HttpOptions = {},
+): Promise<TestApi> {
+  const audited: unknown[] = [];
+  const logs: { level: string; message: string; [field: string]: unknown }[] = [];
+  const log = (level: string) => (fields: object, message: string) => {
+    logs.push({ ...fields, level, message });
+  };
+  const server = createServerWith(
+    {
+      authentication: { keys: testKeys },
+      agents: {
+        store: memoryAgents(),
+        audit: { append: async (tenant, entry) => void audited.push({ tenant, ...entry }) },
+        draw: async () => ({ mermaid: "flowchart TD", graph: { nodes: [], edges: [] } }),
+      },
+      idempotency: memoryIdempotency(),
+      tenantLimits: null,
+      readiness: [],
+      version: "1.2.3",
+      ...parts,
+    },
+    { logger: { info: log("info"), warn: log("warn"), error: log("error") }, ...options },
+  );
+  started.push(server);
+  const listening = await server.listen({ port: 0 });
+  const check = answerCheck(await documentOf(server), server);
+  return {
+    server,
+    listening,
+    audited,
+    logs,
+    async send(method, path, { key = "sg_a_*", body, headers = {} } = {}) {
+      const answer = await exchange(listening.port, {
+        method,
+        path,
+        headers: {
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        body: typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body),
+      });
+      check(method, path, answer);
+      return answer;
+    },
+    raw: (text) => exchangeRaw(listening.port, typeof text === "string" ? [text] : text),
+  };
+}
+
+async function documentOf(server: StratagraphServer): Promise<ApiDocument> {
+  const response = await server.fetch(new Request("http://127.0.0.1/v1/openapi.json"));
+  return (await response.json()) as ApiDocument;
+}
+
+interface ApiDocument {
+  readonly paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content?: object }> }>
+  >;
+}
+
+/** Checks answers against the schemas of the document. */
+function answerCheck(document: ApiDocument, server: StratagraphServer) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: true });
+  (ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+  ajv.addSchema(document, "api");
+  const compiled = new Map<string, ValidateFunction>();
+  const part = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
+  return (method: string, path: string, answer: TestAnswer) => {
+    expect(answer.headers.get("x-request-id")).not.toBeNull();
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    const [pathname = ""] = path.split("?");
+    const route = server.routes.find(
+      (one) =>
+        one.method === method.toLowerCase() &&
+        new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+    );
+    if (route === undefined) return;
+    const responses = document.paths[route.path]?.[route.method]?.responses ?? {};
+    expect(Object.keys(responses)).toContain(String(answer.status));
+    const [type = ""] = (answer.headers.get("content-type") ?? "").split(";");
+    if (type === "") {
+      expect(responses[answer.status]?.content).toBeUndefined();
+      return;
+    }
+    expect(Object.keys(responses[answer.status]?.content ?? {})).toContain(type);
+    if (!type.endsWith("json")) return;
+    const ref = `api#/paths/${part(route.path)}/${route.method}/responses/${answer.status}/content/${part(type)}/schema`;
+    const validate = compiled.get(ref) ?? ajv.compile({ $ref: ref });
+    compiled.set(ref, validate);
+    expect(validate(answer.json) ? [] : validate.errors).toEqual([]);
+  };
+}
+
+/** `fetch` would not send a Host or an Origin of choice. */
+function exchange(
+  port: number,
+  {
+    body,
+    ...options
+  }: { method: string; path: string; headers: Record<string, string>; body: string },
+): Promise<TestAnswer> {
+  return new Promise((resolve, reject) => {
+    const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const headers = { ...length, ...options.headers };
+    const outgoing = httpRequest(
+      { ...options, headers, port, host: "127.0.0.1", agent: false },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("error", reject);
+        incoming.on("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          const isJson = /json/.test(incoming.headers["content-type"] ?? "") && text !== "";
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: new Headers(Object.entries(incoming.headers) as [string, string][]),
+            text,
+            json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>,
+          });
+        });
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+function exchangeRaw(port: number, parts: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += String(chunk);
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+    for (const part of parts) socket.write(part);
+  });
+}
