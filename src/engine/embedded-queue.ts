@@ -3,7 +3,7 @@ import { StratagraphError } from "../errors.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
-export class LeaseEndedError extends StratagraphError {
+class LeaseEndedError extends StratagraphError {
   readonly code = "lease_ended";
   override readonly kind = "run";
 
@@ -13,7 +13,7 @@ export class LeaseEndedError extends StratagraphError {
 }
 
 /** The queue stops, and the time for its runs is over. */
-export class QueueStoppedError extends StratagraphError {
+class QueueStoppedError extends StratagraphError {
   readonly code = "queue_stopped";
   override readonly kind = "run";
 

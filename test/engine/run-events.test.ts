@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type RunEvent, RunEventWriter } from "../../src/engine/run-events.ts";
-import type { AgentEvent, AgentEventBody } from "../../src/state/events.ts";
+import type { AgentEventBody } from "../../src/state/events.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 const origin = { node: "agent", within: [], turn_number: 1, attempt_number: 1 };

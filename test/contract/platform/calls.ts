@@ -38,8 +38,8 @@ const hides = (on: "input" | "output", judge?: string) =>
   defineRail({
     name: "hides",
     on: [on],
-    async check({ text }, { ask }) {
-      if (judge !== undefined) await ask(judge, { system: "Judge.", user: text });
+    async check({ text }, context) {
+      if (judge !== undefined) await context.ask(judge, { system: "Judge.", user: text });
       const start = text.indexOf("hunter2");
       if (start < 0) return { verdict: "pass" };
       return { verdict: "redact", spans: [{ start, end: start + 7, label: "PASSWORD" }] };

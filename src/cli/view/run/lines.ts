@@ -1,9 +1,10 @@
 import type { ExecuteResult } from "../../../runtime/execute-agent.ts";
 import type { Status } from "../../../state/lifecycle.ts";
+import type { RailRecord } from "../../../state/rails.ts";
 import type { IncompleteReason, TurnFailure } from "../../../state/turn.ts";
 import type { Usage } from "../../../state/usage.ts";
 import { totals } from "../figures.ts";
-import { plainLine, plainText, type Style, wrapText } from "../terminal.ts";
+import { cutToWidth, plainLine, plainText, type Style, wrapText } from "../terminal.ts";
 import { answerWords, clientCallLines, requestLines, resultWords } from "./request-lines.ts";
 
 export interface Opening {
@@ -190,3 +191,45 @@ export const activities: Record<Status, string> = {
   FAILED: "finishing",
   CANCELLED: "stopping",
 };
+
+const did = { redact: "redacted", block: "blocked", flag: "flagged" } as const;
+
+/**
+ * What a guardrail did, in a line: `▲ guardrail pii redacted the input: 2 EMAIL, 1 PHONE`, and which attachments it did
+ * not check; none where it checked everything and passed.
+ */
+export function railLines(record: RailRecord, room: number, style: Style): string[] {
+  const { rail, verdict, unchecked = [] } = record;
+  const marked = (text: string, mark: string) => `${mark} ${cutToWidth(plainLine(text), room - 2)}`;
+  const yellow = style.yellow("▲");
+  const missed = unchecked.length > 0;
+  const note = missed
+    ? [marked(`guardrail ${rail} did not check ${unchecked.join(", ")}`, yellow)]
+    : [];
+  if (verdict === "pass") return note;
+  const found = foundIn(record);
+  const line = `guardrail ${rail} ${did[verdict]} ${placeOf(record)}${found === "" ? "" : `: ${found}`}`;
+  return [marked(line, verdict === "block" ? style.red("▲") : yellow), ...note];
+}
+
+function placeOf({ on, memory_id: memory }: RailRecord): string {
+  if (memory !== undefined) return "a memory";
+  switch (on) {
+    case "input":
+      return "the input";
+    case "tool_call":
+      return "a tool call";
+    case "tool_result":
+      return "a tool result";
+    case "output":
+      return "the output";
+  }
+}
+
+/** What was found by kind; else why. */
+function foundIn({ spans, reasons }: RailRecord): string {
+  const counts = new Map<string, number>();
+  for (const { label } of spans) counts.set(label, (counts.get(label) ?? 0) + 1);
+  if (counts.size === 0) return reasons.join("; ");
+  return [...counts].map(([label, times]) => `${times} ${label}`).join(", ");
+}

@@ -4,7 +4,6 @@ import {
   type PendingRequest,
   type ProposedCall,
 } from "../../../state/human-request.ts";
-import type { RailRecord } from "../../../state/rails.ts";
 import { isRecord } from "../../../values/json.ts";
 import { shellCommand } from "../../command-line.ts";
 import { newValueSchema } from "../../ask/given-answers.ts";
@@ -287,48 +286,6 @@ function exampleAnswer(request: PendingRequest): string {
     return entries.map(([name, one]) => [`#/${key}/${name}`, one] as const);
   });
   return answerTemplate(schema, new Map(named));
-}
-
-const did = { redact: "redacted", block: "blocked", flag: "flagged" } as const;
-
-/**
- * What a guardrail did, in a line: `▲ guardrail pii redacted the input: 2 EMAIL, 1 PHONE`, and which attachments it did
- * not check; none where it checked everything and passed.
- */
-export function railLines(record: RailRecord, room: number, style: Style): string[] {
-  const { rail, verdict, unchecked = [] } = record;
-  const marked = (text: string, mark: string) => `${mark} ${cutToWidth(plainLine(text), room - 2)}`;
-  const yellow = style.yellow("▲");
-  const missed = unchecked.length > 0;
-  const note = missed
-    ? [marked(`guardrail ${rail} did not check ${unchecked.join(", ")}`, yellow)]
-    : [];
-  if (verdict === "pass") return note;
-  const found = foundIn(record);
-  const line = `guardrail ${rail} ${did[verdict]} ${placeOf(record)}${found === "" ? "" : `: ${found}`}`;
-  return [marked(line, verdict === "block" ? style.red("▲") : yellow), ...note];
-}
-
-function placeOf({ on, memory_id: memory }: RailRecord): string {
-  if (memory !== undefined) return "a memory";
-  switch (on) {
-    case "input":
-      return "the input";
-    case "tool_call":
-      return "a tool call";
-    case "tool_result":
-      return "a tool result";
-    case "output":
-      return "the output";
-  }
-}
-
-/** What was found by kind; else why. */
-function foundIn({ spans, reasons }: RailRecord): string {
-  const counts = new Map<string, number>();
-  for (const { label } of spans) counts.set(label, (counts.get(label) ?? 0) + 1);
-  if (counts.size === 0) return reasons.join("; ");
-  return [...counts].map(([label, times]) => `${times} ${label}`).join(", ");
 }
 
 const mostCharacters = 300;

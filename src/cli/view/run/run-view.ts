@@ -5,8 +5,7 @@ import type { StepRecord } from "../../../state/step-record.ts";
 import { cutToWidth, plainLine, shortLines, type Style, textWidth } from "../terminal.ts";
 import { PlanView } from "../plan/plan-view.ts";
 import { memoryLines } from "./memory-line.ts";
-import { activities } from "./lines.ts";
-import { railLines } from "./request-lines.ts";
+import { activities, railLines } from "./lines.ts";
 import { toolLines } from "./tool-line.ts";
 
 export interface RunViewOptions {

@@ -1,6 +1,7 @@
 import { createStyle } from "../../../../src/cli/view/terminal.ts";
 import { describe, expect, it } from "vitest";
-import { answerTemplate, railLines } from "../../../../src/cli/view/run/request-lines.ts";
+import { railLines } from "../../../../src/cli/view/run/lines.ts";
+import { answerTemplate } from "../../../../src/cli/view/run/request-lines.ts";
 
 const none = new Map<string, unknown>();
 const node = {
