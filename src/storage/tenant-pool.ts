@@ -9,7 +9,7 @@ import {
 } from "./pool.ts";
 import { InvalidTenantError, tenantIdPattern, type TenantPool } from "./tenant.ts";
 
-/** A claim on a run: what is written under an older epoch than the run's is refused. */
+/** A claim on a run: what is written under an older epoch than the run's, or while the run is not running, is refused. */
 export interface RunClaim {
   /** Id of the row in the table `run`: a UUID in lower case. */
   readonly runId: string;
@@ -20,7 +20,9 @@ export interface RunClaim {
 /**
  * The claims under which threads are written, shared by the checkpointer and the journal of a tenant. While a thread is
  * fenced, each transaction that writes for its run begins with a check of the claim, and holds the run's row until it
- * ends: a new claim waits for a write under way, and what an older one writes afterwards is refused.
+ * ends: a new claim waits for a write under way, and what an older one writes afterwards is refused. The epoch alone is
+ * not enough: a run whose lease ended may be cancelled or dead without a further claim, and the next run of the thread
+ * begins.
  */
 export class ThreadFences {
   readonly #fences = new Map<string, Fence>();
@@ -36,7 +38,7 @@ export class ThreadFences {
     const { runId, epoch } = claim;
     if (!tenantIdPattern.test(runId) || !Number.isSafeInteger(epoch))
       throw new RangeError(`Expected a UUID and a whole number, got ${runId} and ${epoch}.`);
-    const check = `select id from ${this.#table} where id = '${runId}' and epoch = ${epoch} for share`;
+    const check = `select id from ${this.#table} where id = '${runId}' and epoch = ${epoch} and state = 'running' for share`;
     this.#fences.set(threadId, { claim, check });
   }
 

@@ -29,7 +29,7 @@ export function runFenceContract(database: TestDatabase): void {
     const pool = () => tenantPool(tenants, tenantId);
     const claim = async () => {
       const { rows } = await pool().query<{ epoch: number }>(
-        "update stratagraph.run set epoch = epoch + 1 where id = $1 returning epoch",
+        "update stratagraph.run set epoch = epoch + 1, state = 'running' where id = $1 returning epoch",
         [runId],
       );
       return rows[0]!.epoch;
@@ -107,6 +107,19 @@ export function runFenceContract(database: TestDatabase): void {
       await put(second, first);
       expect((await saver.getTuple(config()))!.checkpoint.id).toBe(second);
     });
+
+    test.each(["queued", "cancelled", "dead", "complete"])(
+      "is written by no claim on a run that is %s, though its epoch is the newest",
+      async (state) => {
+        fences.fence(threadId, { runId, epoch: await claim() });
+        await put(uuid6(1));
+        // The lease ended, and another run of the thread may be claimed now.
+        await pool().query("update stratagraph.run set state = $2 where id = $1", [runId, state]);
+        await expect(put(uuid6(2), uuid6(1))).rejects.toThrow(LeaseLostError);
+        const call = { ...entry, callId: state, idempotent: false };
+        await expect(journal.begin(call)).rejects.toThrow(LeaseLostError);
+      },
+    );
 
     test("is refused to a claim on a run that is another tenant's, or gone", async () => {
       const epoch = await claim();

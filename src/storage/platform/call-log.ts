@@ -11,7 +11,7 @@ import type {
 import { defaultTenant } from "../../memory/store.ts";
 import type { Database } from "../database.ts";
 import type { ValueCipher } from "../encryption/value-cipher.ts";
-import { sqlStateOf } from "../errors.ts";
+import { DatabasePermissionError, sqlStateOf } from "../errors.ts";
 import { withTenant } from "../tenant.ts";
 import {
   type CallRows,
@@ -50,8 +50,8 @@ const noPartition = "23514";
 
 /**
  * Writes what agents do into the tables of the platform, behind the runs: one transaction at a time, with everything that
- * was reported meanwhile. A write that fails is tried once more, and then given up with a warning of the process, as are
- * reports beyond the limits.
+ * was reported meanwhile. A write that fails is tried once more. If the database refuses one of its rows, each is written
+ * by itself; what fails then is given up with a warning of the process, as are reports beyond the limits.
  */
 export class DatabaseCallLog implements CallLog {
   readonly #options: CallLogOptions;
@@ -77,7 +77,8 @@ export class DatabaseCallLog implements CallLog {
 
   modelCall(call: LoggedModelCall): void {
     const { clock, ids } = this.#options;
-    const row: ModelCallRow = { ...rowId(ids(), clock.now()), call };
+    const now = clock.now();
+    const row: ModelCallRow = { ...rowId(ids(), now, now), call };
     if (this.#admits(1, modelCallBytes(call))) this.#pending.modelCalls.push(row);
     this.#gather();
   }
@@ -92,7 +93,7 @@ export class DatabaseCallLog implements CallLog {
     const { turnId, threadId, startedAt } = turn;
     const { clock } = this.#options;
     const row = {
-      ...rowId(turnId, new Date(startedAt)),
+      ...rowId(turnId, new Date(startedAt), clock.now()),
       turn,
       runId: this.#runs.get(threadId) ?? null,
       instanceId: toUuid(this.#options.ids()),
@@ -182,12 +183,29 @@ export class DatabaseCallLog implements CallLog {
       if (this.#lost > 0) warn(`Calls are written again; ${this.#lost} rows were lost meanwhile.`);
       this.#lost = 0;
     } catch (thrown) {
+      const lost = isRefusal(thrown) && rows.rows > 1 ? await this.#writeEach(rows) : rows.rows;
       // Said once, and again when it is over: not for every batch of an outage.
-      if (this.#lost === 0) {
-        warn(`${rows.rows} rows of calls could not be written: ${errorMessage(thrown)}`);
+      if (this.#lost === 0 && lost > 0) {
+        warn(`${lost} rows of calls could not be written: ${errorMessage(thrown)}`);
       }
-      this.#lost += rows.rows;
+      this.#lost += lost;
     }
+  }
+
+  /** Returns how many rows could not be written. */
+  async #writeEach(rows: PendingRows): Promise<number> {
+    let lost = 0;
+    let isRefused = true;
+    for (const row of rows.each()) {
+      // Where the database is gone meanwhile, the rest fails as well.
+      if (isRefused) {
+        await this.#writeOnce(row).catch((thrown: unknown) => {
+          lost += row.rows;
+          isRefused = isRefusal(thrown);
+        });
+      } else lost += row.rows;
+    }
+    return lost;
   }
 
   async #writeOnce(rows: PendingRows): Promise<void> {
@@ -258,6 +276,34 @@ class PendingRows implements CallRows {
   get isEmpty(): boolean {
     return this.rows === 0;
   }
+
+  /** Its rows, each by itself, and at last the statuses of threads. */
+  *each(): Generator<PendingRows> {
+    const single = (add: (one: PendingRows) => void) => {
+      const one = new PendingRows();
+      one.rows = 1;
+      add(one);
+      return one;
+    };
+    for (const [id, turn] of this.turns) yield single(({ turns }) => turns.set(id, turn));
+    for (const call of this.modelCalls) yield single(({ modelCalls }) => modelCalls.push(call));
+    for (const call of this.toolCalls) yield single(({ toolCalls }) => toolCalls.push(call));
+    const last = new PendingRows();
+    for (const [thread, status] of this.statuses) last.statuses.set(thread, status);
+    yield last;
+  }
+}
+
+/** Whether the database, or the JSON of a value, refused a row: other rows can be written. */
+function isRefusal(thrown: unknown): boolean {
+  // Data that a type does not take, a violated rule, no right (of a policy), a limit of the server.
+  return (
+    thrown instanceof RangeError || /^(?:22|23|42|54)/.test(sqlStateOf(thrown) ?? stateIn(thrown))
+  );
+}
+
+function stateIn(thrown: unknown): string {
+  return thrown instanceof DatabasePermissionError ? (thrown.sqlState ?? "") : "";
 }
 
 function warn(message: string): void {

@@ -64,10 +64,22 @@ function uuidOf(hex: string, version: 7 | 8 = 8): string {
   return [...parts, variant + hex.slice(17, 20), hex.slice(20, 32)].join("-");
 }
 
-/** @param at used where the id has no time */
-export function rowId(id: string, at: Date): RowKey {
-  const time = uuid.exec(id)?.[1] === "7" ? timeInId(id) : at;
-  return { id: toUuid(id), at: time.toISOString() };
+/** Days before now, and after it, in which a row may be. */
+const [oldestDays, newestDays] = [400, 1];
+
+/**
+ * Returns the key of a row. State that was imported may have any id and any time: where they are not within 400 days
+ * before `now` and a day after it, the row is of `now`, so that no text of a caller creates partitions of other days.
+ *
+ * @param at used where the id has no time
+ */
+export function rowId(id: string, at: Date, now: Date): RowKey {
+  const isPlausible = (time: Date) => {
+    const days = (time.getTime() - now.getTime()) / 86_400_000;
+    return days >= -oldestDays && days <= newestDays;
+  };
+  const times = uuid.exec(id)?.[1] === "7" ? [timeInId(id), at, now] : [at, now];
+  return { id: toUuid(id), at: (times.find(isPlausible) ?? now).toISOString() };
 }
 
 function timeInId(id: string): Date {
@@ -76,6 +88,8 @@ function timeInId(id: string): Date {
 
 /** Bytes of a tool's input and output that are kept of each. */
 const mostBytes = 256 * 1024;
+/** Bytes of a request's messages, which are bounded where they are reported. */
+const mostMessageBytes = 1024 * 1024;
 
 /**
  * Returns the rows of a step's calls. Their ids follow from the step, so that a step that runs again after a crash has
@@ -99,15 +113,15 @@ export function toToolCallRows({ steps, turnId, agent }: LoggedSteps): readonly 
 /** Returns about how many bytes of memory a call's messages and response take. */
 export function modelCallBytes({ messages, response }: LoggedModelCall): number {
   let characters = 0;
-  const count = (value: unknown): void => {
+  const count = (value: unknown, depth: number): void => {
     if (typeof value === "string") characters += value.length;
-    else if (typeof value === "object" && value !== null) {
+    else if (typeof value === "object" && value !== null && depth < 200) {
       characters += 32;
-      for (const one of Object.values(value)) count(one);
+      for (const one of Object.values(value)) count(one, depth + 1);
     }
   };
-  count(messages);
-  count(response);
+  count(messages, 0);
+  count(response, 0);
   return characters;
 }
 
@@ -132,7 +146,7 @@ async function writeTurn(
   const { threadId, agent, status, startedAt, usage, failure } = turn;
   const seal = (value: unknown) => (value === null ? null : values.sealJson(bounded(value)));
   await client.query(
-    `with known as (select from ${schema}.turn where at = $2::timestamptz and id = $3::uuid),
+    `with known as (select from ${schema}.turn where tenant_id = $1::uuid and at = $2::timestamptz and id = $3::uuid),
     instance as (
       insert into ${schema}.agent_instance as i (id, tenant_id, agent, thread_id, status, turns, started_at, completed_at)
       values ($4::uuid, $1::uuid, $5, $6, $7, 1, $8::timestamptz, case when $7 in ('COMPLETED', 'FAILED', 'CANCELLED') then $9::timestamptz end)
@@ -145,7 +159,7 @@ async function writeTurn(
         status, cause, tokens_in, cached_tokens, tokens_out, reasoning_tokens, llm_calls, tool_calls, cost_usd, latency_ms, ended_at)
       select $2::timestamptz, $3::uuid, $1::uuid, instance.id, $10::uuid, instance.turns, $11, $12::json, $13::json,
         $7, $14::json, $15, $16, $17, $18, $19, $20, $21::double precision, $22, $9::timestamptz from instance
-      on conflict (at, id) do update set run_id = coalesce(excluded.run_id, t.run_id), checkpoint_id = excluded.checkpoint_id,
+      on conflict (tenant_id, at, id) do update set run_id = coalesce(excluded.run_id, t.run_id), checkpoint_id = excluded.checkpoint_id,
         input = coalesce(excluded.input, t.input), output = excluded.output, status = excluded.status, cause = excluded.cause,
         tokens_in = excluded.tokens_in, cached_tokens = excluded.cached_tokens, tokens_out = excluded.tokens_out,
         reasoning_tokens = excluded.reasoning_tokens, llm_calls = excluded.llm_calls, tool_calls = excluded.tool_calls,
@@ -162,7 +176,7 @@ async function writeTurn(
       plain(agent),
       threadId,
       status,
-      startedAt,
+      Number.isNaN(Date.parse(startedAt)) ? at : startedAt,
       endedAt,
       runId,
       turn.checkpointId,
@@ -200,7 +214,9 @@ async function writeModelCalls(
   { schema, tenantId, values }: RowTarget,
 ): Promise<void> {
   const calls = rows.map(({ call }) => call);
-  const seal = (value: unknown) => (value === null ? null : values.sealJson(value));
+  // Postgres refuses what is nested deeply, as the arguments of a call may be.
+  const seal = (value: unknown) =>
+    value === null ? null : values.sealJson(toJson(value, mostMessageBytes).value);
   await client.query(
     `with added as (
       insert into ${schema}.llm_call (tenant_id, at, id, turn_id, agent, step, purpose, model, provider, attempt, messages,
@@ -211,7 +227,7 @@ async function writeModelCalls(
         $10::text[], $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::integer[],
         $18::integer[], $19::double precision[]) new(at, id, turn_id, agent, step, purpose, model, attempt, messages, response,
         finish_reason, tokens_in, cached_tokens, tokens_out, reasoning_tokens, latency_ms, first_token_ms, cost_usd)
-      on conflict (at, id) do nothing returning at, tokens_in, cached_tokens, tokens_out, reasoning_tokens, cost_usd
+      on conflict (tenant_id, at, id) do nothing returning at, tokens_in, cached_tokens, tokens_out, reasoning_tokens, cost_usd
     )
     insert into ${schema}.usage_day as u (tenant_id, day, llm_calls, tokens_in, cached_tokens, tokens_out, reasoning_tokens,
       cost_usd, unpriced_calls)
@@ -259,7 +275,7 @@ async function writeToolCalls(
       from unnest($2::timestamptz[], $3::uuid[], $4::uuid[], $5::text[], $6::integer[], $7::text[], $8::text[], $9::text[],
         $10::text[], $11::text[], $12::text[], $13::integer[]) new(at, id, turn_id, agent, step, call_id, tool_name, input,
         output, outcome, status, latency_ms)
-      on conflict (at, id) do nothing returning at
+      on conflict (tenant_id, at, id) do nothing returning at
     )
     insert into ${schema}.usage_day as u (tenant_id, day, tool_calls)
     select $1::uuid, (at at time zone 'UTC')::date, count(*) from added group by 2

@@ -14,6 +14,7 @@ import {
 } from "../../../src/index.ts";
 import { systemClock, systemIds } from "../../../src/clock.ts";
 import { openPlatform, type Platform } from "../../../src/storage/platform/open-platform.ts";
+import type { LoggedTurn } from "../../../src/models/calls/call-log.ts";
 import { DatabaseCallLog } from "../../../src/storage/platform/call-log.ts";
 import { withTenant } from "../../../src/storage/tenant.ts";
 import { noUsage } from "../../../src/state/usage.ts";
@@ -533,6 +534,21 @@ export function callsContract(database: TestDatabase): void {
         response: null,
         usage: noUsage,
       });
+      const turn = (threadId: string, of: Partial<LoggedTurn> = {}): LoggedTurn => ({
+        threadId,
+        turnId: `turn-${(made += 1)}`,
+        agent: "a",
+        status: "COMPLETED",
+        startedAt: "2031-05-06T07:08:09.000Z",
+        isOver: true,
+        input: null,
+        output: null,
+        failure: null,
+        usage: noUsage,
+        latencyMs: 1,
+        checkpointId: null,
+        ...of,
+      });
       const warnings = () => vi.spyOn(process, "emitWarning").mockImplementation(() => {});
       afterEach(() => void vi.restoreAllMocks());
       const logWith = (options: Partial<ConstructorParameters<typeof DatabaseCallLog>[0]> = {}) => {
@@ -559,6 +575,64 @@ export function callsContract(database: TestDatabase): void {
             messages: String.raw`[{"content":"\u0000\ud800"}]`,
           },
         ]);
+      });
+
+      test("loses no other row with one that the database refuses", async () => {
+        const warn = warnings();
+        const log = logWith();
+        log.modelCall(call("t"));
+        log.modelCall({ ...call("t"), attempt: 2 ** 40 });
+        log.modelCall({ ...call("t"), usage: { ...noUsage, tokens_in: 7 } });
+        log.turn(turn("t"));
+        await log.flush();
+        expect(await rows("select from $s.llm_call")).toHaveLength(2);
+        expect(await rows("select from $s.turn")).toHaveLength(1);
+        expect(await rows("select turns, llm_calls, tokens_in from $s.usage_day")).toEqual([
+          { turns: "1", llm_calls: "2", tokens_in: "7" },
+        ]);
+        expect(warn).toHaveBeenCalledExactlyOnceWith(
+          expect.stringContaining("1 rows of calls could not be written"),
+          expect.anything(),
+        );
+      });
+
+      test("does not take a day from the id or the times of a turn that was imported", async () => {
+        const warn = warnings();
+        const log = logWith();
+        log.turn(turn("a", { turnId: "ffffffff-ffff-7000-8000-000000000001" }));
+        log.turn(turn("b", { turnId: "00000000-0001-7000-8000-000000000002" }));
+        log.turn(turn("c", { startedAt: "1500-01-01T00:00:00.000Z" }));
+        log.turn(turn("d", { startedAt: "no time" }));
+        await log.flush();
+        expect(warn).not.toHaveBeenCalled();
+        expect(await rows("select distinct at from $s.turn")).toEqual([
+          { at: new Date("2031-05-06T07:08:09.000Z") },
+        ]);
+        expect(await rows("select from $s.turn")).toHaveLength(4);
+      });
+
+      test("keeps the turns of two tenants that have one id apart", async () => {
+        const warn = warnings();
+        const turnId = systemIds();
+        for (const threadId of ["one", "two"]) {
+          const log = logWith({ clock: systemClock });
+          log.turn(turn(threadId, { turnId }));
+          log.modelCall({ ...call(threadId), turnId });
+          await log.flush();
+          expect(await rows("select from $s.turn")).toHaveLength(1);
+          expect(await rows("select from $s.llm_call")).toHaveLength(1);
+        }
+        expect(warn).not.toHaveBeenCalled();
+      });
+
+      test("stores messages that are nested deeply", async () => {
+        const warn = warnings();
+        const log = logWith();
+        const args = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`) as unknown;
+        log.modelCall({ ...call("t"), messages: [{ role: "ai", tool_calls: [{ args }] }] });
+        await log.flush();
+        expect(warn).not.toHaveBeenCalled();
+        expect(await rows("select from $s.llm_call")).toHaveLength(1);
       });
 
       test("writes what was collected during a write in one further transaction", async () => {

@@ -201,7 +201,8 @@ create table {schema}.usage_day (
 );
 
 -- Partitioned by day in UTC. `at` is the time in the uuid v7 `id`, so that a row is found by its id alone. There is no
--- default partition: `ensure_days` creates the days.
+-- default partition: `ensure_days` creates the days. Ids of turns come with threads that are imported, and those of tool
+-- calls follow from them: of two tenants they may be the same.
 create table {schema}.turn (
   at timestamptz not null,
   id uuid not null,
@@ -226,10 +227,9 @@ create table {schema}.turn (
   cost_usd double precision,
   latency_ms integer,
   ended_at timestamptz,
-  primary key (at, id)
+  primary key (tenant_id, at, id)
 ) partition by range (at);
 create index on {schema}.turn (instance_id, turn_number);
-create index on {schema}.turn (tenant_id, at, id);
 
 -- The readable projection of the journal, which is the truth for tool calls.
 create table {schema}.tool_call (
@@ -246,10 +246,9 @@ create table {schema}.tool_call (
   outcome text,
   status text not null,
   latency_ms integer,
-  primary key (at, id)
+  primary key (tenant_id, at, id)
 ) partition by range (at);
 create index on {schema}.tool_call (turn_id, at);
-create index on {schema}.tool_call (tenant_id, at, id);
 
 create table {schema}.llm_call (
   at timestamptz not null,
@@ -277,10 +276,9 @@ create table {schema}.llm_call (
   latency_ms integer not null,
   first_token_ms integer,
   cost_usd double precision,
-  primary key (at, id)
+  primary key (tenant_id, at, id)
 ) partition by range (at);
 create index on {schema}.llm_call (turn_id, at);
-create index on {schema}.llm_call (tenant_id, at, id);
 
 create table {schema}.run_event (
   at timestamptz not null,
