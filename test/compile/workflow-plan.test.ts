@@ -137,6 +137,7 @@ describe("a planner node", () => {
       timeoutSeconds: 300,
       retries: 2,
       maxResultBytes: 1_048_576,
+      needsApproval: false,
       onFailure: "replan",
       model: null,
       answerSchema: output_schema,

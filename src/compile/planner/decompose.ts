@@ -260,7 +260,7 @@ async function resumePlan(config: RunnableConfig): Promise<ResumedPlan | null> {
   const thread = { thread_id: configurable["thread_id"] as unknown };
   const { [""]: here } = configurable["checkpoint_map"] as Readonly<Record<string, string>>;
   // LangGraph may still be writing the copy from which the turn resumes.
-  await saver.durable?.(String(thread.thread_id));
+  await saver.flush?.(String(thread.thread_id));
   let tuple = await saver.getTuple({
     configurable: { ...thread, checkpoint_ns: "", checkpoint_id: here },
   });

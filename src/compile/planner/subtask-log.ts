@@ -81,7 +81,7 @@ export function subtaskLog(config: RunnableConfig, run: string): SubtaskLog {
   return {
     async load() {
       // Writes are lost with their checkpoint, which LangGraph may still be writing.
-      await saver.durable?.(String(at.configurable?.["thread_id"]));
+      await saver.flush?.(String(at.configurable?.["thread_id"]));
       // A replay repeats everything.
       if (isReplay(config)) return nothing;
       const writes = (await saver.getTuple(at))?.pendingWrites ?? [];

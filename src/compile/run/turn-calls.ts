@@ -2,6 +2,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { BaseCheckpointSaver, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { DurableSaver } from "../../durable-saver.ts";
 import { v5 as uuidv5 } from "@langchain/core/utils/uuid";
 import type { GraphState } from "../../state/channels.ts";
 import type { Awaitable } from "../../state/tiers.ts";
@@ -82,7 +83,7 @@ class TurnCalls {
     }
     const { thread_id, checkpoint_id } = config.configurable ?? {};
     // Writes are lost with their checkpoint, which may still be in flight.
-    if (this.#durable !== checkpoint_id) await saver.durable?.(String(thread_id));
+    if (this.#durable !== checkpoint_id) await saver.flush?.(String(thread_id));
     this.#durable = checkpoint_id;
     await write();
   }
@@ -103,7 +104,7 @@ class TurnCalls {
     this.#used = before;
     if (place === null) return;
     const { saver, config } = place;
-    await saver.durable?.(String(config.configurable?.["thread_id"]));
+    await saver.flush?.(String(config.configurable?.["thread_id"]));
     this.#durable = config.configurable?.["checkpoint_id"];
     const writes = (await saver.getTuple(config))?.pendingWrites ?? [];
     for (const [, channel, value] of writes) {
@@ -268,7 +269,7 @@ export function turnTime(config: RunnableConfig): TurnTime {
 }
 
 /** A saver; those of this package report when all writes of a thread are durable. */
-export type Saver = BaseCheckpointSaver & { durable?(threadId: string): Promise<void> };
+export type Saver = BaseCheckpointSaver & Partial<Pick<DurableSaver, "flush">>;
 
 /** The checkpoint from which a node was started, where the node may store writes of its own. */
 interface CheckpointPlace {
