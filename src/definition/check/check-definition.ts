@@ -7,7 +7,9 @@ import {
 } from "../schema/json-schema.ts";
 import { workflowProblems } from "../workflow/problems.ts";
 import { agentReferences } from "./agents.ts";
+import { isDataTool, toolEntryName } from "../schema/data-tools.ts";
 import { argumentRuleProblems } from "./expressions.ts";
+import { httpToolProblems } from "./http-tools.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { memoryProblems } from "./memory.ts";
 import { type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
@@ -64,6 +66,8 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
     ...input,
     ...schemaRuleOf("output_schema"),
     ...serverProblems(written),
+    ...httpToolProblems(written),
+    ...toolVersions(getAtPath(written, ["tools"])),
     ...railConfigProblems(written),
     ...memoryProblems(written),
     ...railProblems(written, tools, inside),
@@ -86,10 +90,19 @@ function inputSchemaOf(written: unknown): JsonSchema {
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
-function versionRule(version: unknown): readonly DefinitionProblem[] {
+function toolVersions(tools: unknown): readonly DefinitionProblem[] {
+  return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) =>
+    isDataTool(tool) ? versionRule(getAtPath(tool, ["version"]), ["tools", index]) : [],
+  );
+}
+
+function versionRule(
+  version: unknown,
+  path: readonly (string | number)[] = [],
+): readonly DefinitionProblem[] {
   if (typeof version !== "string" || isSemanticVersion(version)) return [];
   const message = "expected a semantic version such as 1.0.0";
-  return [{ path: ["version"], message, found: showFound(version) }];
+  return [{ path: [...path, "version"], message, found: showFound(version) }];
 }
 
 const number = String.raw`(?:0|[1-9]\d*)`;
@@ -109,14 +122,14 @@ export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(tools)) return [];
   const first = new Map<string, number>();
   return tools.flatMap((tool: unknown, index) => {
-    if (typeof tool !== "string") return [];
-    const earlier = first.get(tool);
+    const name = toolEntryName(tool);
+    if (name === undefined) return [];
+    const earlier = first.get(name);
     if (earlier !== undefined) {
-      return [
-        { path: ["tools", index], message: `"${tool}" is already named by tools[${earlier}]` },
-      ];
+      const path = typeof tool === "string" ? ["tools", index] : ["tools", index, "name"];
+      return [{ path, message: `"${name}" is already named by tools[${earlier}]` }];
     }
-    first.set(tool, index);
+    first.set(name, index);
     return [];
   });
 }

@@ -110,6 +110,10 @@ function unionProblems(
     return [wrongValue(at, getAtPath(written, at), options.map(String))];
   }
   const keys = isRecord(found) ? soleKeys(path, checked) : undefined;
+  const open = keys && openBranch(path, checked, keys);
+  if (open !== undefined) {
+    return (issue.errors[open] ?? []).flatMap((inner) => toProblems(below(path, inner), checked));
+  }
   if (keys !== undefined) return soleKeyProblems({ issue, path, checked, keys });
   const sameKind = issue.errors.find((branch) => branch.every((inner) => !isOfOtherKind(inner)));
   if (sameKind !== undefined) {
@@ -239,6 +243,22 @@ function soleKeys(
     return of.length === 1 ? (of[0] ?? null) : null;
   });
   return keys !== undefined && keys.filter((key) => key !== null).length > 1 ? keys : undefined;
+}
+
+/** Returns the branch of several keys that a map is of if it has one of them, and none of the sole keys. */
+function openBranch(
+  path: DefinitionPath,
+  checked: CheckedValue,
+  keys: readonly (string | null)[],
+): number | undefined {
+  const given = Object.keys(getAtPath(checked.written, path) as object);
+  if (given.some((key) => keys.includes(key))) return undefined;
+  const schema = schemaAt(path, checked);
+  const options = (schema && unwrapped(schema).options) ?? [];
+  const index = options.findIndex((option) =>
+    keysOf(unwrapped(option)).some((key) => given.includes(key)),
+  );
+  return index === -1 ? undefined : index;
 }
 
 function schemaAt(path: DefinitionPath, checked: CheckedValue): z.ZodType | undefined {

@@ -1,6 +1,7 @@
 import { nearestName } from "../../nearest-name.ts";
 import { isGranted } from "../tool/tool.ts";
 import { isRecord } from "../../values/json.ts";
+import { toolEntryName } from "../schema/data-tools.ts";
 import { hasMalformedReference, findSecretNames } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
@@ -17,7 +18,7 @@ export interface WrittenTools {
 
 export function writtenTools(written: unknown): WrittenTools {
   return {
-    names: withImplied(written, listOfNames(getAtPath(written, ["tools"]) ?? [])),
+    names: withImplied(written, entryNames(getAtPath(written, ["tools"]) ?? [])),
     allowed: listOfNames(getAtPath(written, [...railKeys, "allowed_tools"])),
   };
 }
@@ -42,6 +43,11 @@ function withImplied(
   names: readonly string[] | undefined,
 ): readonly string[] | undefined {
   return names && [...new Set([...names, ...impliedToolNames(written)])];
+}
+
+/** Undefined if an entry does not say the names of its tools. */
+function entryNames(entries: unknown): readonly string[] | undefined {
+  return Array.isArray(entries) ? listOfNames(entries.map(toolEntryName)) : undefined;
 }
 
 function listOfNames(value: unknown): readonly string[] | undefined {

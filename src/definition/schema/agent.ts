@@ -5,6 +5,7 @@ import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
 import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
+import { dataToolSchema } from "./data-tools.ts";
 import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
 import { memoryConfigSchema } from "./memory.ts";
@@ -129,6 +130,7 @@ const toolEntry = z.union([
   z.string().min(1),
   z.strictObject({ mcp: serverSchema }),
   z.strictObject({ community: communitySchema }),
+  dataToolSchema,
 ]);
 
 const summarizeResultsSchema = z
@@ -231,7 +233,7 @@ export const agentSpecSchema = z.strictObject({
   tools: z
     .array(toolEntry)
     .default([])
-    .describe("Names from the tool registry, MCP servers, or tools of @langchain/community."),
+    .describe("Names from the tool registry, MCP servers, tools of @langchain/community, or HTTP requests."),
   permissions: z
     .array(
       z

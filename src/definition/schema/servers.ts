@@ -35,7 +35,8 @@ const serverExecutionSchema = z.strictObject({
   max_result_bytes: milliseconds.optional(),
 });
 
-const toolSettings = {
+/** Settings that entries of `tools` share, whatever they stand for. */
+export const toolSettings = {
   execution: serverExecutionSchema.optional(),
   permissions: z.array(permission).describe("Permissions that an agent needs.").optional(),
   requires_approval: z.boolean().optional(),

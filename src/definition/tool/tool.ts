@@ -28,11 +28,32 @@ export interface ToolDefinition {
   readonly is_builtin: boolean;
 }
 
-/** The transport of a tool's calls. It contains secrets only as `{{secret:NAME}}` references. */
+/**
+ * The transport of a tool's calls. It contains secrets only as `{{secret:NAME}}` references. The tools of MCP servers
+ * have a `server`.
+ */
 export type ToolTransport =
   | { readonly type: "builtin" | "function" }
   | { readonly type: "stdio"; readonly server: string; readonly command: string }
-  | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string };
+  | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string }
+  | HttpTransport;
+
+/** One HTTP request for each call. Texts are templates: `{name}` stands for an input. */
+export interface HttpTransport {
+  readonly type: "http";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** http or https URL, with templates in its path and query. */
+  readonly endpoint: string;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: unknown;
+  readonly response: {
+    readonly type: "json" | "text";
+    /** JMESPath. */
+    readonly select?: string | undefined;
+  };
+}
 
 export interface ToolPermission {
   /** Segments separated by colons: `file:read`. */
