@@ -64,10 +64,13 @@ function transportProblems(
   path: DefinitionPath,
 ): readonly DefinitionProblem[] {
   const { method = "GET", endpoint, query, headers, body, response } = transport;
-  return [
-    ...endpointProblems(endpoint, headers, [...path, "endpoint"]),
+  const ofEndpoint = endpointProblems(endpoint, headers, [...path, "endpoint"]);
+  const ofUrl = [
     ...(inputs === undefined ? [] : requiredProblems(endpoint, inputs, [...path, "endpoint"])),
     ...unknownInputs(endpoint, inputs, [...path, "endpoint"]),
+  ];
+  return [
+    ...(ofEndpoint.length > 0 ? ofEndpoint : ofUrl),
     ...Object.entries(isRecord(query) ? query : {}).flatMap(([name, text]) => [
       ...secretProblems(text, [...path, "query", name], "a secret in a URL ends up in logs"),
       ...unknownInputs(text, inputs, [...path, "query", name]),

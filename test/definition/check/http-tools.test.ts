@@ -86,7 +86,7 @@ describe("the check of an HTTP tool", () => {
     ],
     [
       { endpoint, headers: { "X-Q": "{qq}" } },
-      `${at}.headers.X-Q: the placeholder is not a property of input_schema`,
+      `${at}.headers.X-Q: the placeholder is not a property of input_schema (q?)`,
     ],
     [
       { endpoint: `${endpoint}/{q}` },
