@@ -118,7 +118,7 @@ function textOf(name: string, value: unknown): string | undefined {
 function pathText(name: string, text: string): string {
   const refuse = (problem: string) => new HttpToolError(`The input "${name}" ${problem}.`);
   if (text === "") throw refuse("is empty, and stands in the path of a URL");
-  if (/[\u0000-\u001f\u007f]/.test(text)) throw refuse("has a control character");
+  if (/\p{Cc}/u.test(text)) throw refuse("has a control character");
   // Servers and proxies decode a path, some twice, before they look for `..` in it.
   let decoded = text;
   for (let times = 0; times < 3; times += 1) {
@@ -179,7 +179,9 @@ function fillBody(template: unknown, input: Input): unknown {
       .filter((value) => value !== undefined);
   }
   if (!isRecord(template)) return template;
-  const entries = Object.entries(template).map(([key, one]) => [key, fillBody(one, input)] as const);
+  const entries = Object.entries(template).map(
+    ([key, one]) => [key, fillBody(one, input)] as const,
+  );
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 

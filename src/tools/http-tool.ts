@@ -1,4 +1,4 @@
-import { defineTool } from "../definition/tool/define-tool.ts";
+import { defineTool, InvalidToolError } from "../definition/tool/define-tool.ts";
 import type { DataToolSpec } from "../definition/schema/data-tools.ts";
 import {
   type AgentTool,
@@ -7,6 +7,7 @@ import {
   type ToolContext,
   type ToolDefinition,
 } from "../definition/tool/tool.ts";
+import { errorMessage } from "../errors.ts";
 import { deepFreeze } from "../values/json.ts";
 import { headOf } from "../values/text.ts";
 import {
@@ -47,7 +48,7 @@ const maxShownBody = 16_000;
  * Makes the tool of an entry of `tools` that describes an HTTP request. A call goes to the host of its endpoint, at public
  * addresses unless the allow list has it.
  *
- * @throws InvalidToolError, HttpAllowError; ToolFailure for a `select` that is not JMESPath
+ * @throws InvalidToolError, also for a `select` that is not JMESPath; HttpAllowError
  */
 export async function createHttpTool(
   spec: DataToolSpec,
@@ -55,7 +56,12 @@ export async function createHttpTool(
 ): Promise<AgentTool> {
   const { name, transport, output_schema, display_name, version } = spec;
   const { select } = transport.response;
-  if (select !== undefined) await checkQuery(select);
+  if (select !== undefined) {
+    await checkQuery(select).catch((cause: unknown) => {
+      const reason = errorMessage(cause).replace(/\.$/, "");
+      throw new InvalidToolError(name, `transport.response.select: ${reason}`);
+    });
+  }
   const entries = readAllowList(options.httpAllow ?? []);
   const execution = resolveToolExecution({
     idempotent: transport.method === "GET",
@@ -75,7 +81,7 @@ export async function createHttpTool(
       const request = await buildRequest(
         transport,
         input as Readonly<Record<string, unknown>>,
-        context.secret,
+        (secret) => context.secret(secret),
       );
       const by = { transport, entries, lookup: options.lookup ?? systemLookup, context };
       const answer = await send(request, by);
@@ -184,9 +190,7 @@ async function readAnswer(
   // The text itself is returned for what is not JSON; a JSON text has quotes that its value lacks.
   if (text === undefined || value === text) {
     const begins = text === undefined ? "" : ` that begins with: ${headOf(text.trim(), 200)}`;
-    throw new HttpToolError(
-      `${url.host} answered with ${shownType}, which is not JSON${begins}`,
-    );
+    throw new HttpToolError(`${url.host} answered with ${shownType}, which is not JSON${begins}`);
   }
   return response.select === undefined ? value : searchJson(value, response.select);
 }

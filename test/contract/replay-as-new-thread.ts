@@ -114,12 +114,12 @@ export function replayAsNewThreadContract(kind: Database["kind"]): void {
       const threadId = newId();
       await executeAgent(writer, { message: "go" }, { runtime, threadId });
       const from = await checkpointAfter(runtime, threadId, "plan");
-      const { threadId: made, output } = await runtime.threads.replay(writer, {
+      const { threadId: other, output } = await runtime.threads.replay(writer, {
         ...from,
         asNewThread: true,
       });
-      expect([made === threadId, output]).toEqual([false, { message: "Other." }]);
-      const next = await executeAgent(writer, { message: "on" }, { runtime, threadId: made });
+      expect([other === threadId, output]).toEqual([false, { message: "Other." }]);
+      const next = await executeAgent(writer, { message: "on" }, { runtime, threadId: other });
       expect([next.output, next.steps[0]?.turn_number]).toEqual([{ message: "Next." }, 1]);
     });
 
@@ -182,7 +182,7 @@ export function replayAsNewThreadContract(kind: Database["kind"]): void {
       ] as const;
       for (const [options, code] of refusals) {
         const replay = threads.replay(writer, { newThreadId, ...options });
-        await expect(replay, code).rejects.toMatchObject({ code });
+        await expect(replay).rejects.toMatchObject({ code });
       }
       await expect(threads.replay(asking, { ...from, newThreadId })).rejects.toMatchObject({
         code: "foreign_thread",

@@ -69,7 +69,9 @@ async function call(
   seen = [];
   const { clock = new ManualClock(), httpAllow = [host], ...rest } = options;
   const tool = await createHttpTool(dataToolSchema.parse(given), { httpAllow, ...rest });
-  const secrets = createSecrets({ get: (name) => (name === "ORDERS_KEY" ? secretValue : undefined) });
+  const secrets = createSecrets({
+    get: (name) => (name === "ORDERS_KEY" ? secretValue : undefined),
+  });
   const { signal } = new AbortController();
   const { result } = await callStateless(
     tool as StatelessTool,
@@ -86,7 +88,11 @@ describe("the request of an HTTP tool", () => {
       spec({
         endpoint: `http://${host}/orders/{id}?v={id}`,
         query: { verbose: "true", q: "{q}", tag: "{tags}" },
-        headers: { Authorization: "Bearer {{secret:ORDERS_KEY}}", "X-Note": "{q}", "X-None": "{note}" },
+        headers: {
+          Authorization: "Bearer {{secret:ORDERS_KEY}}",
+          "X-Note": "{q}",
+          "X-None": "{note}",
+        },
       }),
       { id: "a b/ü?#&", q: "x=1&y", tags: ["a", "b&c"] },
     );
@@ -165,7 +171,7 @@ describe("the request of an HTTP tool", () => {
 
   it("keeps host and path for every input", async () => {
     answer = json(null);
-    const odd = fc.string({ unit: fc.constantFrom(..."./\\%2eE:@?#&;\r\n {}abü") });
+    const odd = fc.string({ unit: fc.constantFrom(...Array.from("./\\%2eE:@?#&;\r\n {}abü")) });
     await fc.assert(
       fc.asyncProperty(odd, odd, async (id, q) => {
         const endpoint = `http://${host}/a/{id}.{id}/z?x={q}`;
@@ -182,7 +188,10 @@ describe("the request of an HTTP tool", () => {
   });
 
   it("refuses a line break in a header, before it connects", async () => {
-    const result = await call(spec({ headers: { "X-Q": "a {q}" } }), { id: "1", q: "x\r\nHost: evil" });
+    const result = await call(spec({ headers: { "X-Q": "a {q}" } }), {
+      id: "1",
+      q: "x\r\nHost: evil",
+    });
     expect(result).toMatchObject({
       outcome: "error",
       error: expect.stringContaining("no header can have"),
@@ -214,7 +223,11 @@ describe("the address check of an HTTP tool", () => {
     "refuses a name that leads to %s",
     async (address) => {
       const given = spec({ endpoint: "https://api.example.com/{id}" });
-      const result = await call(given, { id: "1" }, { httpAllow: [], lookup: async () => [address] });
+      const result = await call(
+        given,
+        { id: "1" },
+        { httpAllow: [], lookup: async () => [address] },
+      );
       expect(result.error).toMatch(/^api\.example\.com leads to /);
     },
   );

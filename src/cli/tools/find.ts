@@ -213,7 +213,8 @@ export function listTools(
 
 function originOf({ definition: { transport } }: AgentTool, { kind, name }: ToolSource): string {
   if (kind === "package") return `community ${name}`;
-  if ("method" in transport) return `${transport.method} ${new URL(withSampleInputs(transport.endpoint)).host}`;
+  if ("method" in transport)
+    return `${transport.method} ${new URL(withSampleInputs(transport.endpoint)).host}`;
   return "server" in transport ? `${transport.type} ${transport.server}` : transport.type;
 }
 

@@ -87,12 +87,12 @@ function profileOf(
   const inline = createToolRegistry(definition.tools);
   const own = definition.spec.tools.flatMap(
     (tool): readonly { readonly name: string; readonly description: string }[] => {
-    const own = toolEntryName(tool);
-    if (own === undefined || !at.mayCall(own)) return [];
-    if (isDataTool(tool)) return [tool];
-    const found = inline.get(own) ?? at.tools.get(own);
-    return found === undefined ? [] : [found.definition];
-  },
+      const ownName = toolEntryName(tool);
+      if (ownName === undefined || !at.mayCall(ownName)) return [];
+      if (isDataTool(tool)) return [tool];
+      const found = inline.get(ownName) ?? at.tools.get(ownName);
+      return found === undefined ? [] : [found.definition];
+    },
   );
   return {
     name,

@@ -30,10 +30,7 @@ export function httpToolProblems(written: unknown): readonly DefinitionProblem[]
   });
 }
 
-function inputSchemaProblems(
-  schema: unknown,
-  path: DefinitionPath,
-): readonly DefinitionProblem[] {
+function inputSchemaProblems(schema: unknown, path: DefinitionPath): readonly DefinitionProblem[] {
   if (!isRecord(schema)) return [];
   if (schema["type"] !== "object") {
     const found = showFound(schema["type"]);
@@ -132,7 +129,8 @@ function endpointProblems(
   const isLocal =
     url.hostname === "localhost" || isIP(url.hostname.replace(/^\[(.*)\]$/, "$1")) !== 0;
   if (url.protocol === "https:" || !hasSecret || isLocal) return [];
-  const message = "headers with a secret are sent over https only, except to an address or localhost";
+  const message =
+    "headers with a secret are sent over https only, except to an address or localhost";
   return [{ path, message, found: showFound(endpoint) }];
 }
 

@@ -7,7 +7,14 @@ import { parseExperiment } from "./load-experiment.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 /** Of servers and packages: what may hold secrets. */
-const hiddenKeys: readonly unknown[] = ["headers", "env", "args", "options", "endpoint", "transport"];
+const hiddenKeys: readonly unknown[] = [
+  "headers",
+  "env",
+  "args",
+  "options",
+  "endpoint",
+  "transport",
+];
 
 /** Characters of two texts that both begin with which are shown before their first difference. */
 const shownBefore = 12;

@@ -92,7 +92,10 @@ describe("the check of an HTTP tool", () => {
       { endpoint: `${endpoint}/{q}` },
       `${at}.endpoint: the URL needs the input "q", which input_schema does not require; require it, or move it to query`,
     ],
-    [{ endpoint, headers: { Host: "evil" } }, `${at}.headers.Host: the header "Host" cannot be set`],
+    [
+      { endpoint, headers: { Host: "evil" } },
+      `${at}.headers.Host: the header "Host" cannot be set`,
+    ],
     [
       { endpoint, headers: { "X-A": "a\r\nX-B: b" } },
       `${at}.headers.X-A: the header X-A must be a text of one line`,

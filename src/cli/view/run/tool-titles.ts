@@ -29,7 +29,8 @@ export function toolTitles(
     if (seen.has(agent)) return;
     seen.add(agent);
     for (const tool of agent.tools) add(tool.definition.name, tool.definition.display_name);
-    for (const entry of agent.spec.tools) if (isDataTool(entry)) add(entry.name, entry.display_name);
+    for (const entry of agent.spec.tools)
+      if (isDataTool(entry)) add(entry.name, entry.display_name);
     agent.agents.forEach(visit);
   };
   visit(definition);
