@@ -3,10 +3,12 @@ import { createHash } from "node:crypto";
 import type { BlobStore } from "../src/durable-saver.ts";
 import type { Queryable } from "../src/storage/pool.ts";
 import { CorruptBlobError } from "./errors.ts";
+import { sealContext } from "./integrity.ts";
+import { openOrKeep } from "./rows.ts";
 import { retryConflicts } from "./queries.ts";
-import { type CheckpointTables, transaction } from "./tables.ts";
+import { type SealedTables, transaction } from "./tables.ts";
 
-export interface DatabaseBlobsDeps extends CheckpointTables {
+export interface DatabaseBlobsDeps extends SealedTables {
   readonly serde: SerializerProtocol;
   /** Creates the tables, unless they are there. */
   readonly setup: () => Promise<void>;
@@ -24,19 +26,18 @@ export class DatabaseBlobs implements BlobStore {
     threadId: string,
     { bytes, mimeType }: { readonly bytes: Uint8Array; readonly mimeType: string },
   ): Promise<string> {
-    const { pool, serde, setup } = this.#deps;
+    const { serde, setup } = this.#deps;
     await setup();
     const sha256 = blobHash(bytes);
     const [type, body] = await serde.dumpsTyped(bytes);
     const row = { threadId, sha256, mimeType, type, body: Buffer.from(body) };
-    await retryConflicts(() => insertBlob(pool, this.#deps.schema, row));
+    await retryConflicts(() => insertBlob(this.#deps.pool, this.#deps, row));
     return sha256;
   }
 
   async get(threadId: string, sha256: string): Promise<Uint8Array | null> {
-    const { pool, schema, setup } = this.#deps;
-    await setup();
-    const [row] = await readBlobs(pool, schema, { threadId, sha256 });
+    await this.#deps.setup();
+    const [row] = await readBlobs(this.#deps, { threadId, sha256 });
     return row === undefined ? null : loadBlob(row, this.#deps.serde);
   }
 
@@ -66,9 +67,10 @@ export interface BlobRow {
  */
 export async function insertBlob(
   client: Queryable,
-  schema: string,
+  { schema, cipher }: Pick<SealedTables, "schema" | "cipher">,
   row: BlobRow & { readonly threadId: string },
 ): Promise<void> {
+  const body = cipher.sealBytes(row.body, sealContext.attachment(row.sha256));
   await client.query(
     `with stored as (
       insert into ${schema}.attachments (sha256, mime_type, type, body)
@@ -78,35 +80,35 @@ export async function insertBlob(
     )
     insert into ${schema}.attachment_uses (thread_id, sha256) select $5, sha256 from stored
     on conflict do nothing`,
-    [row.sha256, row.mimeType, row.type, row.body, row.threadId],
+    [row.sha256, row.mimeType, row.type, body, row.threadId],
   );
 }
 
 /** Returns what is stored of one attachment of a thread; empty if there is nothing. */
 async function readBlobs(
-  client: Queryable,
-  schema: string,
+  { pool, schema, cipher }: SealedTables,
   of: { readonly threadId: string; readonly sha256: string },
 ): Promise<readonly BlobRow[]> {
-  const { rows } = await client.query<BlobRow>(
+  const { rows } = await pool.query<BlobRow>(
     `select sha256, mime_type as "mimeType", type, body
     from ${schema}.attachments join ${schema}.attachment_uses using (sha256)
     where thread_id = $1 and sha256 = $2`,
     [of.threadId, of.sha256],
   );
-  return rows;
+  const context = sealContext.attachment(of.sha256);
+  return rows.map((row) => ({ ...row, body: openOrKeep(cipher, row.body, context) }));
 }
 
 /** Yields what is stored of all attachments of a thread, one at a time. */
 export async function* storedBlobs(
-  { pool, schema }: CheckpointTables,
+  tables: SealedTables,
   threadId: string,
 ): AsyncGenerator<BlobRow> {
-  const { rows } = await pool.query<{ sha256: string }>(
-    `select sha256 from ${schema}.attachment_uses where thread_id = $1 order by sha256`,
+  const { rows } = await tables.pool.query<{ sha256: string }>(
+    `select sha256 from ${tables.schema}.attachment_uses where thread_id = $1 order by sha256`,
     [threadId],
   );
-  for (const { sha256 } of rows) yield* await readBlobs(pool, schema, { threadId, sha256 });
+  for (const { sha256 } of rows) yield* await readBlobs(tables, { threadId, sha256 });
 }
 
 /** @throws {CorruptBlobError} */

@@ -19,6 +19,8 @@ export interface StoredBody {
   readonly rest?: Readonly<Record<string, unknown>>;
   /** The parent's sets of writes that this one was made from, where its delta channels are put together from them. */
   readonly parentWrites?: readonly WriteSetName[];
+  /** Random characters in a body that is sealed: its hash stands readable, and must not confirm a guess at the content. */
+  readonly salt?: string;
 }
 
 export function toStoredBody(
@@ -26,9 +28,11 @@ export function toStoredBody(
   {
     values,
     parentWrites,
+    salt,
   }: {
     readonly values: readonly (readonly [string, StoredValue])[];
     readonly parentWrites: readonly WriteSetName[];
+    readonly salt: string | undefined;
   },
 ): StoredBody {
   const {
@@ -58,6 +62,7 @@ export function toStoredBody(
     values: Object.fromEntries(values),
     ...(Object.keys(rest).length > 0 && { rest }),
     ...(parentWrites.length > 0 && { parentWrites }),
+    ...(salt !== undefined && { salt }),
   };
 }
 

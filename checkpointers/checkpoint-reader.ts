@@ -7,12 +7,14 @@ import {
   type CheckpointTuple,
   type SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
+import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import type { DatabasePool } from "../src/storage/pool.ts";
 import { nextChannelVersion } from "./config.ts";
 import { fromStoredBody, loadMetadata, type StoredBody } from "./checkpoint-body.ts";
 import {
   damagedRow,
   ElementCache,
+  openOrKeep,
   readRows,
   type ReadRows,
   readSegments,
@@ -28,7 +30,7 @@ import {
   type ReadElement,
 } from "./elements/load-value.ts";
 import type { Reviver } from "./elements/revive.ts";
-import { checkpointHash } from "./integrity.ts";
+import { checkpointHash, sealContext } from "./integrity.ts";
 import {
   threadKey,
   writeSetName,
@@ -47,6 +49,7 @@ export interface ReaderDeps {
   readonly known: CheckpointCache;
   readonly tails: LogPositions;
   readonly revive: Reviver;
+  readonly cipher: ValueCipher;
   readonly freeze: (item: object) => boolean;
   readonly cacheBytes: number;
   /** How the stock class reads what it wrote. */
@@ -116,7 +119,7 @@ export class CheckpointReader {
             text: queries.byId,
             values: [threadId, namespace, id, ...columns],
           });
-    return readRows(result.rows as never);
+    return readRows(result.rows as never, this.#parts.cipher);
   }
 
   /** What is known of a checkpoint, which is read where it is not; undefined where there is none. */
@@ -137,7 +140,7 @@ export class CheckpointReader {
   }> {
     const { queries, pool } = this.#parts;
     const result = await pool.query({ text: queries.page(of.where, of.limit), values: of.values });
-    const read = readRows(result.rows as never);
+    const read = readRows(result.rows as never, this.#parts.cipher);
     return { rows: read.checkpoints, load: (row) => this.load(row, read) };
   }
 
@@ -155,8 +158,9 @@ export class CheckpointReader {
       [threadId, namespace],
     );
     let damaged: CorruptCheckpointError | undefined;
-    for (const { checkpoint_id: id, type, body } of bodies.rows) {
-      if (body === null) continue;
+    for (const { checkpoint_id: id, type, body: stored } of bodies.rows) {
+      if (stored === null) continue;
+      const body = this.#open(stored, { threadId, namespace, id });
       try {
         const parsed = await this.#parse(type, body).catch((cause: unknown) => {
           throw new CorruptCheckpointError(threadId, namespace, id, "it cannot be read", { cause });
@@ -287,13 +291,13 @@ export class CheckpointReader {
    * @throws {CorruptCheckpointError}
    */
   check(row: CheckpointRow): { body: Buffer; hash: Buffer } {
-    const { hash, body, type } = row;
-    if (body === null) throw damagedRow(row, "its content is missing");
+    const { hash, body: stored, type } = row;
+    if (stored === null) throw damagedRow(row, "its content is missing");
     if (hash === null) throw damagedRow(row, "its hash is missing");
+    const key = { threadId: row.thread_id, namespace: row.checkpoint_ns, id: row.checkpoint_id };
+    const body = this.#open(stored, key);
     const expected = checkpointHash({
-      threadId: row.thread_id,
-      namespace: row.checkpoint_ns,
-      id: row.checkpoint_id,
+      ...key,
       parentId: row.parent_checkpoint_id,
       parentHash: row.parent_hash,
       type,
@@ -305,6 +309,10 @@ export class CheckpointReader {
     if (!expected.equals(hash))
       throw damagedRow(row, "its content does not have the hash it was given");
     return { body, hash };
+  }
+
+  #open(body: Buffer, key: { threadId: string; namespace: string; id: string }): Buffer {
+    return openOrKeep(this.#parts.cipher, body, sealContext.checkpoint(key));
   }
 
   async #parse(type: string | null, body: Buffer): Promise<StoredBody> {
@@ -361,7 +369,7 @@ export class CheckpointReader {
 
   /** @throws {CorruptCheckpointError} */
   writesOf(row: CheckpointRow): Promise<CheckpointPendingWrite[]> {
-    return readWrites(row, this.#parts.revive);
+    return readWrites(row, this.#parts);
   }
 }
 

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import { canonicalHash } from "../src/values/json.ts";
 import { type CheckpointQueries, pgArray, retryConflicts } from "./queries.ts";
 import type {
@@ -9,7 +11,7 @@ import type {
 import type { DatabasePool } from "../src/storage/pool.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { checkpointSummary, toJsonb, toStoredBody } from "./checkpoint-body.ts";
-import { checkpointHash, writesHash } from "./integrity.ts";
+import { checkpointHash, sealContext, writesHash } from "./integrity.ts";
 import { ElementBatch, elementColumns, type LogIds, type LogPositions } from "./log-positions.ts";
 import { countsDeltas } from "./listing.ts";
 import { type ValueLayout, segmentsOf, toStoredValue } from "./elements/stored-value.ts";
@@ -42,6 +44,9 @@ export interface WriterDeps {
   readonly freeze: (item: object) => boolean;
   /** Whether the serializer is not LangGraph's own: bodies pass through it then. */
   readonly encrypts: boolean;
+  readonly cipher: ValueCipher;
+  /** Whether the cipher has a key to seal with. */
+  readonly seals: boolean;
 }
 
 export interface NewCheckpointKey {
@@ -132,7 +137,8 @@ export class CheckpointWriter {
     }
     const replacing = isReplacing(writes);
     const { threadId, namespace, checkpointId, taskId, taskPath } = place;
-    const rows = toWriteSets(dumped, { replacing, taskPath }).map(({ idx, body }) => {
+    const rows = toWriteSets(dumped, { replacing, taskPath }).map(({ idx, body: packed }) => {
+      const body = this.#parts.cipher.sealBytes(packed, sealContext.writes({ ...place, idx }));
       const hash = writesHash({ ...place, idx, body });
       return { namespace, checkpointId, taskId, idx, body, hash };
     });
@@ -259,7 +265,7 @@ export class CheckpointWriter {
         ? [...new Set([...parent.writeSets, ...setNames(ofParent)])]
         : [];
     const { type, body } = await this.#dumpBody(
-      toStoredBody(checkpoint, { values: stored, parentWrites }),
+      toStoredBody(checkpoint, { values: stored, parentWrites, salt: this.#salt() }),
     ).catch((thrown: unknown) => {
       writes?.release();
       throw thrown;
@@ -283,7 +289,11 @@ export class CheckpointWriter {
     });
     // Also for logs that are continued: the thread and its elements may have been deleted meanwhile.
     const logs = [...new Set(draft.elements.map(({ log }) => log))];
-    const { queries, pool } = this.#parts;
+    const { queries, pool, cipher } = this.#parts;
+    const sealed = draft.elements.map((element) => {
+      const context = sealContext.element(element.log, element.idx);
+      return { ...element, blob: cipher.sealBytes(element.blob, context) };
+    });
     const insert = { name: `${queries.name}-put`, text: queries.put };
     const replace = { name: `${queries.name}-replace`, text: queries.replace };
     const statement = {
@@ -295,14 +305,14 @@ export class CheckpointWriter {
         parentId,
         "null",
         type,
-        body,
+        cipher.sealBytes(body, sealContext.checkpoint({ ...place, id: checkpoint.id })),
         pgArray(segments),
         hash,
         parentHash,
         JSON.stringify(metadata),
         JSON.stringify(summary),
         pgArray(logs),
-        ...elementColumns(draft.elements),
+        ...elementColumns(sealed),
         held.map(({ id }) => id),
         held.map((holder) => holder.hash),
         ...writeColumns(writes?.rows ?? []),
@@ -332,6 +342,10 @@ export class CheckpointWriter {
       writeSets: new Set(),
       bytes: (parent?.bytes ?? 0) + added,
     };
+  }
+
+  #salt(): string | undefined {
+    return this.#parts.seals ? randomBytes(16).toString("base64url") : undefined;
   }
 
   async #dumpBody(body: unknown): Promise<{ type: string | null; body: Buffer }> {

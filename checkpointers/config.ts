@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { StratagraphError } from "../src/errors.ts";
-import { CheckpointConfigError } from "./errors.ts";
+import { CheckpointConfigError, InvalidPageError } from "./errors.ts";
 
 /** What a config says of where to read or write. */
 export interface CheckpointKey {
@@ -103,4 +103,13 @@ function nextCounter(current: number | string | undefined): string {
   // One digit more would sort before what it follows.
   if (next.length > counter.length) throw new ChannelVersionError(current);
   return prefix + next;
+}
+
+/** Checks a cursor, which is made of ids. @throws {InvalidPageError} */
+export function checkCursor(cursor: string | undefined): void {
+  // Of two ids, each as long as may be, and a space between.
+  const parts = cursor?.split(" ") ?? [];
+  if (parts.some((part) => nameProblem(part) !== undefined)) {
+    throw new InvalidPageError("cursor", cursor);
+  }
 }

@@ -31,3 +31,14 @@ export type {
   ThreadVerification,
   VerifyOptions,
 } from "../src/durable-saver.ts";
+export {
+  type EncryptionKey,
+  InvalidEncryptionKeyError,
+  parseEncryptionKeys,
+} from "../src/storage/encryption/encryption-keys.ts";
+export {
+  createValueCipher,
+  MissingEncryptionKeyError,
+  SealedValueError,
+  type ValueCipher,
+} from "../src/storage/encryption/value-cipher.ts";

@@ -10,6 +10,7 @@ export interface HashedCheckpoint {
   readonly parentId: string | null;
   readonly parentHash: Buffer | null;
   readonly type: string | null;
+  /** Before it is sealed, so that the hash stays when a value is sealed under another key. */
   readonly body: Uint8Array;
   /** Flat triples. */
   readonly segments: readonly number[];
@@ -25,7 +26,7 @@ export function checkpointHash(of: HashedCheckpoint): Buffer {
   return sha256(`${head}\n${hashInput(metadata)}\n${hashInput(summary)}\n`, of.body);
 }
 
-/** What the hash of a set of pending writes covers. */
+/** What the hash of a set of pending writes covers: the bytes as they are stored, sealed where they are sealed. */
 export interface HashedWrites {
   readonly threadId: string;
   readonly namespace: string;
@@ -40,6 +41,16 @@ export function writesHash(of: HashedWrites): Buffer {
   const { threadId, namespace, checkpointId, taskId, idx, body } = of;
   return sha256(`${JSON.stringify([1, threadId, namespace, checkpointId, taskId, idx])}\n`, body);
 }
+
+/** What binds a sealed value to its row: the last argument of `ValueCipher`. A row that is copied to another key does not open. */
+export const sealContext = {
+  element: (log: number, idx: number) => `element ${log} ${idx}`,
+  checkpoint: (of: Pick<HashedCheckpoint, "threadId" | "namespace" | "id">) =>
+    `checkpoint ${JSON.stringify([of.threadId, of.namespace, of.id])}`,
+  writes: (of: Omit<HashedWrites, "body">) =>
+    `writes ${JSON.stringify([of.threadId, of.namespace, of.checkpointId, of.taskId, of.idx])}`,
+  attachment: (hash: string) => `attachment ${hash}`,
+};
 
 /** Leaves under one inner node. Two levels are enough: a list of 10,000 has 157 inner nodes. */
 const LEAVES = 64;

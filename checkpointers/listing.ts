@@ -5,6 +5,7 @@ import type {
   CheckpointTuple,
   DeltaChannelHistory,
 } from "@langchain/langgraph-checkpoint";
+import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import type { DatabasePool } from "../src/storage/pool.ts";
 import { toJsonb } from "./checkpoint-body.ts";
 import type { WriteSetName } from "./checkpoint-cache.ts";
@@ -73,8 +74,10 @@ interface HistoryParts {
   readonly pool: DatabasePool;
   readonly queries: CheckpointQueries;
   readonly reader: CheckpointReader;
-  /** Whether bodies are encrypted, and the database cannot look into them. */
+  /** Whether bodies are encrypted by the serializer or sealed, and the database cannot look into them. */
   readonly encrypts: boolean;
+  readonly seals: boolean;
+  readonly cipher: ValueCipher;
 }
 
 /** A checkpoint on the way back with all that it refers to. */
@@ -130,9 +133,9 @@ export async function deltaHistory(
 async function visitAtOnce(
   place: StoredCheckpointKey,
   channels: readonly string[],
-  { pool, queries, encrypts }: HistoryParts,
+  { pool, queries, encrypts, seals, cipher }: HistoryParts,
 ): Promise<readonly Visit[] | null> {
-  if (encrypts) return null;
+  if (encrypts || seals) return null;
   const statement = { name: `${queries.name}-delta-history`, text: queries.deltaHistory };
   const values = [place.threadId, place.namespace, place.id, channels];
   const result = await pool.query({ ...statement, values }).catch((thrown: unknown) => {
@@ -140,7 +143,7 @@ async function visitAtOnce(
     throw thrown;
   });
   if (result === null) return null;
-  const rows = readRows(result.rows as never);
+  const rows = readRows(result.rows as never, cipher);
   const visited = rows.checkpoints as readonly VisitedRow[];
   if (visited.some(isStockCheckpoint)) return null;
   return visited.map((row) => ({ row, rows, wanted: row.wanted, found: row.found }));

@@ -23,6 +23,8 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Database } from "../src/storage/database.ts";
+import { createValueCipher, type ValueCipher } from "../src/storage/encryption/value-cipher.ts";
+import type { SealedTable } from "../src/storage/encryption/reseal.ts";
 import { StorageOptionError } from "../src/storage/errors.ts";
 import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
 import { dumpMetadata } from "./checkpoint-body.ts";
@@ -30,7 +32,7 @@ import { CheckpointCache } from "./checkpoint-cache.ts";
 import { DatabaseBlobs } from "./blobs.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterDeps } from "./checkpoint-writer.ts";
-import { checkName, nameProblem, nextChannelVersion, parseCheckpointKey } from "./config.ts";
+import { checkCursor, checkName, nextChannelVersion, parseCheckpointKey } from "./config.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
 import {
@@ -38,18 +40,18 @@ import {
   CheckpointConfigError,
   CorruptCheckpointError,
   damagedTuple,
-  InvalidPageError,
 } from "./errors.ts";
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
 import { LogIds, LogPositions } from "./log-positions.ts";
 import { checkpointQueries } from "./queries.ts";
-import { asPgPool, type CheckpointTables, setUpTables } from "./tables.ts";
+import { asPgPool, type SealedTables, setUpTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
 import { listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
+import { sealedTables } from "./threads/sealed-tables.ts";
 import { verifyThread } from "./threads/verify-thread.ts";
 import { WriteTracker } from "./write-tracker.ts";
 
@@ -58,6 +60,8 @@ export interface PostgresCheckpointerOptions {
   schema?: string;
   /** How values become bytes, and so the place for encryption. Default: LangGraph's. */
   serde?: SerializerProtocol;
+  /** Seals what is stored, below hashes and sharing. Default: one without keys, which seals nothing. */
+  cipher?: ValueCipher;
   /**
    * How it is known that an element of a list, or a value of an object, was not changed since it was stored.
    * `freeze` (default): what is stored or read is frozen, plain data and messages all the way down, so that changing it
@@ -85,7 +89,7 @@ export interface PostgresCheckpointerOptions {
 export class PostgresCheckpointer extends PostgresSaver implements DurableSaver {
   readonly blobs: DatabaseBlobs;
   readonly #parts: Omit<WriterDeps, "logIds"> & { readonly schema: string };
-  readonly #tables: CheckpointTables;
+  readonly #tables: SealedTables;
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
   readonly #writes = new WriteTracker();
@@ -95,7 +99,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const schema = options.schema ?? "public";
     const serde = keepData(options.serde);
     super(asPgPool(pool), serde, { schema: schema.replaceAll('"', '""') }); // The stock saver writes the quotes around it.
-    const { cacheBytes = 64 * 2 ** 20 } = options;
+    const { cacheBytes = 64 * 2 ** 20, cipher = createValueCipher([]) } = options;
     if (!(cacheBytes >= 0)) {
       throw new StorageOptionError("cacheBytes", "a number of bytes, 0 or more", cacheBytes);
     }
@@ -108,8 +112,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       tails: new LogPositions(),
       freeze: options.elements === "compare" ? isDeeplyFrozen : freezeElement,
       encrypts: options.serde !== undefined,
+      cipher,
+      seals: options.cipher !== undefined,
     };
-    this.#tables = { pool, schema: quoteIdentifier(schema) };
+    this.#tables = { pool, schema: quoteIdentifier(schema), cipher };
     this.blobs = new DatabaseBlobs({ ...this.#tables, serde, setup: () => this.setup() });
     this.#reader = new CheckpointReader({
       ...parts,
@@ -118,10 +124,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       readStock: (config) => super.getTuple(config),
     });
     this.#parts = { ...parts, reader: this.#reader };
-    this.#writer = new CheckpointWriter({
-      ...this.#parts,
-      logIds: new LogIds(pool, schema),
-    });
+    this.#writer = new CheckpointWriter({ ...this.#parts, logIds: new LogIds(pool, schema) });
   }
 
   // The base class is declared for numbers, and LangGraph takes either; its own Postgres saver for Python has text too.
@@ -282,7 +285,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
     checkName("checkpoint_id", checkpointId);
     await this.setup();
-    for (const { namespace, id } of await forkThread(this.#parts.pool, this.#parts.schema, of)) {
+    for (const { namespace, id } of await forkThread(this.#tables, of)) {
       const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
       const tuple = (await this.getTuple({
         configurable: { thread_id: threadId, ...configurable },
@@ -357,6 +360,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     return row && checkDefinition(hash, row.definition);
   }
 
+  /** The tables of values that the cipher seals, for counting and resealing. */
+  sealedTables(): Promise<readonly SealedTable[]> {
+    return this.setup().then(() => sealedTables(this.#tables.schema));
+  }
+
   /** Resolves when all that was begun to be put for the thread has been put, or failed. */
   drain(threadId: string): Promise<void> {
     return this.#writes.drain(threadId);
@@ -379,15 +387,6 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   /** Has a watched run write nothing more, as if that had failed with `error`. */
   refuseRun(threadId: string, error: unknown): void {
     this.#writes.refuse(threadId, error);
-  }
-}
-
-/** A cursor is made of ids. */
-function checkCursor(cursor: string | undefined): void {
-  // Of two ids, each as long as may be, and a space between.
-  const parts = cursor?.split(" ") ?? [];
-  if (parts.some((part) => nameProblem(part) !== undefined)) {
-    throw new InvalidPageError("cursor", cursor);
   }
 }
 

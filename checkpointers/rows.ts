@@ -3,12 +3,13 @@ import {
   compareWritesSortKeys,
   writesSortKey,
 } from "@langchain/langgraph-checkpoint";
+import { SealedValueError, type ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import type { ReadElement } from "./elements/load-value.ts";
 import type { Reviver } from "./elements/revive.ts";
 import type { Segment } from "./elements/sequence.ts";
 import { elementHash } from "./elements/store-value.ts";
 import { CorruptCheckpointError } from "./errors.ts";
-import { writesHash } from "./integrity.ts";
+import { type HashedWrites, sealContext, writesHash } from "./integrity.ts";
 import { unpackWrites } from "./pending-writes.ts";
 import type { CheckpointRow, ElementsRow } from "./queries.ts";
 
@@ -20,6 +21,7 @@ export interface ReadRows {
 
 export function readRows(
   rows: readonly ((CheckpointRow & { log: null }) | (ElementsRow & { thread_id: null }))[],
+  cipher: ValueCipher,
 ): ReadRows {
   const checkpoints: CheckpointRow[] = [];
   const logs = new Map<number, Map<number, RawElement>>();
@@ -44,8 +46,11 @@ export function readRows(
     element(log, idx) {
       const element = logs.get(log)?.get(idx);
       if (element === undefined) return undefined;
-      // Checkpoints of one page share elements: each is hashed once.
-      element.hash ??= elementHash(element);
+      // Checkpoints of one page share elements: each is opened and hashed once.
+      if (element.hash === undefined) {
+        element.blob = openOrKeep(cipher, element.blob, sealContext.element(log, idx));
+        element.hash = elementHash(element);
+      }
       return element as ReadElement;
     },
   };
@@ -53,8 +58,22 @@ export function readRows(
 
 interface RawElement {
   readonly type: string | null;
-  readonly blob: Buffer;
+  /** As it is stored, until there is a hash. */
+  blob: Buffer;
   hash?: Buffer;
+}
+
+/**
+ * Opens a value of which there is a hash. A sealed value that was changed stays as it is, which no hash fits.
+ * @throws {MissingEncryptionKeyError}
+ */
+export function openOrKeep(cipher: ValueCipher, stored: Buffer, context: string): Buffer {
+  try {
+    return cipher.openBytes(stored, context);
+  } catch (thrown) {
+    if (thrown instanceof SealedValueError) return stored;
+    throw thrown;
+  }
 }
 
 /** @returns the triples of a row, or null where they are not triples of whole numbers */
@@ -88,7 +107,7 @@ export function damagedRow(
  */
 export async function readWrites(
   row: CheckpointRow,
-  revive: Reviver,
+  { revive, cipher }: { readonly revive: Reviver; readonly cipher: ValueCipher },
 ): Promise<CheckpointPendingWrite[]> {
   const writes: { key: ReturnType<typeof writesSortKey>; write: CheckpointPendingWrite }[] = [];
   const taken = new Set<string>();
@@ -97,18 +116,18 @@ export async function readWrites(
     const end = start + row.write_lengths![at]!;
     const body = row.write_bodies!.subarray(start, end);
     start = end;
-    const hash = writesHash({
+    const name = {
       threadId: row.thread_id,
       namespace: row.checkpoint_ns,
       checkpointId: row.checkpoint_id,
       taskId,
       idx: row.write_idxs![at]!,
-      body,
-    });
+    };
+    const hash = writesHash({ ...name, body });
     if (!hash.equals(row.write_hashes!.subarray(at * 32, at * 32 + 32))) {
       throw damagedRow(row, "its pending writes do not have the hash they were given");
     }
-    const set = unpackWrites(body);
+    const set = unpackWrites(openWrites(row, cipher, { ...name, body }));
     for (const { idx, channel, type, blob } of set.writes) {
       // Several sets may have one number: the first counts.
       const key = `${idx} ${taskId}`;
@@ -124,6 +143,23 @@ export async function readWrites(
   return writes
     .toSorted((one, other) => compareWritesSortKeys(one.key, other.key))
     .map(({ write }) => write);
+}
+
+/**
+ * Opens a set of pending writes whose hash was checked.
+ * @throws {CorruptCheckpointError} {@link MissingEncryptionKeyError}
+ */
+export function openWrites(
+  row: Parameters<typeof damagedRow>[0],
+  cipher: ValueCipher,
+  { body, ...name }: HashedWrites,
+): Buffer {
+  try {
+    return cipher.openBytes(body, sealContext.writes(name));
+  } catch (thrown) {
+    if (!(thrown instanceof SealedValueError)) throw thrown;
+    throw damagedRow(row, "its pending writes were sealed for another place", thrown);
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import type { Pool } from "pg";
+import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import { loadMigrations, migrate } from "../src/storage/migrate.ts";
 import type { DatabasePool, Queryable } from "../src/storage/pool.ts";
 
@@ -36,6 +37,11 @@ export interface CheckpointTables {
   readonly pool: DatabasePool;
   /** As it stands in SQL, with its quotes. */
   readonly schema: string;
+}
+
+/** Where checkpoints are stored, and how their values are sealed. */
+export interface SealedTables extends CheckpointTables {
+  readonly cipher: ValueCipher;
 }
 
 /** Runs `work` in one transaction, each of whose statements sees what was committed before it began. */

@@ -1,82 +1,26 @@
 import type { CompileServices } from "./compile/compile-agent.ts";
 import { resolve } from "node:path";
-import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
-import { systemClock, systemIds, type Clock, type IdSource } from "./clock.ts";
+import type { BaseStore } from "@langchain/langgraph";
+import { systemClock, systemIds } from "./clock.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { PlannerOptions } from "./definition/define-planner.ts";
-import type { Rail } from "./definition/rail.ts";
-import type { AgentTool } from "./definition/tool/tool.ts";
-import type { ModelSource } from "./models/agent-model.ts";
-import type { CreateModelsOptions } from "./models/create-models.ts";
-import type { Embeddings } from "./models/embeddings/embeddings.ts";
 import type { DurableSaver } from "./durable-saver.ts";
 import type { Experiment } from "./experiment/config/load-experiment.ts";
 import type { ExperimentGraph } from "./experiment/cycle/experiment-graph.ts";
 import type { ExperimentMemory } from "./experiment/memory/run-memory.ts";
 import type { ExperimentResult, RunExperimentOptions } from "./experiment/run-experiment.ts";
 import type { ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+import type { RuntimeOptions } from "./runtime/runtime-options.ts";
 import { lazyThreads, type Threads } from "./runtime/threads/threads.ts";
 import { type LazyMemories, lazyMemories } from "./memory/lazy-memories.ts";
 import type { Memory } from "./memory/memory.ts";
 import { type ThreadServices, watchJournal } from "./runtime/threads/services.ts";
-import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
-import type { Sandbox } from "./tools/sandbox/sandbox.ts";
-import type { SecretSource } from "./tools/secrets.ts";
+import type { StoredEncryption } from "./storage/encryption/stored-encryption.ts";
+
+export type { RuntimeOptions };
 
 // Modules that run agents are imported on first use, so that importing the package stays cheap.
-
-export interface RuntimeOptions {
-  /** URL of the Postgres database that stores threads. Default: `DATABASE_URL` of `env`. */
-  readonly databaseUrl?: string;
-  /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
-  readonly folder?: string;
-  /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */
-  readonly maxConnections?: number;
-  /** Approximate bytes of stored values that the checkpointer caches between steps and reads. Default 64 MiB. */
-  readonly cacheBytes?: number;
-  /** A saver to use instead of a database; `false` stores nothing. */
-  readonly checkpointer?: BaseCheckpointSaver | false;
-  /** Tools that definitions may name, in addition to the built-in ones. */
-  readonly tools?: readonly AgentTool[];
-  /** Agents that agent nodes of definitions may name. */
-  readonly agents?: readonly AgentDefinition[];
-  /** Custom rails that definitions may name, in addition to their own. */
-  readonly rails?: readonly Rail[];
-  /** The folder that the built-in file tools are confined to. Default: the working directory. */
-  readonly root?: string;
-  /**
-   * Hosts that the built-in `http_get` may call, and private ones from which files may be attached by URL. Default: the
-   * comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none.
-   */
-  readonly httpAllow?: readonly HttpAllow[];
-  /** The source of `{{secret:NAME}}` references. Default: `env`. */
-  readonly secrets?: SecretSource;
-  /** The sandbox of sandboxed tools and `run_code`. Default: QuickJS in a worker thread. */
-  readonly sandbox?: Sandbox;
-  /** Embeddings for tool selection and for rails. Default: the word vectors bundled with the package. */
-  readonly embeddings?: Embeddings;
-  /**
-   * Embeddings of memories for definitions that name none; null for search by words. Default: `STRATAGRAPH_EMBEDDINGS`
-   * (of `env`, else of the process), else the local encoder if it is installed.
-   */
-  readonly memoryEmbeddings?: Embeddings | null;
-  /** The tenant whose memories this runtime reads and writes: a UUID in lower case. Default: that of a single tenant. */
-  readonly tenantId?: string;
-  /** The `provider:model` of definitions that name none. */
-  readonly defaultModel?: string;
-  /** Additional providers, chat model instances, prices and retries. */
-  readonly modelOptions?: Omit<CreateModelsOptions, "env" | "clock" | "defaultModel">;
-  /** The source of models; replaces `defaultModel` and `modelOptions`. */
-  readonly models?: ModelSource;
-  /**
-   * Environment variables: keys and secrets, `DATABASE_URL`, `STRATAGRAPH_MODEL`, `STRATAGRAPH_EMBEDDINGS`,
-   * `STRATAGRAPH_HTTP_ALLOW`. Default: `process.env`.
-   */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly clock?: Clock;
-  readonly ids?: IdSource;
-}
 
 /** The models, tools and thread database that agents run on. Create one per process. */
 export interface Runtime extends CompileServices {
@@ -91,6 +35,8 @@ export interface Runtime extends CompileServices {
    * @throws UnknownModelError, MissingPackageError, MissingProviderError, MissingApiKeyError
    */
   readonly memory: (embeddingModel?: string) => Promise<Memory>;
+  /** The encryption of stored values, and the rotation of its keys. Null if the runtime has no database of its own. */
+  readonly encryption: StoredEncryption | null;
   /** The same memories as a LangGraph store, which tools and graphs in them get by `getStore()`. */
   readonly store: BaseStore;
   /** Closes the database, the tool servers, the sandbox and the local encoder. */
@@ -100,8 +46,8 @@ export interface Runtime extends CompileServices {
 /**
  * Creates a runtime. The embedded database is opened, and its folder locked, on first use.
  *
- * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError; ToolClashError and
- * AgentClashError when two tools or two agents share a name
+ * @throws DatabaseConnectionError when the Postgres server does not respond; StorageOptionError, InvalidEncryptionKeyError;
+ * ToolClashError and AgentClashError when two tools or two agents share a name
  */
 export async function createRuntime(
   options: RuntimeOptions & { readonly prepared?: PreparedServices } = {},
@@ -109,21 +55,20 @@ export async function createRuntime(
   const { services, memoryIn, close } = options.prepared ?? (await createServices(options));
   const { MemoryBaseStore } = await import("./memory/base-store.ts");
   if (options.checkpointer !== undefined) {
-    const checkpointer = options.checkpointer === false ? undefined : options.checkpointer;
-    const blobs = blobsOf(checkpointer) ?? services.blobs;
-    const run: CompileServices = { ...services, checkpointer, blobs };
-    const { createInMemoryExperimentMemory } = await import("./experiment/memory/in-memory.ts");
-    const experimentMemory = createInMemoryExperimentMemory();
-    const memory = services.memory;
-    const store = new MemoryBaseStore(() => memory(undefined));
-    return withThreads({ ...run, memory, store, experimentMemory }, {}, close);
+    const checkpointer = options.checkpointer || undefined;
+    const { blobs = services.blobs } = (checkpointer ?? {}) as Partial<DurableSaver>;
+    const inMemory = await import("./experiment/memory/in-memory.ts");
+    const experimentMemory = inMemory.createInMemoryExperimentMemory();
+    const store = new MemoryBaseStore(() => services.memory(undefined));
+    const run = { ...services, checkpointer, blobs, store, experimentMemory, encryption: null };
+    return withThreads(run, {}, close);
   }
-  const env = options.env ?? process.env;
-  const url = options.databaseUrl ?? env["DATABASE_URL"];
+  const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
   const { openDatabase } = await import("./storage/database.ts");
   const { openCheckpointer } = await import("../checkpointers/postgres.ts");
-  const { lockThread } = await import("./storage/thread-lock.ts");
+  const { CancelRequests } = await import("./storage/platform/cancel-requests.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
+  const { createEncryption } = await import("./storage/encryption/stored-encryption.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
   const database = await openDatabase({
     ...(url && { url }),
@@ -133,49 +78,59 @@ export async function createRuntime(
     await close();
     throw thrown;
   });
+  const closeAll = async () => void (await Promise.all([close(), database.close()]));
   try {
-    const checkpointer = await openCheckpointer(
-      database,
-      options.cacheBytes === undefined ? {} : { cacheBytes: options.cacheBytes },
-    );
+    const encryption = await createEncryption({ ...services, ...options.encryption, env });
+    const checkpointer = await openCheckpointer(database, {
+      ...(options.cacheBytes !== undefined && { cacheBytes: options.cacheBytes }),
+      ...encryption.sealing,
+    });
     const stored = new DatabaseToolJournal(database.pool, {
       serde: checkpointer.serde,
+      ...encryption.sealing,
       flush: (threadId) => checkpointer.flush(threadId),
     });
     const journal = watchJournal(stored);
+    const { clock } = services;
     const memory = memoryIn(async () => {
       const { openDatabaseMemory } = await import("./storage/memory/database-memory.ts");
-      return openDatabaseMemory(database, { clock: services.clock });
+      return openDatabaseMemory(database, { clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
+    const { tenantId } = options;
+    const cancels = new CancelRequests(database, { clock, tenantId });
+    const { openCallLog } = await import("./storage/platform/call-log.ts");
+    const calls = openCallLog(database, { ...services, ...encryption.sealing, tenantId });
     const run = {
       ...services,
+      ...(options.recordCalls !== false && { calls }),
       checkpointer,
       blobs: checkpointer.blobs,
       journal,
       memory,
       store,
-      lockThread: (threadId: string) => lockThread(database, threadId),
+      experimentMemory: new DatabaseExperimentMemory(database.pool),
+      encryption: encryption.of(database.pool, [checkpointer, stored]),
+      lockThread: cancels.lockThread,
     };
-    const beside = { journal, forget: (threadId: string) => stored.forget(threadId) };
-    const experimentMemory = new DatabaseExperimentMemory(database.pool);
-    return withThreads({ ...run, experimentMemory }, beside, async () => {
-      await Promise.all([close(), database.close()]);
+    const forget = async (threadId: string) => {
+      await stored.forget(threadId);
+      await calls.forget(threadId);
+    };
+    const beside = { journal, forget, cancelRequests: cancels.isShared ? cancels : undefined };
+    return withThreads(run, beside, async () => {
+      await calls.flush();
+      await closeAll();
     });
   } catch (thrown) {
-    await Promise.all([close(), database.close()]);
+    await closeAll();
     throw thrown;
   }
 }
 
-/** Returns the attachments of a checkpointer that stores them. */
-function blobsOf(checkpointer: (object & Partial<DurableSaver>) | undefined) {
-  return checkpointer?.blobs;
-}
-
 function withThreads(
-  run: CompileServices & Pick<Runtime, "experimentMemory" | "memory" | "store">,
-  beside: Pick<ThreadServices, "journal" | "forget">,
+  run: CompileServices & Pick<Runtime, "encryption" | "experimentMemory" | "memory" | "store">,
+  beside: Pick<ThreadServices, "journal" | "forget" | "cancelRequests">,
   close: () => Promise<void>,
 ): Runtime {
   const threads = lazyThreads(async () => {

@@ -7,10 +7,11 @@ export interface Clock {
   /** Milliseconds of a monotonic clock, for durations. */
   monotonic(): number;
   /**
-   * Calls `run` after `delayMs` milliseconds unless the returned function cancels it. The timer keeps the process
-   * alive.
+   * Calls `run` after `delayMs` milliseconds unless the returned function cancels it.
+   *
+   * @param options.keepsAlive whether the timer keeps the process alive. Default true
    */
-  after(delayMs: number, run: () => void): () => void;
+  after(delayMs: number, run: () => void, options?: { readonly keepsAlive?: boolean }): () => void;
 }
 
 /** Generates unique ids that sort by creation time. */
@@ -19,8 +20,9 @@ export type IdSource = () => string;
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonic: () => performance.now(),
-  after(delayMs, run) {
+  after(delayMs, run, { keepsAlive = true } = {}) {
     const timer = setTimeout(run, delayMs);
+    if (!keepsAlive) timer.unref();
     return () => clearTimeout(timer);
   },
 };

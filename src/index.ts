@@ -31,11 +31,18 @@ export {
   InvalidAnswerError,
   InvalidInputError,
   NothingToAnswerError,
+  TurnCancelledError,
   TurnLimitError,
   TurnTimeoutError,
   UnfinishedTurnError,
   UnknownInterruptError,
 } from "./compile/errors.ts";
+export {
+  AmbiguousToolResultError,
+  InvalidToolResultError,
+  UnknownToolCallError,
+  WrongAnswerKindError,
+} from "./compile/guards/tool-results.ts";
 export { InvalidStateUpdateError, type UpdateProblem } from "./compile/guards/updates.ts";
 export { ThreadBusyError } from "./compile/run/acquire-thread.ts";
 export { ForeignThreadError } from "./compile/guards/threads.ts";
@@ -78,6 +85,7 @@ export {
   defineAgent,
   type AgentOptions,
   type CommunityReference,
+  type ClientToolReference,
   type ServerReference,
   type ToolReference,
 } from "./definition/define-agent.ts";
@@ -220,7 +228,13 @@ export {
   NothingToResumeError,
   RecoveryNeededError,
 } from "./runtime/errors.ts";
-export type { AttemptOutcome, ExecuteOptions, ExecuteResult } from "./runtime/execute-agent.ts";
+export { NothingToCancelError } from "./runtime/threads/cancel.ts";
+export type {
+  AttemptOutcome,
+  ExecuteOptions,
+  ExecuteResult,
+  ToolCallResult,
+} from "./runtime/execute-agent.ts";
 export type { TurnOptions } from "./runtime/run-turn.ts";
 export type {
   CheckpointSummary,
@@ -247,6 +261,8 @@ export {
 export { NoArchiveError } from "./runtime/threads/services.ts";
 export { NoWayOnError } from "./runtime/threads/intact-checkpoint.ts";
 export type {
+  Cancellation,
+  CancelOptions,
   ChannelDiff,
   CheckpointRef,
   CheckpointTrigger,
@@ -274,7 +290,12 @@ export type { AgentState, ToolReducerHandler } from "./state/tiers.ts";
 export { TierMergeError, type MergeKind } from "./state/tier-patch.ts";
 export type { GraphState, GraphUpdate } from "./state/channels.ts";
 export type { AgentEvent } from "./state/events.ts";
-export type { HumanRequest, PendingRequest, ProposedCall } from "./state/human-request.ts";
+export type {
+  ClientCall,
+  HumanRequest,
+  PendingRequest,
+  ProposedCall,
+} from "./state/human-request.ts";
 export { InvalidTransitionError, type Status } from "./state/lifecycle.ts";
 export {
   type Observation,
@@ -301,6 +322,14 @@ export {
   DatabaseTimeoutError,
   DatabaseUnavailableError,
 } from "./storage/errors.ts";
+export { InvalidEncryptionKeyError } from "./storage/encryption/encryption-keys.ts";
+export type { ResealCounts, ResealOptions, SealedCount } from "./storage/encryption/reseal.ts";
+export {
+  type EncryptionOptions,
+  NoEncryptionKeyError,
+  type StoredEncryption,
+} from "./storage/encryption/stored-encryption.ts";
+export { MissingEncryptionKeyError, SealedValueError } from "./storage/encryption/value-cipher.ts";
 export { FolderLockedError } from "./storage/folder-lock.ts";
 export { NewerDatabaseError } from "./storage/migrate.ts";
 export { ForeignFolderError } from "./storage/private-folder.ts";
@@ -348,3 +377,8 @@ export {
   type ToolUse,
 } from "./tools/selection/select-tools.ts";
 export { ToolFailure } from "./tools/tool-result.ts";
+export {
+  openPlatform,
+  type Platform,
+  type PlatformOptions,
+} from "./storage/platform/open-platform.ts";

@@ -27,6 +27,7 @@ const rooms = [
   "src/runtime",
   "src/storage",
   "src/experiment",
+  "src/engine",
   "src/server",
   "checkpointers",
   "src/app.ts",

@@ -1,12 +1,13 @@
 import { shareBlobs } from "../blobs.ts";
 import { retryConflicts } from "../queries.ts";
-import { type DatabasePool, type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
+import type { ValueCipher } from "../../src/storage/encryption/value-cipher.ts";
+import type { Queryable } from "../../src/storage/pool.ts";
 import { isStockCheckpoint } from "../checkpoint-reader.ts";
 import { DeltaForkError, NoCheckpointError, ThreadExistsError } from "../errors.ts";
-import { checkpointHash, writesHash } from "../integrity.ts";
+import { checkpointHash, sealContext, writesHash } from "../integrity.ts";
 import type { CheckpointRow } from "../queries.ts";
-import { damagedRow } from "../rows.ts";
-import { transaction } from "../tables.ts";
+import { damagedRow, openOrKeep, openWrites } from "../rows.ts";
+import { type SealedTables, transaction } from "../tables.ts";
 
 export interface ForkedThread {
   readonly threadId: string;
@@ -37,12 +38,10 @@ export interface StockCheckpoint {
  * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError} {@link DeltaForkError}
  */
 export async function forkThread(
-  pool: DatabasePool,
-  schemaName: string,
+  { pool, schema, cipher }: SealedTables,
   of: ForkedThread,
 ): Promise<readonly StockCheckpoint[]> {
   const { threadId, checkpointId, newThreadId } = of;
-  const schema = quoteIdentifier(schemaName);
   return asThreadExists(newThreadId, () =>
     retryConflicts(() =>
       transaction(pool, async (client) => {
@@ -61,10 +60,10 @@ export async function forkThread(
           await client.query(
             `insert into ${schema}.checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, type, body, segments, hash, parent_hash, metadata, summary)
          values ($1, $2, $3, null, 'null'::jsonb, $4, $5, $6::bigint[], $7, null, $8::jsonb, $9::jsonb)`,
-            toCopy(row, newThreadId),
+            toCopy(row, newThreadId, cipher),
           );
         }
-        await copyWrites(client, schema, { rows: ours, newThreadId });
+        await copyWrites(client, { schema, cipher }, { rows: ours, newThreadId });
         await client.query(
           `insert into ${schema}.checkpoint_log_uses (log_id, thread_id)
        select distinct c.segments[n], c.thread_id from ${schema}.checkpoints c, generate_series(1, cardinality(c.segments), 3) n
@@ -125,9 +124,11 @@ function refuseDelta({ thread_id, checkpoint_id, metadata }: CopiedRow): void {
 }
 
 /** The columns of a row in its new thread. A row that was damaged must not get a hash that holds. */
-function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
-  const { checkpoint_ns: namespace, checkpoint_id: id, type, body, summary } = row;
-  if (body === null) throw damagedRow(row, "its content is missing");
+function toCopy(row: CopiedRow, newThreadId: string, cipher: ValueCipher): unknown[] {
+  const { checkpoint_ns: namespace, checkpoint_id: id, type, body: stored, summary } = row;
+  if (stored === null) throw damagedRow(row, "its content is missing");
+  const key = { threadId: row.thread_id, namespace, id };
+  const body = openOrKeep(cipher, stored, sealContext.checkpoint(key));
   const segments = (row.segments ?? []).map(Number);
   const content = { namespace, id, type, body, segments, summary };
   const before = checkpointHash({
@@ -153,12 +154,14 @@ function toCopy(row: CopiedRow, newThreadId: string): unknown[] {
   });
   const places = `{${segments.join(",")}}`;
   const json = [JSON.stringify(metadata), JSON.stringify(summary)];
-  return [newThreadId, namespace, id, type, body, places, hash, ...json];
+  const copied = sealContext.checkpoint({ ...key, threadId: newThreadId });
+  const sealed = cipher.sealBytes(body, copied);
+  return [newThreadId, namespace, id, type, sealed, places, hash, ...json];
 }
 
 async function copyWrites(
   client: Queryable,
-  schema: string,
+  { schema, cipher }: Pick<SealedTables, "schema" | "cipher">,
   { rows, newThreadId }: { rows: readonly CopiedRow[]; newThreadId: string },
 ): Promise<void> {
   for (const row of rows) {
@@ -173,11 +176,14 @@ async function copyWrites(
       if (!writesHash({ ...content, threadId }).equals(hash)) {
         throw damagedRow(row, "its pending writes do not have the hash they were given");
       }
-      const copied = writesHash({ ...content, threadId: newThreadId });
+      const name = { namespace, checkpointId, taskId, idx, threadId: newThreadId };
+      const plain = openWrites(row, cipher, { ...content, threadId });
+      const sealed = cipher.sealBytes(plain, sealContext.writes(name));
+      const copied = writesHash({ ...name, body: sealed });
       await client.query(
         `insert into ${schema}.checkpoint_write_sets (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, body, hash)
          values ($1, $2, $3, $4, $5, $6, $7)`,
-        [newThreadId, namespace, checkpointId, taskId, idx, body, copied],
+        [newThreadId, namespace, checkpointId, taskId, idx, sealed, copied],
       );
     }
   }

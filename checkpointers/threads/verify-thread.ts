@@ -10,7 +10,7 @@ import type { DataSerializer } from "../elements/revive.ts";
 import { elementHash } from "../elements/store-value.ts";
 import { CorruptCheckpointError } from "../errors.ts";
 import { writesHash } from "../integrity.ts";
-import type { CheckpointTables } from "../tables.ts";
+import type { SealedTables } from "../tables.ts";
 import { CheckedThread } from "./transfer/checked-thread.ts";
 import { parentsFirst } from "./transfer/export-thread.ts";
 import {
@@ -21,7 +21,7 @@ import {
 } from "./transfer/thread-rows.ts";
 import { unpackWrites } from "../pending-writes.ts";
 
-interface VerifyParts extends CheckpointTables {
+interface VerifyParts extends SealedTables {
   readonly serde: DataSerializer;
   readonly reader: Pick<CheckpointReader, "read">;
 }
@@ -32,11 +32,11 @@ interface VerifyParts extends CheckpointTables {
  * put together from. The attachments are read after the checkpoints.
  */
 export async function verifyThread(
-  { pool, schema, serde, reader }: VerifyParts,
+  { serde, reader, ...tables }: VerifyParts,
   threadId: string,
   { onProgress, signal }: VerifyOptions = {},
 ): Promise<ThreadVerification> {
-  const rows = new ThreadRows(pool, schema, threadId);
+  const rows = new ThreadRows(tables, threadId);
   const keys = parentsFirst(await rows.keys());
   const values: StoredBytes[] = [];
   const thread = new CheckedThread(serde, (type, blob) => values.push({ type, blob }));
@@ -73,7 +73,7 @@ export async function verifyThread(
     onProgress?.({ checked, total: keys.length });
   }
   const damagedAttachments: string[] = [];
-  for await (const row of storedBlobs({ pool, schema }, threadId)) {
+  for await (const row of storedBlobs(tables, threadId)) {
     signal?.throwIfAborted();
     await loadBlob(row, serde).catch(() => damagedAttachments.push(row.sha256));
   }

@@ -10,6 +10,7 @@ import { packDatabase } from "../storage/empty-database.ts";
 import { openDatabaseMemory } from "../storage/memory/database-memory.ts";
 import { PGliteConnection, PGlitePool } from "../storage/pglite-pool.ts";
 import { createPGlite } from "../storage/pglite.ts";
+import { openPlatform } from "../storage/platform/open-platform.ts";
 import { DatabaseToolJournal } from "../storage/tool-journal.ts";
 
 const project = new URL("../../", import.meta.url);
@@ -79,5 +80,6 @@ const checkpointer = await openCheckpointer({ pool });
 await checkpointer.setup();
 await new DatabaseToolJournal(pool, { serde: checkpointer.serde }).setup();
 await openDatabaseMemory({ pool }).setup();
+await openPlatform({ pool });
 await packDatabase(database, new URL("dist/src/storage/empty-database.tar.br", project));
 await pool.end();

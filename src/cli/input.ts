@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { maxInputBytes } from "../compile/input.ts";
 import { errorMessage, StratagraphError } from "../errors.ts";
+import type { ToolCallResult } from "../runtime/execute-agent.ts";
 import { isRecord } from "../values/json.ts";
-import { UsageError } from "./io.ts";
+import { type CliIo, UsageError } from "./io.ts";
 
 export interface InputArguments {
   readonly message: string | undefined;
@@ -47,14 +49,59 @@ function parseInput(json: string): unknown {
   return input;
 }
 
-async function readText(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+/** Bytes of tool results as JSON; what `executeAgent` takes, with room for white space. */
+const maxResultsBytes = 2 * 16 * 1024 * 1024;
+
+/**
+ * Returns the results of client tools from the command line: a list, or a single one. Their form is checked when the
+ * thread is resumed.
+ *
+ * @param given JSON, `@` and the path of a file, or `-` for stdin
+ * @throws UsageError
+ */
+export async function readToolResults(
+  given: string,
+  { cwd, stdin }: Pick<CliIo, "cwd" | "stdin">,
+): Promise<readonly ToolCallResult[]> {
+  const text =
+    given === fromStdin
+      ? await readText(stdin, maxResultsBytes)
+      : given.startsWith("@")
+        ? await readTextFile(resolve(cwd, given.slice(1)))
+        : given;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const problem = `--tool-results is not JSON: ${errorMessage(cause)}.`;
+    throw new UsageError(problem, "invalid_json", { cause });
+  }
+  return (Array.isArray(value) ? value : [value]) as readonly ToolCallResult[];
+}
+
+async function readTextFile(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size <= maxResultsBytes) return await readFile(path, "utf8");
+  } catch (cause) {
+    const problem = `--tool-results cannot be read: ${errorMessage(cause)}.`;
+    throw new UsageError(problem, "unreadable_file", { cause });
+  }
+  const most = maxResultsBytes.toLocaleString("en");
+  throw new UsageError(`--tool-results: the file exceeds ${most} bytes.`, "input_too_large");
+}
+
+async function readText(
+  stdin: AsyncIterable<Uint8Array>,
+  maxBytes: number = maxInputBytes,
+): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of stdin) {
     bytes += chunk.byteLength;
-    if (bytes > maxInputBytes) {
+    if (bytes > maxBytes) {
       throw new UsageError(
-        `Standard input exceeds ${maxInputBytes.toLocaleString("en")} bytes, the maximum size of an input.`,
+        `Standard input exceeds ${maxBytes.toLocaleString("en")} bytes, the maximum size of an input.`,
         "input_too_large",
       );
     }

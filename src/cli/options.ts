@@ -119,6 +119,10 @@ export const answerOption = declareOption<readonly string[]>(
   "answer that --thread waits for, as JSON or text; repeat as ID=ANSWER if several requests wait",
   (text, previous = []) => [...previous, text],
 );
+export const toolResultsOption = declareOption(
+  "--tool-results <json>",
+  'results of client tools that --thread waits for, as [{"call_id":…,"output":…}]; @FILE reads a file, - stdin',
+);
 export const attachOption = declareOption<readonly string[]>(
   "--attach <file>",
   "text, image, PDF or audio file that comes with the message; repeatable",
@@ -227,6 +231,8 @@ export interface RunOptions extends AgentOptions {
   readonly thread?: string;
   /** Answers to pending requests of the thread. */
   readonly answer?: readonly string[];
+  /** Results of client tools: JSON, `@` and a path, or `-` for stdin. */
+  readonly toolResults?: string;
   /** Paths of files that come with the input. */
   readonly attach?: readonly string[];
   /** False: persist nothing. */

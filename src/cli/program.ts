@@ -5,6 +5,7 @@ import type { CheckCommandOptions } from "./agents/check.ts";
 import type { DoctorCommandOptions } from "./agents/doctor.ts";
 import type { GraphCommandOptions } from "./agents/graph.ts";
 import { planFormats } from "./draw/write-drawing.ts";
+import { addEncryptionCommands } from "./encryption/program.ts";
 import { addExperimentCommands } from "./experiments/program.ts";
 import { addMemoryCommands } from "./memory/program.ts";
 import {
@@ -19,8 +20,10 @@ import {
   type RunOptions,
   showReasoningOption,
   threadOption,
+  toolResultsOption,
   toolsOption,
 } from "./options.ts";
+import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
 
@@ -58,6 +61,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
     .addOption(inputOption())
     .addOption(threadOption())
     .addOption(answerOption())
+    .addOption(toolResultsOption())
     .addOption(attachOption());
   addOptions(run, agentOptions)
     .option("--no-save", "persist nothing: needs no database, and the run cannot be resumed")
@@ -145,6 +149,8 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addToolCommands(program, io, exitWith);
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
+  addEncryptionCommands(program, io, exitWith);
+  addPlatformCommands(program, io, exitWith);
   return program;
 }
 

@@ -3,7 +3,7 @@ import type { PendingRequest } from "../state/human-request.ts";
 import type { CliIo } from "./io.ts";
 import { programName, shellCommand } from "./command-line.ts";
 import { printJson, snakeCase } from "./output.ts";
-import { exampleAnswer } from "./view/run/request-lines.ts";
+import { answerWords } from "./view/run/request-lines.ts";
 import { labelledLines, plainText } from "./view/terminal.ts";
 import { outputLayout } from "./view/values.ts";
 
@@ -75,6 +75,7 @@ interface ErrorFacts {
   readonly status: string | null;
   readonly agent: string;
   readonly reason: string;
+  readonly expected: string;
   readonly interrupts: readonly PendingRequest[];
 }
 
@@ -88,7 +89,9 @@ const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => st
     `Give another --thread, or --accept-agent to have "${agent}" continue it.`,
   no_plan: (_error, program) => `"${program} show" prints its state.`,
   nothing_to_answer: ({ status }) =>
-    status === "AWAITING_HUMAN" ? "Omit --answer to be asked again." : "Omit --answer.",
+    status === "AWAITING_HUMAN"
+      ? "Omit --answer to be asked again."
+      : "Omit --answer or --tool-results.",
   nothing_to_resume: () => "Give MESSAGE or --input to run a turn.",
   recovery_needed: ({ threadId, reason }, program) => {
     const recover = `${program} recover AGENT ${shellCommand([threadId])}`;
@@ -96,17 +99,14 @@ const advice: Readonly<Record<string, (error: ErrorFacts, program: string) => st
   },
   unfinished_turn: ({ threadId, interrupts }, program) => {
     const resume = `${program} run AGENT ${shellCommand(["--thread", threadId])}`;
-    const answers = interrupts.map((request) => {
-      const example = exampleAnswer(request);
-      return shellCommand([
-        "--answer",
-        interrupts.length > 1 ? `${request.id}=${example}` : example,
-      ]);
-    });
     return interrupts.length === 0
       ? `Resume it first without MESSAGE (${resume}), or give another --thread.`
-      : `Answer first without MESSAGE (${[resume, ...answers].join(" ")}), or give another --thread.`;
+      : `Answer first without MESSAGE (${resume} ${answerWords(interrupts)}), or give another --thread.`;
   },
+  wrong_answer_kind: ({ expected }) =>
+    expected === "answer"
+      ? "Answer with --answer."
+      : 'Return results with --tool-results \'[{"call_id":…,"output":…}]\'.',
   unknown_checkpoint: (_error, program) =>
     `Give an id, a prefix of one, latest, or latest~3 for the third before it; "${program} history" lists them.`,
   unknown_thread: (_error, program) =>

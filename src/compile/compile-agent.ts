@@ -27,7 +27,6 @@ import { withAttachments } from "../models/calls/with-attachments.ts";
 import type { HttpAllow } from "../tools/builtins/http/allow-list.ts";
 import type { ToolJournal } from "../tools/journal.ts";
 import type { Sandbox } from "../tools/sandbox/sandbox.ts";
-import type { Secrets } from "../tools/secrets.ts";
 import {
   type AgentGraph,
   definitionHashKey,
@@ -49,6 +48,7 @@ import type { PlannerNode, WorkflowPlan } from "./workflow-plan.ts";
 import { taskIn, type Worker } from "./planner/planner-config.ts";
 import { standardAttempts, standardLoop, superstepLimit } from "./standard-loop.ts";
 import type { ThreadKeeper } from "./run/acquire-thread.ts";
+import type { TurnLog } from "./run/log-turn.ts";
 import { guardOwner, guardThread } from "./guards/threads.ts";
 import { gateStreams } from "./run/gated-streams.ts";
 import { guardInputs } from "./guards/inputs.ts";
@@ -57,24 +57,20 @@ import { guardUpdates } from "./guards/edited-turn.ts";
 import { isWithholding, redacts, withholdFromCallbacks } from "./run/withheld-callbacks.ts";
 
 /** The external dependencies of compiling. */
-export interface CompileServices extends ModelServices, Pick<ThreadKeeper, "lockThread"> {
+export interface CompileServices extends ModelServices, TurnLog, Pick<ThreadKeeper, "lockThread"> {
   /** Agents that a definition's agent nodes may name beyond its own `agents`. */
   readonly agents?: AgentRegistry;
   readonly clock: Clock;
   readonly ids: IdSource;
   /** If left out, the graph has no checkpointer, and an Agent Server adds its own. */
   readonly checkpointer?: (BaseCheckpointSaver & Partial<DurableSaver>) | undefined;
-  /** The source of secrets; if left out, there are none. */
-  readonly secrets?: Secrets | undefined;
   /** The sandbox for sandboxed tools; if left out, they cannot be called. */
   readonly sandbox?: Sandbox | undefined;
   /** Embeddings for tool selection and for rails. */
   readonly embeddings: Embeddings;
   /** Custom rails that definitions may name. */
   readonly rails?: readonly Rail[] | undefined;
-  /**
-   * The journal of tool calls, which prevents completed calls from being repeated. If left out, calls are not recorded.
-   */
+  /** The journal of tool calls, which prevents that completed ones are repeated. If left out, none are recorded. */
   readonly journal?: ToolJournal | undefined;
   /** The attachments of threads; if left out, they are in the memory of the compiled graph. */
   readonly blobs?: BlobStore | undefined;
@@ -251,7 +247,7 @@ async function resolve(
     return boundModels.make({ model, tools: "none", answerSchema: null });
   });
   const extractor = await extractorOf(spec, services);
-  const { clock, ids, journal, secrets, sandbox, embeddings } = services;
+  const { clock, ids, calls, journal, secrets, sandbox, embeddings } = services;
   const own = await createRails(spec, [...definition.rails, ...(services.rails ?? [])]);
   // The outer agent checks the input of a planner node, and applies its rails and bounds inside of it.
   const rails = planner === null ? own : { ...own, input: [], answer: [], tool_result: [] };
@@ -260,6 +256,7 @@ async function resolve(
     definition,
     clock,
     ids,
+    calls,
     tools: boundModels.tools,
     journal,
     secrets,
@@ -281,7 +278,7 @@ async function resolve(
   });
   if (planner !== null) {
     const plannerLoop = await import("./planner/planner-loop.ts");
-    const loop = loopWith(plannerLoop.plannerAttempts);
+    const loop = loopWith(plannerLoop.plannerAttempts(planner.node));
     const asking = await boundModels.make({ tools: "none", answerSchema: null });
     return {
       loop,

@@ -182,9 +182,9 @@ function createDryRun(
   const first = state.turn?.first_superstep ?? 0;
   const superstep = of.superstep ?? first;
   let asked = 0;
-  const callModel: NodeContext["callModel"] = async (model, request, unseen) => {
+  const callModel: NodeContext["callModel"] = async (model, request, { isUnseen = false }) => {
     // Requests other than the step's own are unseen; only the plan of a deep step that was made is known.
-    if (unseen === undefined || request.answer !== undefined) {
+    if (!isUnseen || request.answer !== undefined) {
       throw new DryRunCall(model, request);
     }
     asked += 1;
@@ -214,6 +214,7 @@ function createDryRun(
     }) ?? null;
   const run: NodeContext = {
     node: of.node,
+    newTurnId: "",
     within: [],
     superstep,
     loop: withBudget(loop, of.budget),

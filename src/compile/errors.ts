@@ -56,6 +56,20 @@ export class InitialStateError extends StratagraphError {
   }
 }
 
+/** A caller ended the turn by the id of its thread. The abort reason of the run; the turn ends CANCELLED with it. */
+export class TurnCancelledError extends StratagraphError {
+  readonly code = "turn_cancelled";
+  override readonly kind = "run";
+
+  constructor(
+    readonly threadId: string,
+    /** Null if none was given. */
+    readonly reason: string | null,
+  ) {
+    super(`The turn of thread "${threadId}" was cancelled${reason === null ? "" : `: ${reason}`}.`);
+  }
+}
+
 /** The thread has had as many turns as `execution_config.max_turns` allows. */
 export class TurnLimitError extends StratagraphError {
   readonly code = "turn_limit";
@@ -261,7 +275,12 @@ export class UnfinishedTurnError extends StratagraphError {
     readonly interrupts: readonly PendingRequest[] = [],
   ) {
     const [only, ...others] = interrupts;
-    const answer = others.length > 0 ? "{ answers: { [id]: answer } }" : "{ answer }";
+    const isForCaller = interrupts.every(({ kind }) => kind === "tool_calls");
+    const answer = isForCaller
+      ? "{ toolResults: [{ call_id, output }] }"
+      : others.length > 0
+        ? "{ answers: { [id]: answer } }"
+        : "{ answer }";
     super(
       only === undefined
         ? `Thread "${threadId}" has an unfinished turn (${status}).`

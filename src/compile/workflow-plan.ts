@@ -120,6 +120,8 @@ export interface PlannerNode extends PlanNodeBase {
   /** Maximum size of one result as JSON. */
   readonly maxResultBytes: number;
   readonly onFailure: "replan" | "partial" | "fail";
+  /** Whether a person must approve every plan before it runs. */
+  readonly needsApproval: boolean;
   /** `provider:model`; null for the agent's own. */
   readonly model: string | null;
   /** The agent's schema if this node's result is the turn's output; null for free text. */
@@ -132,7 +134,7 @@ const defaultConcurrency = 16;
 /**
  * Turns a checked definition's workflow into frozen plan nodes: their work, their edges and the nodes they wait for.
  */
-export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPlan {
+export function planWorkflow(spec: Omit<AgentSpec, "tools">, graph: WorkflowGraph): WorkflowPlan {
   const flow = analyzeFlow(graph);
   const edges = edgesByNode(graph);
   const planning: Planning = { spec, graph, flow };
@@ -146,7 +148,7 @@ export function planWorkflow(spec: AgentSpec, graph: WorkflowGraph): WorkflowPla
 }
 
 interface Planning {
-  readonly spec: AgentSpec;
+  readonly spec: Omit<AgentSpec, "tools">;
   readonly graph: WorkflowGraph;
   readonly flow: WorkflowFlow;
 }
@@ -245,6 +247,7 @@ function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }:
     retries: config.retries,
     maxResultBytes: config.max_result_bytes,
     onFailure: config.on_failure,
+    needsApproval: config.approve ?? false,
     model: config.model ?? null,
     answerSchema: answerForTurn(spec, graph, flow.successors(name)),
   };
@@ -252,7 +255,7 @@ function planner({ name, config }: NodeOfType<"planner">, { spec, graph, flow }:
 
 /** Returns the agent's schema for a node whose answer becomes the turn's output. */
 function answerForTurn(
-  spec: AgentSpec,
+  spec: Planning["spec"],
   graph: WorkflowGraph,
   targets: readonly string[],
 ): JsonSchema | null {

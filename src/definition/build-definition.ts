@@ -10,6 +10,8 @@ import {
 } from "./schema/agent.ts";
 import { guardrailConfigSchema } from "./schema/guardrails.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
+import type { ClientToolSpec } from "./schema/data-tools.ts";
+import { type ClientToolOptions, defineTool } from "./tool/define-tool.ts";
 import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
 import { type CodeWorker, workerDescriptions } from "./worker.ts";
 
@@ -20,12 +22,16 @@ export function buildDefinition(parts: {
   input?: SchemaCheck;
   output?: SchemaCheck;
   tools?: readonly AgentTool[];
+  /** Tools of the caller that the definition describes. */
+  clientTools?: readonly ClientToolSpec[];
   agents?: ReadonlyMap<string, AgentDefinition>;
   workers?: readonly CodeWorker[];
   rails?: readonly Rail[];
   behaviour?: AgentBehaviour<unknown, unknown, unknown, unknown>;
 }): AgentDefinition {
-  const { spec, source, tools = [], agents = new Map(), workers = [], behaviour = {} } = parts;
+  const { spec, source, agents = new Map(), workers = [], behaviour = {} } = parts;
+  const described = (parts.clientTools ?? []).map((tool) => defineTool(tool as DescribedTool));
+  const tools = [...(parts.tools ?? []), ...described];
   const inline = tools.map((tool) => hashedTool(tool.definition));
   const hashes = Object.fromEntries([...agents].map(([key, { hash }]) => [key, hash]));
   const hashed = {
@@ -40,13 +46,15 @@ export function buildDefinition(parts: {
     ...(source !== undefined && { source }),
     input: parts.input ?? checkFromJsonSchema(spec.input_schema),
     output: parts.output ?? checkFromJsonSchema(spec.output_schema),
-    tools: Object.freeze([...tools]),
+    tools: Object.freeze(tools),
     agents: new Map(agents),
     workers: Object.freeze([...workers]),
     rails: Object.freeze([...(parts.rails ?? [])]),
     behaviour: Object.freeze(behaviour),
   });
 }
+
+type DescribedTool = ClientToolOptions<unknown> & { readonly name: string };
 
 /** The form of a spec that is hashed. */
 export type HashedSpec = Omit<

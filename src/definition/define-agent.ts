@@ -12,7 +12,12 @@ import {
 } from "./inline.ts";
 import { buildDefinition } from "./build-definition.ts";
 import { checkDefinition } from "./check/check-definition.ts";
-import { isZod, isZod3, type InlineToolOptions } from "./tool/define-tool.ts";
+import {
+  type ClientToolOptions,
+  isZod,
+  isZod3,
+  type InlineToolOptions,
+} from "./tool/define-tool.ts";
 import {
   checkFromZod,
   type JsonSchema,
@@ -45,9 +50,12 @@ export interface CommunityReference {
   readonly community: CommunitySpecInput;
 }
 
+/** A tool that the caller of the run runs, as `defineTool` takes it. */
+export type ClientToolReference = { readonly name: string } & ClientToolOptions<unknown>;
+
 /**
  * A registered tool's name, a tool of `defineTool`, a LangChain tool, an MCP server, a LangChain community tool, or a tool
- * as data, whose calls are HTTP requests.
+ * as data, whose calls are HTTP requests or are made by the caller.
  */
 export type ToolReference =
   | string
@@ -55,6 +63,7 @@ export type ToolReference =
   | LangChainTool
   | ServerReference
   | CommunityReference
+  | ClientToolReference
   | DataToolSpecInput;
 
 export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
@@ -200,6 +209,7 @@ export function defineAgent<
   } as AgentBehaviour<unknown, unknown, unknown, unknown>;
   const definition = buildDefinition({
     spec: checked.spec,
+    clientTools: checked.clientTools,
     ...(input.check && { input: input.check }),
     ...(output.check && { output: output.check }),
     tools,

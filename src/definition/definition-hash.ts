@@ -2,7 +2,7 @@ import { diffValues, type ValueChange } from "../values/diff.ts";
 import { canonicalHash, isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { toHashedSpec, type HashedSpec, normalizeTool } from "./build-definition.ts";
-import { type AgentSpec, agentSpecSchema } from "./schema/agent.ts";
+import { type AgentSpec, agentSpecSchema, splitClientTools } from "./schema/agent.ts";
 import { toolEntryName } from "./schema/data-tools.ts";
 import type { JsonSchema } from "./schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
@@ -66,7 +66,7 @@ export function normalizeDocument(stored: unknown): unknown {
   const { tools, state, agents } = stored;
   return {
     ...stored,
-    ...(spec.success && { spec: specShape(spec.data) }),
+    ...(spec.success && { spec: specShape(splitClientTools(spec.data).spec) }),
     ...(isRecord(tools) && {
       tools: mapValues(tools, (tool) => toolShape(isRecord(tool) ? normalizeTool(tool) : tool)),
     }),

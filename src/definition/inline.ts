@@ -5,9 +5,17 @@ import { agentInputProblems, agentReferences, isAgentPath } from "./check/agents
 import { type DefinitionProblem, showFound, getAtPath } from "./check/problems.ts";
 import { railNamePattern } from "./rail.ts";
 import type { AgentSpec } from "./schema/agent.ts";
-import { defineInlineTool, type InlineToolOptions, InvalidToolError } from "./tool/define-tool.ts";
+import {
+  type ClientToolOptions,
+  defineInlineTool,
+  defineTool,
+  type InlineToolOptions,
+  InvalidToolError,
+  isZod,
+} from "./tool/define-tool.ts";
 import { fromLangChainTool, isLangChainTool } from "./tool/langchain-tool.ts";
 import type { AgentTool } from "./tool/tool.ts";
+import { isClientTransport } from "./tool/tool-options.ts";
 import { workerProblem } from "./worker.ts";
 
 /** Returns the agents of a TypeScript definition by name. */
@@ -165,9 +173,11 @@ export function splitTools(given: unknown): {
 } {
   if (given === undefined) return { names: [], tools: [] };
   if (Array.isArray(given)) {
-    const tools = (given as unknown[]).map((tool) =>
-      isLangChainTool(tool) ? fromLangChainTool(tool) : tool,
-    );
+    const tools = (given as unknown[]).map((tool) => {
+      if (isLangChainTool(tool)) return fromLangChainTool(tool);
+      // With a JSON Schema it is data like that of a file, whose problems have paths.
+      return isZodClientTool(tool) ? defineTool(tool) : tool;
+    });
     return {
       names: tools.map((tool) => (isAgentTool(tool) ? tool.definition.name : tool)),
       tools: tools.filter(isAgentTool),
@@ -179,6 +189,14 @@ export function splitTools(given: unknown): {
     names: entries.map(([name]) => name),
     tools: entries.map(([name, options]) => inlineTool(name, options)),
   };
+}
+
+function isZodClientTool(
+  tool: unknown,
+): tool is ClientToolOptions<unknown> & { readonly name: string } {
+  if (!isRecord(tool) || !isClientTransport(tool["transport"])) return false;
+  const schemas = [tool["input_schema"], tool["output_schema"]];
+  return schemas.some((schema) => isRecord(schema) && isZod(schema));
 }
 
 function inlineTool(name: string, options: InlineToolOptions<never, never, never>): AgentTool {

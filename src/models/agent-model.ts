@@ -43,6 +43,18 @@ export interface ModelRequest {
   readonly timeLeftMs?: number;
   /** Called while the call is under way; must not throw. */
   readonly onProgress?: (progress: ModelProgress) => void;
+  /** Called after each request that is made for the reply, failed and cancelled ones too; must not throw. */
+  readonly onRequest?: (made: MadeRequest) => void;
+}
+
+/** One request that was made for a reply. */
+export interface MadeRequest extends ModelCallRecord {
+  /** From 1 in its call. */
+  readonly attempt: number;
+  /** What came; null if nothing did, or if the provider or the model withheld it. */
+  readonly message: AIMessage | null;
+  /** Of this request; no tokens and no cost where they are not known, as of a failed one. */
+  readonly usage: Usage;
 }
 
 /** Reasoning by the id of a call that it led to, with the `provider:model` that it is of. */

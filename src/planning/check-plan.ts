@@ -1,5 +1,5 @@
 import { nearestName } from "../nearest-name.ts";
-import type { Subtask, SubtaskStates, TaskPlan } from "../state/plan.ts";
+import type { Subtask, SubtaskState, TaskPlan } from "../state/plan.ts";
 import { deepFreeze } from "../values/json.ts";
 import { type Linked, planCycles } from "./plan-graph.ts";
 import { type PlanProblem, quoteValue, readPlan } from "./read-plan.ts";
@@ -12,8 +12,11 @@ export interface PlanLimits {
   /** Worker names that a subtask may use. */
   readonly workers: readonly string[];
   /** Earlier subtasks. A plan for gaps may depend on the completed ones and must not reuse their ids. */
-  readonly given?: SubtaskStates;
+  readonly given?: EarlierSubtasks;
 }
+
+/** Subtasks of earlier plans, by id. */
+export type EarlierSubtasks = Readonly<Record<string, Pick<SubtaskState, "status">>>;
 
 export type CheckedPlan =
   | { readonly ok: true; readonly plan: TaskPlan }
@@ -54,7 +57,7 @@ const maxSaid = 20;
  *
  * @param given subtasks of earlier plans
  */
-export function planGraphProblems(subtasks: Linked, given: SubtaskStates): PlanProblem[] {
+export function planGraphProblems(subtasks: Linked, given: EarlierSubtasks): PlanProblem[] {
   const problems: PlanProblem[] = [];
   const indexes = new Map<string, number>();
   for (const [index, { id }] of subtasks.entries()) {

@@ -25,6 +25,24 @@ export class InvalidPlanError extends StratagraphError {
 }
 
 /**
+ * A person rejected a plan, and no other one may be proposed. The turn's failure has this code and message.
+ */
+export class PlanRejectedError extends StratagraphError {
+  readonly code = "plan_rejected";
+  override readonly kind = "run";
+
+  constructor(
+    /** Plans that were rejected. */
+    readonly plans: number,
+    /** Why the last one was rejected; empty if no reason was given. */
+    readonly reason: string,
+  ) {
+    const why = reason === "" ? "." : `: ${reason}`;
+    super(plans === 1 ? `The plan was rejected${why}` : `All ${plans} plans were rejected${why}`);
+  }
+}
+
+/**
  * A subtask has exhausted its attempts and `on_failure` is `fail`, or no subtask succeeded. The turn's failure has this
  * code and message.
  */

@@ -22,6 +22,21 @@ export interface PlanRequest {
   readonly done: readonly Pick<Subtask, "id" | "description">[];
   /** Ids of all other subtasks of earlier plans. */
   readonly taken: readonly string[];
+  /** The last plan that a person rejected, as text, and the reasons of all rejections. Default: none was rejected. */
+  readonly rejected?: { readonly plan: string; readonly reasons: readonly string[] } | undefined;
+}
+
+/** Maximum characters of a rejected plan. */
+const rejectedCharacters = 8000;
+
+function rejectedLines({ rejected }: PlanRequest): readonly string[] {
+  if (rejected === undefined) return [];
+  const reasons = rejected.reasons.filter((reason) => reason !== "");
+  return [
+    "A person rejected this plan. Plan it differently:",
+    truncateText(rejected.plan, rejectedCharacters),
+    ...section("Reasons, oldest first:", reasons),
+  ];
 }
 
 const planForm =
@@ -30,7 +45,8 @@ const planForm =
   '"expected_output": string (optional)}], "success_criteria": string (what the joined result is judged by, unless that is said above)}';
 
 /** Renders the request for a plan, which is the last message. */
-export function planRequest({ workers, most, criteria, gaps, done, taken }: PlanRequest): string {
+export function planRequest(request: PlanRequest): string {
+  const { workers, most, criteria, gaps, done, taken } = request;
   const listed = workers.map(({ name, description, tools }) => {
     const names = tools.map((tool) => tool.name).join(", ");
     return `- ${name}: ${oneLine(description, 500)}${names === "" ? "" : ` (tools: ${names})`}`;
@@ -43,6 +59,7 @@ export function planRequest({ workers, most, criteria, gaps, done, taken }: Plan
     ...section("Gaps:", gaps),
     ...doneLines(done),
     ...takenLine(done, taken),
+    ...rejectedLines(request),
     `At most ${most.toLocaleString("en")} subtasks. A worker sees its subtask and the results of its dependencies, nothing else. ` +
       "Subtasks that do not depend on each other run at the same time: depend only on what is needed.",
     ...(criteria === "" ? [] : [`The result is judged by: ${criteria}`]),

@@ -4,7 +4,8 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { checkAnswers, type GivenAnswers } from "../compile/guards/answers.ts";
-import { startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
+import { lastState, startingAt, startOfNewTurn } from "../compile/guards/inputs.ts";
+import { WrongAnswerKindError } from "../compile/guards/tool-results.ts";
 import { refuseForeign } from "../compile/guards/threads.ts";
 import { readWaiting } from "../compile/guards/waiting.ts";
 import { type Attachment, readAttachments } from "../compile/attachments/read-attachments.ts";
@@ -12,8 +13,11 @@ import { messageWithFiles } from "../compile/attachments/receive-messages.ts";
 import { checkInput } from "../compile/input.ts";
 import { inputText } from "../context/answer-form.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";
+import { withTurnId } from "../compile/run/run-config.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
+import { type PendingRequest, publicRequest } from "../state/human-request.ts";
+import { isTerminal } from "../state/lifecycle.ts";
 import { type AcceptOptions, refuseOthers } from "./definition-changed.ts";
 import {
   checkThreadId,
@@ -23,7 +27,7 @@ import {
   RecoveryNeededError,
   refuseOtherUser,
 } from "./errors.ts";
-import type { ExecuteResult } from "./run-result.ts";
+import { type ExecuteResult, type StreamedTurn, toResult } from "./run-result.ts";
 import { prepareRun, runTurn, threadConfig, type TurnOptions, type TurnStart } from "./run-turn.ts";
 import { startOfResumption } from "./thread-start.ts";
 export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
@@ -31,18 +35,25 @@ export type { AttemptOutcome, ExecuteResult } from "./run-result.ts";
 export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOptions {
   /** The conversation to continue. 1 to 255 characters. Default: a new one. */
   readonly threadId?: string;
+  /**
+   * Names the turn, so that it runs once: if the thread's last turn has this id, it is not begun again. One that was
+   * interrupted is resumed, and of one that has ended or waits the result is returned. 1 to 200 characters. Default: a
+   * new id.
+   */
+  readonly turnId?: string;
   /** Files that come with the input. At most 10, of 20 MB each (text 1 MB) and 50 MB together. */
   readonly attachments?: readonly Attachment[];
 }
 
 /**
- * Runs one turn of an agent. With `input: null` it resumes the thread's turn: a waiting one (with answers, or without
- * them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
+ * Runs one turn of an agent. With `input: null` it resumes the thread's turn: a waiting one (with answers or tool results,
+ * or without them so that an expired timeout takes effect), an unfinished one or a cancelled one. A turn that fails returns FAILED
  * with its cause. Errors of the caller are thrown before anything is written.
  *
  * @throws AttachmentError, InvalidInputError, InvalidThreadIdError, InvalidRunOptionError, UnfinishedTurnError, NothingToResumeError,
  * NoCheckpointerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError,
- * NothingToAnswerError, ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
+ * NothingToAnswerError, WrongAnswerKindError, UnknownToolCallError, InvalidToolResultError, AmbiguousToolResultError,
+ * ForeignThreadError, DefinitionChangedError, RecoveryNeededError, ThreadBusyError,
  * ThreadLockedError, OtherUserError, and the errors of compiling; HandlerMutationError, HandlerReturnError and HandlerTierError for a
  * stateful tool that breaks its contract
  */
@@ -54,6 +65,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const { services } = options;
   const general = definition as AgentDefinition;
   const given = givenAnswers(options, input);
+  const turnId = checkTurnId(options.turnId, input);
   const { checkpointer } = services;
   if (checkpointer === undefined && (input === null || options.threadId !== undefined)) {
     throw new NoCheckpointerError("thread");
@@ -66,25 +78,28 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const result = await withThread(services, threadId, async (held) => {
     const thread = held.within(threadConfig(threadId));
     if (checkpointer === undefined) {
-      return runTurn(run, { held, input: turnInput, start: thread });
+      return runTurn(run, { held, input: turnInput, start: named(thread, turnId) });
     }
     const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
     refuseForeign(general.spec.name, last, { ...options, threadId });
-    if (input === null) refuseDeadEnd(graph, threadId, last);
+    const known = turnId === undefined ? null : await knownTurn(graph, thread, turnId);
+    if (known?.streamed) return toResult(known.streamed, threadId);
+    const resumes = input === null || known !== null;
+    if (resumes) refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
       definition: general,
-      input: input === null ? null : turnInput,
+      input: resumes ? null : turnInput,
       given,
       threadId,
       keepsEnds: run.durability === "exit",
     });
-    if (input === null) {
+    if (resumes) {
       const from = start.start === thread ? last : await checkpointer.getTuple(start.start);
       refuseDeadEnd(graph, threadId, from);
       refuseOtherUser(from, { ...options, threadId });
       await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
-    return runTurn(run, { held, ...start });
+    return runTurn(run, { held, input: start.input, start: named(start.start, turnId) });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
 }
@@ -105,6 +120,45 @@ async function turnInputOf(
   const { httpAllow } = services;
   const read = await readAttachments(attachments, { httpAllow, signal });
   return { input, messages: [messageWithFiles(inputText(checked), read, services.ids())] };
+}
+
+/** @throws InvalidRunOptionError */
+function checkTurnId(turnId: string | undefined, input: unknown): string | undefined {
+  if (turnId === undefined) return undefined;
+  if (input === null) {
+    throw new InvalidRunOptionError("turnId", "the input null begins no new turn");
+  }
+  if (turnId === "" || turnId.length > 200 || /[\p{Cc}\p{Surrogate}]/u.test(turnId)) {
+    throw new InvalidRunOptionError(
+      "turnId",
+      "expected 1 to 200 characters without control characters",
+    );
+  }
+  return turnId;
+}
+
+function named(config: RunnableConfig, turnId: string | undefined): RunnableConfig {
+  return turnId === undefined ? config : withTurnId(config, turnId);
+}
+
+/**
+ * Returns the thread's last turn if it has this id, else null. `streamed` is null for a turn that was interrupted.
+ */
+async function knownTurn(
+  graph: AgentGraph,
+  thread: RunnableConfig,
+  turnId: string,
+): Promise<{ readonly streamed: StreamedTurn | null } | null> {
+  const last = await lastState(graph, thread);
+  if (last?.values.turn?.run !== turnId) return null;
+  const { values: state } = last;
+  const usageBefore = state.usage ?? null;
+  if (last.status === "COMPLETED" || isTerminal(last.status)) {
+    return { streamed: { state, requests: [], usageBefore } };
+  }
+  const { waiting } = await readWaiting(graph, thread);
+  if (waiting.length === 0) return { streamed: null };
+  return { streamed: { state, requests: waiting.map(publicRequest), usageBefore } };
 }
 
 /** @throws RecoveryNeededError */
@@ -146,11 +200,25 @@ async function startOf(
   return { input, start: startingAt(start) };
 }
 
+/**
+ * The result of a client tool's call: what came of it, as JSON, or the text of why it broke. `request_id` is needed only
+ * if calls of several agents have the same id.
+ */
+export type ToolCallResult = { readonly call_id: string; readonly request_id?: string } & (
+  | { readonly output: unknown }
+  | { readonly error: string }
+);
+
 interface AnswerOptions {
   /** The answer to the only pending request, with `input: null`. */
   readonly answer?: unknown;
   /** Answers by request id, for some or all pending requests, with `input: null`. */
   readonly answers?: Readonly<Record<string, unknown>>;
+  /**
+   * Results of client tools for some or all calls of `toolCalls`, with `input: null`. At most 16 MiB of JSON in all. They
+   * are stored; while others are missing, the turn stays AWAITING_TOOL.
+   */
+  readonly toolResults?: readonly ToolCallResult[];
 }
 
 /**
@@ -158,11 +226,21 @@ interface AnswerOptions {
  *
  * @throws InvalidRunOptionError
  */
-function givenAnswers({ answer, answers }: AnswerOptions, input: unknown): GivenAnswers | null {
-  if (answer === undefined && answers === undefined) return null;
-  const option = answers === undefined ? "answer" : "answers";
+function givenAnswers(
+  { answer, answers, toolResults }: AnswerOptions,
+  input: unknown,
+): GivenAnswers | null {
+  if (answer === undefined && answers === undefined && toolResults === undefined) return null;
+  const option =
+    toolResults !== undefined ? "toolResults" : answers === undefined ? "answer" : "answers";
   if (input !== null) {
     throw new InvalidRunOptionError(option, "it requires the input null, which begins no new turn");
+  }
+  if (toolResults !== undefined) {
+    if (answer !== undefined || answers !== undefined) {
+      throw new InvalidRunOptionError(option, "give either answers or toolResults, not both");
+    }
+    return { toolResults };
   }
   if (answers === undefined) return { bare: answer };
   if (answer !== undefined) {
@@ -172,6 +250,12 @@ function givenAnswers({ answer, answers }: AnswerOptions, input: unknown): Given
     throw new InvalidRunOptionError(option, "it contains no answer");
   }
   return { byId: answers };
+}
+
+/** Whether one of the answers names a request for tool results. */
+function isForTools(given: GivenAnswers, waiting: readonly PendingRequest[]): boolean {
+  if (!("byId" in given)) return false;
+  return waiting.some(({ id, kind }) => kind === "tool_calls" && Object.hasOwn(given.byId, id));
 }
 
 /**
@@ -188,6 +272,12 @@ async function resumeWith(
   const { status = "CREATED" } = snapshot.values as Partial<GraphState>;
   const exists = snapshot.createdAt !== undefined;
   const { given, threadId } = of;
-  const found = { threadId, status: exists ? status : null, waiting };
+  // Both kinds may wait at once, in concurrent branches: an answer is for people.
+  const asked =
+    "toolResults" in given ? waiting : waiting.filter(({ kind }) => kind !== "tool_calls");
+  if (asked.length < waiting.length && (asked.length === 0 || isForTools(given, waiting))) {
+    throw new WrongAnswerKindError(threadId, "toolResults");
+  }
+  const found = { threadId, status: exists ? status : null, waiting: asked };
   return new Command({ resume: checkAnswers(given, found) });
 }

@@ -1,4 +1,9 @@
-import { type PendingRequest, publicRequest } from "../state/human-request.ts";
+import {
+  type ClientCall,
+  clientCallsIn,
+  type PendingRequest,
+  publicRequest,
+} from "../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { forwardToken, PartialOutput, type TokenOrigin } from "./streamed-text.ts";
 import { type Command, isInterrupted } from "@langchain/langgraph";
@@ -33,10 +38,12 @@ export interface AttemptOutcome {
 export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unknown> {
   /** Null unless `status` is COMPLETED. */
   readonly output: Output | null;
-  /** AWAITING_HUMAN while any request waits. */
+  /** AWAITING_HUMAN while a person is asked; else AWAITING_TOOL while calls of client tools have no result. */
   readonly status: Status;
   /** Pending human requests; each is answered by its id. Empty unless `status` is AWAITING_HUMAN. */
   readonly interrupts: readonly PendingRequest[];
+  /** Calls of client tools that wait for the caller's results. Empty unless the turn waits. */
+  readonly toolCalls: readonly ClientCall[];
   readonly state: AgentState<Exec, Attempt>;
   /** The step records of this turn. */
   readonly steps: readonly StepRecord[];
@@ -53,11 +60,15 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
   readonly incomplete_reason: IncompleteReason | null;
   /** Why the turn FAILED; else null. */
   readonly failure: TurnFailure | null;
+  /** Why the turn was CANCELLED by `threads.cancel`; null otherwise, and without a reason. */
+  readonly cancel_reason: string | null;
   readonly threadId: string;
 }
 
 export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResult {
-  const { state, interrupts, usageBefore } = streamed;
+  const { state, requests, usageBefore } = streamed;
+  const interrupts = requests.filter(({ kind }) => kind !== "tool_calls");
+  const toolCalls = clientCallsIn(requests);
   const { turn, usage = noUsage } = state;
   const ofTurn = turnUsage({ turn, usage });
   const failed = turn?.failed_attempts ?? [];
@@ -65,8 +76,9 @@ export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResul
     state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
   return {
     output: state.output ?? null,
-    status: interrupts.length > 0 ? "AWAITING_HUMAN" : (state.status ?? "CREATED"),
+    status: waitingStatus({ interrupts, toolCalls }) ?? state.status ?? "CREATED",
     interrupts,
+    toolCalls,
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
     rails: (state.rails ?? []).filter(({ turn_number }) => turn_number === state.turn_number),
@@ -76,8 +88,17 @@ export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResul
     incomplete: turn?.draft?.incomplete ?? false,
     incomplete_reason: incompleteReason(turn?.draft ?? null),
     failure: turn?.failure ?? null,
+    cancel_reason: turn?.cancel_reason ?? null,
     threadId,
   };
+}
+
+function waitingStatus({
+  interrupts,
+  toolCalls,
+}: Pick<ExecuteResult, "interrupts" | "toolCalls">): Status | null {
+  if (interrupts.length > 0) return "AWAITING_HUMAN";
+  return toolCalls.length > 0 ? "AWAITING_TOOL" : null;
 }
 
 /** Earlier versions stored no reason; there was only one. */
@@ -106,10 +127,11 @@ export interface TurnRun {
   readonly onPartialOutput?: ((value: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
-interface StreamedTurn {
+/** A turn as it ended or waits. */
+export interface StreamedTurn {
   readonly state: Partial<GraphState>;
-  /** Pending human requests. */
-  readonly interrupts: readonly PendingRequest[];
+  /** Pending requests. */
+  readonly requests: readonly PendingRequest[];
   /** The thread's usage when a turn was resumed; null for a turn that began. */
   readonly usageBefore: Usage | null;
 }
@@ -151,12 +173,12 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
       else state = chunk as Partial<GraphState>;
     }
   }
-  if (!waits) return { state, interrupts: [], usageBefore };
+  if (!waits) return { state, requests: [], usageBefore };
   // The stored state also includes writes of other branches in the last superstep.
   const { snapshot, waiting } = await readWaiting(run.graph, run.thread);
   return {
     state: snapshot.values as Partial<GraphState>,
-    interrupts: waiting.map(publicRequest),
+    requests: waiting.map(publicRequest),
     usageBefore,
   };
 }

@@ -10,6 +10,7 @@ import {
 } from "../compile/agent-graph.ts";
 import { AnswerError } from "../compile/errors.ts";
 import { compileAgentWith, type CompileServices } from "../compile/compile-agent.ts";
+import { logTurn, type TurnLog } from "../compile/run/log-turn.ts";
 import type { HeldThread } from "../compile/run/acquire-thread.ts";
 import { ownerChecked } from "../compile/guards/threads.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
@@ -59,6 +60,8 @@ export interface PreparedRun {
   readonly options: TurnOptions;
   readonly durability: Durability;
   readonly checkpointer: CompileServices["checkpointer"];
+  /** Where turns are logged. */
+  readonly log: TurnLog;
 }
 
 /** The checkpoint from which a turn starts, and the graph's input. */
@@ -89,7 +92,14 @@ export async function prepareRun(
   const durability = checkDurability(definition, options.durability);
   const graph = await graphOf(definition, services);
   await services.models.resolve(llmConfigFor(definition, context));
-  return { graph, context, options, durability, checkpointer: services.checkpointer };
+  return {
+    graph,
+    context,
+    options,
+    durability,
+    checkpointer: services.checkpointer,
+    log: services,
+  };
 }
 
 /**
@@ -106,10 +116,12 @@ export async function runTurn(
   const { threadId, lockLost } = held;
   const { onEvent, onToken, onReasoning, onPartialOutput } = options;
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
-  const ends = { threadId, signal: options.signal, lockLost };
-  const streamed = await withWriteFailureGuard(checkpointer, ends, async (signal, hasFailed) => {
+  const { cancelled } = held;
+  const signal = options.signal ? AbortSignal.any([options.signal, cancelled]) : cancelled;
+  const ends = { threadId, signal, lockLost };
+  const running = withWriteFailureGuard(checkpointer, ends, async (ending, hasFailed) => {
     const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
-    const turn = { graph, thread, input, context, signal, ...listeners, durability };
+    const turn = { graph, thread, input, context, signal: ending, ...listeners, durability };
     const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
     return streaming.catch(async (thrown: unknown) => {
       if (checkpointer === undefined) {
@@ -119,7 +131,11 @@ export async function runTurn(
       throw thrown;
     });
   });
-  return toResult(streamed, threadId);
+  try {
+    return toResult(await running, threadId);
+  } finally {
+    if (checkpointer !== undefined) await logTurn(run.log, checkpointer, threadId);
+  }
 }
 
 /** Returns the config of a thread. */

@@ -71,6 +71,23 @@ function nodeAnswerSchema({
   };
 }
 
+/** Returns the JSON Schema of an answer with the results of calls that the caller makes, in full or in part. */
+export function resultsSchema(ids: readonly string[]): Schema {
+  const call = { call_id: { enum: ids } };
+  const results = {
+    type: "array",
+    minItems: 1,
+    maxItems: ids.length,
+    items: {
+      anyOf: [
+        closed({ ...call, output: {} }, ["call_id", "output"]),
+        closed({ ...call, error: { type: "string" } }, ["call_id", "error"]),
+      ],
+    },
+  };
+  return { anyOf: [results, closed({ tool_results: results }, ["tool_results"])] };
+}
+
 function callAnswerSchema(calls: Calls): Schema {
   const ids = calls.map(({ id }) => id);
   const whole = { hash: hashSchema(hashOfAll(calls)) };

@@ -1,3 +1,4 @@
+import type { ClientCall } from "./human-request.ts";
 import type { Status } from "./lifecycle.ts";
 import type { RailRecord } from "./rails.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "./step-record.ts";
@@ -31,6 +32,8 @@ export type AgentEventBody =
   | { readonly type: "thought"; readonly step_index: number; readonly text: string }
   | { readonly type: "tool_call"; readonly step_index: number; readonly call: ToolPrediction }
   | { readonly type: "tool_result"; readonly step_index: number; readonly result: ToolResult }
+  /** The run waits for the caller's results of these calls. */
+  | { readonly type: "tool_request"; readonly calls: readonly Omit<ClientCall, "request_id">[] }
   | { readonly type: "step"; readonly step: StepRecord }
   /** A node of a workflow has ended: its output, and the next nodes. */
   | { readonly type: "node"; readonly output: unknown; readonly next: readonly string[] }
@@ -61,11 +64,14 @@ export type AgentEventBody =
       readonly worker: string;
       readonly attempt: number;
     }
-  /** A subtask waits for a person, or for its next attempt after a failed one. The others continue. */
+  /**
+   * A subtask waits for a person, for results of client tools (`caller`), or for its next attempt after a failed one. The
+   * others continue.
+   */
   | {
       readonly type: "subtask_wait";
       readonly id: string;
-      readonly waits_for: "person" | "retry";
+      readonly waits_for: "person" | "caller" | "retry";
       readonly reason: string;
     }
   /** A subtask is done, failed or skipped, and that is durably stored. */

@@ -1,4 +1,5 @@
 import { errorMessage } from "../errors.ts";
+import { toJson } from "../values/bounded-json.ts";
 import { isRecord } from "../values/json.ts";
 import {
   type Decision,
@@ -26,7 +27,16 @@ import { zodFromJsonSchema } from "./zod-from-json-schema.ts";
 export type HumanAnswer =
   | { readonly ok: true; readonly on: "value"; readonly decision: Decision }
   /** `decisions` has an entry for every pending call. */
-  | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions };
+  | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions }
+  /** Results of some or all of the calls that the caller makes. */
+  | { readonly ok: true; readonly on: "results"; readonly results: readonly CallResult[] };
+
+/** What the caller returned for a call of a client tool. Plain JSON. */
+export type CallResult = { readonly call_id: string } & (
+  | { readonly output: unknown }
+  /** Why the call broke. */
+  | { readonly error: string }
+);
 
 /** The parts of a request that determine how its answer is read. */
 type AnsweredRequest = Pick<HumanRequest, "kind" | "proposed" | "schema"> &
@@ -43,6 +53,10 @@ export function checkHumanAnswer(
   if (request.kind === "tool_approval") {
     const read = readCallAnswer(proposedCalls(request.proposed), answer);
     return read.ok ? { ok: true, on: "calls", decisions: read.value } : read;
+  }
+  if (request.kind === "tool_calls") {
+    const results = readToolResults(proposedCalls(request.proposed), answer);
+    return results.ok ? { ok: true, on: "results", results: results.value } : results;
   }
   const read = readValueAnswer(request, answer);
   return read.ok ? { ok: true, on: "value", decision: read.value } : read;
@@ -200,11 +214,57 @@ function readEach(
   return { ok: true, value: decisions };
 }
 
+/** UTF-8 bytes of the JSON of all results in one answer. Each tool limits its own further. */
+const maxResultsBytes = 16 * 1024 * 1024;
+
+const resultForm = "{ call_id, output } or { call_id, error }";
+
+/**
+ * Reads the results of some or all calls of client tools: a list of them, or `{ tool_results }`. They are copied to plain
+ * JSON.
+ */
+export function readToolResults(
+  calls: readonly Pick<ProposedCall, "id">[],
+  answer: unknown,
+): Read<readonly CallResult[]> {
+  const given = isRecord(answer) ? answer["tool_results"] : answer;
+  if (!Array.isArray(given) || given.length === 0) {
+    return problem(`Expected a list of ${resultForm}; got ${shown(answer)}.`);
+  }
+  const copy = toJson(given, maxResultsBytes);
+  if (!copy.whole) {
+    const most = maxResultsBytes.toLocaleString("en");
+    return problem(`Expected results of at most ${most} bytes in all; got more.`);
+  }
+  const results: CallResult[] = [];
+  for (const one of copy.value as readonly unknown[]) {
+    const { call_id: id, request_id: _request, ...end } = isRecord(one) ? one : {};
+    const [key, ...others] = Object.keys(end);
+    const isEnd = key === "output" || (key === "error" && typeof end["error"] === "string");
+    if (typeof id !== "string" || !isEnd || others.length > 0) {
+      return problem(`Expected ${resultForm}, with an error that is a text; got ${shown(one)}.`);
+    }
+    if (!calls.some((call) => call.id === id)) {
+      const waiting = calls.map((call) => call.id).join(", ");
+      return problem(`No call ${shown(id)} waits for a result. Calls that wait: ${waiting}.`);
+    }
+    if (results.some(({ call_id }) => call_id === id)) {
+      return problem(`Expected one result for each call; got two for ${shown(id)}.`);
+    }
+    results.push({ call_id: id, ...end } as CallResult);
+  }
+  return { ok: true, value: results };
+}
+
 /**
  * Returns an answer as a record that names the hash of the request. Unreadable answers, and those that approve nothing,
  * stay as they are. Pass the request that the answer is for.
  */
 export function bindAnswer(request: AnsweredRequest, answer: unknown): unknown {
+  if (request.kind === "tool_calls") {
+    const results = readToolResults(proposedCalls(request.proposed), answer);
+    return results.ok ? { tool_results: results.value } : answer;
+  }
   const hash = hashRequest(request);
   const read = hash === null ? null : checkHumanAnswer(request, answer);
   if (read?.ok !== true) return answer;
@@ -213,6 +273,7 @@ export function bindAnswer(request: AnsweredRequest, answer: unknown): unknown {
     const value = isDecisionRecord(answer) ? answer["value"] : answer;
     return recordOf(read.decision, { hash, value });
   }
+  if (read.on === "results") return answer;
   const decisions = proposedCalls(request.proposed).map((call) => {
     const decision = read.decisions.get(call.id) ?? { decision: "reject", reason: "" };
     const args = decision.decision === "edit" ? decision.value : undefined;

@@ -1,9 +1,16 @@
 import { canonicalHash, isRecord } from "../values/json.ts";
+import type { SubtaskStatus } from "./plan.ts";
 
-/** The request to a person while a run waits: the value of a LangGraph interrupt. Plain JSON. */
+/**
+ * The request of a waiting run to a person, or to the caller that runs its client tools: the value of a LangGraph
+ * interrupt. Plain JSON.
+ */
 export interface HumanRequest {
-  /** `tool_approval`: `proposed` is the list of pending tool calls. */
-  readonly kind: "approval" | "input" | "edit" | "tool_approval";
+  /**
+   * `tool_approval`: `proposed` is the list of pending tool calls. `tool_calls`: `proposed` is the list of calls whose
+   * results the caller returns.
+   */
+  readonly kind: "approval" | "input" | "edit" | "tool_approval" | "tool_calls";
   /** The graph node that waits. */
   readonly node: string;
   /** The agent nodes around it, outermost first. */
@@ -13,12 +20,26 @@ export interface HumanRequest {
   readonly proposed: unknown;
   /** JSON Schema of an answer. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** ISO 8601; null if the answer has no deadline. */
+  /** ISO 8601; null if the answer has no deadline. For `tool_calls`, the first deadline of a call. */
   readonly expires_at: string | null;
+  /** When the calls of `tool_calls` were first requested, ISO 8601; left out by the other kinds. */
+  readonly asked_at?: string;
   /** SHA-256 of what is approved, which an answer may name. Left out for input requests, and by earlier versions. */
   readonly hash?: string;
+  /** What an edited plan is checked against; set if `proposed` is a planner's plan. */
+  readonly plan_limits?: PlanRequestLimits;
   /** What was wrong with the previous answer; left out in the first request. */
   readonly problem?: string;
+}
+
+/** The limits of a plan that a person approves or edits. */
+export interface PlanRequestLimits {
+  /** Maximum number of subtasks over all plans of the task, `earlier` included. */
+  readonly max_subtasks: number;
+  /** The workers that a subtask may name. */
+  readonly workers: readonly string[];
+  /** Subtasks of earlier plans, by id. A plan may depend on those that are done. */
+  readonly earlier: Readonly<Record<string, { readonly status: SubtaskStatus }>>;
 }
 
 /** A tool call as a person sees it. */
@@ -31,6 +52,32 @@ export interface ProposedCall {
   readonly hash?: string;
   /** Argument names in display order: the decisive ones first. */
   readonly order?: readonly string[];
+  /** When the run stops waiting for the result of a client tool, ISO 8601; left out for a call to approve. */
+  readonly expires_at?: string;
+}
+
+/** A call of a client tool whose result a run waits for. */
+export interface ClientCall {
+  readonly call_id: string;
+  /** The request that contains it. A result names it if calls of several agents have the same id. */
+  readonly request_id: string;
+  readonly tool: string;
+  /** The checked arguments, unredacted. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** ISO 8601. From then on the outcome of the call is `timeout`. */
+  readonly expires_at: string;
+}
+
+/** Returns the calls of client tools that requests contain. Requests are read from storage. */
+export function clientCallsIn(
+  requests: readonly Pick<PendingRequest, "id" | "kind" | "proposed">[],
+): readonly ClientCall[] {
+  return requests.flatMap(({ id: request_id, kind, proposed }) => {
+    if (kind !== "tool_calls" || !Array.isArray(proposed)) return [];
+    return (proposed as readonly ProposedCall[]).map(({ id, name, args, expires_at = "" }) => {
+      return { call_id: id, request_id, tool: name, input: args, expires_at };
+    });
+  });
 }
 
 /** A pending request, with the id by which it is answered. */
@@ -59,7 +106,13 @@ export function requestOf(id: string, value: unknown, node: string): WaitingRequ
   return { id, kind: "input", ...asked, isOurs: false };
 }
 
-const kinds: ReadonlySet<unknown> = new Set(["approval", "input", "edit", "tool_approval"]);
+const kinds: ReadonlySet<unknown> = new Set([
+  "approval",
+  "input",
+  "edit",
+  "tool_approval",
+  "tool_calls",
+]);
 
 function isRequest(value: unknown): value is HumanRequest {
   return isRecord(value) && kinds.has(value["kind"]) && typeof value["node"] === "string";
@@ -88,6 +141,7 @@ export function hashRequest({
 }: Pick<HumanRequest, "kind" | "proposed"> & Partial<Pick<HumanRequest, "prompt">>): string | null {
   switch (kind) {
     case "input":
+    case "tool_calls":
       return null;
     case "approval":
     case "edit":

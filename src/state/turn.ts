@@ -95,7 +95,7 @@ export interface MemoryWritten {
 export interface TurnState {
   /** The name of the agent that runs it and owns the thread; left out by earlier versions. */
   readonly agent?: string;
-  /** Id of this execution of the turn: kept when it is resumed, new for a fork or a replay. */
+  /** Id of this execution of the turn, or that of the caller: kept when it is resumed, new for a fork or a replay. */
   readonly run: string;
   /** ISO 8601. */
   readonly started_at: string;
@@ -112,6 +112,8 @@ export interface TurnState {
   readonly failed_attempts: readonly FailedAttempt[];
   /** Set when the turn has FAILED. */
   readonly failure: TurnFailure | null;
+  /** Why a caller cancelled the turn by the id of its thread; left out otherwise, and without a reason. */
+  readonly cancel_reason?: string;
   /**
    * Digest of the conversation at the end of the turn, if input rails have checked all of it; left out without input
    * rails.

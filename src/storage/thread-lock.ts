@@ -77,8 +77,16 @@ function tryLocalLock(held: Set<string>, key: string): HeldLock | undefined {
 export interface HeldLock {
   /** Aborts when the lock is lost with its session, with the error as its reason: another process may hold it then. */
   readonly signal: AbortSignal;
+  /** The server's time when the lock was asked for, as its text; left out where the locks are in this process. */
+  readonly takenAt?: string;
   /** Gives the lock back; twice is once, and a lock that was lost is gone already. Never rejects. */
   release(): Promise<void>;
+}
+
+/** What the server says of a lock, and its time when it was asked. */
+interface Answer {
+  readonly done: boolean;
+  readonly at: string;
 }
 
 const sessions = new WeakMap<DatabasePool, LockSession>();
@@ -117,15 +125,19 @@ class LockSession {
     if (this.#held.has(key)) return undefined;
     const lost = new AbortController();
     this.#held.set(key, lost);
-    let locked = false;
+    let answer: Answer | undefined;
     try {
-      locked = await this.#ask("pg_try_advisory_lock", key);
+      answer = await this.#ask("pg_try_advisory_lock", key);
     } finally {
-      if (!locked) await this.#leave(key);
+      if (answer?.done !== true) await this.#leave(key);
     }
-    if (!locked) return undefined;
+    if (!answer.done) return undefined;
     let released: Promise<void> | undefined;
-    return { signal: lost.signal, release: () => (released ??= this.#unlock(key)) };
+    return {
+      signal: lost.signal,
+      takenAt: answer.at,
+      release: () => (released ??= this.#unlock(key)),
+    };
   }
 
   async #open(pool: DatabasePool): Promise<DatabaseClient> {
@@ -142,11 +154,13 @@ class LockSession {
   }
 
   /** One question after the other: node-postgres is about to stop queueing them. */
-  #ask(name: "pg_try_advisory_lock" | "pg_advisory_unlock", key: string): Promise<boolean> {
+  #ask(name: "pg_try_advisory_lock" | "pg_advisory_unlock", key: string): Promise<Answer> {
     const answer = this.#last.then(async () => {
       const client = await this.#client;
-      const { rows } = await client.query<{ done: boolean }>(`select ${name}($1) as done`, [key]);
-      return rows[0]!.done;
+      const { rows } = await client.query<Answer>(`select ${name}($1) as done, now()::text as at`, [
+        key,
+      ]);
+      return rows[0]!;
     });
     this.#last = answer.catch(() => undefined);
     return answer;

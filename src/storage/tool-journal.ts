@@ -10,7 +10,14 @@ import type {
   ToolJournal,
 } from "../tools/journal.ts";
 import { canonicalJson } from "../values/json.ts";
+import {
+  createValueCipher,
+  MissingEncryptionKeyError,
+  SealedValueError,
+  type ValueCipher,
+} from "./encryption/value-cipher.ts";
 import { loadMigrations, migrate } from "./migrate.ts";
+import type { SealedTable } from "./encryption/reseal.ts";
 import { type DatabasePool, type QueryConfig, quoteIdentifier } from "./pool.ts";
 
 export interface DatabaseToolJournalOptions {
@@ -18,6 +25,8 @@ export interface DatabaseToolJournalOptions {
   readonly schema?: string;
   /** How ends become bytes: the checkpointer's, so that what that encrypts is encrypted here. Default: LangGraph's. */
   readonly serde?: SerializerProtocol;
+  /** Seals ends; the checkpointer's. Default: one without keys, which seals nothing. */
+  readonly cipher?: ValueCipher;
   /**
    * Resolves when all that was written to the thread so far is durable. Calls that must not be made twice wait for it,
    * else a crash could forget the decision to make them, and with it what the journal has. Left out, nothing waits.
@@ -60,6 +69,7 @@ export class DatabaseToolJournal implements ToolJournal {
   readonly #durable: CallStatements;
   readonly #mayBeLost: CallStatements;
   readonly #serde: SerializerProtocol;
+  readonly #cipher: ValueCipher;
   readonly #flush: DatabaseToolJournalOptions["flush"];
   #setUp: Promise<void> | undefined;
 
@@ -76,6 +86,7 @@ export class DatabaseToolJournal implements ToolJournal {
       ? callStatements(this.#table, { name, mayBeLost: true })
       : this.#durable;
     this.#serde = options.serde ?? new MemorySaver().serde;
+    this.#cipher = options.cipher ?? createValueCipher([]);
     this.#flush = options.flush;
   }
 
@@ -106,12 +117,21 @@ export class DatabaseToolJournal implements ToolJournal {
     }
   }
 
+  async find(entry: CallEntry): Promise<CallRecord> {
+    await this.setup();
+    const key = keyOf(entry);
+    const { rows } = await this.#pool.query<Row>(`select * from ${this.#table} ${WHERE_KEY}`, key);
+    const [row] = rows;
+    if (row === undefined || !row.input_hash.equals(inputHash(entry))) return { state: "new" };
+    return this.#recorded(key, row);
+  }
+
   async end(call: StartedCall, { tiers, ...record }: RecordedEnd): Promise<void> {
     // As text the record is exact, whatever a serializer makes of objects that look like its own.
     const end: SerializedEnd = { record: JSON.stringify(record), ...(tiers && { tiers }) };
     const [end_type, bytes] = await this.#serde.dumpsTyped(end);
-    const end_body = Buffer.from(bytes);
     const key = keyOf(call);
+    const end_body = this.#cipher.sealBytes(Buffer.from(bytes), endContext(key));
     await this.#pool.query({
       ...this.#statementsOf(call).end,
       values: [...key, end_type, end_body, endHash(key, { end_type, end_body })],
@@ -159,6 +179,29 @@ export class DatabaseToolJournal implements ToolJournal {
     await this.#pool.query(`delete from ${this.#table} where thread_id = $1`, [storable(threadId)]);
   }
 
+  /** The table of ends, for counting and resealing. */
+  async sealedTables(): Promise<readonly SealedTable[]> {
+    await this.setup();
+    return [
+      {
+        name: "tool_journal",
+        table: this.#table,
+        key: { thread_id: "text", run: "text", step: "integer", call_id: "text" },
+        column: "end_body",
+        beside: ["end_type", "begin_hash"],
+        context: (row) => endContext(rowKey(row)),
+        hash: {
+          column: "end_hash",
+          // Rows from before there were hashes get none.
+          of: (row, end_body) =>
+            row["begin_hash"] === null
+              ? null
+              : endHash(rowKey(row), { end_type: String(row["end_type"]), end_body }),
+        },
+      },
+    ];
+  }
+
   /** Makes the table, unless it is there; any number of times, and by any number of processes at once. */
   setup(): Promise<void> {
     this.#setUp ??= this.#migrate().catch((error: unknown) => {
@@ -199,15 +242,22 @@ export class DatabaseToolJournal implements ToolJournal {
       return damaged("its end does not have the hash that it was given");
     }
     try {
-      const end = (await this.#serde.loadsTyped(end_type, end_body)) as SerializedEnd;
+      const body = this.#cipher.openBytes(end_body, endContext(key));
+      const end = (await this.#serde.loadsTyped(end_type, body)) as SerializedEnd;
       const record = JSON.parse(end.record) as Omit<RecordedEnd, "tiers">;
       return { state: "finished", end: { ...record, ...(end.tiers && { tiers: end.tiers }) } };
     } catch (thrown) {
-      // A key of the serializer that has changed is no damage.
-      if (isHashed) throw thrown;
+      if (thrown instanceof SealedValueError) return damaged("its end was sealed for another call");
+      // A key that is missing, or of the serializer and changed, is no damage.
+      if (isHashed || thrown instanceof MissingEncryptionKeyError) throw thrown;
       return damaged("its end cannot be read");
     }
   }
+}
+
+/** What binds a sealed end to its call. */
+function endContext(key: RowKey): string {
+  return `call ${JSON.stringify(key)}`;
 }
 
 interface SerializedEnd {
@@ -294,6 +344,11 @@ function inputHash({ tool, input }: CallEntry): Buffer {
 
 /** The key of a row as it is stored: thread, run, step, id of the call. */
 type RowKey = readonly [threadId: string, run: string, step: number, callId: string];
+
+function rowKey(row: Readonly<Record<string, unknown>>): RowKey {
+  const { thread_id, run, step, call_id } = row;
+  return [String(thread_id), String(run), Number(step), String(call_id)];
+}
 
 /** What is stored of a call's beginning. */
 export interface StoredBeginning {

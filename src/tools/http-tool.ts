@@ -1,5 +1,5 @@
 import { defineTool, InvalidToolError } from "../definition/tool/define-tool.ts";
-import type { DataToolSpec } from "../definition/schema/data-tools.ts";
+import type { HttpToolSpec } from "../definition/schema/data-tools.ts";
 import {
   type AgentTool,
   type HttpTransport,
@@ -51,7 +51,7 @@ const maxShownBody = 16_000;
  * @throws InvalidToolError, also for a `select` that is not JMESPath; HttpAllowError
  */
 export async function createHttpTool(
-  spec: DataToolSpec,
+  spec: HttpToolSpec,
   options: HttpToolOptions = {},
 ): Promise<AgentTool> {
   const { name, transport, output_schema, display_name, version } = spec;

@@ -1,4 +1,4 @@
-import type { AgentTool } from "../definition/tool/tool.ts";
+import { type AgentTool, isClientTool } from "../definition/tool/tool.ts";
 import { StratagraphError } from "../errors.ts";
 import type { ToolResult } from "../state/step-record.ts";
 import { reduceTier, tierPatch } from "../state/tier-patch.ts";
@@ -83,6 +83,8 @@ export interface ToolJournal {
    * where its record is damaged it begins anew.
    */
   begin(entry: CallEntry): Promise<CallRecord>;
+  /** Returns what is known of a call, and writes nothing. */
+  find(entry: CallEntry): Promise<CallRecord>;
   /** Durable as the beginning is. The first end of a call stands. */
   end(call: StartedCall, end: RecordedEnd): Promise<void>;
   /** Forgets a beginning: the call was not made after all. */
@@ -108,7 +110,7 @@ export function resolveJournalEntry(known: CallRecord, tool: AgentTool): Journal
       return { do: "use", end: known.end };
     case "started":
     case "damaged":
-      return tool.definition.execution.idempotent
+      return mayRepeat(tool)
         ? { do: "run", again: true }
         : {
             do: "unknown",
@@ -116,6 +118,11 @@ export function resolveJournalEntry(known: CallRecord, tool: AgentTool): Journal
             damage: known.state === "damaged" ? known.reason : null,
           };
   }
+}
+
+/** What a call of a client tool does here is to record the result, which may be repeated. */
+function mayRepeat(tool: AgentTool): boolean {
+  return tool.definition.execution.idempotent || isClientTool(tool);
 }
 
 /** Builtins that change nothing cost less to run again than to write down. */
@@ -186,9 +193,9 @@ export async function journalledCall(options: JournalledCall): Promise<CallEnded
   const { tool, call, env, log, make } = options;
   const { threadId, run, journal } = log;
   env.signal.throwIfAborted();
-  const { name, execution } = tool.definition;
+  const { name } = tool.definition;
   const key: CallKey = { threadId, run, step: log.stepOf(call.id), callId: call.id };
-  const { idempotent } = execution;
+  const idempotent = mayRepeat(tool);
   const known = await journal.begin({ ...key, tool: name, input: call.args, idempotent });
   const settled = resolveJournalEntry(known, tool);
   if (settled.do === "use") return recordedEnd(settled.end, options);

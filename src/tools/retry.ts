@@ -77,9 +77,14 @@ export class ToolTimeoutError extends StratagraphError {
   constructor(
     readonly tool: string,
     readonly timeoutMs: number,
+    /** Whether the caller runs the tool. Default false. */
+    isOfClient = false,
   ) {
+    const ms = timeoutMs.toLocaleString("en");
     super(
-      `Tool "${tool}" did not end within ${timeoutMs.toLocaleString("en")} ms and was aborted. Ask it for less, or raise its execution.timeout_ms.`,
+      isOfClient
+        ? `The caller, which runs tool "${tool}", returned no result within ${ms} ms. Whether the call took effect is not known.`
+        : `Tool "${tool}" did not end within ${ms} ms and was aborted. Ask it for less, or raise its execution.timeout_ms.`,
     );
   }
 }

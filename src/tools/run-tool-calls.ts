@@ -1,9 +1,15 @@
-import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool/tool.ts";
+import {
+  type AgentTool,
+  isClientTool,
+  type StatefulTool,
+  type StatelessTool,
+} from "../definition/tool/tool.ts";
 import { createSlices } from "../event-loop.ts";
 import type { AgentState, Awaitable } from "../state/tiers.ts";
 import type { ToolPrediction, ToolResult } from "../state/step-record.ts";
 import { admitCall, type CallFinding, type CallRules } from "./admit-call.ts";
 import { callStateful, callStateless, type StatefulCallEnv } from "./call.ts";
+import { callClient, type ClientEnd } from "./client-call.ts";
 import { type HandlerInterrupts, interruptIn, refusedCall } from "./tool-result.ts";
 import {
   type CallEnded,
@@ -21,6 +27,8 @@ export interface RunToolCallsOptions extends CallRules {
   readonly env: StatefulCallEnv;
   /** How many calls may be under way at once. Default 16, minimum 1. */
   readonly concurrency?: number;
+  /** How the calls of client tools ended, by their ids. Default none. */
+  readonly clientEnds?: ReadonlyMap<string, ClientEnd> | undefined;
   /** Where calls are written down, so that none that has ended is made again. Left out, they are not. */
   readonly log?: CallLog | undefined;
   /**
@@ -100,7 +108,10 @@ export async function runToolCalls(options: RunToolCallsOptions): Promise<RunToo
   const stateless =
     ({ index, call }: Admitted<AgentTool>, tool: StatelessTool): Task =>
     async (env) => {
-      const make = () => callStateless(tool, call, env);
+      const make = () =>
+        isClientTool(tool)
+          ? callClient(tool, call, { env, end: options.clientEnds?.get(call.id) })
+          : callStateless(tool, call, env);
       const ended = await once(index, { tool, call, state, env, make });
       if (ended === null) return;
       record(index, (await inspect?.(ended.result, tool)) ?? ended.result);

@@ -2,11 +2,16 @@ import { replaceSecrets, findSecretNames } from "../definition/schema/servers.ts
 import type { Awaitable } from "../state/tiers.ts";
 import { MissingSecretError } from "./missing-secret-error.ts";
 
-/** Environment variables as secrets, each under its own name. */
+/** Opens everything that is stored, and is no secret of an agent. */
+const withheld: ReadonlySet<string> = new Set(["STRATAGRAPH_ENCRYPTION_KEYS"]);
+
+/** Environment variables as secrets, each under its own name; the encryption keys of stored values are none. */
 export function environmentSecrets(
   env: Readonly<Record<string, string | undefined>>,
 ): SecretSource {
-  return { get: (name) => (Object.hasOwn(env, name) ? env[name] : undefined) };
+  return {
+    get: (name) => (Object.hasOwn(env, name) && !withheld.has(name) ? env[name] : undefined),
+  };
 }
 
 /** Where secrets come from: a vault, or by default the environment. */

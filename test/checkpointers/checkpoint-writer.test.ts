@@ -6,6 +6,7 @@ import { CheckpointWriter } from "../../checkpointers/checkpoint-writer.ts";
 import { CheckpointCache } from "../../checkpointers/checkpoint-cache.ts";
 import { LogIds, LogPositions } from "../../checkpointers/log-positions.ts";
 import { checkpointQueries } from "../../checkpointers/queries.ts";
+import { createValueCipher } from "../../src/storage/encryption/value-cipher.ts";
 import type { DatabasePool, QueryConfig } from "../../src/storage/pool.ts";
 
 const queries = checkpointQueries("public");
@@ -40,6 +41,8 @@ function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
     reader: {} as CheckpointReader,
     freeze: () => true,
     encrypts: false,
+    cipher: createValueCipher([]),
+    seals: false,
   });
   const put = (stamped = hash) =>
     writer.put(place, checkpoint, { definition_hash: stamped }, { text: 1 });

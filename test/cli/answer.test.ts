@@ -201,7 +201,7 @@ workflow_graph:
     const { code, errors } = await run(cwd, ["one.yaml", "go", "--no-save"]);
     expect(code).toBe(2);
     expect(errors).toBe(
-      "error: The run must wait for a person, and --no-save stores no state to resume. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
+      "error: The run must wait for a person or for tool results, and --no-save stores no state to resume. Run it on a terminal, or without --no-save. [no_checkpointer]\n",
     );
   });
 });

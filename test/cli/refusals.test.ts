@@ -71,7 +71,7 @@ describe("wrong use ends with exit code 2, says why, and writes nothing", () => 
     [
       "an answer where nothing waits",
       ["ok.yaml", "-t", "t", "-a", "y"],
-      "Omit --answer. [nothing_to_answer]",
+      "Omit --answer or --tool-results. [nothing_to_answer]",
     ],
     ["a temperature", ["ok.yaml", "hi", "--temperature", "3"], "Expected a number from 0 to 2."],
     ["no temperature", ["ok.yaml", "hi", "--temperature", ""], "Expected a number from 0 to 2."],

@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { approvedPlans } from "./planning/approved-plans.ts";
 import { bugsInWorkers } from "./planning/bugs-in-workers.ts";
 import { cutOffPlans } from "./planning/cut-off-plans.ts";
 import { keptAtTheEnd } from "./planning/kept-at-the-end.ts";
@@ -15,6 +16,7 @@ export function planningContract(kind: Database["kind"]): void {
   const threads = new PlanningThreads(database);
 
   describe.skipIf(!database.available)(`on ${kind}`, () => {
+    approvedPlans(threads);
     keptSubtasks(threads);
     bugsInWorkers(threads);
     waitingSubtasks(threads);

@@ -32,6 +32,13 @@ export class MemoryJournal implements ToolJournal {
     return { state: "started", at: "2026-01-01T00:00:00.000Z" };
   }
 
+  async find(entry: CallEntry): Promise<CallRecord> {
+    const known = this.entries.get(keyText(entry));
+    if (known?.input !== JSON.stringify([entry.tool, entry.input])) return { state: "new" };
+    if (known.end !== undefined) return { state: "finished", end: structuredClone(known.end) };
+    return { state: "started", at: "2026-01-01T00:00:00.000Z" };
+  }
+
   async end(key: CallKey, end: RecordedEnd): Promise<void> {
     this.#failAt("end");
     this.log.push(`end ${key.callId}`);

@@ -37,12 +37,14 @@ export async function makeTemplate(): Promise<void> {
     { openCheckpointer },
     { DatabaseToolJournal },
     { openDatabaseMemory },
+    { openPlatform },
   ] = await Promise.all([
     import("@electric-sql/pglite"),
     import("../../src/storage/database.ts"),
     import("../../checkpointers/postgres.ts"),
     import("../../src/storage/tool-journal.ts"),
     import("../../src/storage/memory/database-memory.ts"),
+    import("../../src/storage/platform/open-platform.ts"),
   ]);
   const dataDir = join(folder, "database");
   await (await PGlite.create({ dataDir })).close();
@@ -52,6 +54,7 @@ export async function makeTemplate(): Promise<void> {
   await checkpointer.setup();
   await new DatabaseToolJournal(database.pool, { serde: checkpointer.serde }).setup();
   await openDatabaseMemory(database).setup();
+  await openPlatform(database);
   await database.close();
   try {
     // Moved to its place when complete, so that test runs at work side by side never see half of it.
@@ -65,12 +68,15 @@ export async function makeTemplate(): Promise<void> {
 /** Where the database that tests copy is kept. */
 function template(): string {
   const hash = createHash("sha256").update(settings);
+  // The platform has partitions of the next days.
+  hash.update(new Date().toISOString().slice(0, 10));
   hash.update(readFileSync(join(root, "node_modules/@electric-sql/pglite/package.json")));
   for (const folder of [
     "checkpointers/migrations",
     "src/storage/migrations",
     "src/storage/memory/migrations",
     "src/storage/memory/vector-migrations",
+    "src/storage/platform/migrations",
   ]) {
     for (const file of readdirSync(join(root, folder)).toSorted()) {
       hash.update(readFileSync(join(root, folder, file)));

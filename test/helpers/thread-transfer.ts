@@ -7,6 +7,7 @@ import {
   importThread,
   type ImportOptions,
 } from "../../checkpointers/threads/transfer/import-thread.ts";
+import { createValueCipher } from "../../src/storage/encryption/value-cipher.ts";
 import type { DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { collect } from "./collect.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -18,6 +19,7 @@ export function transferOf(pool: DatabasePool, serde?: SerializerProtocol) {
   const parts = {
     pool,
     schema: `"public"`,
+    cipher: createValueCipher([]),
     serde: serde ?? new PostgresCheckpointer(pool).serde,
     logIds: (client: Queryable) => new LogIds(client, "public"),
     clock: new ManualClock(),

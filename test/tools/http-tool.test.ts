@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dataToolSchema, type DataToolSpecInput } from "../../src/definition/schema/data-tools.ts";
+import { httpToolSchema, type DataToolSpecInput } from "../../src/definition/schema/data-tools.ts";
 import type { StatelessTool } from "../../src/definition/tool/tool.ts";
 import { callStateless } from "../../src/tools/call.ts";
 import { createHttpTool, type HttpToolOptions } from "../../src/tools/http-tool.ts";
@@ -68,7 +68,7 @@ async function call(
 ) {
   seen = [];
   const { clock = new ManualClock(), httpAllow = [host], ...rest } = options;
-  const tool = await createHttpTool(dataToolSchema.parse(given), { httpAllow, ...rest });
+  const tool = await createHttpTool(httpToolSchema.parse(given), { httpAllow, ...rest });
   const secrets = createSecrets({
     get: (name) => (name === "ORDERS_KEY" ? secretValue : undefined),
   });
@@ -282,7 +282,7 @@ describe("the answer of an HTTP tool", () => {
   });
 
   it("refuses a select that is no JMESPath when the tool is made", async () => {
-    const made = createHttpTool(dataToolSchema.parse(spec({ response: { select: "a[" } })));
+    const made = createHttpTool(httpToolSchema.parse(spec({ response: { select: "a[" } })));
     await expect(made).rejects.toThrow("The query is no JMESPath");
   });
 

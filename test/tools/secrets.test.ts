@@ -23,6 +23,12 @@ describe("createSecrets", () => {
     expect(await secrets.resolve("nothing")).toBe("nothing");
   });
 
+  it("has no encryption keys of stored values", async () => {
+    const secrets = createSecrets(environmentSecrets({ STRATAGRAPH_ENCRYPTION_KEYS: "a:key" }));
+    expect(await secrets.has("STRATAGRAPH_ENCRYPTION_KEYS")).toBe(false);
+    await expect(secrets.get("STRATAGRAPH_ENCRYPTION_KEYS")).rejects.toThrow(MissingSecretError);
+  });
+
   it("asks the source each time, and scrubs all that it ever gave", async () => {
     const values = ["first-value", "second-value"];
     const secrets = createSecrets({ get: () => Promise.resolve(values.shift()) });

@@ -7,7 +7,7 @@ import { elementHash } from "../../elements/store-value.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "../../errors.ts";
 import { checkDefinition, writesHash } from "../../integrity.ts";
 import { unpackWrites } from "../../pending-writes.ts";
-import type { CheckpointTables } from "../../tables.ts";
+import type { SealedTables } from "../../tables.ts";
 import { CheckedThread } from "./checked-thread.ts";
 import {
   type ContentLine,
@@ -26,7 +26,7 @@ import {
   ThreadRows,
 } from "./thread-rows.ts";
 
-export interface ExportDeps extends CheckpointTables {
+export interface ExportDeps extends SealedTables {
   readonly serde: SerializerProtocol;
   /** Default: the system's. */
   readonly clock?: Clock;
@@ -36,6 +36,7 @@ export interface ExportDeps extends CheckpointTables {
  * A thread as lines of JSON, without line feeds: a header, the definitions it was made under, its checkpoints with
  * parents before children, each after the elements that it is the first to need, and an end with a SHA-256 over it all.
  * What the serializer gives as JSON can be read in the file; what it encrypts stays so, and takes the same key to import.
+ * Values that the checkpointer has sealed are opened: the file is plain, and is sealed where it is imported.
  *
  * Every checkpoint is checked on its way. The thread may go on meanwhile: checkpoints put after the first line are left
  * out. The database is asked for a few hundred rows at a time, and no session is held in between.
@@ -46,10 +47,10 @@ export interface ExportDeps extends CheckpointTables {
  * @throws {CorruptBlobError} when an attachment does not have its hash
  */
 export async function* exportThread(
-  { pool, schema, serde, clock = systemClock }: ExportDeps,
+  { serde, clock = systemClock, ...tables }: ExportDeps,
   threadId: string,
 ): AsyncGenerator<string> {
-  const rows = new ThreadRows(pool, schema, threadId);
+  const rows = new ThreadRows(tables, threadId);
   const keys = parentsFirst(await rows.keys());
   if (keys.length === 0) throw new NoCheckpointError(threadId, null);
   const hash = createHash("sha256");
@@ -68,7 +69,7 @@ export async function* exportThread(
     checkpoints: keys.length,
   });
   for await (const line of contentOf(rows, { threadId, keys, serde })) yield written(line);
-  for await (const row of storedBlobs({ pool, schema }, threadId)) {
+  for await (const row of storedBlobs(tables, threadId)) {
     await loadBlob(row, serde);
     const { body, ...attachment } = row;
     yield written({ attachment: { ...attachment, value: toReadable(body) } });

@@ -13,7 +13,7 @@ import { checkName } from "../../config.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
 import { keepData } from "../../elements/revive.ts";
 import { InvalidExportError, ThreadExistsError } from "../../errors.ts";
-import { type CheckpointTables, transaction } from "../../tables.ts";
+import { type SealedTables, transaction } from "../../tables.ts";
 import {
   type AttachmentLine,
   contentLine,
@@ -29,7 +29,7 @@ import {
 } from "./format.ts";
 import { ThreadCopy } from "./thread-copy.ts";
 
-export interface ImportDeps extends CheckpointTables {
+export interface ImportDeps extends SealedTables {
   readonly serde: SerializerProtocol;
   /** Ids for new logs, asked for within a transaction. */
   readonly logIds: (client: Queryable) => { take(): Promise<number> };
@@ -67,6 +67,7 @@ export async function importThread(
       const copy = new ThreadCopy({
         client,
         schema: parts.schema,
+        cipher: parts.cipher,
         serde: keepData(parts.serde),
         from: spooled.header.threadId,
         to: threadId,
@@ -98,13 +99,13 @@ async function addAttachment(
   { value, ...row }: AttachmentLine,
   of: ImportDeps & { readonly client: Queryable; readonly threadId: string },
 ): Promise<void> {
-  const { client, schema, serde, threadId } = of;
+  const { client, serde, threadId } = of;
   const body = fromReadable(value);
   valueInspector(keepData(serde))?.(row.type, body);
   await loadBlob({ ...row, body }, serde).catch((cause: unknown) => {
     throw new DamagedValue(`the attachment ${row.sha256} does not have that hash`, { cause });
   });
-  await insertBlob(client, schema, { ...row, body, threadId });
+  await insertBlob(client, of, { ...row, body, threadId });
 }
 
 async function addContent(

@@ -1,9 +1,10 @@
 import { canonicalHash } from "../../../src/values/json.ts";
+import type { ValueCipher } from "../../../src/storage/encryption/value-cipher.ts";
 import type { Queryable } from "../../../src/storage/pool.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
 import type { DataSerializer } from "../../elements/revive.ts";
 import { elementHash } from "../../elements/store-value.ts";
-import { checkpointHash, writesHash } from "../../integrity.ts";
+import { checkpointHash, sealContext, writesHash } from "../../integrity.ts";
 import { toWriteSets } from "../../pending-writes.ts";
 import { REPLACE_DEFINITION } from "../../queries.ts";
 import { CheckedThread } from "./checked-thread.ts";
@@ -27,6 +28,7 @@ interface CopyParts {
   readonly client: Queryable;
   /** With its quotes. */
   readonly schema: string;
+  readonly cipher: ValueCipher;
   readonly serde: DataSerializer;
   /** Of the thread that was exported, and of that to be made. */
   readonly from: string;
@@ -89,12 +91,9 @@ export class ThreadCopy {
     const hash = elementHash({ type, blob });
     const shape = inspect && (unitShape(inspect(type, blob)) ?? null);
     thread.addElement(log, idx, shape === undefined ? { hash } : { hash, shape });
-    await this.#inserts.elements.add({
-      log_id: await this.#logOf(log),
-      idx,
-      type,
-      blob: base64(blob),
-    });
+    const copied = await this.#logOf(log);
+    const sealed = this.#parts.cipher.sealBytes(blob, sealContext.element(copied, idx));
+    await this.#inserts.elements.add({ log_id: copied, idx, type, blob: base64(sealed) });
   }
 
   async #logOf(exported: number): Promise<number> {
@@ -104,7 +103,7 @@ export class ThreadCopy {
   }
 
   async #addCheckpoint(line: CheckpointLine): Promise<void> {
-    const { thread, inspect, from, to } = this.#parts;
+    const { thread, inspect, from, to, cipher } = this.#parts;
     const { namespace, id, parentId, type, metadata, summary, writeSets } = line;
     this.#expectOnce(line);
     if (inspect && type !== null)
@@ -124,9 +123,10 @@ export class ThreadCopy {
       parentHash: copiedParent,
     });
     this.#hashes.set(keyOf(namespace, id), copiedHash);
+    const context = sealContext.checkpoint({ threadId: to, namespace, id });
     await this.#inserts.checkpoints.add({
       ...rowOf(line, to),
-      body: base64(body),
+      body: base64(cipher.sealBytes(body, context)),
       segments: copied,
       hash: base64(copiedHash),
       parent_hash: copiedParent && base64(copiedParent),
@@ -182,22 +182,23 @@ export class ThreadCopy {
     { taskId, taskPath = "", idx, hash, writes }: WriteSetLine,
     { namespace, id }: CheckpointLine | StockCheckpointLine,
   ): Promise<void> {
-    const { from, to, inspect } = this.#parts;
+    const { from, to, inspect, cipher } = this.#parts;
     const dumped = writes.map(({ value, ...write }) => ({ ...write, blob: fromReadable(value) }));
     for (const { type, blob } of dumped) inspect?.(type, blob);
     const [set] = toWriteSets(dumped, { replacing: false, taskPath });
     const { body } = set!; // There is at least one write.
-    const content = { namespace, checkpointId: id, taskId, idx, body };
-    if (!writesHash({ ...content, threadId: from }).equals(fromHex(hash)))
+    const name = { namespace, checkpointId: id, taskId, idx, threadId: to };
+    if (!writesHash({ ...name, body, threadId: from }).equals(fromHex(hash)))
       throw new DamagedValue("pending writes do not have the hash they were given");
+    const sealed = cipher.sealBytes(body, sealContext.writes(name));
     await this.#inserts.writeSets.add({
       thread_id: to,
       checkpoint_ns: namespace,
       checkpoint_id: id,
       task_id: taskId,
       idx,
-      body: base64(body),
-      hash: base64(writesHash({ ...content, threadId: to })),
+      body: base64(sealed),
+      hash: base64(writesHash({ ...name, body: sealed })),
     });
   }
 

@@ -1,5 +1,8 @@
+import { isFramed, type ValueCipher } from "../../../src/storage/encryption/value-cipher.ts";
 import type { Queryable } from "../../../src/storage/pool.ts";
-import { readSegments } from "../../rows.ts";
+import { sealContext, writesHash } from "../../integrity.ts";
+import { openOrKeep, readSegments } from "../../rows.ts";
+import type { SealedTables } from "../../tables.ts";
 import {
   type DefinitionLine,
   type ElementLine,
@@ -7,6 +10,9 @@ import {
   type StockWriteLine,
   toReadable,
 } from "./format.ts";
+
+/** Fits nothing. */
+const noHash = Buffer.alloc(32);
 
 /** How many elements, values or writes are read at a time. */
 const ROWS = 500;
@@ -46,14 +52,20 @@ interface ElementRange {
   readonly to: number;
 }
 
-/** Reads the tables for one thread. */
+/** Reads the tables for one thread, sealed values opened: what was changed while it was sealed has no hash that holds. */
 export class ThreadRows {
+  private readonly database: Queryable;
+  private readonly schema: string;
+  private readonly cipher: ValueCipher;
+
   constructor(
-    private readonly database: Queryable,
-    /** With its quotes. */
-    private readonly schema: string,
+    { pool, schema, cipher }: SealedTables,
     private readonly threadId: string,
-  ) {}
+  ) {
+    this.database = pool;
+    this.schema = schema;
+    this.cipher = cipher;
+  }
 
   /** All checkpoints, in the order of their ids. */
   async keys(): Promise<(NamespacedCheckpointId & { readonly parentId: string | null })[]> {
@@ -89,7 +101,10 @@ export class ThreadRows {
       where c.thread_id = $1 order by place`,
       [this.threadId, keys.map(({ namespace }) => namespace), keys.map(({ id }) => id)],
     );
-    return rows;
+    return rows.map(({ body, ...row }) => {
+      const context = sealContext.checkpoint({ ...row, threadId: this.threadId });
+      return { ...row, body: body && openOrKeep(this.cipher, body, context) };
+    });
   }
 
   async writeSets(keys: readonly NamespacedCheckpointId[]): Promise<StoredWriteSet[]> {
@@ -100,7 +115,18 @@ export class ThreadRows {
       where w.thread_id = $1 order by w.task_id, w.idx`,
       [this.threadId, keys.map(({ namespace }) => namespace), keys.map(({ id }) => id)],
     );
-    return rows;
+    return rows.map((row) => this.#openSet(row));
+  }
+
+  /** The hash of a set that is sealed covers the sealed bytes: an opened set gets that of its own. */
+  #openSet(set: StoredWriteSet): StoredWriteSet {
+    const { namespace, id: checkpointId, taskId, idx, body: stored } = set;
+    const name = { threadId: this.threadId, namespace, checkpointId, taskId, idx };
+    const body = openOrKeep(this.cipher, stored, sealContext.writes(name));
+    if (!isFramed(stored)) return set;
+    const isWhole = body.byteLength < stored.byteLength;
+    const hasHash = writesHash({ ...name, body: stored }).equals(set.hash);
+    return { ...set, body, hash: isWhole && hasHash ? writesHash({ ...name, body }) : noHash };
   }
 
   /** Elements in the ranges, as many as there are. */
@@ -117,7 +143,11 @@ export class ThreadRows {
           ) as e`,
           [page.map(({ log }) => log), page.map(({ from }) => from), page.map(({ to }) => to)],
         );
-        for (const row of rows) yield { ...row, log: Number(row.log) };
+        for (const { blob: stored, ...row } of rows) {
+          const log = Number(row.log);
+          const blob = openOrKeep(this.cipher, stored, sealContext.element(log, row.idx));
+          yield { ...row, log, blob };
+        }
         const [range, last] = [page[0]!, rows.at(-1)];
         if (page.length > 1 || rows.length < ROWS || last === undefined) break;
         page = [{ ...range, from: last.idx + 1 }];

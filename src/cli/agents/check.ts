@@ -4,6 +4,7 @@ import { memoryToolsOf } from "../../compile/memory/memory-tools.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { memoryWarnings } from "../../definition/check/memory.ts";
 import { InvalidDefinitionError, problemLines } from "../../definition/check/problems.ts";
+import { isClientTool } from "../../definition/tool/tool.ts";
 import { StratagraphError } from "../../errors.ts";
 import { MissingApiKeyError } from "../../models/errors.ts";
 import { boundsJson, boundsOf, boundsText, refusedCalls } from "./bounds-text.ts";
@@ -79,6 +80,8 @@ async function check(file: string, runtime: Runtime, cwd: string): Promise<Findi
   if (definition === null) return { file, definition, problems, warnings: [], bounds: [], notes };
   const { spec } = definition;
   if (!spec.is_active) notes.push("The agent is inactive: is_active is false.");
+  const ofCaller = definition.tools.filter(isClientTool).map((tool) => tool.definition.name);
+  if (ofCaller.length > 0) notes.push(`The caller of a run runs (client): ${ofCaller.join(", ")}.`);
   // One by one, since compiling stops at the first that is missing.
   const own = [...definition.tools, ...memoryToolsOf(definition, runtime.tools)];
   const inline = new Set(own.map((tool) => tool.definition.name));

@@ -5,6 +5,7 @@ import { StratagraphError } from "../../errors.ts";
 import { checkAgent, checkCompiled, notLoaded } from "../doctor/agent-checks.ts";
 import {
   checkDatabase,
+  checkEncryption,
   checkFiles,
   checkNode,
   checkPictures,
@@ -48,6 +49,7 @@ export async function doctorCommand(
   const around = [
     ...checkNode(process.version),
     ...(await checkDatabase(io)),
+    ...checkEncryption(io),
     ...(await checkFiles(io)),
     // Opens the embedded database, which closes its files to other users.
     ...(await checkMemoryDatabase(io)),

@@ -1,5 +1,6 @@
 import { isDecisionRecord } from "../../state/answer-schema.ts";
-import { bindAnswer, checkHumanAnswer } from "../../state/human-answer.ts";
+import { checkRequestAnswer } from "../../planning/plan-answer.ts";
+import { bindAnswer } from "../../state/human-answer.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import { isRecord } from "../../values/json.ts";
 import { UsageError } from "../io.ts";
@@ -83,7 +84,7 @@ function formsOf(request: PendingRequest, typed: string): readonly unknown[] {
 }
 
 function firstFitting(request: PendingRequest, answers: readonly unknown[]): TypedAnswer {
-  const read = answers.map((answer) => ({ answer, checked: checkHumanAnswer(request, answer) }));
+  const read = answers.map((answer) => ({ answer, checked: checkRequestAnswer(request, answer) }));
   const fitting = read.find(({ checked }) => checked.ok);
   if (fitting !== undefined) return { ok: true, answer: fitting.answer };
   const [first] = read;

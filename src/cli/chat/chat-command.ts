@@ -182,7 +182,15 @@ class Chat {
     const { max_attempts: maxAttempts } = definition.spec.execution_config;
     const showReasoning = given.showReasoning ?? false;
     const report = this.#isTyped
-      ? chatReport({ maxAttempts, showReasoning, titles: titlesOf(this.#options.prepared) }, io)
+      ? chatReport(
+          {
+            maxAttempts,
+            showReasoning,
+            titles: titlesOf(this.#options.prepared),
+            resume: this.#resume("run"),
+          },
+          io,
+        )
       : plainReport(io, this.#resume("run"));
     this.#conversation.attachments = [];
     const execute = (

@@ -9,14 +9,21 @@ import { outputLayout } from "../view/values.ts";
 
 /** Reports a turn of a chat on a terminal: its steps, and its answer as Markdown. */
 export function chatReport(
-  options: Pick<LiveReportOptions, "maxAttempts" | "showReasoning" | "titles">,
+  options: Pick<LiveReportOptions, "maxAttempts" | "showReasoning" | "titles"> & {
+    /** The command that tool results are returned with. */
+    readonly resume: string | null;
+  },
   io: CliIo,
 ): RunReport {
   return liveReport(
     {
       ...options,
       opening: () => [],
-      ending: chatEnding,
+      ending: (result, view) => {
+        // People answer in the chat itself.
+        const resume = result.toolCalls.length > 0 ? options.resume : null;
+        return chatEnding(result, { ...view, resume });
+      },
       namesAnswers: false,
       render: markdownRenderer,
     },
@@ -24,10 +31,10 @@ export function chatReport(
   );
 }
 
-function chatEnding(result: ExecuteResult, options: Omit<EndingOptions, "resume">): string[] {
+function chatEnding(result: ExecuteResult, options: EndingOptions): string[] {
   const { width, style, elapsedMs } = options;
   if (result.status !== "COMPLETED") {
-    return [...endingLines(result, { ...options, resume: null }), ""];
+    return [...endingLines(result, options), ""];
   }
   const { steps, usage, incomplete_reason: reason } = result;
   const note =
@@ -63,7 +70,8 @@ export function plainReport(io: CliIo, resume: string | null): RunReport {
         return;
       }
       const layout = outputLayout({ stdout: io.stderr, env: io.env });
-      const how = result.status === "AWAITING_HUMAN" ? resume : null;
+      const waits = result.status === "AWAITING_HUMAN" || result.toolCalls.length > 0;
+      const how = waits ? resume : null;
       // Without the totals at the end.
       say(endingLines(result, { ...layout, elapsedMs: 0, resume: how }).slice(1, -2));
     },

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { logExtension } from "../../experiment/log/log-checker.ts";
 import { openDatabase } from "../../storage/database.ts";
+import { parseEncryptionKeys } from "../../storage/encryption/encryption-keys.ts";
 import { DATABASE, isRunning } from "../../storage/folder-lock.ts";
 import { redactUrl } from "../../storage/pool.ts";
 import { folderAccess, type FolderAccess } from "../../storage/private-folder.ts";
@@ -242,6 +243,22 @@ const switches = [
   "LANGSMITH_TRACING",
   "LANGCHAIN_TRACING",
 ];
+
+/** Says whether stored values are encrypted, by which key, and whether the keys can be read. */
+export function checkEncryption({ env }: Pick<CliIo, "env">): readonly Finding[] {
+  const about = { check: "encryption", subject: "" };
+  const text = env["STRATAGRAPH_ENCRYPTION_KEYS"] ?? "";
+  try {
+    const [first, ...others] = parseEncryptionKeys(text).map(({ id }) => `"${id}"`);
+    if (first === undefined) return [];
+    const opened = others.length === 0 ? "" : `, and values of ${others.join(", ")} are read`;
+    const command = "stratagraph encryption counts them by key";
+    return [ok(about, `On: new values are sealed by key ${first}${opened}; ${command}.`)];
+  } catch (thrown) {
+    if (thrown instanceof StratagraphError) return [problemOf(about, thrown)];
+    throw thrown;
+  }
+}
 
 /** Says that runs are sent to LangSmith, and what of them. */
 export function checkTracing({ env }: Pick<CliIo, "env">): readonly Finding[] {

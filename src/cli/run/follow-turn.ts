@@ -1,7 +1,6 @@
 import type { Runtime } from "../../app.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
-import type { Status } from "../../state/lifecycle.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import type { AnswersOfRun } from "../ask/given-answers.ts";
 import type { CliIo, LinePrompt } from "../io.ts";
@@ -73,7 +72,7 @@ export async function followTurn<Result extends ExecuteResult | null>(
       result = { ...next, invocation_usage: addUsage(before, next.invocation_usage) };
     }
     options.end(result);
-    return result === null ? exitCodes.done : exitCodeOf(result.status);
+    return result === null ? exitCodes.done : exitCodeOf(result);
   } finally {
     report.leave();
     if (options.keepsRuntime !== true) await runtime?.close();
@@ -85,7 +84,9 @@ function firstOf(result: ExecuteResult | null) {
   return result?.interrupts[0];
 }
 
-function exitCodeOf(status: Status): number {
+function exitCodeOf({ status, toolCalls }: ExecuteResult): number {
   if (status === "COMPLETED") return exitCodes.done;
-  return status === "AWAITING_HUMAN" ? exitCodes.waits : exitCodes.runFailed;
+  return status === "AWAITING_HUMAN" || toolCalls.length > 0
+    ? exitCodes.waits
+    : exitCodes.runFailed;
 }

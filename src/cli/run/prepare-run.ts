@@ -9,10 +9,11 @@ import {
 } from "../../app.ts";
 import { checkInput } from "../../compile/input.ts";
 import { type AgentDefinition, mayCallModel } from "../../definition/agent-definition.ts";
+import type { ToolCallResult } from "../../runtime/execute-agent.ts";
 import { checkThreadId } from "../../runtime/errors.ts";
 import { parseAnswerOptions, type AnswerTexts } from "../ask/given-answers.ts";
 import { existingFolder, loadDefinition, loadTools } from "../load.ts";
-import { readInput } from "../input.ts";
+import { readInput, readToolResults } from "../input.ts";
 import type { AgentOptions, RunArguments } from "../options.ts";
 
 /** An agent of which everything was checked that can be without a database. */
@@ -44,6 +45,8 @@ export interface PreparedRun extends PreparedAgent {
   readonly input: unknown;
   /** What `--answer` says, or null. */
   readonly answers: AnswerTexts | null;
+  /** The value of `--tool-results`, or null. */
+  readonly toolResults: readonly ToolCallResult[] | null;
 }
 
 /**
@@ -53,6 +56,10 @@ export interface PreparedRun extends PreparedAgent {
 export async function prepareRun(given: RunArguments, io: CliIo): Promise<PreparedRun> {
   const { message, input: json, thread } = given;
   const answers = answersIn(given);
+  checkResumes(given, "--tool-results", given.toolResults);
+  if (answers !== null && given.toolResults !== undefined) {
+    throw new UsageError("Give either --answer or --tool-results, not both.");
+  }
   if (thread !== undefined && !given.save) {
     throw new UsageError(
       "--thread needs the database, which --no-save disables. Drop one of them.",
@@ -63,7 +70,9 @@ export async function prepareRun(given: RunArguments, io: CliIo): Promise<Prepar
   try {
     const input = await readInput({ message, input: json, thread, stdin: io.stdin });
     if (input !== null) checkInput(prepared.definition, input);
-    return { ...prepared, input, answers };
+    const toolResults =
+      given.toolResults === undefined ? null : await readToolResults(given.toolResults, io);
+    return { ...prepared, input, answers, toolResults };
   } catch (thrown) {
     await prepared.services.prepared?.close();
     throw thrown;
@@ -102,12 +111,20 @@ export async function prepareAgent(
 }
 
 /** @throws UsageError */
-function answersIn({ answer, message, input, thread }: RunArguments): AnswerTexts | null {
-  if (answer === undefined) return null;
-  if (thread === undefined || message !== undefined || input !== undefined) {
-    throw new UsageError(
-      "--answer resumes a waiting thread: give --thread, and neither MESSAGE nor --input.",
-    );
-  }
-  return parseAnswerOptions(answer);
+function answersIn(given: RunArguments): AnswerTexts | null {
+  checkResumes(given, "--answer", given.answer);
+  return given.answer === undefined ? null : parseAnswerOptions(given.answer);
+}
+
+/** @throws UsageError for an option that resumes a thread, if none is resumed */
+function checkResumes(
+  { message, input, thread }: RunArguments,
+  option: "--answer" | "--tool-results",
+  value: unknown,
+): void {
+  if (value === undefined) return;
+  if (thread !== undefined && message === undefined && input === undefined) return;
+  throw new UsageError(
+    `${option} resumes a waiting thread: give --thread, and neither MESSAGE nor --input.`,
+  );
 }

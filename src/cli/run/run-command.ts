@@ -28,7 +28,8 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
   const folder = join(io.cwd, ".stratagraph");
   if (prepared.input === null && !io.env["DATABASE_URL"] && !existsSync(folder)) {
     const threadId = given.thread ?? "";
-    if (prepared.answers !== null) throw new NothingToAnswerError(threadId, null);
+    if (prepared.answers !== null || prepared.toolResults !== null)
+      throw new NothingToAnswerError(threadId, null);
     throw new NothingToResumeError(threadId, null);
   }
   const openPrompt = given.json ? null : io.openPrompt;
@@ -54,13 +55,13 @@ async function runPrepared(prepared: PreparedRun, given: RunArguments, io: CliIo
       begin: (runtime, signal) =>
         executeTurn({ ...run, ...attached, runtime, signal }, prepared.input),
       goOn: (runtime, signal, answers) =>
-        executeTurn({ ...run, runtime, signal, answers: null }, null, answers),
+        executeTurn({ ...run, runtime, signal, answers: null, toolResults: null }, null, answers),
       end: (result) => report.end(result),
     });
   } catch (thrown) {
     if (!(thrown instanceof NoCheckpointerError) || given.save) throw thrown;
     throw new UsageError(
-      "The run must wait for a person, and --no-save stores no state to resume. Run it on a terminal, or without --no-save.",
+      "The run must wait for a person or for tool results, and --no-save stores no state to resume. Run it on a terminal, or without --no-save.",
       thrown.code,
       { cause: thrown },
     );
@@ -81,7 +82,7 @@ async function executeTurn(
   input: unknown,
   answers: Partial<AnswersOfRun> = {},
 ): Promise<ExecuteResult> {
-  const { definition, runtime, signal, threadId, report, given, attachments } = run;
+  const { definition, runtime, signal, threadId, report, given, attachments, toolResults } = run;
   const texts = threadId === null ? null : run.answers;
   return executeAgent(definition, input, {
     runtime,
@@ -89,6 +90,7 @@ async function executeTurn(
     ...(threadId !== null && { threadId }),
     ...answers,
     ...(attachments !== undefined && { attachments }),
+    ...(toolResults !== null && { toolResults }),
     ...(texts !== null && answersFor(texts, await waitingOn(run))),
   });
 }

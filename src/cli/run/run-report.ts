@@ -104,10 +104,12 @@ export function resultJson(
   result: ExecuteResult,
   threadId: string | null,
 ): Readonly<Record<string, unknown>> {
-  const { status, output, interrupts, incomplete, incomplete_reason } = result;
-  const { failure, attempts, usage, invocation_usage, steps } = result;
-  const ending = { status, output, interrupts, incomplete, incomplete_reason, failure, attempts };
-  return { thread_id: threadId, ...ending, usage, invocation_usage, steps };
+  const { status, output, interrupts, toolCalls, incomplete, incomplete_reason } = result;
+  const { failure, attempts, usage, invocation_usage, steps, cancel_reason } = result;
+  const waits = { interrupts, tool_calls: toolCalls };
+  const ending = { status, output, ...waits, incomplete, incomplete_reason, failure, attempts };
+  const why = cancel_reason !== null && { cancel_reason };
+  return { thread_id: threadId, ...ending, ...why, usage, invocation_usage, steps };
 }
 
 /** What a report prints in its own way. */

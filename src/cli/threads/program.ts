@@ -1,4 +1,6 @@
 import { Option, type Command } from "commander";
+import type { CancelCommandOptions } from "./cancel.ts";
+import type { CallsOptions } from "./calls.ts";
 import type { ContextCommandOptions } from "./context.ts";
 import type { ForkOptions, ReplayOptions } from "./travel.ts";
 import type { HistoryOptions, ShowOptions, ThreadsOptions } from "./look.ts";
@@ -20,6 +22,7 @@ import {
   olderThanOption,
   outOption,
   pageOptions,
+  parseInteger,
   rootOption,
   stepOption,
   threadOption,
@@ -38,8 +41,10 @@ export function addThreadCommands(
   exitWith: (code: number) => void,
 ): void {
   addReadingCommands(program, io, exitWith);
+  addCallsCommand(program, io, exitWith);
   addContextCommand(program, io, exitWith);
   addRunningCommands(program, io, exitWith);
+  addCancelCommand(program, io, exitWith);
   addKeepingCommands(program, io, exitWith);
 }
 
@@ -103,6 +108,21 @@ function addReadingCommands(program: Command, io: CliIo, exitWith: (code: number
         exitWith(await diffCommand({ thread, a, b, ...options }, io));
       },
     );
+}
+
+function addCallsCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  const calls = program
+    .command("calls")
+    .description("List the requests to models that a thread's turns made, oldest first.")
+    .argument("<thread>", "id of the thread")
+    .addOption(turnOption("one turn, from 0"))
+    .option("--full", "with --json: include messages and responses");
+  addOptions(calls, pageOptions)
+    .addOption(jsonOption())
+    .action(async (thread: string, options: CallsOptions) => {
+      const { callsCommand } = await import("./calls.ts");
+      exitWith(await callsCommand({ thread, ...options }, io));
+    });
 }
 
 function addContextCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
@@ -191,6 +211,25 @@ function addReplayCommand(program: Command, io: CliIo, exitWith: (code: number) 
       exitWith(await replayCommand({ agent, thread, checkpoint, ...options }, io));
     },
   );
+}
+
+function addCancelCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  program
+    .command("cancel")
+    .description("Cancel the turn of a thread that runs in any process, or waits.")
+    .argument("<thread>", "id of the thread")
+    .option("--reason <text>", "why, stored with the turn; up to 500 characters")
+    .addOption(
+      new Option(
+        "--wait <seconds>",
+        "how long to wait for a run to end, 0 to 600 (default: 10)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 600 })),
+    )
+    .addOption(jsonOption())
+    .action(async (thread: string, options: CancelCommandOptions) => {
+      const { cancelCommand } = await import("./cancel.ts");
+      exitWith(await cancelCommand({ thread, ...options }, io));
+    });
 }
 
 function addKeepingCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {

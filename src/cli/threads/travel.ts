@@ -5,7 +5,6 @@ import { checkThreadId } from "../../runtime/errors.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { Recovery, StoredState } from "../../runtime/threads/threads.ts";
 import { readJsonObject } from "../input.ts";
-import { shellCommand } from "../command-line.ts";
 import { type AgentOptions, resumeCommand } from "../options.ts";
 import { printJson, printLines, snakeKeys } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
@@ -13,7 +12,7 @@ import { followTurn } from "../run/follow-turn.ts";
 import { prepareAgent, withPrepared } from "../run/prepare-run.ts";
 import { resultJson, runReport, turnOptions } from "../run/run-report.ts";
 import { waitingLines } from "../view/run/lines.ts";
-import { exampleAnswer } from "../view/run/request-lines.ts";
+import { answerWords } from "../view/run/request-lines.ts";
 import { plainLine } from "../view/terminal.ts";
 import { recoveryLines } from "../view/thread/history-lines.ts";
 import { outputLayout } from "../view/values.ts";
@@ -105,12 +104,7 @@ function goOnCommand(
 ): string {
   const { agent = "AGENT", tools } = given;
   const command = resumeCommand({ agent, ...(tools !== undefined && { tools }) }, threadId, io);
-  const [request, ...others] = waiting;
-  if (request !== undefined) {
-    const example = exampleAnswer(request);
-    const answer = others.length > 0 ? `${request.id}=${example}` : example;
-    return `${command} ${shellCommand(["--answer", answer])}`;
-  }
+  if (waiting.length > 0) return `${command} ${answerWords(waiting)}`;
   return next.length > 0 ? command : `${command} "…"`;
 }
 

@@ -1,12 +1,8 @@
 import { hashRequest, type WaitingRequest } from "../../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, isCommand } from "@langchain/langgraph";
-import {
-  bindAnswer,
-  checkHumanAnswer,
-  type HumanAnswer,
-  isBound,
-} from "../../state/human-answer.ts";
+import { bindAnswer, type HumanAnswer, isBound } from "../../state/human-answer.ts";
+import { checkRequestAnswer } from "../../planning/plan-answer.ts";
 import { isRecord } from "../../values/json.ts";
 import { overrideGraph } from "../agent-graph.ts";
 import {
@@ -16,6 +12,7 @@ import {
   NothingToAnswerError,
   UnknownInterruptError,
 } from "../errors.ts";
+import { answersOfResults, WrongAnswerKindError } from "./tool-results.ts";
 import { leavingHeld } from "./threads.ts";
 import { type ReadableGraph, readWaiting, type WaitingThread } from "./waiting.ts";
 
@@ -99,8 +96,9 @@ function givenIn(resume: unknown): GivenAnswers {
   return isById ? { byId: resume as Readonly<Record<string, unknown>> } : { bare: resume };
 }
 
-/** One answer to the pending request, or answers by request id. */
+/** One answer to the pending request, answers by request id, or results of client tools. */
 export type GivenAnswers =
+  | { readonly toolResults: unknown }
   | { readonly bare: unknown }
   | { readonly byId: Readonly<Record<string, unknown>> };
 
@@ -117,12 +115,19 @@ export interface AnsweredThread {
  * Checks answers and returns them by request id, bound to the hash of the proposal. The node that asked refuses an
  * answer with another hash than that of its action.
  *
- * @throws NothingToAnswerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError
+ * @throws NothingToAnswerError, AmbiguousAnswerError, UnknownInterruptError, InvalidAnswerError, ApprovalMismatchError;
+ * for results of client tools WrongAnswerKindError, UnknownToolCallError, InvalidToolResultError, AmbiguousToolResultError
  */
 export function checkAnswers(
   given: GivenAnswers,
   { threadId, status, waiting, isUnseen = false }: AnsweredThread,
 ): Record<string, unknown> {
+  if ("toolResults" in given) {
+    const requests = waiting.filter(({ kind }) => kind === "tool_calls");
+    if (requests.length > 0) return { ...answersOfResults(given.toolResults, requests) };
+    if (waiting.length > 0) throw new WrongAnswerKindError(threadId, "answer");
+    throw new NothingToAnswerError(threadId, status);
+  }
   const [only, ...others] = waiting;
   if (only === undefined) throw new NothingToAnswerError(threadId, status);
   if ("bare" in given && others.length > 0) throw new AmbiguousAnswerError(waiting);
@@ -138,7 +143,7 @@ export function checkAnswers(
 /** @throws InvalidAnswerError, ApprovalMismatchError */
 function checkAnswer(request: WaitingRequest, answer: unknown, isUnseen: boolean): unknown {
   const { id, node } = request;
-  const checked = checkHumanAnswer(request, answer);
+  const checked = checkRequestAnswer(request, answer);
   if (!checked.ok) {
     throw checked.mismatch === true
       ? new ApprovalMismatchError(id, node, checked.problem)
@@ -153,6 +158,7 @@ function checkAnswer(request: WaitingRequest, answer: unknown, isUnseen: boolean
 
 /** Returns whether an answer approves the proposal, unchanged or edited. */
 function allows(answer: HumanAnswer): boolean {
+  if (answer.on === "results") return false;
   const decisions = answer.on === "value" ? [answer.decision] : [...answer.decisions.values()];
   return decisions.some(({ decision }) => decision !== "reject");
 }

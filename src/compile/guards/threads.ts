@@ -12,7 +12,8 @@ import {
   acquireThread,
   type ThreadKeeper,
 } from "../run/acquire-thread.ts";
-import { isInsideGraph, PrivateConfig } from "../run/run-config.ts";
+import { logTurn, type TurnLog } from "../run/log-turn.ts";
+import { cancellable, cancelSignal, isInsideGraph, PrivateConfig } from "../run/run-config.ts";
 
 /** The parts of a compiled graph that the guard needs: `invoke` and `streamEvents` go through `stream`. */
 interface Guarded {
@@ -56,7 +57,7 @@ export function leavingHeld(options: RunnableConfig | undefined): RunnableConfig
  */
 export function guardThread<Compiled extends Guarded>(
   compiled: Compiled,
-  keeper: Pick<ThreadKeeper, "lockThread">,
+  keeper: Pick<ThreadKeeper, "lockThread"> & TurnLog,
 ): Compiled {
   return overrideGraph(compiled, (graph) => {
     const runner = graph as unknown as LoopRunner;
@@ -70,7 +71,8 @@ export function guardThread<Compiled extends Guarded>(
         if (at === null) return stream(input, options as never);
         const thread = await acquireThread(keeperOf(at.checkpointer), at.threadId, options.signal);
         const run: OwnRun = { graph, thread, hasBegun: false };
-        const held = ownRun.with(thread.within(untilLost(options, thread.lockLost)), run);
+        const bounded = cancelledWith(untilLost(options, thread.lockLost), thread.cancelled);
+        const held = ownRun.with(thread.within(bounded), run);
         try {
           return await stream(input, held as never);
         } catch (thrown) {
@@ -94,6 +96,9 @@ export function guardThread<Compiled extends Guarded>(
           await runLoop(of);
         } finally {
           await Promise.allSettled(of.loop.checkpointerPromises ?? []);
+          if (typeof graph.checkpointer === "object") {
+            await logTurn(keeper, graph.checkpointer, run.thread.threadId);
+          }
           await run.thread.release();
         }
       },
@@ -121,6 +126,11 @@ function untilLost(options: RunnableConfig, lost: AbortSignal | undefined): Runn
   if (lost === undefined) return options;
   const { signal } = options;
   return { ...options, signal: signal === undefined ? lost : AbortSignal.any([signal, lost]) };
+}
+
+function cancelledWith(options: RunnableConfig, cancelled: AbortSignal): RunnableConfig {
+  const own = cancelSignal(options);
+  return cancellable(options, own === undefined ? cancelled : AbortSignal.any([own, cancelled]));
 }
 
 /** Config key that lets a run continue another agent's thread. */

@@ -47,7 +47,7 @@ export const beginAttempt: NodeBody = async (state, run) => {
   const note = nextApproachRequest(state.turn?.approach ?? "");
   const about = { model, goal: "planning", note } as const;
   const { messages } = await contextOf({ ...state, ...known }, run, about);
-  const reply = await run.callModel(model, { messages }, "unseen");
+  const reply = await run.callModel(model, { messages }, { purpose: "planning", isUnseen: true });
   return {
     update,
     turn: { ...used, approach: truncateModelText(reply.message.text) },
@@ -141,7 +141,9 @@ async function askInTime(
     timeUp: () => new TurnTimeoutError(timeoutSeconds),
   });
   try {
-    return await limit.race(callModelWithSignal(limit.signal, run, { model, request }));
+    return await limit.race(
+      callModelWithSignal(limit.signal, run, { model, request, purpose: "summary" }),
+    );
   } catch {
     // Without a summary the conversation stays as it is.
     run.signal.throwIfAborted();

@@ -28,6 +28,7 @@ import type { AgentTool } from "../../definition/tool/tool.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
 import type { AgentModel, ModelReply, ModelRequest, ModelTool } from "../../models/agent-model.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
+import type { CallPurpose } from "../../models/calls/call-log.ts";
 import type { GraphState, RunContext } from "../../state/channels.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 
@@ -205,7 +206,8 @@ export function resultSummaries(
   });
 
   async function ask(messages: readonly BaseMessage[], signal: AbortSignal) {
-    const reply = await callModelWithSignal(signal, run, { model, request: { messages } });
+    const request = { messages };
+    const reply = await callModelWithSignal(signal, run, { model, request, purpose: "summary" });
     return { text: reply.message.text, usage: reply.usage, model: reply.model };
   }
 }
@@ -254,13 +256,21 @@ function justKept(kept: ResultSummaryStore): ResultSummaryCache {
 export function callModelWithSignal(
   signal: AbortSignal,
   run: Pick<ContextRun, "callModel">,
-  { model, request }: { readonly model: AgentModel; readonly request: ModelRequest },
+  {
+    model,
+    request,
+    purpose,
+  }: {
+    readonly model: AgentModel;
+    readonly request: ModelRequest;
+    readonly purpose: CallPurpose;
+  },
 ): Promise<ModelReply> {
   const bounded: AgentModel = {
     ...model,
     call: (asked, config) => model.call(asked, { ...config, signal }),
   };
-  return run.callModel(bounded, request, "unseen");
+  return run.callModel(bounded, request, { purpose, isUnseen: true });
 }
 
 /** Returns the context settings of a definition for a model. */
@@ -295,15 +305,17 @@ export function shortTermOf(
   return { strategy, maxTokens: max_tokens ?? usual };
 }
 
-/**
- * Calls a model within the turn's timeout and counts its usage.
- *
- * @param unseen the reply is internal and is not streamed
- */
+/** Calls a model within the turn's timeout, counts its usage and logs its requests. */
 export type CallModel = (
   model: AgentModel,
   request: ModelRequest,
-  unseen?: "unseen",
+  of: {
+    readonly purpose: CallPurpose;
+    /** `step_index` of the record that the call is made for, if there is one. */
+    readonly step?: number | undefined;
+    /** Whether the reply is internal and is not streamed. Default false. */
+    readonly isUnseen?: boolean;
+  },
 ) => Promise<ModelReply>;
 
 /** The result summaries of a thread, and those that a node adds. */

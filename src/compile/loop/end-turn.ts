@@ -7,6 +7,7 @@ import { isTerminal, transition } from "../../state/lifecycle.ts";
 import { type MemoryWritten, turnUsage } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { CorruptJournalError } from "../../tools/journal.ts";
+import { TurnCancelledError } from "../errors.ts";
 import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
 import { completeStep, interruptedResults, cancelPendingCalls, toolMessage } from "./step.ts";
 
@@ -14,10 +15,12 @@ import { completeStep, interruptedResults, cancelPendingCalls, toolMessage } fro
  * Ends the turn CANCELLED. The interrupted step stays in progress, so that the thread can resume from the checkpoint
  * before. Tier writes of completed calls remain readable until then.
  */
-export function cancelTurn(state: GraphState): NodeResult {
+export function cancelTurn(state: GraphState, cause: unknown): NodeResult {
   if (isOver(state)) return nothing;
+  const reason = cause instanceof TurnCancelledError ? cause.reason : null;
   return {
     update: { status: transition(state.status ?? "CREATED", "CANCELLED") },
+    ...(reason !== null && { turn: { cancel_reason: reason } }),
     goto: "finalize",
   };
 }

@@ -281,7 +281,7 @@ async function boundAnswer(run: NodeContext, given: unknown): Promise<unknown> {
 }
 
 /** Returns the node's last request, from the writes of its task. */
-async function storedRequest({ config, node }: NodeContext): Promise<HumanRequest | null> {
+export async function storedRequest({ config, node }: NodeContext): Promise<HumanRequest | null> {
   const place = checkpointPlace(config);
   const tuple = await place?.saver.getTuple(place.config);
   const interrupts = (tuple?.pendingWrites ?? [])
@@ -363,8 +363,16 @@ export function handlerInterrupts({ configurable }: RunnableConfig): HandlerInte
   };
 }
 
+/** Returns the answer that the node's next interrupt will consume; undefined without one. */
+export function nextAnswer({ configurable }: RunnableConfig): unknown {
+  const found: unknown = configurable?.["__pregel_scratchpad"];
+  if (!isScratchpad(found)) return undefined;
+  const { resume, interruptCounter, nullResume } = found;
+  return resume.length > interruptCounter + 1 ? resume[interruptCounter + 1] : nullResume;
+}
+
 /** Replaces the answer that the node's last interrupt consumed, for further runs of the node too. */
-function keepAnswer({ configurable }: RunnableConfig, answer: unknown): void {
+export function keepAnswer({ configurable }: RunnableConfig, answer: unknown): void {
   const found: unknown = configurable?.["__pregel_scratchpad"];
   const send: unknown = configurable?.["__pregel_send"];
   if (!isScratchpad(found) || typeof send !== "function") return;

@@ -37,7 +37,7 @@ export const initialize: NodeBody = async (state, run) => {
     output: null,
   };
   const turn = {
-    run: loop.ids(),
+    run: run.newTurnId,
     started_at: loop.clock.now().toISOString(),
     usage_before: state.usage,
     approach: "",

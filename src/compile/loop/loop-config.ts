@@ -13,6 +13,7 @@ import type { MemoryEntry } from "../../memory/entry.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { MemorySection } from "../../context/reasoning-context.ts";
 import type { ModelProfile } from "../../models/model-profile.ts";
+import type { CallLog } from "../../models/calls/call-log.ts";
 import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import type { Draft, TurnMemories } from "../../state/turn.ts";
@@ -193,6 +194,8 @@ export interface RememberedAs {
 /** The configuration of an agent's loop nodes, resolved once at compile time. */
 export interface LoopConfig extends ContextSource, ToolConfig, RailConfig, TurnConfig {
   readonly ids: IdSource;
+  /** Receives what the agent's turns do; if left out, nothing is logged. */
+  readonly calls?: CallLog | undefined;
   /** Null without long-term and procedural memory. */
   readonly memory: AgentMemory | null;
   /** The model that extracts facts of finished turns; null if rules do. */
@@ -204,6 +207,12 @@ export const nodeMemories = new PrivateConfig<NodeMemories | null>("memories");
 
 /** Entries that a recovery has read again, for the outermost agent of the run. */
 export const recoveredMemories = new PrivateConfig<readonly MemoryEntry[]>("recovered_memories");
+
+/** `turn.run` of the outermost turn, which the calls of nested agents are logged for. */
+export const outermostTurn = new PrivateConfig<{
+  readonly threadId: string;
+  readonly turnId: string;
+}>("outermost_turn");
 
 /** Whose memories the agents of a run read and write: that of the outermost turn, also after a resume. */
 export const memoryUser = new PrivateConfig<{ readonly user: string | undefined }>("memory_user");

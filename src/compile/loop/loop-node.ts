@@ -7,11 +7,13 @@ import {
   isGraphInterrupt,
   type LangGraphRunnableConfig,
 } from "@langchain/langgraph";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { yieldToEventLoop } from "../../event-loop.ts";
 import type { GraphState, GraphUpdate, RunContext } from "../../state/channels.ts";
 import type { AgentEventBody } from "../../state/events.ts";
 import { addUsage, noUsage } from "../../state/usage.ts";
 import type { ModelProgress } from "../../models/agent-model.ts";
+import { createNodeLog } from "../../models/calls/node-log.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { TurnTimeoutError } from "../errors.ts";
 import {
@@ -19,6 +21,7 @@ import {
   cancelSignal,
   gateOutput,
   inheritedRedactions,
+  turnIdIn,
   unstreamed,
   withInheritedRedactions,
   stripOutput,
@@ -31,6 +34,7 @@ import {
   inheritedBounds,
   type LoopConfig,
   memoryUser,
+  outermostTurn,
   nodeMemories,
   recoveredMemories,
 } from "./loop-config.ts";
@@ -76,6 +80,8 @@ export function loopNode(
     const { signal } = limit;
     const now = superstep(config);
     const within = agentsAround(config);
+    const givenTurnId = within.length === 0 ? turnIdIn(config) : undefined;
+    const newTurnId = beginsTurn ? (givenTurnId ?? loop.ids()) : "";
     const isInside = isOutputGated(config);
     // Streamed output cannot be taken back.
     const isHeld = isInside || loop.rails.output.length > 0;
@@ -89,8 +95,8 @@ export function loopNode(
     let kept: () => NodeResult["update"] = () => ({});
     const summaries = createResultSummaryStore(state.result_summaries);
     const begunAt = loop.clock.monotonic();
-    const callModel: NodeContext["callModel"] = async (model, request, unseen) => {
-      const isUnseen = unseen !== undefined || isHeld;
+    const callModel: NodeContext["callModel"] = async (model, request, of) => {
+      const isUnseen = of.isUnseen === true || isHeld;
       const tags = isUnseen && { tags: [...(config.tags ?? []), "nostream"] };
       const usedMs = elapsedBefore + loop.clock.monotonic() - begunAt;
       const asked = {
@@ -102,7 +108,7 @@ export function loopNode(
         },
       };
       try {
-        const reply = await model.call(asked, { ...config, ...tags, signal });
+        const reply = await log.call(model, asked, { ...config, ...tags, signal }, of);
         spent = addUsage(spent, reply.usage);
         return reply;
       } catch (thrown) {
@@ -123,7 +129,9 @@ export function loopNode(
     };
     const writer = areEventsRead(config) ? config.writer : undefined;
     const emit: NodeContext["emit"] = (event, of) => {
-      if (isOver || writer === undefined) return;
+      if (isOver) return;
+      if (event.type === "status") log.status(event.status);
+      if (writer === undefined) return;
       if (event.type !== "status") return tell(event, of);
       const from = state.status ?? "CREATED";
       const moves = statusMoves(writer, within, { status: event.status, stored: from, beginsTurn });
@@ -142,6 +150,19 @@ export function loopNode(
       emit,
     });
     const threadId: unknown = config.configurable?.["thread_id"];
+    const turnId = beginsTurn ? newTurnId : state.turn?.run;
+    const outermost = turnAround(config, turnId);
+    const log = createNodeLog({
+      ...own,
+      agent,
+      turn: outermost,
+      isOutermost: outermost?.turnId === turnId,
+      beginsTurn,
+      isPlanner: own.attempts.plans === true,
+      withholdsText: isHeld,
+      secrets: own.secrets?.hasRevealed() === true ? own.secrets : null,
+      redact: (value) => rails.redact(value),
+    });
     // A resumed turn keeps its user, whatever the resumed run was given.
     const user = beginsTurn ? userOf(config) : state.turn?.user;
     memoryUser.set(config, { user });
@@ -161,6 +182,7 @@ export function loopNode(
     const run: NodeContext = {
       node: name,
       within,
+      newTurnId,
       superstep: now,
       loop: own,
       around,
@@ -207,12 +229,13 @@ export function loopNode(
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
       const isCancelled = cancel?.aborted === true && cause === cancel.reason;
-      const cut = isCancelled ? cancelTurn(state) : failTurn(state, run, cause);
+      const cut = isCancelled ? cancelTurn(state, cause) : failTurn(state, run, cause);
       result = { ...cut, update: { ...kept(), ...cut.update } };
     } finally {
       isOver = true;
       limit.release();
     }
+    log.written(result);
     const made = summaries.added();
     const adopted = memories?.adopted() ?? null;
     const { messages } = result.update;
@@ -232,6 +255,17 @@ export function loopNode(
     };
     return new Command({ update, goto: result.goto as string | string[] });
   };
+}
+
+/** Returns the outermost turn of the thread, and passes it on to nested agents; null without a thread. */
+function turnAround({ configurable }: RunnableConfig, turnId: string | undefined) {
+  const threadId: unknown = configurable?.["thread_id"];
+  if (typeof threadId !== "string" || turnId === undefined) return null;
+  const around = outermostTurn.in({ configurable });
+  if (around?.threadId === threadId) return around;
+  const own = { threadId, turnId };
+  outermostTurn.set({ configurable }, own);
+  return own;
 }
 
 /**

@@ -172,7 +172,7 @@ async function askModel(
   { system, user }: { readonly system: string; readonly user: string },
 ): Promise<string> {
   const messages = [new SystemMessage(system), new HumanMessage(user)];
-  const reply = await callModel(model, { messages }, "unseen");
+  const reply = await callModel(model, { messages }, { purpose: "rail", isUnseen: true });
   return reply.message.text;
 }
 

@@ -38,6 +38,8 @@ export interface NodePlace {
   readonly config: RunnableConfig;
   /** Overrides of the definition for this run. */
   readonly context: RunContext | undefined;
+  /** `turn.run` of the turn that a node begins. */
+  readonly newTurnId: string;
 }
 
 /** The bounds of a node's tool calls. */

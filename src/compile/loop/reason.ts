@@ -49,6 +49,7 @@ export const reason: NodeBody = async (state, run) => {
   const step: StepRequest = {
     run,
     model,
+    purpose: "reasoning",
     mode: raised === "" ? mode : "deep",
     turnNumber,
     attemptNumber,

@@ -65,7 +65,7 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
       withUnshownNotes(model, noteForm),
       asked,
       // A reply that may be written again must not be streamed twice.
-      mayRewrite ? "unseen" : undefined,
+      { purpose: step.purpose, step: step.stepIndex, isUnseen: mayRewrite },
     ),
   );
   const said = readReply({
@@ -86,8 +86,8 @@ export async function runReasoningStep(step: StepRequest): Promise<StepResponse>
   const isRewritten = again !== null && replaces(again.answer, said.answer ?? "", step);
   const chosen = isRewritten ? { ...said, thought: again.answer, answer: again.answer } : said;
   const rewritten = isRewritten ? again.reply : first;
-  const unseen = mayRewrite && !isRewritten ? "unseen" : undefined;
-  const whole = await continueCut(step, { messages, reply: rewritten, read: chosen, unseen });
+  const isUnseen = mayRewrite && !isRewritten;
+  const whole = await continueCut(step, { messages, reply: rewritten, read: chosen, isUnseen });
   const { reply } = whole;
   const read = whole.read;
   const replies = [planning, first, again?.reply, whole.further];
@@ -119,7 +119,8 @@ type AskedModel = Pick<StepRequest, "run" | "model">;
 
 async function askForPlan(step: StepRequest): Promise<ModelReply> {
   const { messages } = await step.read(noteFor(step, { request: planningRequest }), "planning");
-  return step.run.callModel(step.model, { messages }, "unseen");
+  const asked = { purpose: "planning", step: step.stepIndex, isUnseen: true } as const;
+  return step.run.callModel(step.model, { messages }, asked);
 }
 
 /** Makes the final call without tools when no steps are left; it answers from the known results. */
@@ -133,10 +134,11 @@ export async function synthesizeFinalAnswer(
   const request = finalAnswerRequest(answerSchema);
   const { messages } = await step.read(noteFor(step, { request }), "synthesis");
   const reply = await recordWithheld(step, { timestamp, planning: null }, () =>
-    run.callModel(withUnshownNotes(model, noteLineOf(step)), {
-      messages,
-      format: answerFormat(step.answerSchema),
-    }),
+    run.callModel(
+      withUnshownNotes(model, noteLineOf(step)),
+      { messages, format: answerFormat(step.answerSchema) },
+      { purpose: "synthesis", step: step.stepIndex },
+    ),
   );
   const text = answerIn(reply, step);
   const read: ReadReply = { ...finalReply, thought: text, answer: text };
@@ -176,7 +178,7 @@ const finalReply: ReadReply = {
 
 /**
  * Continues an answer that was cut off at the output limit, once, if the definition enables that. The answer stays
- * incomplete if the model fails or adds nothing. The continuation of an `unseen` answer is not streamed either.
+ * incomplete if the model fails or adds nothing. The continuation of an unseen answer is not streamed either.
  */
 async function continueCut(
   step: StepRequest,
@@ -184,12 +186,12 @@ async function continueCut(
     messages,
     reply,
     read,
-    unseen,
+    isUnseen,
   }: {
     messages: readonly BaseMessage[];
     reply: ModelReply;
     read: ReadReply;
-    unseen: "unseen" | undefined;
+    isUnseen: boolean;
   },
 ): Promise<{ reply: ModelReply; read: ReadReply; further: ModelReply | null }> {
   const { run, model } = step;
@@ -202,7 +204,11 @@ async function continueCut(
   if (!isWanted) return { reply, read, further: null };
   const asked = [...messages, new AIMessage(read.answer), new HumanMessage(continueRequest)];
   const further = await run
-    .callModel(model, { messages: asked }, unseen)
+    .callModel(
+      model,
+      { messages: asked },
+      { purpose: step.purpose, step: step.stepIndex, isUnseen },
+    )
     .catch(ignoreModelFailure(run));
   const added = further === null ? "" : answerIn(further, step);
   if (further === null || added === "") return { reply, read, further };
@@ -326,7 +332,8 @@ async function probeSynthesis(
   if (!isWanted && !planning.isShortened) return;
   const synthesis = await synthesisContext(step, planned);
   if (showsMore(step, planning, synthesis)) run.probe?.goalsKnown(["planning", "synthesis"]);
-  if (isWanted) await run.callModel(model, { messages: synthesis.messages });
+  const { messages } = synthesis;
+  if (isWanted) await run.callModel(model, { messages }, { purpose: "synthesis" });
 }
 
 /** An answer for which whole results have no room stays as it is. */
@@ -348,11 +355,13 @@ export function asFinalAnswer(step: StepRequest): StepRequest {
  * or returns an empty text; see also {@link replaces}.
  */
 async function writeAnswer(
-  { run, model }: StepRequest,
+  { run, model, stepIndex: index }: StepRequest,
   { messages }: ReasoningContext,
 ): Promise<{ readonly reply: ModelReply; readonly answer: string } | null> {
   const shown = withUnshownNotes(model, noteLineOf({ run, model }));
-  const reply = await run.callModel(shown, { messages }).catch(ignoreModelFailure(run));
+  const reply = await run
+    .callModel(shown, { messages }, { purpose: "synthesis", step: index })
+    .catch(ignoreModelFailure(run));
   if (reply === null) return null;
   const isCall = !model.toolCalling && parseTextForm(reply.message.text).actions.length > 0;
   const answer = answerIn(reply, { run, model });

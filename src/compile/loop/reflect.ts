@@ -304,7 +304,8 @@ export async function reflectOn(
   read: (step: StepRecord, request: string) => Promise<Reading> | Reading,
 ): Promise<StepRecord> {
   const { model, messages } = await read(step, reflectionRequest);
-  const reply = await run.callModel(model, { messages }, "unseen").catch(ignoreModelFailure(run));
+  const asked = { purpose: "reflection", step: step.step_index, isUnseen: true } as const;
+  const reply = await run.callModel(model, { messages }, asked).catch(ignoreModelFailure(run));
   if (reply === null) return step;
   const said = readObject(reply.message.text) ?? {};
   const { synthesis, progress, hypothesis } = readJudgement(said);
@@ -338,7 +339,8 @@ async function judge(
   const model = await run.loop.boundModel.model(run.context);
   const pending = { answer, request: judgementRequest };
   const { messages } = await contextOf(state, run, { model, goal: "synthesis", pending });
-  const reply = await run.callModel(model, { messages }, "unseen");
+  const asked = { purpose: "judging", isUnseen: true } as const;
+  const reply = await run.callModel(model, { messages }, asked);
   const verdict = readObject(reply.message.text);
   if (verdict?.["accepted"] !== false) return [];
   const { reasons } = verdict;

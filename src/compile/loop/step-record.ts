@@ -20,6 +20,7 @@ import { emptyStep } from "./step.ts";
 export interface StepRequest {
   readonly run: NodeContext;
   readonly model: AgentModel;
+  readonly purpose: "reasoning" | "node";
   readonly mode: ExecutionMode;
   readonly turnNumber: number;
   readonly attemptNumber: number;

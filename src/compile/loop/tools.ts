@@ -1,12 +1,23 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { GraphInterrupt, type Interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { type AgentTool, isClientTool } from "../../definition/tool/tool.ts";
 import { mergeOrder } from "../../state/branch.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
 import type { StepRecord, ToolPrediction, ToolResult } from "../../state/step-record.ts";
 import { tierPatches } from "../../state/tier-patch.ts";
 import { noUsage } from "../../state/usage.ts";
+import { admitCall, type CallRules } from "../../tools/admit-call.ts";
+import {
+  asClientCall,
+  type ClientEnd,
+  isRecorded,
+  isToolResults,
+  keptResults,
+  proposeClientCall,
+  toolRequest,
+} from "../../tools/client-call.ts";
 import {
   runToolCalls,
   type RunToolCallsOptions,
@@ -18,7 +29,15 @@ import type { Secrets } from "../../tools/secrets.ts";
 import { interruptIn } from "../../tools/tool-result.ts";
 import { NoStepError } from "../errors.ts";
 import { contextOf } from "./context.ts";
-import { approveCalls, callRules, callsSoFar, handlerInterrupts } from "./human.ts";
+import {
+  approveCalls,
+  callRules,
+  callsSoFar,
+  handlerInterrupts,
+  keepAnswer,
+  nextAnswer,
+  storedRequest,
+} from "./human.ts";
 import { unredactedCheck } from "./node-rails.ts";
 import { PrivateConfig } from "../run/run-config.ts";
 import { propagateBounds, setToolBounds } from "./loop-config.ts";
@@ -95,6 +114,17 @@ export async function makeCalls(
   const given = callRules(calls, { state, run });
   // Synchronous if nothing must be awaited: concurrent branches keep their order.
   const rules = given instanceof Promise ? await given : given;
+  const log = callLog(state, run, stepOf);
+  const fromClient = calls.filter((call) => isOfClient(call, loop));
+  const clientEnds =
+    fromClient.length === 0
+      ? undefined
+      : await clientResults(fromClient, {
+          rules,
+          run,
+          log,
+          place: (id) => callsBefore + calls.findIndex((one) => one.id === id),
+        });
   const options: RunToolCallsOptions = {
     ...rules,
     calls,
@@ -102,7 +132,8 @@ export async function makeCalls(
     ...(concurrency !== undefined && { concurrency }),
     state: { execution: state.execution, attempt: state.attempt },
     env: callEnv(run),
-    log: callLog(state, run, stepOf),
+    log,
+    clientEnds,
     inspect: (result) => applyToolResultRails(result, { state, run, stepIndex: stepOf(result.id) }),
     onFindings: (call, findings) =>
       run.rails.recordFindings(call, findings, {
@@ -130,6 +161,84 @@ export async function makeCalls(
     run.emit({ type: "status", status: "AWAITING_HUMAN" });
     throw withoutSecrets(interrupt as GraphInterrupt, loop.secrets);
   }
+}
+
+function isOfClient({ name }: ToolPrediction, loop: NodeContext["loop"]): boolean {
+  const tool = loop.tools.get(name);
+  return tool !== undefined && isClientTool(tool);
+}
+
+/**
+ * Waits for the caller's results of calls to client tools, and returns them by call id. One request covers all calls
+ * that may be made and have no result yet. It precedes the other calls of the step, so that none of these is made twice.
+ * A call whose result the journal has is left out, and one whose time is up has no result.
+ *
+ * @throws GraphInterrupt while results are missing
+ */
+async function clientResults(
+  calls: readonly ToolPrediction[],
+  at: {
+    readonly rules: CallRules;
+    readonly run: NodeContext;
+    readonly log: CallLog | undefined;
+    /** Returns how many calls of the turn precede a call. */
+    readonly place: (callId: string) => number;
+  },
+): Promise<ReadonlyMap<string, ClientEnd>> {
+  const { rules, run, log } = at;
+  const ends = new Map<string, ClientEnd>();
+  const open = new Map(
+    calls.flatMap((call) => {
+      const { tool } = admitCall(call, at.place(call.id), rules);
+      const input = tool?.input.check(run.rails.unredact(call.args));
+      return tool && input?.ok === true ? [[call.id, { call, tool, input: input.value }]] : [];
+    }),
+  );
+  const now = run.loop.clock.now().toISOString();
+  let askedAt: string | undefined;
+  let problem: string | undefined;
+  while (open.size > 0) {
+    const next = nextAnswer(run.config);
+    askedAt ??=
+      (isToolResults(next) ? next.asked_at : undefined) ?? (await askedBefore(run)) ?? now;
+    const expiry = (tool: AgentTool) =>
+      new Date(Date.parse(askedAt ?? now) + tool.definition.execution.timeout_ms).toISOString();
+    // Any other answer may be for a handler that asked after the results had been recorded.
+    if (!isToolResults(next)) {
+      for (const [id, { call, tool }] of open) {
+        if (log !== undefined && (await isRecorded(call, log))) open.delete(id);
+        else if (next === undefined && now >= expiry(tool)) {
+          ends.set(id, { result: null, askedAt, at: now });
+          open.delete(id);
+        }
+      }
+      if (open.size === 0) break;
+    }
+    const proposed = [...open.values()].map(({ call, tool, input }) => {
+      const reason = run.rails.unredact(call.reason);
+      return proposeClientCall({ ...call, reason }, input, expiry(tool));
+    });
+    if (next === undefined) run.emit({ type: "tool_request", calls: proposed.map(asClientCall) });
+    const given = run.interrupt(toolRequest(run, { proposed, askedAt, problem }));
+    const kept = keptResults(proposed, given, { askedAt, at: now });
+    if (kept !== given) keepAnswer(run.config, kept);
+    ({ problem } = kept);
+    for (const result of kept.tool_results) {
+      const { call_id: id } = result;
+      const call = open.get(id);
+      if (call === undefined) continue;
+      const isLate = kept.at >= expiry(call.tool);
+      ends.set(id, { result: isLate ? null : result, askedAt, at: kept.at });
+      open.delete(id);
+    }
+  }
+  return ends;
+}
+
+/** Returns when the node first requested results, from the writes of its task; undefined if it has not. */
+async function askedBefore(run: NodeContext): Promise<string | undefined> {
+  const stored = await storedRequest(run);
+  return stored?.kind === "tool_calls" ? stored.asked_at : undefined;
 }
 
 /**

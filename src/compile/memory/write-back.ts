@@ -151,7 +151,7 @@ async function askModel(
   try {
     const request = extractionRequest(turn);
     const reply = await inTime(run, Math.min(limitsMs.extraction, half), (signal) =>
-      callModelWithSignal(signal, run, { model: extractor, request }),
+      callModelWithSignal(signal, run, { model: extractor, request, purpose: "memory" }),
     );
     const extract = readExtract(reply);
     if (extract === null) return null;

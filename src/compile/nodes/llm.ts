@@ -90,6 +90,7 @@ async function stepRequest(
   return {
     run,
     model,
+    purpose: "node",
     mode: raised === "" ? mode : "deep",
     turnNumber: state.turn_number ?? 0,
     attemptNumber: state.attempt_number ?? 0,

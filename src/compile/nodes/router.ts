@@ -72,7 +72,11 @@ function modelRouter(
       composeNodeContext(at, { ...call, goal }),
     );
     const ask = async (asked: readonly BaseMessage[]): Promise<Asked> => {
-      const reply = await run.callModel(model, { messages: asked, answer }, "unseen");
+      const reply = await run.callModel(
+        model,
+        { messages: asked, answer },
+        { purpose: "routing", step: at.stepIndex, isUnseen: true },
+      );
       return { reply, read: readChoice(reply.message, answer, names) };
     };
     const first = await ask(messages);

@@ -15,6 +15,7 @@ import {
   type SubtaskStates,
   type TaskPlan,
 } from "../../state/plan.ts";
+import { transition } from "../../state/lifecycle.ts";
 import type { StepRecord } from "../../state/step-record.ts";
 import type { Draft } from "../../state/turn.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
@@ -25,6 +26,8 @@ import type { Saver } from "../run/turn-calls.ts";
 import { askedAgain, askedRecord, plannerContext } from "./ask-planner.ts";
 import type { PlannerConfig } from "./planner-config.ts";
 import {
+  attemptTier,
+  type PlanProposal,
   successCriteria,
   draftFromBest,
   emitPlan,
@@ -36,10 +39,21 @@ import { keptRedactions, keptSubtasks, recordsOf } from "./subtask-log.ts";
 
 /**
  * Makes a plan, or one for the gaps that were found; a given plan is only checked. If the model's plan cannot be run,
- * it is asked once more with the problems. A later attempt of the turn keeps the plan and its completed subtasks.
+ * it is asked once more with the problems. A later attempt of the turn keeps the plan and its completed subtasks. A
+ * plan that needs approval leads to the node that asks for it.
  */
 export function decompose(planner: PlannerConfig): NodeBody {
+  const plan = planOrResume(planner);
   return async (state, run) => {
+    const result = await plan(state, run);
+    const isReady = result.goto !== "approve" && result.goto !== "decompose";
+    if (state.status !== "PLANNING" || !isReady) return result;
+    return { ...result, update: { ...result.update, status: transition("PLANNING", "EXECUTING") } };
+  };
+}
+
+function planOrResume(planner: PlannerConfig) {
+  return async (state: GraphState, run: NodeContext): Promise<NodeResult> => {
     const planning = readPlanningState(state);
     run.emit({ type: "status", status: "PLANNING" });
     if (isPlanned(planning)) return { update: {}, goto: "execute" };
@@ -49,15 +63,33 @@ export function decompose(planner: PlannerConfig): NodeBody {
     if (given !== null) {
       const checked = checkPlan(given, limitsOf(planner, planning));
       if (!checked.ok) throw new InvalidPlanError(checked.problems, "caller");
-      return begin(run, planner, planning, checked.plan);
+      if (planner.limits.needsApproval) return propose(state, checked.plan, { isSupplied: true });
+      return beginPlan(run, planner, planning, checked.plan);
     }
     const made = await askForPlan(state, run, planner);
     run.emit({ type: "step", step: made.record });
     run.onInterrupted({ steps: [made.record] });
-    if (made.plan !== null) return begin(run, planner, planning, made.plan, made.record);
+    if (made.plan !== null) {
+      return planner.limits.needsApproval
+        ? propose(state, made.plan, { isSupplied: false, record: made.record })
+        : beginPlan(run, planner, planning, made.plan, made.record);
+    }
     if (planning.depth === 0) throw new InvalidPlanError(made.problems, "model");
     return withoutPlan(state, run, made.record);
   };
+}
+
+/** Leaves a plan for the person who approves it. */
+function propose(
+  { attempt }: GraphState,
+  plan: TaskPlan,
+  of: { readonly isSupplied: boolean; readonly record?: StepRecord },
+): NodeResult {
+  const tier = attemptTier(attempt);
+  const { rejected = null, reasons = [] } = tier.proposal ?? {};
+  const proposal: PlanProposal = { plan, isSupplied: of.isSupplied, rejected, reasons };
+  const steps = of.record !== undefined && { steps: [of.record] };
+  return { update: { attempt: { ...tier, proposal }, ...steps }, goto: "approve" };
 }
 
 /** Continues with the planner's state at the cancellation of its turn. */
@@ -82,19 +114,21 @@ function resumeSubtasks(state: GraphState, run: NodeContext, left: ResumedPlan):
 }
 
 /** Continues without a plan for the gaps, with the results so far. */
-function withoutPlan(state: GraphState, run: NodeContext, record: StepRecord): NodeResult {
+export function withoutPlan(state: GraphState, run: NodeContext, record?: StepRecord): NodeResult {
+  const steps = record !== undefined && { steps: [record] };
   const draft = draftFromBest(state.attempt);
   const gaps = draft?.update.gaps ?? readPlanningState(state).gaps;
   run.emit({ type: "gap", gaps, replans: false });
-  if (draft === null) return { update: { steps: [record] }, goto: "synthesise" };
+  if (draft === null) return { update: { ...steps }, goto: "synthesise" };
   return {
-    update: { steps: [record], ...draft.update },
+    update: { ...steps, ...draft.update },
     turn: { draft: draft.draft },
     goto: "reflect",
   };
 }
 
-function begin(
+/** Begins a plan that may run. */
+export function beginPlan(
   run: NodeContext,
   planner: PlannerConfig,
   planning: PlanningState,
@@ -121,7 +155,7 @@ function begin(
   };
 }
 
-function limitsOf({ limits, workers }: PlannerConfig, { subtasks }: PlanningState) {
+export function limitsOf({ limits, workers }: PlannerConfig, { subtasks }: PlanningState) {
   return { maxSubtasks: limits.maxSubtasks, workers: [...workers.keys()], given: subtasks };
 }
 
@@ -143,7 +177,9 @@ async function askForPlan(
   const model = await boundModel.model(run.context);
   const before = planning.plan?.subtasks ?? [];
   const isDone = ({ id }: Subtask) => planning.subtasks[id]?.status === "done";
+  const { rejected = null, reasons = [] } = attemptTier(state.attempt).proposal ?? {};
   const note = planRequest({
+    ...(rejected !== null && { rejected: { plan: planText(rejected), reasons } }),
     workers: profiles,
     most: Math.max(0, limits.maxSubtasks - before.length),
     criteria: successCriteria(state),
@@ -155,7 +191,8 @@ async function askForPlan(
   const { messages } = await probeContext(run, about, (goal) =>
     plannerContext(state, run, { boundModel, model, goal, answer, note }),
   );
-  const first = await run.callModel(model, { messages, answer }, "unseen");
+  const asked = { purpose: "planning", step: about.step, isUnseen: true } as const;
+  const first = await run.callModel(model, { messages, answer }, asked);
   const checked = read(first, planner, planning);
   const recordWith = (replies: readonly [ModelReply, ...ModelReply[]], of: CheckedPlan) =>
     askedRecord(state, run, {
@@ -169,7 +206,7 @@ async function askForPlan(
     });
   if (checked.ok) return { plan: checked.plan, problems: [], record: recordWith([first], checked) };
   const retry = askedAgain(messages, first, planRetry(checked.problems));
-  const second = await run.callModel(model, { messages: retry, answer }, "unseen");
+  const second = await run.callModel(model, { messages: retry, answer }, asked);
   const again = read(second, planner, planning);
   const record = recordWith([first, second], again);
   if (again.ok) return { plan: again.plan, problems: [], record };

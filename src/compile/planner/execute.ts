@@ -11,6 +11,7 @@ import {
   type SubtaskStates,
   type TaskPlan,
 } from "../../state/plan.ts";
+import { requestOf } from "../../state/human-request.ts";
 import { addUsage } from "../../state/usage.ts";
 import type { NodeBody, NodeContext } from "../loop/node.ts";
 import { type AttemptOutcome, attemptSubtask } from "./attempt-subtask.ts";
@@ -204,7 +205,11 @@ class Dataflow {
       await log.waits(id, begun, outcome.interrupts);
       this.#waiting.push(...outcome.interrupts);
       this.#scheduler.suspend(id);
-      run.emit({ type: "subtask_wait", id, waits_for: "person", reason: "" });
+      const isForCaller = outcome.interrupts.every(
+        ({ value }) => requestOf("", value, id).kind === "tool_calls",
+      );
+      const waits_for = isForCaller ? "caller" : "person";
+      run.emit({ type: "subtask_wait", id, waits_for, reason: "" });
       return;
     }
     run.addUsage(outcome.usage);

@@ -101,7 +101,11 @@ async function askForVerdict(
       plannerContext(state, run, { boundModel, model, goal, answer: gapAnswer, pending }),
     );
     while (replies.length < mostReplies) {
-      const reply = await run.callModel(model, { messages, answer: gapAnswer }, "unseen");
+      const reply = await run.callModel(
+        model,
+        { messages, answer: gapAnswer },
+        { purpose: "judging", step: about.step, isUnseen: true },
+      );
       replies.push(reply);
       const read = gapsIn(reply);
       if (read.ok) return { gaps: read.gaps, problem: problems.join("\n"), replies };
@@ -149,7 +153,11 @@ export function synthesise(planner: PlannerConfig): NodeBody {
     // A result that may be joined again is not streamed.
     const isLast = planning.depth >= depthLimit(run, planner.limits);
     const shown = withUnshownNotes(model, noteLineOf({ run, model }));
-    const reply = await run.callModel(shown, { messages }, isLast ? undefined : "unseen");
+    const reply = await run.callModel(
+      shown,
+      { messages },
+      { purpose: "synthesis", step: about.step, isUnseen: !isLast },
+    );
     const answer = answerIn(reply, { run, model });
     const record = askedRecord(state, run, { timestamp, replies: [reply], thought: answer });
     run.emit({ type: "step", step: record });

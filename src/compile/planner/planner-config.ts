@@ -36,6 +36,7 @@ export type PlannerLimits = Pick<
   | "retries"
   | "maxResultBytes"
   | "onFailure"
+  | "needsApproval"
 >;
 
 /** The input of a planner's graph. */

@@ -8,6 +8,7 @@ import type { PlannerNode } from "../workflow-plan.ts";
 import { turnNodes } from "../standard-loop.ts";
 import { isSettled } from "../../state/plan.ts";
 import { attemptTier, isPlanned, readPlanningState } from "./planning.ts";
+import { approvePlan } from "./approve-plan.ts";
 import { decompose } from "./decompose.ts";
 import { execute } from "./execute.ts";
 import { judge, synthesise } from "./judge.ts";
@@ -25,6 +26,11 @@ export function plannerLoop(planner: PlannerConfig): readonly GraphNode[] {
     worker.kind === "agent" ? [[name, worker.agent.graph]] : [],
   );
   const gaps = planner.limits.maxDepth > 0 ? [{ to: "decompose", when: "gaps" }] : [];
+  const withoutGapPlan = [
+    { to: "synthesise", when: "no plan for the gaps" },
+    { to: "reflect", when: "no plan for the gaps" },
+  ];
+  const { needsApproval } = planner.limits;
   const replans = planner.limits.onFailure === "replan" ? gaps : [];
   return [
     ...before,
@@ -34,16 +40,28 @@ export function plannerLoop(planner: PlannerConfig): readonly GraphNode[] {
       description: "Breaks the task down into subtasks",
       body: decompose(planner),
       edges: [
-        { to: "execute" },
+        ...(needsApproval ? [{ to: "approve" }] : []),
+        { to: "execute", ...(needsApproval && { when: "approved before" }) },
         ...(gaps.length > 0
-          ? [
-              { to: "decompose", when: "cancelled before" },
-              { to: "synthesise", when: "no plan for the gaps" },
-              { to: "reflect", when: "no plan for the gaps" },
-            ]
+          ? [{ to: "decompose", when: "cancelled before" }, ...withoutGapPlan]
           : []),
       ],
     },
+    ...(needsApproval
+      ? [
+          {
+            name: "approve",
+            type: "human" as const,
+            description: "Asks a person to approve the plan",
+            body: approvePlan(planner),
+            edges: [
+              { to: "execute" },
+              { to: "decompose", when: "rejected" },
+              ...(gaps.length > 0 ? withoutGapPlan : []),
+            ],
+          },
+        ]
+      : []),
     {
       name: "execute",
       type: "planner",
@@ -71,26 +89,37 @@ export function plannerLoop(planner: PlannerConfig): readonly GraphNode[] {
   ];
 }
 
-export const plannerAttempts: AttemptShape = {
-  node: begin,
-  plans: true,
-  begin: (status) => ({ update: { status: transition(status, "EXECUTING") }, goto: "decompose" }),
-  next(state) {
-    const planning = readPlanningState(state);
-    if (attemptTier(state.attempt).candidate !== null) return ["judge"];
-    if (!isPlanned(planning)) return ["decompose"];
-    const due = Object.values(planning.subtasks).filter(({ depth }) => depth === planning.depth);
-    return [due.every(isSettled) ? "synthesise" : "execute"];
-  },
-  draft: (state) => state.turn?.draft ?? failedDraft("the plan has no result"),
-};
+/** A plan that needs approval is not executed before: its attempt stays PLANNING until then. */
+export function plannerAttempts({
+  needsApproval,
+}: Pick<PlannerNode, "needsApproval">): AttemptShape {
+  return {
+    node: begin,
+    plans: true,
+    begin: (status) => ({
+      update: needsApproval ? {} : { status: transition(status, "EXECUTING") },
+      goto: "decompose",
+    }),
+    next(state) {
+      const planning = readPlanningState(state);
+      const { candidate, proposal } = attemptTier(state.attempt);
+      if (candidate !== null) return ["judge"];
+      if (!isPlanned(planning)) return [proposal?.plan == null ? "decompose" : "approve"];
+      const due = Object.values(planning.subtasks).filter(({ depth }) => depth === planning.depth);
+      return [due.every(isSettled) ? "synthesise" : "execute"];
+    },
+    draft: (state) => state.turn?.draft ?? failedDraft("the plan has no result"),
+  };
+}
 
 /** Returns the recursion limit of a planner's turn, with room to spare. */
 export function plannerLimit(
-  { maxDepth }: Pick<PlannerNode, "maxDepth">,
-  limits: { readonly max_attempts: number },
+  { maxDepth, needsApproval }: Pick<PlannerNode, "maxDepth" | "needsApproval">,
+  { max_attempts: most }: { readonly max_attempts: number },
 ): number {
-  return limits.max_attempts * ((maxDepth + 1) * 4 + 6) + 10;
+  // Each plan may be rejected and made again.
+  const perPlan = 4 + (needsApproval ? 2 * most : 0);
+  return most * ((maxDepth + 1) * perPlan + 6) + 10;
 }
 
 /** @param workers at least one */

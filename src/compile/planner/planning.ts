@@ -1,6 +1,6 @@
 import { planLevels } from "../../planning/plan-graph.ts";
 import type { GraphState, GraphUpdate, PlanningState } from "../../state/channels.ts";
-import type { SubtaskError, SubtaskState } from "../../state/plan.ts";
+import type { SubtaskError, SubtaskState, TaskPlan } from "../../state/plan.ts";
 import type { Draft } from "../../state/turn.ts";
 import { isRecord } from "../../values/json.ts";
 import { truncateText } from "../../values/text.ts";
@@ -117,16 +117,31 @@ export interface Candidate {
   readonly judged: boolean;
 }
 
+/** A plan that a person must approve, and the plans that were rejected before it. */
+export interface PlanProposal {
+  /** Null after a rejection, until there is another plan. */
+  readonly plan: TaskPlan | null;
+  /** Whether the caller supplied it. */
+  readonly isSupplied: boolean;
+  /** The plan that was rejected last; null if there is none. */
+  readonly rejected: TaskPlan | null;
+  /** The reasons of all rejections since the last approved plan, oldest first; empty texts where none was given. */
+  readonly reasons: readonly string[];
+}
+
 interface AttemptTier {
   /** Joined, but not judged yet. */
   readonly candidate: Omit<Candidate, "gaps" | "judged"> | null;
   /** The candidate with the fewest gaps; see `betterOf`. */
   readonly best: Candidate | null;
+  /** Stored here, not in the channel `plan`, which has only plans that may run. */
+  readonly proposal: PlanProposal | null;
 }
 
 export function attemptTier(attempt: unknown): AttemptTier {
-  const { candidate = null, best = null }: Partial<AttemptTier> = isRecord(attempt) ? attempt : {};
-  return { candidate, best };
+  const tier: Partial<AttemptTier> = isRecord(attempt) ? attempt : {};
+  const { candidate = null, best = null, proposal = null } = tier;
+  return { candidate, best, proposal };
 }
 
 /** Returns the candidate with fewer known gaps; of two with equally many the judged one, then the newer. */

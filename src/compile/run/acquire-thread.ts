@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { StratagraphError } from "../../errors.ts";
+import { TurnCancelledError } from "../errors.ts";
 import { PrivateConfig } from "./run-config.ts";
 
 /** Another run or edit in this process holds the thread. */
@@ -15,6 +16,8 @@ export class ThreadBusyError extends StratagraphError {
 export interface ThreadLock {
   /** Aborts when the lock is lost: runs on the thread must stop. */
   readonly signal?: AbortSignal;
+  /** Aborts when another process asks to cancel the run on the thread, with TurnCancelledError as the reason. */
+  readonly cancelled?: AbortSignal;
   release(): Promise<void>;
 }
 
@@ -45,6 +48,7 @@ const holder = new PrivateConfig<HeldThread>("holder");
 export class HeldThread {
   /** Resolves when it has been released. */
   readonly released: Promise<void>;
+  readonly #cancelling = new AbortController();
   #lock: ThreadLock | undefined;
   #resolve: () => void = () => undefined;
 
@@ -63,6 +67,16 @@ export class HeldThread {
     return this.#lock?.signal;
   }
 
+  /** Aborts when the run on the thread must end CANCELLED, with TurnCancelledError as the reason. */
+  get cancelled(): AbortSignal {
+    return this.#cancelling.signal;
+  }
+
+  /** Ends the run on the thread CANCELLED; the first reason counts. Has no effect on edits. */
+  cancel(reason: string | null): void {
+    this.#cancelling.abort(new TurnCancelledError(this.threadId, reason));
+  }
+
   get isEnding(): boolean {
     return this.ending?.aborted ?? false;
   }
@@ -77,6 +91,8 @@ export class HeldThread {
 
   async lock(keeper: Pick<ThreadKeeper, "lockThread">): Promise<void> {
     this.#lock = await keeper.lockThread?.(this.threadId);
+    const asked = this.#lock?.cancelled;
+    asked?.addEventListener("abort", () => this.#cancelling.abort(asked.reason), { once: true });
   }
 
   /** Returns the config for a run or an edit by the holder. */
@@ -94,6 +110,14 @@ export class HeldThread {
       this.#resolve();
     }
   }
+}
+
+/** Returns the thread if this process holds it. */
+export function heldThread(
+  { checkpointer }: { readonly checkpointer: object },
+  threadId: string,
+): HeldThread | undefined {
+  return heldOf(checkpointer).get(threadId);
 }
 
 /** Returns the thread held for a config; undefined after its release. */

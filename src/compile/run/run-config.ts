@@ -80,6 +80,18 @@ export function isResuming(config: RunnableConfig): boolean {
   return resumesCancelled.in(config) === true;
 }
 
+const turnIds = new PrivateConfig<string>("turn_id");
+
+/** Names the turn that a run begins. */
+export function withTurnId(config: RunnableConfig, turnId: string): RunnableConfig {
+  return turnIds.with(config, turnId);
+}
+
+/** Returns the id of {@link withTurnId}, which nested agents see as well. */
+export function turnIdIn(config: RunnableConfig): string | undefined {
+  return turnIds.in(config);
+}
+
 /** Passes to nested agents that output is gated around them. */
 const held = new PrivateConfig<true>("held_answers");
 

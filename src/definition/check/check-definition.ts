@@ -1,5 +1,5 @@
 import { errorMessage } from "../../errors.ts";
-import { type AgentSpec, agentSpecSchema } from "../schema/agent.ts";
+import { type AgentSpec, agentSpecSchema, splitClientTools } from "../schema/agent.ts";
 import {
   checkFromJsonSchema,
   type JsonSchema,
@@ -7,18 +7,23 @@ import {
 } from "../schema/json-schema.ts";
 import { workflowProblems } from "../workflow/problems.ts";
 import { agentReferences } from "./agents.ts";
-import { isDataTool, toolEntryName } from "../schema/data-tools.ts";
+import { type ClientToolSpec, isDataTool, toolEntryName } from "../schema/data-tools.ts";
 import { argumentRuleProblems } from "./expressions.ts";
-import { httpToolProblems } from "./http-tools.ts";
+import { httpTransportProblems } from "./http-tools.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { memoryProblems } from "./memory.ts";
-import { type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
+import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { railConfigProblems } from "./rails.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { railProblems, serverProblems, writtenTools } from "./tools.ts";
+import { clientExecutionProblems, railProblems, serverProblems, writtenTools } from "./tools.ts";
 
 export type CheckedDefinition =
-  | { readonly ok: true; readonly spec: AgentSpec }
+  | {
+      readonly ok: true;
+      readonly spec: AgentSpec;
+      /** Tools of the caller that the definition describes; `spec.tools` has their names. */
+      readonly clientTools: readonly ClientToolSpec[];
+    }
   | { readonly ok: false; readonly problems: readonly DefinitionProblem[] };
 
 /** Facts about a definition that its document does not contain. */
@@ -45,8 +50,10 @@ export function checkDefinition(
   const problems = [...schemaProblems(written), ...ruleProblems(written, beside)];
   if (problems.length > 0 || !parsed.success) return { ok: false, problems };
   // Copies the spec, plain JSON by now, so that freezing it does not freeze the caller's objects.
-  return { ok: true, spec: JSON.parse(JSON.stringify(parsed.data)) as AgentSpec };
+  return { ok: true, ...splitClientTools(JSON.parse(JSON.stringify(parsed.data)) as Parsed) };
 }
+
+type Parsed = Parameters<typeof splitClientTools>[0];
 
 /** Checks rules that the schema cannot express, for every part of the right shape, even if other parts are invalid. */
 function ruleProblems(written: unknown, beside: DefinitionExtras): readonly DefinitionProblem[] {
@@ -54,20 +61,19 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
   const namesAgents = agentReferences(written).length > 0;
   const inside = "nestedToolNames" in beside || namesAgents ? beside.nestedToolNames : [];
   const schemaRuleOf = (key: "input_schema" | "output_schema") =>
-    schemaRule(key, getAtPath(written, [key]), zodSchemas.has(key));
+    schemaRule([key], getAtPath(written, [key]), zodSchemas.has(key));
   const input = schemaRuleOf("input_schema");
   const inputSchema = input.length === 0 ? inputSchemaOf(written) : {};
   const tools = writtenTools(written);
   const graph = getAtPath(written, ["workflow_graph"]);
   const merges = getAtPath(written, ["state_config", "merge"]);
   return [
-    ...versionRule(getAtPath(written, ["version"])),
+    ...versionRule(["version"], written),
     ...duplicateTools(getAtPath(written, ["tools"])),
     ...input,
     ...schemaRuleOf("output_schema"),
+    ...dataToolProblems(written),
     ...serverProblems(written),
-    ...httpToolProblems(written),
-    ...toolVersions(getAtPath(written, ["tools"])),
     ...railConfigProblems(written),
     ...memoryProblems(written),
     ...railProblems(written, tools, inside),
@@ -90,19 +96,39 @@ function inputSchemaOf(written: unknown): JsonSchema {
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
-function toolVersions(tools: unknown): readonly DefinitionProblem[] {
-  return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) =>
-    isDataTool(tool) ? versionRule(getAtPath(tool, ["version"]), ["tools", index]) : [],
-  );
+/** Checks what the schema cannot express of the tools that a definition describes as data. */
+function dataToolProblems(written: unknown): readonly DefinitionProblem[] {
+  const tools: unknown = getAtPath(written, ["tools"]);
+  return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
+    if (!isMap(tool) || !isDataTool(tool)) return [];
+    const path = ["tools", index];
+    const { input_schema: input, output_schema: output, transport, execution } = tool;
+    const schemas = [
+      ...schemaRule([...path, "input_schema"], input, false),
+      ...(isMap(output) ? jsonSchemaProblems(output, [...path, "output_schema"]) : []),
+    ];
+    const ofTransport = {
+      client: () => clientExecutionProblems(execution, [...path, "execution"]),
+      http: () =>
+        httpTransportProblems(transport, {
+          path: [...path, "transport"],
+          inputSchema: schemas.length > 0 ? undefined : (input ?? {}),
+        }),
+    };
+    const type: unknown = getAtPath(transport, ["type"]);
+    return [
+      ...versionRule([...path, "version"], written),
+      ...schemas,
+      ...(type === "client" || type === "http" ? ofTransport[type]() : []),
+    ];
+  });
 }
 
-function versionRule(
-  version: unknown,
-  path: readonly (string | number)[] = [],
-): readonly DefinitionProblem[] {
+function versionRule(path: DefinitionPath, written: unknown): readonly DefinitionProblem[] {
+  const version = getAtPath(written, path);
   if (typeof version !== "string" || isSemanticVersion(version)) return [];
   const message = "expected a semantic version such as 1.0.0";
-  return [{ path: [...path, "version"], message, found: showFound(version) }];
+  return [{ path, message, found: showFound(version) }];
 }
 
 const number = String.raw`(?:0|[1-9]\d*)`;
@@ -135,16 +161,16 @@ export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
 }
 
 function schemaRule(
-  key: "input_schema" | "output_schema",
+  path: DefinitionPath,
   schema: unknown,
   isZod: boolean,
 ): readonly DefinitionProblem[] {
   if (!isMap(schema)) return [];
   if (schema["type"] !== "object") {
     const found = showFound(schema["type"]);
-    return [{ path: [key, "type"], message: 'expected a JSON Schema of type "object"', found }];
+    return [{ path: [...path, "type"], message: 'expected a JSON Schema of type "object"', found }];
   }
-  return jsonSchemaProblems(schema, [key], { hasOwnPatterns: isZod });
+  return jsonSchemaProblems(schema, path, { hasOwnPatterns: isZod });
 }
 
 function isMap(value: unknown): value is JsonSchema {

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { nearestName } from "../../nearest-name.ts";
 import { isRecord } from "../../values/json.ts";
-import { isDataTool } from "../schema/data-tools.ts";
 import { findSecretNames } from "../schema/servers.ts";
 import {
   headerProblem,
@@ -9,36 +8,7 @@ import {
   textsIn,
   withSampleInputs,
 } from "../tool/request-template.ts";
-import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { type DefinitionPath, type DefinitionProblem, getAtPath, showFound } from "./problems.ts";
-
-/** Returns the problems of the tools that a written definition describes as HTTP requests. */
-export function httpToolProblems(written: unknown): readonly DefinitionProblem[] {
-  const tools = getAtPath(written, ["tools"]);
-  return (Array.isArray(tools) ? tools : []).flatMap((entry: unknown, index) => {
-    if (!isDataTool(entry) || !isRecord(entry)) return [];
-    const transport = getAtPath(entry, ["transport"]);
-    if (!isRecord(transport) || transport["type"] !== "http") return [];
-    const path = ["tools", index];
-    const { input_schema: input, output_schema: output } = entry;
-    const schemas = [
-      ...inputSchemaProblems(input, [...path, "input_schema"]),
-      ...(isRecord(output) ? jsonSchemaProblems(output, [...path, "output_schema"]) : []),
-    ];
-    const inputs = schemas.length > 0 ? undefined : inputsOf(input);
-    return [...schemas, ...transportProblems(transport, inputs, [...path, "transport"])];
-  });
-}
-
-function inputSchemaProblems(schema: unknown, path: DefinitionPath): readonly DefinitionProblem[] {
-  if (!isRecord(schema)) return [];
-  if (schema["type"] !== "object") {
-    const found = showFound(schema["type"]);
-    const message = 'expected a JSON Schema of type "object"';
-    return [{ path: [...path, "type"], message, found }];
-  }
-  return jsonSchemaProblems(schema, path);
-}
 
 interface Inputs {
   readonly names: readonly string[];
@@ -54,12 +24,16 @@ function inputsOf(schema: unknown): Inputs {
   };
 }
 
-/** @param inputs undefined if the input schema is invalid */
-function transportProblems(
-  transport: Readonly<Record<string, unknown>>,
-  inputs: Inputs | undefined,
-  path: DefinitionPath,
+/**
+ * Returns the problems of the transport of an HTTP tool.
+ * @param inputSchema undefined if it is invalid
+ */
+export function httpTransportProblems(
+  transport: unknown,
+  { inputSchema, path }: { readonly inputSchema: unknown; readonly path: DefinitionPath },
 ): readonly DefinitionProblem[] {
+  if (!isRecord(transport)) return [];
+  const inputs = inputSchema === undefined ? undefined : inputsOf(inputSchema);
   const { method = "GET", endpoint, query, headers, body, response } = transport;
   const ofEndpoint = endpointProblems(endpoint, headers, [...path, "endpoint"]);
   const ofUrl = [

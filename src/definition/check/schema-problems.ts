@@ -109,11 +109,13 @@ function unionProblems(
     const options = "options" in issue ? (issue.options ?? []) : [];
     return [wrongValue(at, getAtPath(written, at), options.map(String))];
   }
-  const keys = isRecord(found) ? soleKeys(path, checked) : undefined;
-  const open = keys && openBranch(path, checked, keys);
-  if (open !== undefined) {
-    return (issue.errors[open] ?? []).flatMap((inner) => toProblems(below(path, inner), checked));
+  const described = isRecord(found) ? describedBranch(path, found, checked) : undefined;
+  if (described !== undefined) {
+    return (issue.errors[described] ?? []).flatMap((inner) =>
+      toProblems(below(path, inner), checked),
+    );
   }
+  const keys = isRecord(found) ? soleKeys(path, checked) : undefined;
   if (keys !== undefined) return soleKeyProblems({ issue, path, checked, keys });
   const sameKind = issue.errors.find((branch) => branch.every((inner) => !isOfOtherKind(inner)));
   if (sameKind !== undefined) {
@@ -245,20 +247,26 @@ function soleKeys(
   return keys !== undefined && keys.filter((key) => key !== null).length > 1 ? keys : undefined;
 }
 
-/** Returns the branch of several keys that a map is of if it has one of them, and none of the sole keys. */
-function openBranch(
+/**
+ * Returns the branch of a union of maps that describes the value by several keys, in a union whose other maps have one
+ * key each; undefined if the value has such a sole key, or none of these keys.
+ */
+function describedBranch(
   path: DefinitionPath,
+  found: Readonly<Record<string, unknown>>,
   checked: CheckedValue,
-  keys: readonly (string | null)[],
 ): number | undefined {
-  const given = Object.keys(getAtPath(checked.written, path) as object);
-  if (given.some((key) => keys.includes(key))) return undefined;
+  const keys = soleKeys(path, checked);
+  if (keys === undefined || keys.some((key) => key !== null && Object.hasOwn(found, key))) {
+    return undefined;
+  }
   const schema = schemaAt(path, checked);
-  const options = (schema && unwrapped(schema).options) ?? [];
-  const index = options.findIndex((option) =>
-    keysOf(unwrapped(option)).some((key) => given.includes(key)),
+  const branches = (schema && unwrapped(schema).options) ?? [];
+  const index = branches.findIndex(
+    (branch, at) =>
+      keys[at] === null && keysOf(unwrapped(branch)).some((key) => Object.hasOwn(found, key)),
   );
-  return index === -1 ? undefined : index;
+  return index < 0 ? undefined : index;
 }
 
 function schemaAt(path: DefinitionPath, checked: CheckedValue): z.ZodType | undefined {

@@ -1,5 +1,5 @@
 import { nearestName } from "../../nearest-name.ts";
-import { isGranted } from "../tool/tool.ts";
+import { clientExecutionKeys, isGranted } from "../tool/tool.ts";
 import { isRecord } from "../../values/json.ts";
 import { toolEntryName } from "../schema/data-tools.ts";
 import { hasMalformedReference, findSecretNames } from "../schema/servers.ts";
@@ -57,6 +57,20 @@ function listOfNames(value: unknown): readonly string[] | undefined {
 }
 
 const railKeys = ["guardrail_config", "tool_rails"];
+
+/** Reports execution settings that are for tools whose calls the runtime makes. */
+export function clientExecutionProblems(
+  execution: unknown,
+  path: DefinitionPath,
+): readonly DefinitionProblem[] {
+  return ["retry", "idempotent"]
+    .filter((key) => isRecord(execution) && execution[key] !== undefined)
+    .map((key) => ({
+      path: [...path, key],
+      message: "unknown key for a client tool, whose calls the caller makes",
+      allowed: clientExecutionKeys,
+    }));
+}
 
 /**
  * Reports tool rails that name tools neither of the definition nor of its nested agents, whose calls they restrict too.

@@ -98,7 +98,12 @@ class AgentFiles {
         return { ok: false, problems: [...placed(own), ...named.within] };
       }
       const agents = new Map([...named.agents].map(([key, { definition }]) => [key, definition]));
-      const definition = buildDefinition({ spec: checked.spec, source: file.source, agents });
+      const definition = buildDefinition({
+        spec: checked.spec,
+        clientTools: checked.clientTools,
+        source: file.source,
+        agents,
+      });
       const heights = [...named.agents.values()].map(({ height }) => height);
       return { ok: true, definition, height: 1 + Math.max(0, ...heights) };
     } catch (thrown) {

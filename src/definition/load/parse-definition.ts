@@ -34,7 +34,11 @@ export async function parseDefinition(
 ): Promise<AgentDefinition> {
   const { checked, locateProblems: placed } = await readDefinition(text, file);
   if (!checked.ok) throw new InvalidDefinitionError(placed(checked.problems));
-  return buildDefinition({ spec: checked.spec, ...(source !== undefined && { source }) });
+  return buildDefinition({
+    spec: checked.spec,
+    clientTools: checked.clientTools,
+    ...(source !== undefined && { source }),
+  });
 }
 
 /** A definition read from text. */

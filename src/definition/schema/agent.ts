@@ -5,7 +5,12 @@ import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
 import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
-import { dataToolSchema } from "./data-tools.ts";
+import {
+  type ClientToolSpec,
+  dataToolSchema,
+  httpToolSchema,
+  isDataTool,
+} from "./data-tools.ts";
 import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
 import { memoryConfigSchema } from "./memory.ts";
@@ -126,12 +131,16 @@ const executionConfigSchema = z.strictObject({
     ),
 });
 
-const toolEntry = z.union([
+const serverEntries = [
   z.string().min(1),
   z.strictObject({ mcp: serverSchema }),
   z.strictObject({ community: communitySchema }),
-  dataToolSchema,
-]);
+] as const;
+
+/** Tools that need no caller: names, MCP servers, packages and HTTP requests. */
+export const unattendedToolsSchema = z.array(z.union([...serverEntries, httpToolSchema]));
+
+const toolEntry = z.union([...serverEntries, dataToolSchema]);
 
 const summarizeResultsSchema = z
   .strictObject({
@@ -233,7 +242,9 @@ export const agentSpecSchema = z.strictObject({
   tools: z
     .array(toolEntry)
     .default([])
-    .describe("Names from the tool registry, MCP servers, tools of @langchain/community, or HTTP requests."),
+    .describe(
+      "Names from the tool registry, MCP servers, tools of @langchain/community, HTTP requests, or tools that the caller runs.",
+    ),
   permissions: z
     .array(
       z
@@ -265,8 +276,29 @@ export function agentJsonSchema(): JsonSchema {
   };
 }
 
-/** A definition with its defaults filled in: plain JSON. */
-export type AgentSpec = z.output<typeof agentSpecSchema>;
+/** A definition with its defaults filled in: plain JSON. Client tools are named like those of the registry. */
+export type AgentSpec = Omit<ParsedSpec, "tools"> & {
+  tools: z.output<typeof unattendedToolsSchema>;
+};
+
+type ParsedSpec = z.output<typeof agentSpecSchema>;
+
+/** Separates the client tools of a parsed definition, which become tools of its own. */
+export function splitClientTools({ tools, ...spec }: ParsedSpec): {
+  readonly spec: AgentSpec;
+  readonly clientTools: readonly ClientToolSpec[];
+} {
+  const clientTools: ClientToolSpec[] = [];
+  const named = tools.map((entry) => {
+    if (!isDataTool(entry)) return entry;
+    const { transport } = entry;
+    if (transport.type === "http") return { ...entry, transport };
+    clientTools.push({ ...entry, transport });
+    return entry.name;
+  });
+  return { spec: { ...spec, tools: named }, clientTools };
+}
+
 /** A definition as written. */
 export type AgentSpecInput = z.input<typeof agentSpecSchema>;
 export type LlmConfig = z.output<typeof llmConfigSchema>;

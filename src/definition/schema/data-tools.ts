@@ -2,6 +2,11 @@ import { z } from "zod";
 import { isRecord } from "../../values/json.ts";
 import { toolSettings } from "./servers.ts";
 
+/** Calls come out of the run, and the caller returns their results. */
+const clientTransportSchema = z
+  .strictObject({ type: z.literal("client") })
+  .describe("The caller of the run makes the calls and returns their results.");
+
 const template = z.string();
 
 /** One HTTP request, as data. An MCP server's transport is another thing: see `serverSchema`. */
@@ -43,25 +48,37 @@ const httpTransportSchema = z.strictObject({
     .prefault({}),
 });
 
-/** A tool without code: its description, and the request that a call makes. */
+/** A tool without code: its description, and how its calls are made. */
 export const dataToolSchema = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, _ and -"),
   display_name: z.string().min(1).max(128).describe("For people.").optional(),
-  description: z.string().min(1).describe("Tells the model when to call the tool."),
+  description: z
+    .string()
+    .regex(/\S/, "expected a description, by which the model chooses tools")
+    .describe("Tells the model when to call the tool."),
   input_schema: z
     .record(z.string(), z.unknown())
     .describe("A JSON Schema of type object. Default: no arguments.")
     .default(() => ({ type: "object", properties: {}, additionalProperties: false })),
   output_schema: z
     .record(z.string(), z.unknown())
-    .describe("A JSON Schema of the result.")
+    .describe("A JSON Schema that results have to fit.")
     .optional(),
-  transport: z.discriminatedUnion("type", [httpTransportSchema]),
+  transport: z.discriminatedUnion("type", [clientTransportSchema, httpTransportSchema]),
   version: z.string().describe("Semantic version. Default: 1.0.0.").optional(),
   ...toolSettings,
 });
-export type DataToolSpec = z.output<typeof dataToolSchema>;
+type DataToolSpec = z.output<typeof dataToolSchema>;
 export type DataToolSpecInput = z.input<typeof dataToolSchema>;
+
+/** A tool as data that needs no caller. */
+export const httpToolSchema = dataToolSchema.extend({ transport: httpTransportSchema });
+export type HttpToolSpec = z.output<typeof httpToolSchema>;
+
+/** A tool that the caller of the run runs. */
+export type ClientToolSpec = Omit<DataToolSpec, "transport"> & {
+  transport: z.output<typeof clientTransportSchema>;
+};
 
 /** Whether an entry of `tools` is a tool as data, and not a name, a server or a package. Reads written entries too. */
 export function isDataTool<Entry>(

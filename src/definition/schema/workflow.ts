@@ -173,6 +173,12 @@ const plannerNode = z.strictObject({
         .describe(
           "What happens after a subtask has exhausted its retries: a new plan for the gaps, a partial result, or the node's failure. Default replan.",
         ),
+      approve: z
+        .boolean()
+        .optional()
+        .describe(
+          "Whether a person must approve every plan before it runs, plans for gaps included. Default false.",
+        ),
       model: modelRef.optional().describe("Plans, joins and judges. Default: the agent's own."),
       writes,
     })

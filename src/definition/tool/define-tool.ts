@@ -13,6 +13,7 @@ import {
   type StatelessTool,
   type ToolContext,
   type ToolDefinition,
+  resolveClientExecution,
   resolveToolExecution,
   type ToolExecutionOptions,
   type TierKey,
@@ -58,6 +59,13 @@ export interface StatefulToolOptions<Exec, Attempt, Input> extends ToolOptionsBa
   ) => ReturnType<ToolReducerHandler<Exec, Attempt, Input>>;
 }
 
+/** A tool that the caller of the run runs. It has no handler, and its calls come out of the run. */
+export interface ClientToolOptions<Input> extends Omit<ToolOptionsBase<Input>, "execution"> {
+  readonly transport: { readonly type: "client" };
+  /** `timeout_ms` is how long a run waits for the result of a call. Default 86,400,000, which is a day. */
+  readonly execution?: Pick<ToolExecutionOptions, "timeout_ms" | "max_result_bytes" | "repeatable">;
+}
+
 /** Returns the description of the tier that a tool writes, for the model; of both tiers if it declares keys of both. */
 function persistenceNote(persistence: ToolPersistence, writes: readonly TierKey[] = []): string {
   if (persistence === "none") return "";
@@ -71,7 +79,8 @@ function persistenceNote(persistence: ToolPersistence, writes: readonly TierKey[
 
 /**
  * Makes a tool from a TypeScript function. The handler of a stateless tool gets the validated input. With `persistence`
- * set it is a {@link ToolReducerHandler}: it also gets the frozen state, first, and returns the new state.
+ * set it is a {@link ToolReducerHandler}: it also gets the frozen state, first, and returns the new state. With
+ * `transport: { type: "client" }` there is no handler: the run waits for the caller's result.
  *
  * @throws InvalidToolError
  * @example
@@ -82,6 +91,9 @@ function persistenceNote(persistence: ToolPersistence, writes: readonly TierKey[
  *   handler: ({ city }) => `Sunny in ${city}.`,
  * });
  */
+export function defineTool<Input>(
+  options: { readonly name: string } & ClientToolOptions<Input>,
+): StatelessTool;
 export function defineTool<Input>(
   options: { readonly name: string } & StatelessToolOptions<Input>,
 ): StatelessTool;
@@ -116,8 +128,10 @@ function makeTool(
     description: options.description + persistenceNote(persistence, writes),
     input_schema: input.jsonSchema,
     ...(output && { output_schema: output.jsonSchema }),
-    transport: functionTransport,
-    execution: resolveToolExecution(options.execution),
+    transport: handler === undefined ? clientTransport : functionTransport,
+    execution: (handler === undefined ? resolveClientExecution : resolveToolExecution)(
+      options.execution,
+    ),
     permissions: (options.permissions ?? []).map(toPermission),
     persistence,
     ...(writes !== undefined && { writes: Object.freeze([...writes]) }),
@@ -126,6 +140,7 @@ function makeTool(
     is_builtin: false,
   });
   const base = { definition, input, ...(output && { output }) };
+  if (handler === undefined) return Object.freeze({ ...base, kind: "stateless", run: noHandler });
   if (persistence === "none") {
     const run: StatelessTool["run"] = handler;
     const source = definition.execution.sandbox ? functionSource(handler) : undefined;
@@ -144,8 +159,14 @@ function makeTool(
 type AnyToolOptions = ToolOptionsBase<unknown> & {
   readonly persistence?: ToolPersistence;
   readonly writes?: readonly TierKey[];
-  readonly handler: (...args: never[]) => Awaitable<unknown>;
+  readonly transport?: { readonly type: "client" };
+  readonly handler?: (...args: never[]) => Awaitable<unknown>;
 };
+
+/** The handler of a client tool, outside of a run. */
+function noHandler(): never {
+  throw new TypeError("it is a client tool: the caller of a run runs it");
+}
 
 /** The options of a tool without its name, as {@link defineAgent} takes them. */
 export type InlineToolOptions<Exec, Attempt, Input> =
@@ -165,6 +186,7 @@ export function defineInlineTool(
 }
 
 const functionTransport = Object.freeze({ type: "function" });
+const clientTransport = Object.freeze({ type: "client" });
 
 function toPermission(given: string | ToolPermission): ToolPermission {
   const { name, required = true } = typeof given === "string" ? { name: given } : given;

@@ -5,6 +5,7 @@ import { isSemanticVersion } from "../check/check-definition.ts";
 import { showFound } from "../check/problems.ts";
 import { functionSource } from "../function-source.ts";
 import {
+  clientExecutionKeys,
   defaultExecution,
   isPermission,
   type ToolDefinition,
@@ -22,7 +23,9 @@ export interface ToolOptionsToCheck extends Partial<
   readonly writes?: unknown;
   readonly permissions?: unknown;
   readonly execution?: unknown;
-  readonly handler: (...args: never[]) => unknown;
+  /** Left out for a client tool. */
+  readonly handler?: (...args: never[]) => unknown;
+  readonly transport?: unknown;
 }
 
 /** Maximum delay of a timer in milliseconds, used for all limits. */
@@ -43,6 +46,11 @@ const optionNames = [
   "handler",
 ];
 
+const clientOptionNames = [
+  ...optionNames.filter((name) => !["persistence", "writes", "handler"].includes(name)),
+  "transport",
+];
+
 /** @throws InvalidToolError */
 export function checkToolOptions(options: ToolOptionsToCheck): void {
   const given = options as unknown;
@@ -54,14 +62,25 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
   if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw refuse("a name has 1 to 64 letters, digits, _ and -");
   }
-  refuseUnknown(Object.keys(options), optionNames, refuse);
+  const isClient = isClientTransport(options.transport);
+  if (options.transport !== undefined && !isClient) {
+    throw refuse(
+      `the transport must be { type: "client" }, or left out with a handler, not ${showFound(options.transport)}`,
+    );
+  }
+  if (isClient && options.handler !== undefined) {
+    throw refuse("the caller runs a client tool: leave out the handler, or the transport");
+  }
+  refuseUnknown(Object.keys(options), isClient ? clientOptionNames : optionNames, refuse);
   if (options.description !== undefined && typeof options.description !== "string") {
     throw refuse(`the description must be a text, not ${showFound(options.description)}`);
   }
   if (options.description === undefined || options.description.trim() === "") {
     throw refuse("the description is empty; the model chooses tools by it");
   }
-  if (typeof options.handler !== "function") throw refuse("the handler is not a function");
+  if (!isClient && typeof options.handler !== "function") {
+    throw refuse("the handler is not a function");
+  }
   const { persistence } = options;
   if (persistence !== undefined && !["none", "execution", "attempt"].includes(persistence)) {
     throw refuse(`persistence is none, execution or attempt, not ${showFound(persistence)}`);
@@ -80,6 +99,13 @@ export function checkToolOptions(options: ToolOptionsToCheck): void {
   }
   checkPermissions(options.permissions, refuse);
   checkExecution(options.execution ?? {}, options, refuse);
+}
+
+/** Whether a transport is that of a client tool. */
+export function isClientTransport(transport: unknown): boolean {
+  return (
+    isRecord(transport) && transport["type"] === "client" && Object.keys(transport).length === 1
+  );
 }
 
 type Refuse = (problem: string) => InvalidToolError;
@@ -135,7 +161,8 @@ function checkExecution(
   if (typeof execution !== "object" || execution === null) {
     throw refuse(`execution must be an object, not ${showFound(execution)}`);
   }
-  refuseUnknown(Object.keys(execution), Object.keys(defaultExecution), refuse);
+  const known = handler === undefined ? clientExecutionKeys : Object.keys(defaultExecution);
+  refuseUnknown(Object.keys(execution), known, refuse);
   const { idempotent, repeatable, sandbox, retry, timeout_ms, max_result_bytes } =
     execution as ToolExecutionOptions;
   for (const [key, value] of Object.entries({ idempotent, repeatable, sandbox })) {
@@ -147,7 +174,7 @@ function checkExecution(
   if (sandbox === true && persistence !== "none") {
     throw refuse("execution.sandbox is for tools without state");
   }
-  const source = sandbox === true ? functionSource(handler) : undefined;
+  const source = sandbox === true && handler !== undefined ? functionSource(handler) : undefined;
   if (source?.ok === false) throw refuse(`the handler ${source.problem}`);
   if (retry === undefined) return;
   if (typeof retry !== "object" || retry === null) {

@@ -33,7 +33,8 @@ export interface ToolDefinition {
  * have a `server`.
  */
 export type ToolTransport =
-  | { readonly type: "builtin" | "function" }
+  /** `client`: the tool has no handler here. The caller of the run makes the call and returns its result. */
+  | { readonly type: "builtin" | "function" | "client" }
   | { readonly type: "stdio"; readonly server: string; readonly command: string }
   | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string }
   | HttpTransport;
@@ -63,7 +64,10 @@ export interface ToolPermission {
 }
 
 export interface ToolExecution {
-  /** Milliseconds after which a try is aborted with outcome `timeout`. Default 30,000. */
+  /**
+   * Milliseconds after which a try is aborted with outcome `timeout`. Default 30,000. For a client tool, how long a run
+   * waits for the result. Default 86,400,000, which is a day.
+   */
   readonly timeout_ms: number;
   readonly retry: ToolRetry;
   /**
@@ -155,6 +159,27 @@ export function resolveToolExecution(options: ToolExecutionOptions = {}): ToolEx
       backoff_ms: retry?.backoff_ms ?? defaultExecution.retry.backoff_ms,
     }),
   });
+}
+
+/** Default time that a run waits for the result of a client tool, in milliseconds. */
+const clientTimeoutMs = 86_400_000;
+
+/** Execution settings of client tools: the caller decides about everything else. */
+export const clientExecutionKeys: readonly string[] = [
+  "timeout_ms",
+  "max_result_bytes",
+  "repeatable",
+];
+
+/** Returns the execution settings of a client tool, with defaults for missing options. */
+export function resolveClientExecution(options: ToolExecutionOptions = {}): ToolExecution {
+  const { timeout_ms = clientTimeoutMs, ...given } = options;
+  return resolveToolExecution({ ...given, timeout_ms });
+}
+
+/** Whether the caller of a run makes the calls of a tool. */
+export function isClientTool({ definition }: Pick<AgentTool, "definition">): boolean {
+  return definition.transport.type === "client";
 }
 
 /** A segment of a permission, or `*` in a grant. */

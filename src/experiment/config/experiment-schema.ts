@@ -1,5 +1,9 @@
 import { z } from "zod";
-import { agentSpecSchema, llmConfigSchema } from "../../definition/schema/agent.ts";
+import {
+  agentSpecSchema,
+  llmConfigSchema,
+  unattendedToolsSchema,
+} from "../../definition/schema/agent.ts";
 import type { JsonSchema } from "../../definition/schema/json-schema.ts";
 import { modelRefPattern } from "../../definition/schema/model-ref.ts";
 import type { Scope } from "../../expression/expression.ts";
@@ -123,8 +127,7 @@ export const experimentSchema = z.strictObject({
     .max(1000)
     .describe("How many of the newest reflections the system prompt tells.")
     .default(10),
-  tools: agentSpecSchema.shape.tools
-    .unwrap()
+  tools: unattendedToolsSchema
     .describe(
       "The experiment's own tools, names from the tool registry, MCP servers, or tools of @langchain/community.",
     )

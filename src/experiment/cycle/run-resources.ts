@@ -4,7 +4,7 @@ import type { CompileServices } from "../../compile/compile-agent.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { checkDefinition } from "../../definition/check/check-definition.ts";
 import { InvalidDefinitionError } from "../../definition/check/problems.ts";
-import type { AgentTool } from "../../definition/tool/tool.ts";
+import { type AgentTool, isClientTool } from "../../definition/tool/tool.ts";
 import { compileTemplate, type Template } from "../../expression/template.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { OllamaClientConfig } from "../../models/agent-model.ts";
@@ -105,12 +105,16 @@ async function toolsBeside(
       throw new UnknownToolError(thrown.toolName, [...experimentToolNames, ...thrown.known]);
     },
   );
-  for (const [name, { kind, definition }] of found) {
+  for (const [name, tool] of found) {
+    const { kind, definition } = tool;
     if (experimentToolNames.includes(name)) {
       throw new ExperimentToolError(name, "it has the name of one of the experiment's own tools");
     }
     if (kind === "stateful") {
       throw new ExperimentToolError(name, "it keeps state, which cycles do not have");
+    }
+    if (isClientTool(tool)) {
+      throw new ExperimentToolError(name, "its caller runs it, and an experiment runs unattended");
     }
     if (definition.requires_approval) {
       throw new ExperimentToolError(

@@ -1,3 +1,4 @@
+import type { AIMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { backoff, sleep } from "../../async.ts";
 import type { Clock } from "../../clock.ts";
@@ -98,7 +99,7 @@ class ModelCall {
   }
 
   /** Asks one model until it answers or is not to be asked again. */
-  async #ask(model: ChatModel, isPassedOn: IsPassedOn): Promise<ChatReply | FailedModel> {
+  async #ask(model: ChatModel, isPassedOn: IsPassedOn): Promise<MeteredReply | FailedModel> {
     const { clock, circuits } = this.#options;
     const { signal } = this.#config;
     const isReplaced = isPassedOn("timeout");
@@ -127,30 +128,36 @@ class ModelCall {
    *
    * @param isReplaced another model is asked if this one is silent
    */
-  async #once(model: ChatModel, isReplaced: boolean): Promise<ChatReply> {
+  async #once(model: ChatModel, isReplaced: boolean): Promise<MeteredReply> {
     const { clock } = this.#options;
-    const { onProgress } = this.#request;
+    const { onProgress, onRequest } = this.#request;
     const { signal, metadata } = this.#config;
     const attempt = this.#calls.length + 1;
     const limits = this.#limits(model, isReplaced);
     const onSlow = () => onProgress?.({ type: "slow", model: model.ref });
     const watch = model.watch({ clock, signal, limits, onSlow });
     const config = { ...this.#config, metadata: { ...metadata, model_attempt: attempt } };
-    const record = (outcome: ModelCallRecord["outcome"]) => {
+    const record = (
+      outcome: ModelCallRecord["outcome"],
+      { message, usage }: { readonly message: AIMessage | null; readonly usage: Usage },
+    ) => {
       const { firstTokenMs: first_token_ms } = watch;
       const latency_ms = Math.round(watch.elapsedMs);
-      this.#calls.push({ model: model.ref, outcome, latency_ms, first_token_ms });
+      const call = { model: model.ref, outcome, latency_ms, first_token_ms };
+      this.#calls.push(call);
+      onRequest?.({ ...call, attempt, message, usage });
     };
     try {
       const reply = await model.ask(this.#request, config, watch);
-      record(reply.finish);
-      return reply;
+      const metered = { ...reply, usage: meterReply(reply.message, this.#request, model) };
+      record(reply.finish, metered);
+      return metered;
     } catch (thrown) {
       const { reason } = classifyFailure(thrown);
-      record(signal?.aborted === true ? "cancelled" : reason);
-      if (thrown instanceof WithheldReply) {
-        this.#spent = addUsage(this.#spent, meterReply(thrown.received, this.#request, model));
-      }
+      const isWithheld = thrown instanceof WithheldReply;
+      const usage = isWithheld ? meterReply(thrown.received, this.#request, model) : noUsage;
+      record(signal?.aborted === true ? "cancelled" : reason, { message: null, usage });
+      if (isWithheld) this.#spent = addUsage(this.#spent, usage);
       if (watch.firstTokenMs !== null && signal?.aborted !== true) this.#void = reason;
       throw thrown;
     }
@@ -189,11 +196,11 @@ class ModelCall {
     this.#request.onProgress?.({ type: "reset", attempt: this.#calls.length + 1, reason });
   }
 
-  #reply(model: ChatModel, reply: ChatReply, failed: readonly FailedModel[]): ModelReply {
+  #reply(model: ChatModel, reply: MeteredReply, failed: readonly FailedModel[]): ModelReply {
     const [first] = failed;
     return {
       ...reply,
-      usage: this.#usage(meterReply(reply.message, this.#request, model)),
+      usage: this.#usage(reply.usage),
       model: model.ref,
       fallback: first === undefined ? null : { from: first.ref, reason: first.failure.reason },
       calls: this.#calls,
@@ -204,6 +211,11 @@ class ModelCall {
   #usage(answered: Usage): Usage {
     return { ...addUsage(this.#spent, answered), llm_calls: this.#calls.length };
   }
+}
+
+/** A reply with the usage of its request. */
+interface MeteredReply extends ChatReply {
+  readonly usage: Usage;
 }
 
 /** Returns whether another model is asked after this failure. */

@@ -1,6 +1,7 @@
 import { withThread } from "../../compile/run/acquire-thread.ts";
 import { checkThreadId } from "../errors.ts";
 import type { DurableSaver, CheckpointSummary } from "../../durable-saver.ts";
+import { cancelThread } from "./cancel.ts";
 import { diffStates, viewsOf } from "./checkpoint-view.ts";
 import { forkThread, replayThread } from "./travel.ts";
 import { readContext } from "./read-context.ts";
@@ -48,6 +49,7 @@ export function createThreads(services: ThreadServices): Threads {
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,
+    cancel: (threadId, options) => cancelThread(services, threadId, options),
 
     async verify(threadId, options) {
       const archive = archiveOf(services, "verify", "verifyThread");
@@ -64,6 +66,11 @@ export function createThreads(services: ThreadServices): Threads {
         if (items.length === 0) throw services.noCheckpoint(threadId, null);
         return archive.prune(of);
       });
+    },
+
+    async calls(of) {
+      checkThreadId(of.threadId);
+      return (await run.calls?.modelCalls(of)) ?? { items: [], next: null };
     },
 
     async delete(threadId, { memory: everything = false } = {}) {

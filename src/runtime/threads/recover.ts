@@ -186,7 +186,9 @@ function waitingMessage(
 ): string {
   const asked = waiting.map(({ node, prompt }) => `${node} (${prompt})`).join(", ");
   const rest = isRecovered ? "" : "; there is nothing to recover";
-  return `Thread "${threadId}" waits for people: ${asked}. Answer with executeAgent${rest}.`;
+  const isForCaller = waiting.every(({ kind }) => kind === "tool_calls");
+  const whom = isForCaller ? "the results of client tools" : "people";
+  return `Thread "${threadId}" waits for ${whom}: ${asked}. Answer with executeAgent${rest}.`;
 }
 
 /** Progress of the pending tasks at a checkpoint. */

@@ -12,8 +12,18 @@ export interface ThreadServices {
   noCheckpoint(threadId: string, checkpointId: string | null): Error;
   /** Removes stored data of a thread outside its checkpoints. */
   forget?(threadId: string): Promise<void>;
+  /** Requests to processes that run threads of the same database; left out where no other process has it open. */
+  readonly cancelRequests?: CancelRequestPort | undefined;
   /** The journal of `run`, which reports the calls it already knew. */
   readonly journal?: Pick<WatchedJournal, "watch"> | undefined;
+}
+
+/** Requests to cancel the runs of other processes. */
+export interface CancelRequestPort {
+  /** Asks the process that runs a thread to cancel it, and returns the time of the request. */
+  add(threadId: string, reason: string | null): Promise<string>;
+  /** Returns whether the request, or a later one, is still there. */
+  isOpen(threadId: string, requestedAt: string): Promise<boolean>;
 }
 
 /** @throws NoCheckpointerError */
@@ -105,6 +115,7 @@ export function watchJournal(journal: ToolJournal): WatchedJournal {
       }
       return known;
     },
+    find: (entry) => journal.find(entry),
     end: (key, end) => journal.end(key, end),
     withdraw: (key) => journal.withdraw(key),
     watch(threadId, found) {

@@ -1,4 +1,10 @@
-import { type PendingRequest, publicRequest, requestOf } from "../../state/human-request.ts";
+import {
+  type ClientCall,
+  clientCallsIn,
+  type PendingRequest,
+  publicRequest,
+  requestOf,
+} from "../../state/human-request.ts";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
 import type { TriedChannel } from "../../compile/guards/updates.ts";
@@ -17,7 +23,11 @@ import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { type DefinitionDocument, normalizeDocument } from "../../definition/definition-hash.ts";
 import { passFinding, type Rail } from "../../definition/rail.ts";
-import { type AgentSpec, agentSpecSchema } from "../../definition/schema/agent.ts";
+import {
+  type AgentSpec,
+  agentSpecSchema,
+  splitClientTools,
+} from "../../definition/schema/agent.ts";
 import { checkFromJsonSchema } from "../../definition/schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "../../definition/tool/tool.ts";
 import type { GraphState, GraphUpdate, PlanningState } from "../../state/channels.ts";
@@ -40,7 +50,9 @@ export interface StoredState extends CheckpointView {
   readonly next: readonly string[];
   /** The tasks of `next`, with their state. */
   readonly tasks: readonly StoredTask[];
-  /** Pending human requests at this checkpoint, nested agents included. */
+  /** Calls of client tools that wait for results at this checkpoint, those of nested agents included. */
+  readonly toolCalls: readonly ClientCall[];
+  /** Pending requests at this checkpoint, nested agents included: to people, and for the results of client tools. */
   readonly waiting: readonly PendingRequest[];
   /** The version of each channel. Equal versions mean equal values, across threads too. */
   readonly channelVersions: Readonly<Record<string, string | number>>;
@@ -58,12 +70,14 @@ export async function storedState(
 ): Promise<StoredState> {
   const [view] = await viewsOf([summary], source);
   const tasks = pendingTasks(tuple);
+  const waiting = await storedRequests(source.checkpointer, tuple);
   return {
     ...(view as CheckpointView),
     values: valuesOf(tuple),
     next: [...new Set(tasks.map(({ node }) => node))],
     tasks: tasks.map(({ id: _id, ...task }) => task),
-    waiting: await storedRequests(source.checkpointer, tuple),
+    toolCalls: clientCallsIn(waiting),
+    waiting,
     channelVersions: ownOnly(tuple.checkpoint.channel_versions),
     integrityHash: summary.integrityHash ?? null,
   };
@@ -93,7 +107,7 @@ export function storedDefinition(stored: unknown): AgentDefinition | null {
 }
 
 function definitionOf({ spec, tools, agents }: DefinitionDocument): AgentDefinition {
-  const parsed = agentSpecSchema.parse(spec);
+  const { spec: parsed } = splitClientTools(agentSpecSchema.parse(spec));
   return {
     ...buildDefinition({
       spec: parsed,
@@ -183,7 +197,7 @@ function isSubtask(value: unknown): value is Subtask {
   return isRecord(value) && typeof value["id"] === "string" && Array.isArray(value["dependencies"]);
 }
 
-/** Returns the pending human requests at a checkpoint, nested agents included. */
+/** Returns the pending requests at a checkpoint, nested agents included. */
 export async function storedRequests(
   checkpointer: Pick<BaseCheckpointSaver, "getTuple">,
   tuple: CheckpointTuple,

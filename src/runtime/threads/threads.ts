@@ -1,7 +1,9 @@
 import type { StoredTask } from "../../compile/guards/waiting.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { MemoryEntry } from "../../memory/entry.ts";
+import type { ModelCallPage, ModelCallQuery } from "../../models/calls/call-log.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
+import type { Status } from "../../state/lifecycle.ts";
 import type { ValueChange } from "../../values/diff.ts";
 import type { AcceptOptions } from "../definition-changed.ts";
 import type { ExecuteResult } from "../run-result.ts";
@@ -113,6 +115,25 @@ export interface Recovery<Output = unknown, Exec = unknown, Attempt = unknown> {
   readonly result: ExecuteResult<Output, Exec, Attempt> | null;
 }
 
+export interface CancelOptions {
+  /** Stored with the turn, and shown. 1 to 500 characters without control characters. Default: none. */
+  readonly reason?: string;
+  /** Milliseconds to wait for a run to end, 0 to 600,000. Default 10,000. */
+  readonly waitMs?: number;
+}
+
+/** What a cancellation has led to. */
+export interface Cancellation {
+  readonly threadId: string;
+  /**
+   * `cancelled`: the turn has ended CANCELLED. `requested`: the process that runs it was asked, and has not ended it
+   * yet. `ended`: the turn ended before the request took effect.
+   */
+  readonly outcome: "cancelled" | "requested" | "ended";
+  /** The status that is stored last. */
+  readonly status: Status;
+}
+
 /** The memories that were removed with a thread. */
 export interface ForgottenMemories {
   readonly memories: number;
@@ -192,6 +213,16 @@ export interface Threads {
     of: RecoverOptions,
   ): Promise<Recovery<Output, Exec, Attempt>>;
   /**
+   * Ends the turn of a thread CANCELLED. A run of this process, or of another one on the same Postgres database, is
+   * aborted as by its `signal`: model calls and tool calls end. A turn that waits or was interrupted ends at once, and
+   * its requests can no longer be answered. The turn can be resumed like any cancelled one. Of concurrent cancellations
+   * the first reason counts.
+   *
+   * @throws NoCheckpointError for an unknown thread, NothingToCancelError if no turn is unfinished,
+   * InvalidRunOptionError, NoCheckpointerError, ThreadLockedError if the database has no requests
+   */
+  cancel(threadId: string, options?: CancelOptions): Promise<Cancellation>;
+  /**
    * Reads every checkpoint of a thread, nested agents included, and each stored value once.
    *
    * @throws NoArchiveError, NoCheckpointError
@@ -203,6 +234,13 @@ export interface Threads {
    * @throws NoArchiveError, NoCheckpointError, InvalidRetentionError, ThreadBusyError, ThreadLockedError
    */
   prune(of: PruneOptions): Promise<PruneResult>;
+  /**
+   * Reads the requests to models that a thread's turns made, oldest first: failed ones, retries and fallbacks too. Empty
+   * if the runtime records none.
+   *
+   * @throws InvalidThreadIdError, InvalidCallCursorError
+   */
+  calls(of: ModelCallQuery): Promise<ModelCallPage>;
   /**
    * Removes a thread, its journal and its short-term memories; with `memory`, all that agents remember from it. Removes
    * nothing that does not exist.
@@ -236,8 +274,10 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),
+    cancel: async (threadId, options) => (await loaded()).cancel(threadId, options),
     verify: async (threadId, options) => (await loaded()).verify(threadId, options),
     prune: async (of) => (await loaded()).prune(of),
+    calls: async (of) => (await loaded()).calls(of),
     delete: async (threadId, options) => (await loaded()).delete(threadId, options),
     async *export(threadId) {
       yield* (await loaded()).export(threadId);

@@ -211,16 +211,22 @@ export function newBranch(
  * had completed or waited run again.
  *
  * @param values whole values by channel, already merged by the reducers
+ * @param endsTurn whether the child has no next nodes. Default false
  * @param definitionHash of the definition under which the thread continues. Default: the checkpoint's own.
  * @returns the child's config
  */
-async function updateCheckpointState(
+export async function updateCheckpointState(
   checkpointer: BaseCheckpointSaver,
   tuple: CheckpointTuple,
   {
     values,
     definitionHash,
-  }: { values: Readonly<Record<string, unknown>>; definitionHash?: string },
+    endsTurn = false,
+  }: {
+    values: Readonly<Record<string, unknown>>;
+    definitionHash?: string;
+    endsTurn?: boolean;
+  },
 ): Promise<RunnableConfig> {
   const step = (tuple.metadata?.step ?? -1) + 1;
   const checkpoint = copyCheckpoint(tuple.checkpoint);
@@ -230,9 +236,17 @@ async function updateCheckpointState(
     checkpoint.channel_values[channel] = value;
     versions[channel] = version;
   }
+  if (endsTurn) {
+    // As if the nodes had taken what leads to them.
+    for (const channel of Object.keys(checkpoint.channel_values)) {
+      if (!leadsToNodes.test(channel)) continue;
+      Reflect.deleteProperty(checkpoint.channel_values, channel);
+      versions[channel] = version;
+    }
+  }
   Object.assign(checkpoint.channel_versions, versions);
   const metadata: CheckpointMetadata = {
-    source: "fork",
+    source: endsTurn ? "update" : "fork",
     step,
     parents: tuple.metadata?.parents ?? {},
   };
@@ -251,6 +265,9 @@ async function updateCheckpointState(
     versions,
   );
 }
+
+/** The channels by which LangGraph leads to the next nodes. */
+const leadsToNodes = /^(?:branch:to:.*|__pregel_tasks|__start__)$/s;
 
 function latest(versions: ChannelVersions): string | number | undefined {
   return Object.values(versions).reduce<string | number | undefined>(

@@ -16,15 +16,3 @@ export interface Principal {
   readonly keyId: string;
   readonly scopes: readonly string[];
 }
-
-/** Seals values before they are stored, and opens them again. */
-export interface ValueCipher {
-  /** Returns sealed bytes, which begin with the id of the key. */
-  sealBytes(plain: Uint8Array): Uint8Array;
-  /** @throws SealedValueError for bytes that were changed, or whose key is not known; bytes that are not sealed come back as they are */
-  openBytes(stored: Uint8Array): Uint8Array;
-  /** Returns the JSON text of a column: that of `value`, or of a string that begins with `sealed:`. */
-  sealJson(value: unknown): string;
-  /** Returns the value of a column of JSON, as the driver parsed it. @throws SealedValueError */
-  openJson(stored: unknown): unknown;
-}

@@ -8,6 +8,7 @@ const cut: ExecuteResult = {
   status: "COMPLETED",
   output: { message: "- At noon, and" },
   interrupts: [],
+  toolCalls: [],
   state: { execution: {}, attempt: {} },
   steps: [],
   rails: [],
@@ -17,13 +18,14 @@ const cut: ExecuteResult = {
   incomplete: true,
   incomplete_reason: "length",
   failure: null,
+  cancel_reason: null,
   threadId: "t",
 };
 
 it("says at the end why an answer is incomplete", () => {
   const shown = (result: ExecuteResult) => {
     const io = memoryIo({ cwd: "." });
-    chatReport({ maxAttempts: 1, showReasoning: false }, io).end(result);
+    chatReport({ maxAttempts: 1, showReasoning: false, resume: null }, io).end(result);
     return io.stdout.take().split("\n").slice(0, 4);
   };
   expect(shown(cut)).toEqual([

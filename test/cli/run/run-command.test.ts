@@ -68,6 +68,7 @@ offline:rules is a rule-based stand-in, not a language model; set OPENAI_API_KEY
       status: "COMPLETED",
       output: { message: "[offline:rules] 20" },
       interrupts: [],
+      tool_calls: [],
       incomplete: false,
       incomplete_reason: null,
       failure: null,

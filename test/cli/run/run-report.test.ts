@@ -20,6 +20,7 @@ const completed: ExecuteResult = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
+  toolCalls: [],
   state: { execution: {}, attempt: {} },
   steps: [],
   rails: [],
@@ -29,6 +30,7 @@ const completed: ExecuteResult = {
   incomplete: false,
   incomplete_reason: null,
   failure: null,
+  cancel_reason: null,
   threadId: "t",
 };
 const origin = { message_id: "m", attempt: 1, node: "reason", within: [] };

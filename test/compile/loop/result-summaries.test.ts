@@ -73,7 +73,7 @@ describe("summaries within a run", () => {
     );
     expect([...summaries]).toEqual([["a", "three bees"]]);
     expect(made).toMatchObject([{ outcome: "made", model: "test:scripted", tokensIn: 10 }]);
-    expect(asked).toEqual(["unseen"]);
+    expect(asked).toEqual([{ purpose: "summary", isUnseen: true }]);
     expect(scripted.read(0)[1]).toContain("Goal: write the answer\nQuestion: How many bees?");
   });
 
@@ -96,7 +96,11 @@ describe("summaries within a run", () => {
         };
       },
     };
-    await callModelWithSignal(own.signal, runWith().run, { model, request: { messages: [] } });
+    await callModelWithSignal(own.signal, runWith().run, {
+      model,
+      request: { messages: [] },
+      purpose: "summary",
+    });
     expect(given).toEqual({ signal: own.signal, tags: ["run"] });
   });
 });

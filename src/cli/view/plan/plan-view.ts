@@ -34,6 +34,11 @@ const messageLines = 2;
 const mostGaps = 10;
 
 const retry = { mark: "↻", colour: (style: Style) => style.yellow };
+const waits = {
+  person: "waits for a person",
+  caller: "waits for tool results",
+  retry: "retries",
+} as const;
 const question = { mark: "?", colour: (style: Style) => style.yellow };
 const cutOff = { mark: "■", colour: (style: Style) => style.yellow };
 
@@ -205,14 +210,14 @@ export class PlanView {
     planner: Planner | undefined,
   ): string[] {
     const worker = planner?.running.get(id) ?? planner?.subtasks[id]?.worker ?? "";
-    if (what === "person") {
+    if (what !== "retry") {
       planner?.running.delete(id);
       planner?.waiting.add(id);
     }
-    const said = what === "person" ? "waits for a person" : "retries";
+    const said = waits[what];
     const why = reason === "" ? said : `${said}: ${reason}`;
     const place = this.#placeOf(planner, id, worker);
-    const mark = what === "person" ? question : retry;
+    const mark = what === "retry" ? retry : question;
     return subtaskLines(mark, place, { took: "", why }, this.#options);
   }
 

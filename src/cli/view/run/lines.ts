@@ -1,10 +1,10 @@
 import type { ExecuteResult } from "../../../runtime/execute-agent.ts";
+import type { Status } from "../../../state/lifecycle.ts";
 import type { IncompleteReason, TurnFailure } from "../../../state/turn.ts";
 import type { Usage } from "../../../state/usage.ts";
-import { shellCommand } from "../../command-line.ts";
 import { totals } from "../figures.ts";
 import { plainLine, plainText, type Style, wrapText } from "../terminal.ts";
-import { exampleAnswer, requestLines } from "./request-lines.ts";
+import { answerWords, clientCallLines, requestLines, resultWords } from "./request-lines.ts";
 
 export interface Opening {
   readonly agent: { readonly name: string; readonly version: string };
@@ -49,6 +49,7 @@ export function endingLines(
     | "status"
     | "output"
     | "interrupts"
+    | "toolCalls"
     | "incomplete"
     | "incomplete_reason"
     | "failure"
@@ -56,7 +57,8 @@ export function endingLines(
     | "steps"
     | "usage"
     | "invocation_usage"
-  >,
+  > &
+    Partial<Pick<ExecuteResult, "cancel_reason">>,
   options: EndingOptions,
 ): string[] {
   const { style, elapsedMs } = options;
@@ -87,7 +89,9 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
     return ["", ...wrapText(`✗ Failed${reason}`, width).map(style.red), ""];
   }
   if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
-  const stopped = status === "CANCELLED" ? "■ Cancelled." : `■ Stopped at ${status}.`;
+  if (result.toolCalls.length > 0) return toolCallLines(result.toolCalls, options);
+  const why = result.cancel_reason == null ? "." : `: ${plainLine(result.cancel_reason)}.`;
+  const stopped = status === "CANCELLED" ? `■ Cancelled${why}` : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
   return ["", style.yellow(`${stopped} To continue:`), `  ${resume}`, ""];
 }
@@ -112,13 +116,25 @@ export function waitingLines(
   const title = several ? `Waits for ${interrupts.length} answers.` : "Waits for an answer.";
   const unseen = interrupts.filter(({ id }) => asked?.has(id) !== true);
   const requests = unseen.flatMap((request) => ["", ...requestLines(request, { width, style })]);
-  const answers = interrupts.map((request) => {
-    const example = exampleAnswer(request);
-    return shellCommand(["--answer", several ? `${request.id}=${example}` : example]);
-  });
   const how =
-    resume === null ? [] : ["", style.yellow("To answer:"), `  ${[resume, ...answers].join(" ")}`];
+    resume === null
+      ? []
+      : ["", style.yellow("To answer:"), `  ${resume} ${answerWords(interrupts)}`];
   return ["", style.yellow(`■ ${title}`), ...requests, ...how, ""];
+}
+
+/** The calls whose results are waited for, and how these are returned. */
+function toolCallLines(
+  calls: ExecuteResult["toolCalls"],
+  { width, style, resume }: Omit<EndingOptions, "elapsedMs">,
+): string[] {
+  const what = calls.length === 1 ? "the result of a call" : `the results of ${calls.length} calls`;
+  const shown = calls.flatMap((call) => ["", ...clientCallLines(call, { width, style })]);
+  const how =
+    resume === null
+      ? []
+      : ["", style.yellow("To return results:"), `  ${resume} ${resultWords(calls)}`];
+  return ["", style.yellow(`■ Waits for ${what}.`), ...shown, ...how, ""];
 }
 
 function answerLines(
@@ -160,3 +176,17 @@ export function paintOfStatus(status: string | null, style: Style): (text: strin
   const colour = Object.hasOwn(colours, status ?? "") ? colours[status ?? ""] : undefined;
   return colour === undefined ? (text) => text : style[colour];
 }
+
+/** What a run does at a status, in words. */
+export const activities: Record<Status, string> = {
+  CREATED: "starting",
+  INITIALIZING: "starting",
+  PLANNING: "planning",
+  EXECUTING: "thinking",
+  AWAITING_TOOL: "running tools",
+  AWAITING_HUMAN: "waiting for a person",
+  REFLECTING: "checking the answer",
+  COMPLETED: "finishing",
+  FAILED: "finishing",
+  CANCELLED: "stopping",
+};

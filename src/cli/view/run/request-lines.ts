@@ -1,6 +1,12 @@
-import type { PendingRequest, ProposedCall } from "../../../state/human-request.ts";
+import {
+  type ClientCall,
+  clientCallsIn,
+  type PendingRequest,
+  type ProposedCall,
+} from "../../../state/human-request.ts";
 import type { RailRecord } from "../../../state/rails.ts";
 import { isRecord } from "../../../values/json.ts";
+import { shellCommand } from "../../command-line.ts";
 import { newValueSchema } from "../../ask/given-answers.ts";
 import {
   cutToWidth,
@@ -46,12 +52,13 @@ export function moreCharacters(left: number): string {
 
 /** Who asks for what, and how long there is. */
 export function requestTitle(
-  { kind, node, within, expires_at: expires }: PendingRequest,
+  { kind, node, within, expires_at: expires, plan_limits }: PendingRequest,
   { style }: RequestView,
 ): string {
   const until = expires === null ? "" : ` · until ${expires.slice(0, 16).replace("T", " ")} UTC`;
   const asker = cutToWidth(plainLine([...within, node].join(" › ")), 60);
-  return `${style.bold(`? ${asker}`)} ${style.dim(`${asks[kind]}${until}`)}`;
+  const what = plan_limits === undefined ? asks[kind] : "asks for approval or changes of a plan";
+  return `${style.bold(`? ${asker}`)} ${style.dim(`${what}${until}`)}`;
 }
 
 const asks: Readonly<Record<PendingRequest["kind"], string>> = {
@@ -59,6 +66,7 @@ const asks: Readonly<Record<PendingRequest["kind"], string>> = {
   edit: "asks for approval or changes",
   input: "asks for input",
   tool_approval: "asks for approval of tool calls",
+  tool_calls: "waits for tool results",
 };
 
 /** The question with what is proposed, but for calls, and what was wrong with the answer before. */
@@ -164,11 +172,38 @@ function formOf(schema: unknown): string {
   return `{ ${fields.join(", ")} }`;
 }
 
-function proposedText({ kind, proposed }: PendingRequest, room: number): string {
-  if (kind === "tool_approval" || proposed === null) return "";
+function proposedText(request: PendingRequest, room: number): string {
+  const { kind, proposed } = request;
+  if (kind === "tool_approval" || kind === "tool_calls" || proposed === null) return "";
+  if (request.plan_limits !== undefined && isRecord(proposed)) return planText(proposed);
   return typeof proposed === "string"
     ? proposed.replaceAll(/\r\n?/g, "\n")
     : jsonText(proposed, room);
+}
+
+/** Each subtask with its worker and what it waits for, above what it has to do. Requests are read from storage. */
+function planText({ subtasks, success_criteria: criteria }: Record<string, unknown>): string {
+  const list: readonly unknown[] = Array.isArray(subtasks) ? subtasks : [];
+  const text = (value: unknown) => (typeof value === "string" ? value : plainJson(value, 0));
+  const blocks = list.map((subtask) => {
+    if (!isRecord(subtask)) return text(subtask);
+    const { id, description, dependencies, worker, expected_output: output, ...others } = subtask;
+    const after = Array.isArray(dependencies) ? dependencies.map(text).join(", ") : "";
+    const title = [
+      text(id),
+      ...(worker === undefined ? [] : [`(${text(worker)})`]),
+      ...(after === "" ? [] : [`after ${after}`]),
+    ];
+    const below = [
+      text(description),
+      ...(output === undefined ? [] : [`→ ${text(output)}`]),
+      ...(Object.keys(others).length === 0 ? [] : [text(others)]),
+    ];
+    const indented = below.map((part) => `  ${part.replaceAll(/[\r\n]+/g, "\n  ")}`);
+    return [plainLine(title.join(" ")), ...indented].join("\n");
+  });
+  const judged = typeof criteria === "string" && criteria !== "" ? [`Judged by: ${criteria}`] : [];
+  return [...blocks, ...judged].join("\n");
 }
 
 /** Levels that are indented: further in, indentation alone would be longer than what it shows. */
@@ -190,8 +225,13 @@ function levelsOf(value: unknown, above = 0): number {
 
 /** The calls that a request proposes. */
 export function callsOf({ kind, proposed }: PendingRequest): readonly ProposedCall[] {
-  const isOfCalls = kind === "tool_approval" && Array.isArray(proposed);
-  return isOfCalls ? (proposed as readonly ProposedCall[]) : [];
+  const isOfCalls = kind === "tool_approval" || kind === "tool_calls";
+  if (!isOfCalls || !Array.isArray(proposed)) return [];
+  const calls = proposed as readonly ProposedCall[];
+  // Results name their calls.
+  return kind === "tool_approval"
+    ? calls
+    : calls.map((call) => ({ ...call, name: `${call.name} · ${plainLine(call.id)}` }));
 }
 
 /** The line of one argument list or value, to be edited. */
@@ -200,8 +240,41 @@ export function editable(value: unknown): string {
   return isLine ? value : printableJson(JSON.stringify(value));
 }
 
+/** A call whose result is waited for: its id, how long there is, and its arguments, a page at most. */
+export function clientCallLines(
+  { call_id: id, tool, input, expires_at: expires }: ClientCall,
+  view: RequestView,
+): string[] {
+  const { style } = view;
+  const until = `until ${expires.slice(0, 16).replace("T", " ")} UTC`;
+  const title = `${style.bold(`? ${cutToWidth(plainLine(id), 60)}`)} ${style.dim(until)}`;
+  const [page] = pagesOf(callPassages({ id, name: tool, args: input, reason: "" }, view));
+  const rest =
+    page === undefined || page.left === 0
+      ? []
+      : [`  ${style.yellow(`${moreCharacters(page.left)} not shown: --json prints them.`)}`];
+  return [title, ...(page?.lines ?? []), ...rest];
+}
+
+/** The words of a command line that return results of calls. */
+export function resultWords(calls: readonly Pick<ClientCall, "call_id">[]): string {
+  const results = calls.map(({ call_id }) => ({ call_id, output: "…" }));
+  return shellCommand(["--tool-results", JSON.stringify(results)]);
+}
+
+/** The words of a command line that answer requests; results are returned if no person is asked. */
+export function answerWords(requests: readonly PendingRequest[]): string {
+  const asked = requests.filter(({ kind }) => kind !== "tool_calls");
+  if (asked.length === 0) return resultWords(clientCallsIn(requests));
+  const words = asked.flatMap((request) => {
+    const example = exampleAnswer(request);
+    return ["--answer", asked.length > 1 ? `${request.id}=${example}` : example];
+  });
+  return shellCommand(words);
+}
+
 /** An example of an answer, as a command line takes it: an approval of what is shown, and of nothing else. */
-export function exampleAnswer(request: PendingRequest): string {
+function exampleAnswer(request: PendingRequest): string {
   if (request.kind !== "input") {
     const { hash } = request;
     return hash === undefined ? "approve" : JSON.stringify({ decision: "approve", hash });

@@ -1,11 +1,11 @@
 import type { AgentEvent, EventOrigin } from "../../../state/events.ts";
 import { headOf } from "../../../values/text.ts";
 import { isRecord } from "../../../values/json.ts";
-import type { Status } from "../../../state/lifecycle.ts";
 import type { StepRecord } from "../../../state/step-record.ts";
 import { cutToWidth, plainLine, shortLines, type Style, textWidth } from "../terminal.ts";
 import { PlanView } from "../plan/plan-view.ts";
 import { memoryLines } from "./memory-line.ts";
+import { activities } from "./lines.ts";
 import { railLines } from "./request-lines.ts";
 import { toolLines } from "./tool-line.ts";
 
@@ -183,6 +183,11 @@ export class RunView {
         this.#running = this.#running.filter(({ id }) => id !== event.result.id);
         const lines = toolLines(event.result, this.#room, this.#style);
         return [...this.#beginStep(event, event.step_index), ...this.#indented(lines)];
+      }
+      case "tool_request": {
+        const asked = new Set(event.calls.map(({ call_id }) => call_id));
+        this.#running = this.#running.filter(({ id }) => !asked.has(id));
+        return [];
       }
       case "step":
         return this.#endStep(event, event.step);
@@ -385,16 +390,3 @@ function outcomeOf(output: unknown): string | null {
   if (!isRecord(failure)) return null;
   return plainLine(headOf(`failed: ${String(failure["message"])}`, readCharacters));
 }
-
-const activities: Record<Status, string> = {
-  CREATED: "starting",
-  INITIALIZING: "starting",
-  PLANNING: "planning",
-  EXECUTING: "thinking",
-  AWAITING_TOOL: "running tools",
-  AWAITING_HUMAN: "waiting for a person",
-  REFLECTING: "checking the answer",
-  COMPLETED: "finishing",
-  FAILED: "finishing",
-  CANCELLED: "stopping",
-};

@@ -22,7 +22,7 @@ create table {schema}.api_key (
   revoked_at timestamptz,
   last_used_at timestamptz
 );
-create index on {schema}.api_key (tenant_id, created_at, id);
+create index on {schema}.api_key (tenant_id, id);
 
 -- One row a version. `agent_id` is the same for all versions of an agent.
 create table {schema}.agent_definition (
@@ -40,7 +40,8 @@ create table {schema}.agent_definition (
   unique (tenant_id, name, version)
 );
 create unique index on {schema}.agent_definition (tenant_id, agent_id) where is_active;
-create index on {schema}.agent_definition (tenant_id, created_at, id);
+create unique index on {schema}.agent_definition (tenant_id, name) where is_active;
+create index on {schema}.agent_definition (tenant_id, agent_id, id);
 
 -- An agent on a thread.
 create table {schema}.agent_instance (
@@ -60,6 +61,7 @@ create table {schema}.agent_instance (
   unique (tenant_id, thread_id)
 );
 create index on {schema}.agent_instance (tenant_id, status, created_at);
+create index on {schema}.agent_instance (tenant_id, id);
 create index on {schema}.agent_instance (definition_id) where definition_id is not null;
 
 -- An execution on a thread that was asked for, with all of its turns. Claiming one increments `epoch`; what an older
@@ -95,7 +97,10 @@ create table {schema}.run (
 );
 create index on {schema}.run (priority desc, run_at, id) where state = 'queued';
 create index on {schema}.run (lease_until) where state = 'running';
-create index on {schema}.run (tenant_id, instance_id, id);
+-- One run of a thread at most is executed, whatever claims at the same time.
+create unique index run_on_thread on {schema}.run (tenant_id, thread_id) where state = 'running';
+create index on {schema}.run (tenant_id, id);
+create index on {schema}.run (instance_id, id);
 create index on {schema}.run (tenant_id, state, id);
 
 -- A request to cancel what runs on a thread, whichever process runs it.
@@ -129,6 +134,7 @@ create table {schema}.tool_binding (
   created_at timestamptz not null default now(),
   unique (tenant_id, agent_id, tool_id)
 );
+create index on {schema}.tool_binding (tool_id);
 
 create table {schema}.webhook (
   id uuid primary key,
@@ -140,12 +146,14 @@ create table {schema}.webhook (
   is_active boolean not null default true,
   created_at timestamptz not null default now()
 );
+create index on {schema}.webhook (tenant_id, id);
 
 create table {schema}.webhook_delivery (
   id uuid primary key,
   tenant_id uuid not null references {schema}.tenant on delete cascade,
   webhook_id uuid not null references {schema}.webhook on delete cascade,
   event text not null,
+  -- Sealed where values are.
   body json not null,
   state text not null default 'queued' check (state in ('queued', 'delivered', 'failed')),
   attempts integer not null default 0,
@@ -155,7 +163,8 @@ create table {schema}.webhook_delivery (
   created_at timestamptz not null default now()
 );
 create index on {schema}.webhook_delivery (next_at) where state = 'queued';
-create index on {schema}.webhook_delivery (tenant_id, webhook_id, id);
+create index on {schema}.webhook_delivery (webhook_id, id);
+create index on {schema}.webhook_delivery (tenant_id);
 
 -- Answers to POST requests that came with an Idempotency-Key.
 create table {schema}.idempotency_key (
@@ -165,6 +174,7 @@ create table {schema}.idempotency_key (
   request_hash bytea not null,
   -- Null while the first request is under way.
   status integer,
+  -- Sealed where values are.
   answer json,
   created_at timestamptz not null default now(),
   primary key (tenant_id, key)
@@ -301,7 +311,8 @@ create table {schema}.audit_log (
 ) partition by range (at);
 create index on {schema}.audit_log (tenant_id, at, id);
 
-create function {schema}.isolate(target regclass, own text) returns void language plpgsql as $body$
+-- Keeps the rows of a table to their tenant, whose id is in the column `own`.
+create function {schema}.isolate(target regclass, own text) returns void language plpgsql as $isolate$
 begin
   execute format('alter table %s enable row level security, force row level security', target);
   execute format('create policy tenant on %s using (%I = (select nullif(current_setting(''app.tenant'', true), '''')::uuid))
@@ -309,37 +320,36 @@ begin
   execute format('create policy upkeep on %s to current_user using (current_setting(''app.upkeep'', true) = ''on'')
     with check (current_setting(''app.upkeep'', true) = ''on'')', target);
 end
-$body$;
+$isolate$;
 
-do $body$
-declare name text;
-begin
-  perform {schema}.isolate('{schema}.tenant', 'id');
-  foreach name in array array['api_key', 'agent_definition', 'agent_instance', 'run', 'cancel_request', 'tool', 'tool_binding',
-    'webhook', 'webhook_delivery', 'idempotency_key', 'usage_day', 'turn', 'tool_call', 'llm_call', 'run_event', 'audit_log'] loop
-    perform {schema}.isolate(format('%s.%I', $name${schema}$name$, name)::regclass, 'tenant_id');
-  end loop;
-end
-$body$;
+select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, name)::regclass,
+  case name when 'tenant' then 'id' else 'tenant_id' end)
+from unnest(array['tenant', 'api_key', 'agent_definition', 'agent_instance', 'run', 'cancel_request', 'tool', 'tool_binding',
+  'webhook', 'webhook_delivery', 'idempotency_key', 'usage_day', 'turn', 'tool_call', 'llm_call', 'run_event', 'audit_log']) name;
 
--- Creates the partitions of today and the `days` days after it, in UTC. Any number of callers may do so at once.
+-- Creates the partitions of `first` and the `days` days after it, in UTC. Any number of callers may do so at once. A
+-- partition is created on its own and attached then, which waits for no reader or writer of the table.
 create function {schema}.ensure_days(parent text, days integer, first date default (now() at time zone 'UTC')::date)
-returns void language plpgsql set timezone = 'UTC' as $body$
+returns void language plpgsql set timezone = 'UTC' as $ensure$
 declare
+  own constant text := $schema${schema}$schema$;
   day date;
-  name text;
+  name name;
 begin
   for day in select first + n from generate_series(0, days) n loop
     name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
-    if to_regclass(format('%s.%I', $name${schema}$name$, name)) is null then
-      perform pg_advisory_xact_lock(6045318279);
-      if to_regclass(format('%s.%I', $name${schema}$name$, name)) is null then
-        execute format('create table %1$s.%2$I partition of %1$s.%3$I for values from (%4$L) to (%5$L)', $name${schema}$name$, name, parent,
-          day::timestamptz, (day + 1)::timestamptz);
+    if to_regclass(format('%s.%I', own, name)) is null then
+      -- One creates at a time. Afterwards the cache of names may still lack what another has created.
+      execute format('lock table %s.%I in share update exclusive mode', own, parent);
+      if not exists (select from pg_class c join pg_class p on p.relnamespace = c.relnamespace
+        where p.oid = to_regclass(format('%s.%I', own, parent)) and c.relname = name) then
+        execute format('create table %1$s.%2$I (like %1$s.%3$I including all)', own, name, parent);
         -- Rows are reached through their table alone: a partition has no policy of its own.
-        execute format('alter table %s.%I enable row level security, force row level security', $name${schema}$name$, name);
+        execute format('alter table %s.%I enable row level security, force row level security', own, name);
+        execute format('alter table %1$s.%2$I attach partition %1$s.%3$I for values from (%4$L) to (%5$L)', own, parent, name,
+          day::timestamptz, (day + 1)::timestamptz);
       end if;
     end if;
   end loop;
 end
-$body$;
+$ensure$;

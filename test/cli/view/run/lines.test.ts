@@ -17,6 +17,7 @@ const completed = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
+  toolCalls: [],
   incomplete: false,
   incomplete_reason: null,
   failure: null,

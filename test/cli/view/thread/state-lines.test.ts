@@ -28,6 +28,7 @@ const state: StoredState = {
   nodeOutcomes: { size: "success", approval: "interrupted" },
   next: ["approval"],
   tasks: [{ node: "approval", state: "interrupted", error: null }],
+  toolCalls: [],
   waiting: [
     {
       id: "0123456789abcdef0123456789abcdef",

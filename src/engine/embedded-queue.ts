@@ -1,0 +1,189 @@
+import type { Clock } from "../clock.ts";
+import { StratagraphError } from "../errors.ts";
+import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
+
+/** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
+export class LeaseEndedError extends StratagraphError {
+  readonly code = "lease_ended";
+  override readonly kind = "run";
+
+  constructor(readonly runId: string) {
+    super(`The lease of run ${runId} has ended. Another worker continues the run.`);
+  }
+}
+
+/** The queue stops, and the time for its runs is over. */
+export class QueueStoppedError extends StratagraphError {
+  readonly code = "queue_stopped";
+  override readonly kind = "run";
+
+  constructor() {
+    super("The worker stops before the run has ended. The run continues when it is claimed again.");
+  }
+}
+
+export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
+  readonly claims: RunClaims<Run>;
+  readonly clock: Clock;
+  /** Name of this process in the table of runs. */
+  readonly worker: string;
+  /** Maximum number of runs at the same time. Default 16. */
+  readonly concurrency?: number;
+  /** Milliseconds between looks at the table while nothing wakes the queue. Default 1,000. */
+  readonly pollMs?: number;
+  /** Milliseconds of a lease, which is renewed three times in that time. Default 15,000. */
+  readonly leaseMs?: number;
+  /** Called with errors of the database and of `execute`; the queue continues. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A queue in this process, on the table of runs. Several processes may have one on the same database. */
+export function createEmbeddedQueue<Run extends ClaimedRun>(
+  options: EmbeddedQueueOptions<Run>,
+): RunQueue<Run> {
+  return new EmbeddedQueue(options);
+}
+
+class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
+  readonly #options: EmbeddedQueueOptions<Run>;
+  readonly #concurrency: number;
+  readonly #pollMs: number;
+  readonly #leaseMs: number;
+  readonly #executing = new Set<Promise<void>>();
+  readonly #aborts = new Set<AbortController>();
+  #execute: ExecuteRun<Run> | undefined;
+  #cancelPoll: (() => void) | undefined;
+  #taking: Promise<void> | undefined;
+  #isAwake = false;
+  /** Whether ended leases are looked for. */
+  #isDue = true;
+
+  constructor(options: EmbeddedQueueOptions<Run>) {
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? 16;
+    this.#pollMs = options.pollMs ?? 1_000;
+    this.#leaseMs = options.leaseMs ?? 15_000;
+  }
+
+  get running(): number {
+    return this.#executing.size;
+  }
+
+  start(execute: ExecuteRun<Run>): void {
+    this.#execute = execute;
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#execute === undefined) return;
+    this.#isAwake = true;
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
+      // A call that came between the last look and here.
+      if (this.#isAwake) this.wake();
+    });
+  }
+
+  async stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#execute = undefined;
+    this.#isAwake = false;
+    this.#cancelPoll?.();
+    await this.#taking;
+    const cancel = this.#options.clock.after(graceMs, () => {
+      for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
+    });
+    await Promise.all(this.#executing);
+    cancel();
+  }
+
+  /** Takes runs until there are none, or as many execute as may. */
+  async #take(): Promise<void> {
+    const { claims, clock, worker, onError } = this.#options;
+    this.#cancelPoll?.();
+    try {
+      while (this.#isAwake) {
+        this.#isAwake = false;
+        if (this.#isDue) await claims.releaseExpired();
+        this.#isDue = false;
+        while (this.running < this.#concurrency) {
+          const execute = this.#execute;
+          const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
+          if (!run) break;
+          // Also when the queue was stopped meanwhile: it waits for this run as for the others.
+          this.#begin(run, execute);
+        }
+      }
+    } catch (error) {
+      onError(error);
+    }
+    if (this.#execute === undefined) return;
+    this.#cancelPoll = clock.after(this.#pollMs, () => {
+      this.#isDue = true;
+      this.wake();
+    });
+  }
+
+  #begin(run: Run, execute: ExecuteRun<Run>): void {
+    const executing = this.#run(run, execute).finally(() => {
+      this.#executing.delete(executing);
+      this.wake();
+    });
+    this.#executing.add(executing);
+  }
+
+  async #run(run: Run, execute: ExecuteRun<Run>): Promise<void> {
+    const abort = new AbortController();
+    this.#aborts.add(abort);
+    const lease = this.#keepLease(run, abort);
+    try {
+      await execute(run, abort.signal);
+    } catch (error) {
+      this.#options.onError(error);
+    } finally {
+      lease.end();
+      this.#aborts.delete(abort);
+    }
+  }
+
+  /** Renews the lease until the run has ended, and aborts the run before a lease ends that could not be renewed. */
+  #keepLease(run: Run, abort: AbortController): { readonly end: () => void } {
+    const { clock, claims, onError } = this.#options;
+    const leaseMs = this.#leaseMs;
+    let isEnded = false;
+    let cancelRenewal = () => {};
+    let cancelEnd = () => {};
+    const end = () => {
+      isEnded = true;
+      cancelRenewal();
+      cancelEnd();
+    };
+    const lose = () => {
+      end();
+      abort.abort(new LeaseEndedError(run.id));
+    };
+    const endAfter = (ms: number) => {
+      cancelEnd();
+      cancelEnd = clock.after(ms, lose);
+    };
+    const renew = async (): Promise<void> => {
+      const from = clock.monotonic();
+      try {
+        const isRenewed = await claims.renew(run, { leaseMs });
+        if (isEnded) return;
+        if (!isRenewed) return lose();
+        endAfter(leaseMs * 0.9 - (clock.monotonic() - from));
+      } catch (error) {
+        onError(error);
+      }
+    };
+    const renewLater = () => {
+      cancelRenewal = clock.after(leaseMs / 3, () => {
+        void renew();
+        renewLater();
+      });
+    };
+    endAfter(leaseMs * 0.9);
+    renewLater();
+    return { end };
+  }
+}

@@ -1,0 +1,43 @@
+/** A run that a worker has taken. */
+export interface ClaimedRun {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly threadId: string;
+  /** Number of this claim of the run: what an older one writes is refused. */
+  readonly epoch: number;
+}
+
+/** The table of runs, as a queue uses it. */
+export interface RunClaims<Run extends ClaimedRun = ClaimedRun> {
+  /** Takes the next run that is due, of any tenant; null if there is none. A thread has one running run at most. */
+  claim(options: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null>;
+  /** Extends a lease. False if the run was claimed again or has ended. */
+  renew(
+    run: Pick<ClaimedRun, "id" | "epoch">,
+    options: { readonly leaseMs: number },
+  ): Promise<boolean>;
+  /** Puts runs whose lease has ended back into the queue, or marks them dead after their last attempt. Returns how many. */
+  releaseExpired(): Promise<number>;
+}
+
+/** Executes a claimed run. What goes wrong in the run is written to its row; it throws only if that was not possible. */
+export type ExecuteRun<Run extends ClaimedRun = ClaimedRun> = (
+  run: Run,
+  /** Aborts when the lease is lost, and when the queue stops and the time for its runs is over. */
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** Takes runs and executes them. Every implementation passes the suite of test/contract/run-queue.ts. */
+export interface RunQueue<Run extends ClaimedRun = ClaimedRun> {
+  /** Starts taking runs. */
+  start(execute: ExecuteRun<Run>): void;
+  /** Looks for runs at once. Call it after a run was queued. */
+  wake(): void;
+  /** Number of runs that execute in this process. */
+  readonly running: number;
+  /**
+   * Takes no more runs, waits `graceMs` milliseconds for those that execute, then aborts them and waits for their end.
+   * What was aborted goes back into the queue when its lease ends.
+   */
+  stop(options: { readonly graceMs: number }): Promise<void>;
+}

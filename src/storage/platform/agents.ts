@@ -1,0 +1,310 @@
+import { sqlStateOf } from "../errors.ts";
+import type { Queryable } from "../pool.ts";
+import { withTenant } from "../tenant.ts";
+import {
+  checkId,
+  checkPage,
+  checkText,
+  isoTime,
+  jsonText,
+  type Page,
+  type PageRequest,
+  toPage,
+} from "./checks.ts";
+import { ConflictError, InvalidValueError, NotFoundError, VersionConflictError } from "./errors.ts";
+import type { PlatformTables } from "./platform.ts";
+
+/** A version of an agent. */
+export interface StoredAgent {
+  /** Of this version. */
+  readonly id: string;
+  /** The same for all versions. */
+  readonly agentId: string;
+  readonly name: string;
+  /** Semantic version: `1.0.0`. */
+  readonly version: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly isActive: boolean;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+interface AgentRow {
+  readonly id: string;
+  readonly agent_id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly is_active: boolean;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const columns = "id, agent_id, name, version, definition, is_active, created_at, updated_at";
+const maxDefinitionBytes = 1_048_576;
+const firstVersion = "1.0.0";
+
+/** The agents of tenants. New runs take the active version; older ones stay readable. */
+export class Agents {
+  constructor(private readonly tables: PlatformTables) {}
+
+  /**
+   * Stores an agent with its first version.
+   *
+   * @throws ConflictError if the tenant has an agent of the name, deactivated ones included; InvalidValueError
+   */
+  async create(
+    tenantId: string,
+    given: {
+      readonly name: string;
+      readonly definition: object;
+      /** Default `1.0.0`. */
+      readonly version?: string;
+    },
+  ): Promise<StoredAgent> {
+    const name = checkText("name", given.name, 200);
+    const version = checkVersion(given.version ?? firstVersion);
+    const definition = jsonText("definition", given.definition, maxDefinitionBytes);
+    const taken = () =>
+      new ConflictError("agent", `There is an agent ${JSON.stringify(name)} already.`);
+    return this.#run(tenantId, async (client) => {
+      const { rows } = await client.query(
+        `select from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and name = $2 limit 1`,
+        [tenantId, name],
+      );
+      if (rows.length > 0) throw taken();
+      const agentId = this.tables.ids();
+      return this.#insert(client, { tenantId, agentId, name, version, definition });
+    }).catch((error: unknown) => {
+      // Another call was first, between the two statements.
+      throw sqlStateOf(error) === "23505" ? taken() : error;
+    });
+  }
+
+  /** The active version, or the one that is named. @throws NotFoundError */
+  async get(tenantId: string, agentId: string, version?: string): Promise<StoredAgent> {
+    const id = checkId("agent", agentId);
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<AgentRow>(
+        `select ${columns} from ${this.tables.schema}.agent_definition
+        where tenant_id = $1::uuid and agent_id = $2::uuid and case when $3::text is null then is_active else version = $3 end`,
+        [tenantId, id, version ?? null],
+      ),
+    );
+    return toAgent(existing(rows[0], agentId));
+  }
+
+  /** The row of one version, by its own id. @throws NotFoundError */
+  async getVersion(tenantId: string, definitionId: string): Promise<StoredAgent> {
+    const id = checkId("agent", definitionId);
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<AgentRow>(
+        `select ${columns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and id = $2::uuid`,
+        [tenantId, id],
+      ),
+    );
+    return toAgent(existing(rows[0], definitionId));
+  }
+
+  /** The active version of each agent, newest agent first. Deactivated agents are left out. */
+  async list(
+    tenantId: string,
+    filter: PageRequest & {
+      /** Of this name exactly. */
+      readonly name?: string;
+    } = {},
+  ): Promise<Page<StoredAgent>> {
+    const { limit, after } = checkPage(filter);
+    const name = filter.name === undefined ? null : checkText("name", filter.name, 200);
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<AgentRow>(
+        `select ${columns} from ${this.tables.schema}.agent_definition
+        where tenant_id = $1::uuid and is_active and ($2::uuid is null or agent_id < $2::uuid)
+          and ($3::text is null or name = $3)
+        order by agent_id desc limit $4`,
+        [tenantId, after, name, limit + 1],
+      ),
+    );
+    return toPage(rows, limit, { id: (row) => row.agent_id, item: toAgent });
+  }
+
+  /** All versions of an agent, newest first. */
+  async versions(
+    tenantId: string,
+    agentId: string,
+    page: PageRequest = {},
+  ): Promise<Page<StoredAgent>> {
+    const id = checkId("agent", agentId);
+    const { limit, after } = checkPage(page);
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<AgentRow>(
+        `select ${columns} from ${this.tables.schema}.agent_definition
+        where tenant_id = $1::uuid and agent_id = $2::uuid and ($3::uuid is null or id < $3::uuid)
+        order by id desc limit $4`,
+        [tenantId, id, after, limit + 1],
+      ),
+    );
+    if (rows.length === 0 && after === null) throw new NotFoundError("agent", agentId);
+    return toPage(rows, limit, { id: (row) => row.id, item: toAgent });
+  }
+
+  /**
+   * Stores a new version, which becomes the active one.
+   *
+   * @throws NotFoundError; VersionConflictError unless `base` is the active version; InvalidValueError for a version that
+   * does not follow all others
+   */
+  async newVersion(
+    tenantId: string,
+    given: {
+      readonly agentId: string;
+      /** The version that the caller has changed. */
+      readonly base: string;
+      readonly definition: object;
+      /** Default: the newest version with its last number one higher. */
+      readonly version?: string;
+    },
+  ): Promise<StoredAgent> {
+    const agentId = checkId("agent", given.agentId);
+    const definition = jsonText("definition", given.definition, maxDefinitionBytes);
+    return this.#run(tenantId, async (client) => {
+      const versions = await this.#lock(client, tenantId, agentId);
+      const active = versions.find((one) => one.is_active);
+      if (active?.version !== given.base)
+        throw new VersionConflictError(given.base, active?.version ?? null);
+      const newest = versions
+        .map((one) => one.version)
+        .toSorted(compareVersions)
+        .at(-1);
+      const version = nextVersion(newest ?? firstVersion, given.version);
+      await this.#deactivate(client, tenantId, agentId);
+      const { name } = active;
+      return this.#insert(client, { tenantId, agentId, name, version, definition });
+    });
+  }
+
+  /** Makes a version the active one: an older one, or one of a deactivated agent. @throws NotFoundError */
+  async activate(tenantId: string, agentId: string, version: string): Promise<StoredAgent> {
+    const id = checkId("agent", agentId);
+    return this.#run(tenantId, async (client) => {
+      const versions = await this.#lock(client, tenantId, id);
+      const wanted = existing(
+        versions.find((one) => one.version === version),
+        `${agentId} ${version}`,
+      );
+      if (wanted.is_active) return toAgent(wanted);
+      await this.#deactivate(client, tenantId, id);
+      const { rows } = await client.query<AgentRow>(
+        `update ${this.tables.schema}.agent_definition set is_active = true, updated_at = $3
+        where tenant_id = $1::uuid and id = $2::uuid returning ${columns}`,
+        [tenantId, wanted.id, this.tables.clock.now()],
+      );
+      return toAgent(existing(rows[0], agentId));
+    });
+  }
+
+  /** Leaves an agent without an active version: it takes no new runs. Twice is once. @throws NotFoundError */
+  async deactivate(tenantId: string, agentId: string): Promise<void> {
+    const id = checkId("agent", agentId);
+    await this.#run(tenantId, async (client) => {
+      await this.#lock(client, tenantId, id);
+      await this.#deactivate(client, tenantId, id);
+    });
+  }
+
+  async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {
+    return withTenant(this.tables.tenants, tenantId, work);
+  }
+
+  /** All versions, which no other call changes until the transaction ends. @throws NotFoundError */
+  async #lock(client: Queryable, tenantId: string, agentId: string): Promise<readonly AgentRow[]> {
+    // The first version is always there. Rows that were added while this waited are read by the second statement.
+    const { rows: first } = await client.query(
+      `select from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and agent_id = $2::uuid
+      order by id limit 1 for update`,
+      [tenantId, agentId],
+    );
+    if (first.length === 0) throw new NotFoundError("agent", agentId);
+    const { rows } = await client.query<AgentRow>(
+      `select ${columns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and agent_id = $2::uuid`,
+      [tenantId, agentId],
+    );
+    return rows;
+  }
+
+  async #deactivate(client: Queryable, tenantId: string, agentId: string): Promise<void> {
+    await client.query(
+      `update ${this.tables.schema}.agent_definition set is_active = false, updated_at = $3
+      where tenant_id = $1::uuid and agent_id = $2::uuid and is_active`,
+      [tenantId, agentId, this.tables.clock.now()],
+    );
+  }
+
+  async #insert(
+    client: Queryable,
+    of: {
+      readonly tenantId: string;
+      readonly agentId: string;
+      readonly name: string;
+      readonly version: string;
+      readonly definition: string;
+    },
+  ): Promise<StoredAgent> {
+    const { rows } = await client.query<AgentRow>(
+      `insert into ${this.tables.schema}.agent_definition
+        (id, tenant_id, agent_id, name, version, definition, created_at, updated_at)
+      values ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6::json, $7, $7) returning ${columns}`,
+      [
+        this.tables.ids(),
+        of.tenantId,
+        of.agentId,
+        of.name,
+        of.version,
+        of.definition,
+        this.tables.clock.now(),
+      ],
+    );
+    return toAgent(rows[0]!);
+  }
+}
+
+/** @throws InvalidValueError */
+function checkVersion(version: string): string {
+  if (!/^(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}$/.test(version))
+    throw new InvalidValueError("version", "three numbers as in 1.0.0");
+  return version;
+}
+
+function nextVersion(newest: string, given: string | undefined): string {
+  if (given !== undefined) {
+    if (compareVersions(checkVersion(given), newest) <= 0)
+      throw new InvalidValueError("version", `one after ${newest}`);
+    return given;
+  }
+  const [major, minor, patch] = newest.split(".").map(Number);
+  return checkVersion(`${major}.${minor}.${(patch ?? 0) + 1}`);
+}
+
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((version) => version.split(".").map(Number));
+  const at = [0, 1, 2].find((place) => left?.[place] !== right?.[place]) ?? 0;
+  return (left?.[at] ?? 0) - (right?.[at] ?? 0);
+}
+
+function existing(row: AgentRow | undefined, id: string): AgentRow {
+  if (row === undefined) throw new NotFoundError("agent", id);
+  return row;
+}
+
+function toAgent(row: AgentRow): StoredAgent {
+  return {
+    id: row.id,
+    agentId: row.agent_id,
+    name: row.name,
+    version: row.version,
+    definition: row.definition,
+    isActive: row.is_active,
+    createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
+  };
+}

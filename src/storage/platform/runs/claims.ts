@@ -1,0 +1,185 @@
+import { sqlStateOf } from "../../errors.ts";
+import type { Queryable } from "../../pool.ts";
+import { withAllTenants, withTenant } from "../../tenant.ts";
+import { checkCount, checkId, checkText, sealedText } from "../checks.ts";
+import type { NewRunEvent, RunClaim, RunEvents } from "./events.ts";
+import type { Partitions } from "../partitions.ts";
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { PlatformTables } from "../platform.ts";
+import {
+  type FinishedState,
+  maxRunBytes,
+  type Run,
+  runColumns,
+  type RunRow,
+  toRun,
+} from "./runs.ts";
+
+/** Claims of other workers that a claim meets before it gives up until the next call. */
+const maxRaces = 20;
+const UNIQUE_VIOLATION = "23505";
+
+/** Parts of the platform that claims use. */
+export interface RunClaimsOptions {
+  readonly values: ValueCipher;
+  readonly events: RunEvents;
+  readonly partitions: Partitions;
+  /** Claims of a request until its run is dead. Default 5. */
+  readonly maxAttempts?: number;
+}
+
+/**
+ * The table of runs as workers use it. Claiming a run increments its `epoch`; renewing, appending and finishing under
+ * another epoch write nothing. Leases follow the clocks of the hosts, which may differ by less than a lease.
+ */
+export class RunClaims {
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly of: RunClaimsOptions,
+  ) {}
+
+  /**
+   * Takes the next run that is due, of any tenant: by priority, then by `runAt`. The runs of a thread are taken in order, and
+   * one at a time. Null if there is none.
+   */
+  async claim(by: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null> {
+    const { tenants, schema, clock } = this.tables;
+    const worker = checkText("worker", by.worker, 200);
+    checkCount("leaseMs", by.leaseMs, { from: 1, to: 3_600_000 });
+    for (let race = 0; race < maxRaces; race += 1) {
+      const now = clock.now();
+      const until = new Date(now.getTime() + by.leaseMs);
+      try {
+        const { rows } = await withAllTenants(tenants.pool, (client) =>
+          client.query<RunRow>(claimStatement(schema), [now, worker, until]),
+        );
+        return rows[0] === undefined ? null : toRun(rows[0], this.of.values);
+      } catch (error) {
+        // Another worker took a run of the same thread since this one looked.
+        if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
+      }
+    }
+    return null;
+  }
+
+  /** Extends a lease. False if the run was claimed again or has ended. */
+  async renew(
+    { id, epoch }: Pick<RunClaim, "id" | "epoch">,
+    { leaseMs }: { readonly leaseMs: number },
+  ): Promise<boolean> {
+    const { tenants, schema, clock } = this.tables;
+    const until = new Date(clock.now().getTime() + leaseMs);
+    const { rowCount } = await withAllTenants(tenants.pool, (client) =>
+      client.query(
+        `update ${schema}.run set lease_until = $3 where id = $1::uuid and epoch = $2 and state = 'running'`,
+        [checkId("run", id), epoch, until],
+      ),
+    );
+    return rowCount === 1;
+  }
+
+  /** Whether a caller has asked for the run to be cancelled. Null if the run was claimed again or has ended. */
+  async isCancelRequested({ tenantId, id, epoch }: RunClaim): Promise<boolean | null> {
+    const { tenants, schema } = this.tables;
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<{ asked: boolean }>(
+        `select cancel_requested_at is not null as asked from ${schema}.run
+        where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running'`,
+        [tenantId, checkId("run", id), epoch],
+      ),
+    );
+    return rows[0]?.asked ?? null;
+  }
+
+  /**
+   * Ends the turn of a claimed run, with its last events in the same transaction. False if the run was claimed again or has
+   * ended: nothing was written.
+   *
+   * @throws InvalidValueError
+   */
+  async finish(
+    claim: RunClaim,
+    given: {
+      readonly state: FinishedState;
+      readonly result: object | null;
+      readonly events?: readonly NewRunEvent[];
+    },
+  ): Promise<boolean> {
+    const { tenants, schema, clock } = this.tables;
+    const { values, events, partitions } = this.of;
+    const checked = events.check(given.events ?? []);
+    const result = sealedText(values, "result", given.result, maxRunBytes);
+    return partitions.withDays(checked.ids, () =>
+      withTenant(tenants, claim.tenantId, async (client) => {
+        const { rows } = await client.query<{ last_event: number }>(
+          `update ${schema}.run set state = $4, result = $5::json, worker = null, lease_until = null,
+            ended_at = case when $4 in ('complete', 'failed', 'cancelled') then $6::timestamptz end, last_event = last_event + $7
+          where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event`,
+          [
+            claim.tenantId,
+            checkId("run", claim.id),
+            claim.epoch,
+            given.state,
+            result,
+            clock.now(),
+            checked.ids.length,
+          ],
+        );
+        const last = rows[0]?.last_event;
+        if (last === undefined) return false;
+        await events.insert(client, { ...claim, last }, checked);
+        return true;
+      }),
+    );
+  }
+
+  /** Puts a claimed run back into the queue, as a worker does that stops. It does not count as an attempt. */
+  async handOver(claim: RunClaim): Promise<boolean> {
+    const { tenants, schema } = this.tables;
+    const { rowCount } = await withTenant(tenants, claim.tenantId, (client) =>
+      client.query(
+        `update ${schema}.run set state = 'queued', attempts = greatest(attempts - 1, 0), worker = null, lease_until = null
+        where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running'`,
+        [claim.tenantId, checkId("run", claim.id), claim.epoch],
+      ),
+    );
+    return rowCount === 1;
+  }
+
+  /**
+   * Puts runs whose lease has ended back into the queue. Those that a caller wants cancelled are cancelled, and those
+   * that were claimed `maxAttempts` times are dead. Returns how many runs were changed.
+   */
+  async releaseExpired(): Promise<number> {
+    const { tenants, clock } = this.tables;
+    const { maxAttempts = 5 } = this.of;
+    const { rowCount } = await withAllTenants(tenants.pool, (client: Queryable) =>
+      client.query(expireStatement(this.tables.schema), [clock.now(), maxAttempts]),
+    );
+    return rowCount ?? 0;
+  }
+}
+
+function claimStatement(schema: string): string {
+  return `with next as (
+    select r.id from ${schema}.run r
+    where r.state = 'queued' and r.run_at <= $1::timestamptz and not exists (
+      select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
+        and (o.state = 'running' or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+    order by r.priority desc, r.run_at, r.id limit 1 for update of r skip locked
+  )
+  update ${schema}.run r set state = 'running', epoch = epoch + 1, attempts = attempts + 1, worker = $2,
+    lease_until = $3::timestamptz, started_at = coalesce(started_at, $1::timestamptz)
+  from next where r.id = next.id returning ${runColumns}`;
+}
+
+function expireStatement(schema: string): string {
+  return `with expired as (
+    select id from ${schema}.run where state = 'running' and lease_until <= $1::timestamptz
+    order by lease_until limit 1000 for update skip locked
+  )
+  update ${schema}.run r set worker = null, lease_until = null,
+    state = case when cancel_requested_at is not null then 'cancelled' when attempts >= $2::integer then 'dead' else 'queued' end,
+    ended_at = case when cancel_requested_at is not null or attempts >= $2::integer then $1::timestamptz end
+  from expired where r.id = expired.id`;
+}

@@ -1,0 +1,138 @@
+import type { Queryable } from "../../pool.ts";
+import { withTenant } from "../../tenant.ts";
+import { checkCount, checkId, checkText, isoTime, jsonText, timeOfId } from "../checks.ts";
+import { InvalidValueError } from "../errors.ts";
+import type { Partitions } from "../partitions.ts";
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { PlatformTables } from "../platform.ts";
+
+export interface NewRunEvent {
+  /** As in `status`, `message`. */
+  readonly event: string;
+  readonly data: object;
+}
+
+export interface StoredRunEvent {
+  /** From 1 in its run, without gaps. */
+  readonly seq: number;
+  readonly at: string;
+  readonly event: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A claim of a run: what it writes is refused once the run was claimed again. */
+export interface RunClaim {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly epoch: number;
+}
+
+/** Events ready to be inserted. */
+export interface CheckedEvents {
+  readonly ids: readonly string[];
+  readonly names: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const maxEvents = 1_000;
+const maxEventBytes = 1_048_576;
+/** Clocks of hosts may differ: an event may be dated before its run. */
+const skewMs = 3_600_000;
+
+/** The events of runs, in the order in which they were appended. */
+export class RunEvents {
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly values: ValueCipher,
+    private readonly partitions: Partitions,
+  ) {}
+
+  /**
+   * Appends events of a running run. Returns the number of the last one; null if the run was claimed again or has ended,
+   * and nothing was written.
+   *
+   * @throws InvalidValueError for more than 1,000 events, or one of more than 1 MiB
+   */
+  async append(claim: RunClaim, events: readonly NewRunEvent[]): Promise<number | null> {
+    const { tenants } = this.tables;
+    const checked = this.check(events);
+    return this.partitions.withDays(checked.ids, () =>
+      withTenant(tenants, claim.tenantId, async (client) => {
+        const { rows } = await client.query<{ last_event: number }>(
+          `update ${this.tables.schema}.run set last_event = last_event + $4
+          where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event`,
+          [claim.tenantId, checkId("run", claim.id), claim.epoch, events.length],
+        );
+        const last = rows[0]?.last_event;
+        if (last === undefined) return null;
+        await this.insert(client, { ...claim, last }, checked);
+        return last;
+      }),
+    );
+  }
+
+  /** @throws InvalidValueError */
+  check(events: readonly NewRunEvent[]): CheckedEvents {
+    if (events.length > maxEvents)
+      throw new InvalidValueError("events", `at most ${maxEvents} at once`);
+    return {
+      ids: events.map(() => this.tables.ids()),
+      names: events.map(({ event }) => checkText("event", event, 100)),
+      texts: events.map(({ data }) => {
+        jsonText("data", data, maxEventBytes);
+        return this.values.sealJson(data);
+      }),
+    };
+  }
+
+  /** Inserts events whose numbers end with `last`, which the run's row has in the same transaction. */
+  async insert(
+    client: Queryable,
+    of: { readonly tenantId: string; readonly id: string; readonly last: number },
+    { ids, names, texts }: CheckedEvents,
+  ): Promise<void> {
+    if (ids.length === 0) return;
+    await client.query(
+      `insert into ${this.tables.schema}.run_event (at, id, tenant_id, run_id, seq, event, data)
+      select e.at, e.id, $1::uuid, $2::uuid, $3::integer + e.place, e.event, e.data::json
+      from unnest($4::timestamptz[], $5::uuid[], $6::text[], $7::text[]) with ordinality as e (at, id, event, data, place)`,
+      [of.tenantId, of.id, of.last - ids.length, ids.map(timeOfId), ids, names, texts],
+    );
+  }
+
+  /** The events after a number, in order. `limit`: 1 to 1,000, default 200. None for an unknown run. */
+  async read(
+    tenantId: string,
+    runId: string,
+    { after = 0, limit = 200 }: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly StoredRunEvent[]> {
+    const { tenants, schema } = this.tables;
+    const id = checkId("run", runId);
+    checkCount("after", after, { from: 0, to: 2_147_483_647 });
+    checkCount("limit", limit, { from: 1, to: maxEvents });
+    // The run's id has its time: partitions of days before it are not read.
+    const from = new Date(timeOfId(id).getTime() - skewMs);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<{ seq: number; at: Date; event: string; data: unknown }>(readStatement(schema), [
+        tenantId,
+        id,
+        from,
+        after,
+        limit,
+      ]),
+    );
+    return rows.map(({ seq, at, event, data }) => ({
+      seq,
+      at: isoTime(at),
+      event,
+      data: this.values.openJson(data) as Readonly<Record<string, unknown>>,
+    }));
+  }
+}
+
+/** Exported for its plan to be tested. Values: tenant, run, earliest time, number, limit. */
+export function readStatement(schema: string): string {
+  return `select seq, at, event, data from ${schema}.run_event
+    where tenant_id = $1::uuid and run_id = $2::uuid and at >= $3::timestamptz and seq > $4::integer
+    order by seq limit $5::integer`;
+}

@@ -1,0 +1,191 @@
+import { withTenant } from "../../tenant.ts";
+import {
+  checkId,
+  checkPage,
+  checkText,
+  isoTime,
+  isoTimeOrNull,
+  jsonbText,
+  type Page,
+  type PageRequest,
+  toPage,
+} from "../checks.ts";
+import { ConflictError, NotFoundError } from "../errors.ts";
+import type { PlatformTables } from "../platform.ts";
+
+/** An agent on a thread. */
+export interface Instance {
+  readonly id: string;
+  /** The version of the agent; null where the definition came from code or a file. */
+  readonly definitionId: string | null;
+  readonly agent: string;
+  readonly threadId: string;
+  /** Status of the thread's lifecycle, from `CREATED`. */
+  readonly status: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Turns so far. */
+  readonly turns: number;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly completedAt: string | null;
+}
+
+interface InstanceRow {
+  readonly id: string;
+  readonly definition_id: string | null;
+  readonly agent: string;
+  readonly thread_id: string;
+  readonly status: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly turns: number;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly completed_at: Date | null;
+}
+
+const columns =
+  "id, definition_id, agent, thread_id, status, metadata, turns, created_at, started_at, completed_at";
+
+/** The agents on threads. */
+export class Instances {
+  constructor(private readonly tables: PlatformTables) {}
+
+  /**
+   * Makes the instance of a thread, or returns the one that is there.
+   *
+   * @throws ConflictError if the thread has another agent; NotFoundError for an unknown version; InvalidValueError
+   */
+  async create(
+    tenantId: string,
+    given: {
+      readonly threadId: string;
+      readonly agent: string;
+      readonly definitionId?: string | null;
+      readonly metadata?: Readonly<Record<string, unknown>>;
+    },
+  ): Promise<Instance & { readonly isNew: boolean }> {
+    const { tenants, schema, ids, clock } = this.tables;
+    const { definitionId = null } = given;
+    if (definitionId !== null) checkId("agent", definitionId);
+    const values = [
+      ids(),
+      tenantId,
+      definitionId,
+      checkText("agent", given.agent, 200),
+      checkText("thread_id", given.threadId, 500),
+      jsonbText("metadata", given.metadata ?? {}, 65_536),
+      clock.now(),
+    ];
+    return withTenant(tenants, tenantId, async (client) => {
+      const inserted = await client.query<InstanceRow>(
+        // A foreign key alone would take the version of another tenant.
+        `insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, created_at)
+        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7
+        where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
+        on conflict (tenant_id, thread_id) do nothing returning ${columns}`,
+        values,
+      );
+      if (inserted.rows[0]) return { ...toInstance(inserted.rows[0]), isNew: true };
+      const { rows } = await client.query<InstanceRow>(
+        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        [tenantId, given.threadId],
+      );
+      if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? given.agent);
+      if (rows[0].agent !== given.agent) {
+        throw new ConflictError(
+          "thread",
+          `The thread ${JSON.stringify(given.threadId)} belongs to the agent ${JSON.stringify(rows[0].agent)}. Choose another thread.`,
+        );
+      }
+      return { ...toInstance(rows[0]), isNew: false };
+    });
+  }
+
+  /** @throws NotFoundError */
+  async get(tenantId: string, instanceId: string): Promise<Instance> {
+    const id = checkId("instance", instanceId);
+    const { tenants, schema } = this.tables;
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<InstanceRow>(
+        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
+        [tenantId, id],
+      ),
+    );
+    if (rows[0] === undefined) throw new NotFoundError("instance", instanceId);
+    return toInstance(rows[0]);
+  }
+
+  /** The instance of a thread; null where there is none. */
+  async onThread(tenantId: string, threadId: string): Promise<Instance | null> {
+    const { tenants, schema } = this.tables;
+    const thread = checkText("thread_id", threadId, 500);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<InstanceRow>(
+        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        [tenantId, thread],
+      ),
+    );
+    return rows[0] === undefined ? null : toInstance(rows[0]);
+  }
+
+  /** Newest first. */
+  async list(
+    tenantId: string,
+    filter: PageRequest & { readonly status?: string; readonly agent?: string } = {},
+  ): Promise<Page<Instance>> {
+    const { tenants, schema } = this.tables;
+    const { limit, after } = checkPage(filter);
+    const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
+    const agent = filter.agent === undefined ? null : checkText("agent", filter.agent, 200);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<InstanceRow>(
+        `select ${columns} from ${schema}.agent_instance
+        where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
+          and ($3::text is null or status = $3) and ($4::text is null or agent = $4)
+        order by id desc limit $5`,
+        [tenantId, after, status, agent, limit + 1],
+      ),
+    );
+    return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
+  }
+
+  /** Writes the status of a thread, with the times at which it first started and last completed. False for an unknown instance. */
+  async setStatus(
+    tenantId: string,
+    instanceId: string,
+    given: {
+      readonly status: string;
+      readonly isStarted?: boolean;
+      readonly isCompleted?: boolean;
+    },
+  ): Promise<boolean> {
+    const { tenants, schema, clock } = this.tables;
+    const id = checkId("instance", instanceId);
+    const { status, isStarted = false, isCompleted = false } = given;
+    const { rowCount } = await withTenant(tenants, tenantId, (client) =>
+      client.query(
+        `update ${schema}.agent_instance set status = $3,
+          started_at = case when $5 then coalesce(started_at, $4) else started_at end,
+          completed_at = case when $6 then $4::timestamptz end
+        where tenant_id = $1::uuid and id = $2::uuid`,
+        [tenantId, id, checkText("status", status, 100), clock.now(), isStarted, isCompleted],
+      ),
+    );
+    return rowCount === 1;
+  }
+}
+
+function toInstance(row: InstanceRow): Instance {
+  return {
+    id: row.id,
+    definitionId: row.definition_id,
+    agent: row.agent,
+    threadId: row.thread_id,
+    status: row.status,
+    metadata: row.metadata,
+    turns: row.turns,
+    createdAt: isoTime(row.created_at),
+    startedAt: isoTimeOrNull(row.started_at),
+    completedAt: isoTimeOrNull(row.completed_at),
+  };
+}

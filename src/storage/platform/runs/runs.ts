@@ -1,0 +1,334 @@
+import type { Queryable } from "../../pool.ts";
+import { withTenant } from "../../tenant.ts";
+import {
+  checkCount,
+  checkId,
+  checkPage,
+  checkText,
+  isoTime,
+  isoTimeOrNull,
+  jsonbText,
+  type Page,
+  type PageRequest,
+  sealedText,
+  toPage,
+} from "../checks.ts";
+import { ConflictError, InvalidValueError, NotFoundError } from "../errors.ts";
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { PlatformTables } from "../platform.ts";
+
+export const runStates = [
+  "queued",
+  "running",
+  "awaiting_human",
+  "awaiting_tool",
+  "complete",
+  "failed",
+  "cancelled",
+  "dead",
+] as const;
+
+export type RunState = (typeof runStates)[number];
+
+/** The states in which the turn of a run ends. */
+export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
+
+export type RunKind = "turn" | "resume" | "replay";
+
+/** An execution on a thread that was asked for, with all of its turns. */
+export interface Run {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly instanceId: string;
+  readonly threadId: string;
+  /** Number on its thread, from 1, without gaps. */
+  readonly seq: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  /** What the next claim executes. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** How the last turn ended; null until then. */
+  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly priority: number;
+  readonly runAt: string;
+  readonly epoch: number;
+  /** Claims of the current request. */
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly leaseUntil: string | null;
+  readonly cancelRequestedAt: string | null;
+  /** Number of the newest event; 0 where there is none. */
+  readonly lastEvent: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly instance_id: string;
+  readonly thread_id: string;
+  readonly seq: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly request: unknown;
+  readonly result: unknown;
+  readonly priority: number;
+  readonly run_at: Date;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly lease_until: Date | null;
+  readonly cancel_requested_at: Date | null;
+  readonly last_event: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+}
+
+export const runColumns = [
+  "id",
+  "tenant_id",
+  "instance_id",
+  "thread_id",
+  "seq",
+  "kind",
+  "state",
+  "request",
+  "result",
+  "priority",
+  "run_at",
+  "epoch",
+  "attempts",
+  "worker",
+  "lease_until",
+  "cancel_requested_at",
+  "last_event",
+  "metadata",
+  "created_at",
+  "started_at",
+  "ended_at",
+]
+  .map((column) => `r.${column}`)
+  .join(", ");
+
+/** Bytes of JSON of a request and of a result. */
+export const maxRunBytes = 16_777_216;
+
+export interface NewRun {
+  readonly instanceId: string;
+  /** Default `turn`. */
+  readonly kind?: RunKind;
+  readonly request: object;
+  /** Higher ones are claimed first: -1,000 to 1,000. Default 0. */
+  readonly priority?: number;
+  /** ISO 8601: not claimed before. Default: now. */
+  readonly runAt?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface RunFilter extends PageRequest {
+  readonly agentId?: string;
+  readonly instanceId?: string;
+  readonly threadId?: string;
+  readonly state?: RunState;
+}
+
+/** The runs of tenants, as callers ask for them. Workers take them by `RunClaims`. */
+export class Runs {
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly values: ValueCipher,
+  ) {}
+
+  /** Queues a run on the thread of an instance. @throws NotFoundError for an unknown instance; InvalidValueError */
+  async create(tenantId: string, given: NewRun): Promise<Run> {
+    const { schema, ids, clock } = this.tables;
+    const instanceId = checkId("instance", given.instanceId);
+    const now = clock.now();
+    const values = [
+      ids(),
+      tenantId,
+      instanceId,
+      given.kind ?? "turn",
+      this.#requestText(given.request),
+      checkCount("priority", given.priority ?? 0, { from: -1_000, to: 1_000 }),
+      given.runAt === undefined ? now : checkTime("run_at", given.runAt),
+      jsonbText("metadata", given.metadata ?? {}, 65_536),
+      now,
+    ];
+    return this.#run(tenantId, async (client) => {
+      const { rows: instances } = await client.query(
+        `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
+        [tenantId, instanceId],
+      );
+      if (instances.length === 0) throw new NotFoundError("instance", given.instanceId);
+      // Runs of one instance are numbered one after the other: the row above is locked.
+      const { rows } = await client.query<RunRow>(
+        `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at)
+        select $1::uuid, $2::uuid, i.id, i.thread_id,
+          coalesce((select max(seq) from ${schema}.run o where o.tenant_id = i.tenant_id and o.thread_id = i.thread_id), 0) + 1,
+          $4, $5::json, $6::integer, $7::timestamptz, $8::jsonb, $9::timestamptz
+        from ${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $3::uuid returning ${runColumns}`,
+        values,
+      );
+      return this.#one(rows, given.instanceId);
+    });
+  }
+
+  /** @throws NotFoundError */
+  async get(tenantId: string, runId: string): Promise<Run> {
+    const id = checkId("run", runId);
+    return this.#run(tenantId, async (client) => {
+      const { rows } = await client.query<RunRow>(
+        `select ${runColumns} from ${this.tables.schema}.run r where r.tenant_id = $1::uuid and r.id = $2::uuid`,
+        [tenantId, id],
+      );
+      return this.#one(rows, runId);
+    });
+  }
+
+  /** Newest first. */
+  async list(tenantId: string, filter: RunFilter = {}): Promise<Page<Run>> {
+    const { schema } = this.tables;
+    const { limit, after } = checkPage(filter);
+    const { agentId, instanceId, threadId, state } = filter;
+    const values = [
+      tenantId,
+      after,
+      agentId === undefined ? null : checkId("agent", agentId),
+      instanceId === undefined ? null : checkId("instance", instanceId),
+      threadId === undefined ? null : checkText("thread_id", threadId, 500),
+      state ?? null,
+      limit + 1,
+    ];
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<RunRow>(
+        `select ${runColumns} from ${schema}.run r
+        where r.tenant_id = $1::uuid and ($2::uuid is null or r.id < $2::uuid)
+          and ($3::uuid is null or exists (select from ${schema}.agent_instance i
+            join ${schema}.agent_definition d on d.id = i.definition_id where i.id = r.instance_id and d.agent_id = $3::uuid))
+          and ($4::uuid is null or r.instance_id = $4::uuid) and ($5::text is null or r.thread_id = $5)
+          and ($6::text is null or r.state = $6)
+        order by r.id desc limit $7`,
+        values,
+      ),
+    );
+    return toPage(rows, limit, { id: (row) => row.id, item: (row) => toRun(row, this.values) });
+  }
+
+  /**
+   * Queues a run again with its next turn, the answers it waits for, or another try.
+   *
+   * @throws NotFoundError; ConflictError if the run is queued or running, or in none of the states of `from`
+   */
+  async requeue(
+    tenantId: string,
+    given: {
+      readonly runId: string;
+      readonly kind: RunKind;
+      readonly request: object;
+      /** States in which the caller expects the run. Default: all but `queued` and `running`. */
+      readonly from?: readonly RunState[];
+    },
+  ): Promise<Run> {
+    const id = checkId("run", given.runId);
+    const request = this.#requestText(given.request);
+    return this.#run(tenantId, async (client) => {
+      const { rows } = await client.query<RunRow>(
+        `update ${this.tables.schema}.run as r set state = 'queued', kind = $3, request = $4::json, run_at = $5, attempts = 0,
+          cancel_requested_at = null, ended_at = null
+        where tenant_id = $1::uuid and id = $2::uuid and state not in ('queued', 'running')
+          and ($6::text[] is null or state = any($6::text[])) returning ${runColumns}`,
+        [tenantId, id, given.kind, request, this.tables.clock.now(), given.from ?? null],
+      );
+      if (rows.length > 0) return this.#one(rows, given.runId);
+      const { state } = await this.#locked(client, tenantId, given.runId);
+      const expected = given.from?.join(" or ") ?? "none that is queued or running";
+      throw new ConflictError("run", `Expected the run as ${expected}, got ${state}.`);
+    });
+  }
+
+  /**
+   * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
+   * request. `was` is the state before; an ended run stays as it is.
+   *
+   * @throws NotFoundError
+   */
+  async requestCancel(
+    tenantId: string,
+    runId: string,
+  ): Promise<{ readonly run: Run; readonly was: RunState }> {
+    return this.#run(tenantId, async (client) => {
+      const { state: was } = await this.#locked(client, tenantId, runId);
+      const { rows } = await client.query<RunRow>(
+        `update ${this.tables.schema}.run as r set
+          cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
+            then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
+          ended_at = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then $3 else ended_at end,
+          state = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then 'cancelled' else state end
+        where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
+        [tenantId, runId, this.tables.clock.now()],
+      );
+      return { run: this.#one(rows, runId), was };
+    });
+  }
+
+  async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {
+    return withTenant(this.tables.tenants, tenantId, work);
+  }
+
+  async #locked(client: Queryable, tenantId: string, runId: string): Promise<Pick<Run, "state">> {
+    const { rows } = await client.query<Pick<Run, "state">>(
+      `select state from ${this.tables.schema}.run where tenant_id = $1::uuid and id = $2::uuid for update`,
+      [tenantId, checkId("run", runId)],
+    );
+    if (rows[0] === undefined) throw new NotFoundError("run", runId);
+    return rows[0];
+  }
+
+  #one([row]: readonly RunRow[], id: string): Run {
+    if (row === undefined) throw new NotFoundError("run", id);
+    return toRun(row, this.values);
+  }
+
+  #requestText(request: object): string | null {
+    return sealedText(this.values, "request", request, maxRunBytes);
+  }
+}
+
+/** @throws InvalidValueError */
+function checkTime(field: string, text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new InvalidValueError(field, "a time as ISO 8601");
+  return time;
+}
+
+export function toRun(row: RunRow, values: ValueCipher): Run {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    instanceId: row.instance_id,
+    threadId: row.thread_id,
+    seq: row.seq,
+    kind: row.kind,
+    state: row.state,
+    request: values.openJson(row.request) as Run["request"],
+    result: row.result === null ? null : (values.openJson(row.result) as Run["result"]),
+    priority: row.priority,
+    runAt: isoTime(row.run_at),
+    epoch: row.epoch,
+    attempts: row.attempts,
+    worker: row.worker,
+    leaseUntil: isoTimeOrNull(row.lease_until),
+    cancelRequestedAt: isoTimeOrNull(row.cancel_requested_at),
+    lastEvent: row.last_event,
+    metadata: row.metadata,
+    createdAt: isoTime(row.created_at),
+    startedAt: isoTimeOrNull(row.started_at),
+    endedAt: isoTimeOrNull(row.ended_at),
+  };
+}

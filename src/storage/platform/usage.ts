@@ -1,0 +1,126 @@
+import { withTenant } from "../tenant.ts";
+import { checkId } from "./checks.ts";
+import { InvalidValueError, NotFoundError } from "./errors.ts";
+import { dayOf } from "./partitions.ts";
+import type { PlatformTables } from "./platform.ts";
+import type { TenantSettings } from "./tenants.ts";
+
+const counters = [
+  "requests",
+  "runs",
+  "turns",
+  "tool_calls",
+  "llm_calls",
+  "tokens_in",
+  "cached_tokens",
+  "tokens_out",
+  "reasoning_tokens",
+  "unpriced_calls",
+] as const;
+
+type Counter = (typeof counters)[number];
+
+/** Sums to add; what is left out is 0. */
+export type UsageSums = Readonly<Partial<Record<Counter | "cost_usd", number>>>;
+
+export type UsageDay = Readonly<Record<Counter | "cost_usd", number>> & {
+  /** `YYYY-MM-DD` in UTC. */
+  readonly day: string;
+};
+
+/** What a tenant may still use today; null where there is no quota. */
+export interface RemainingQuota {
+  readonly requests: number | null;
+  readonly tokens: number | null;
+  readonly cost_usd: number | null;
+}
+
+type UsageRow = Readonly<Record<Counter | "cost_usd", string>> & { readonly day: string };
+
+const maxDays = 366;
+
+/** What tenants use, as sums of a day in UTC. */
+export class UsageDays {
+  constructor(private readonly tables: PlatformTables) {}
+
+  /** Adds to the sums of today. @throws InvalidValueError for a number that is negative or not finite */
+  async add(tenantId: string, sums: UsageSums): Promise<void> {
+    const { tenants, schema, clock } = this.tables;
+    const names = [...counters, "cost_usd"] as const;
+    const given = names.map((name) => {
+      const sum = sums[name] ?? 0;
+      const isValid = name === "cost_usd" ? Number.isFinite(sum) : Number.isSafeInteger(sum);
+      if (!isValid || sum < 0) throw new InvalidValueError(name, "a number of at least 0");
+      return sum;
+    });
+    const added = names.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ");
+    await withTenant(tenants, tenantId, (client) =>
+      client.query(
+        `insert into ${schema}.usage_day as u (tenant_id, day, ${names.join(", ")})
+        values ($1::uuid, $2::date, ${names.map((_, at) => `$${at + 3}`).join(", ")})
+        on conflict (tenant_id, day) do update set ${added}`,
+        [tenantId, dayOf(clock.now()), ...given],
+      ),
+    );
+  }
+
+  /**
+   * The days from one to another, both included, oldest first. Days without use are left out.
+   *
+   * @throws InvalidValueError for no dates, and for more than 366 days
+   */
+  async range(
+    tenantId: string,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): Promise<readonly UsageDay[]> {
+    const { tenants, schema } = this.tables;
+    const days = (dayNumber("to", to) - dayNumber("from", from)) / 86_400_000 + 1;
+    if (days < 1 || days > maxDays)
+      throw new InvalidValueError("to", `a day within ${maxDays} days from ${from}`);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<UsageRow>(
+        `select day::text, ${[...counters, "cost_usd"].join(", ")} from ${schema}.usage_day
+        where tenant_id = $1::uuid and day between $2::date and $3::date order by day`,
+        [tenantId, from, to],
+      ),
+    );
+    return rows.map(toUsage);
+  }
+
+  /** What is left of the tenant's quota of today. @throws NotFoundError for an unknown tenant */
+  async remaining(tenantId: string): Promise<RemainingQuota> {
+    const { tenants, schema, clock } = this.tables;
+    const id = checkId("tenant", tenantId);
+    const { rows } = await withTenant(tenants, id, (client) =>
+      client.query<{ settings: TenantSettings; requests: string; tokens: string; cost: string }>(
+        `select t.settings, coalesce(u.requests, 0) as requests, coalesce(u.tokens_in + u.tokens_out, 0) as tokens,
+          coalesce(u.cost_usd, 0) as cost
+        from ${schema}.tenant t left join ${schema}.usage_day u on u.tenant_id = t.id and u.day = $2::date
+        where t.id = $1::uuid`,
+        [id, dayOf(clock.now())],
+      ),
+    );
+    if (rows[0] === undefined) throw new NotFoundError("tenant", tenantId);
+    const { settings, requests, tokens, cost } = rows[0];
+    const { quota = {} } = settings;
+    const left = (most: number | undefined, used: string) =>
+      most === undefined ? null : Math.max(0, most - Number(used));
+    return {
+      requests: left(quota.requests, requests),
+      tokens: left(quota.tokens, tokens),
+      cost_usd: left(quota.cost_usd, cost),
+    };
+  }
+}
+
+function dayNumber(field: string, day: string): number {
+  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time) || dayOf(new Date(time)) !== day)
+    throw new InvalidValueError(field, "a date as YYYY-MM-DD");
+  return time;
+}
+
+function toUsage(row: UsageRow): UsageDay {
+  const sums = [...counters, "cost_usd" as const].map((name) => [name, Number(row[name])]);
+  return { day: row.day, ...(Object.fromEntries(sums) as Record<Counter | "cost_usd", number>) };
+}

@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import { systemIds } from "../../../src/clock.ts";
+import {
+  ConflictError,
+  InvalidValueError,
+  NotFoundError,
+  VersionConflictError,
+} from "../../../src/storage/platform/errors.ts";
+import type { PlatformSubject } from "./subject.ts";
+
+/** Agents with their versions and tools, webhooks, and idempotency keys. */
+export function agentsContract(subject: PlatformSubject): void {
+  describe.skipIf(!subject.database.available)(`agents on ${subject.database.kind}`, () => {
+    const definition = { system_prompt: "Help.\0\ud800" };
+    const start = async () => {
+      const { id: tenantId } = await subject.newTenant();
+      const agent = await subject.platform.agents.create(tenantId, { name: "support", definition });
+      return { tenantId, agent, agentId: agent.agentId };
+    };
+
+    test("are created once by name, also when two callers do so at once", async () => {
+      const { agents } = subject.platform;
+      const { tenantId, agent, agentId } = await start();
+      expect(agent).toMatchObject({ version: "1.0.0", isActive: true, definition });
+      expect(await agents.get(tenantId, agentId)).toEqual(agent);
+      expect(await agents.getVersion(tenantId, agent.id)).toEqual(agent);
+      const twice = [1, 2].map((major) =>
+        agents.create(tenantId, { name: "other", definition, version: `${major}.0.0` }),
+      );
+      const settled = await Promise.allSettled(twice);
+      expect(settled.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      expect(settled.find((one) => one.status === "rejected")?.reason).toBeInstanceOf(
+        ConflictError,
+      );
+    });
+
+    test("have one active version, which follows the version that was changed", async () => {
+      const { agents } = subject.platform;
+      const { tenantId, agentId } = await start();
+      const change = { agentId, base: "1.0.0", definition: { changed: 1 } };
+      const racing = await Promise.allSettled([
+        agents.newVersion(tenantId, change),
+        agents.newVersion(tenantId, change),
+      ]);
+      expect(racing.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+      const refused = racing.find((one) => one.status === "rejected")?.reason as unknown;
+      expect(refused).toBeInstanceOf(VersionConflictError);
+      expect(refused).toMatchObject({ code: "version_conflict", base: "1.0.0", current: "1.0.1" });
+      expect(await agents.get(tenantId, agentId)).toMatchObject({
+        version: "1.0.1",
+        definition: { changed: 1 },
+      });
+      const next = { ...change, base: "1.0.1", version: "2.0.0" };
+      expect(await agents.newVersion(tenantId, next)).toMatchObject({ version: "2.0.0" });
+      const older = { ...next, base: "2.0.0", version: "1.9.0" };
+      await expect(agents.newVersion(tenantId, older)).rejects.toThrow(InvalidValueError);
+      expect(await agents.get(tenantId, agentId, "1.0.0")).toMatchObject({ isActive: false });
+      const { items } = await agents.versions(tenantId, agentId);
+      expect(items.map(({ version, isActive }) => [version, isActive])).toEqual([
+        ["2.0.0", true],
+        ["1.0.1", false],
+        ["1.0.0", false],
+      ]);
+    });
+
+    test("go back to an older version, and are deactivated", async () => {
+      const { agents } = subject.platform;
+      const { tenantId, agentId } = await start();
+      await agents.newVersion(tenantId, { agentId, base: "1.0.0", definition });
+      expect(await agents.activate(tenantId, agentId, "1.0.0")).toMatchObject({ isActive: true });
+      // After 1.0.1, not after its base.
+      const next = await agents.newVersion(tenantId, { agentId, base: "1.0.0", definition });
+      expect(next.version).toBe("1.0.2");
+      await agents.deactivate(tenantId, agentId);
+      await agents.deactivate(tenantId, agentId);
+      await expect(agents.get(tenantId, agentId)).rejects.toThrow(NotFoundError);
+      expect((await agents.list(tenantId)).items).toEqual([]);
+      const again = agents.create(tenantId, { name: "support", definition, version: "9.0.0" });
+      await expect(again).rejects.toThrow(ConflictError);
+      await expect(agents.activate(tenantId, agentId, "7.0.0")).rejects.toThrow(NotFoundError);
+      expect(await agents.activate(tenantId, agentId, "1.0.2")).toMatchObject({ isActive: true });
+    });
+
+    test("are listed page by page, and belong to their tenant", async () => {
+      const { agents } = subject.platform;
+      const { tenantId, agent, agentId } = await start();
+      const second = await agents.create(tenantId, { name: "b", definition });
+      const page = await agents.list(tenantId, { limit: 1 });
+      expect(page.items).toEqual([second]);
+      expect((await agents.list(tenantId, { cursor: page.next! })).items).toEqual([agent]);
+      expect((await agents.list(tenantId, { name: "b" })).items).toEqual([second]);
+      const { id: other } = await subject.newTenant();
+      await expect(agents.get(other, agentId)).rejects.toThrow(NotFoundError);
+      await expect(agents.versions(other, agentId)).rejects.toThrow(NotFoundError);
+      await expect(agents.deactivate(other, agentId)).rejects.toThrow(NotFoundError);
+      await expect(agents.get(tenantId, "' or true")).rejects.toThrow(NotFoundError);
+    });
+
+    test.each(["1", "1.0", "01.0.0", "1.0.0-beta", "1.0.9999999999"])(
+      "refuse the version %j",
+      async (version) => {
+        const { id } = await subject.newTenant();
+        const given = { name: "a", definition, version };
+        await expect(subject.platform.agents.create(id, given)).rejects.toThrow(InvalidValueError);
+      },
+    );
+
+    test("refuse definitions that are too large or no JSON", async () => {
+      const { id } = await subject.newTenant();
+      const circular: Record<string, unknown> = {};
+      circular["self"] = circular;
+      for (const bad of [{ text: "x".repeat(1_048_576) }, circular, { n: 1n }])
+        await expect(
+          subject.platform.agents.create(id, { name: "a", definition: bad }),
+        ).rejects.toThrow(InvalidValueError);
+    });
+
+    test("use the tools that their tenant has", async () => {
+      const { tools } = subject.platform;
+      const { tenantId, agentId } = await start();
+      const tool = await tools.create(tenantId, { name: "search", definition });
+      await expect(tools.create(tenantId, { name: "search", definition })).rejects.toThrow(
+        ConflictError,
+      );
+      expect((await tools.list(tenantId)).items).toEqual([tool]);
+      await tools.bind(tenantId, { agentId, toolId: tool.id });
+      const overrides = { requires_approval: true };
+      await tools.bind(tenantId, { agentId, toolId: tool.id, overrides, isEnabled: false });
+      expect(await tools.bindings(tenantId, agentId)).toMatchObject([
+        { agentId, tool, overrides, isEnabled: false },
+      ]);
+      const other = await start();
+      const foreign = { agentId: other.agentId, toolId: tool.id };
+      await expect(tools.bind(other.tenantId, foreign)).rejects.toThrow(NotFoundError);
+      await expect(tools.bind(tenantId, foreign)).rejects.toThrow(NotFoundError);
+      const nul = { agentId, toolId: tool.id, overrides: { a: "\0" } };
+      await expect(tools.bind(tenantId, nul)).rejects.toThrow(InvalidValueError);
+      expect(await tools.unbind(other.tenantId, { agentId, toolId: tool.id })).toBe(false);
+      expect(await tools.unbind(tenantId, { agentId, toolId: tool.id })).toBe(true);
+      await expect(tools.remove(other.tenantId, tool.id)).rejects.toThrow(NotFoundError);
+      await tools.remove(tenantId, tool.id);
+      await expect(tools.get(tenantId, tool.id)).rejects.toThrow(NotFoundError);
+    });
+
+    test("notify webhooks that want an event, again and again until they answer", async () => {
+      const { webhooks } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const url = "https://example.com/hook";
+      const { webhook, secret } = await webhooks.create(tenantId, { url, events: ["run.failed"] });
+      const all = await webhooks.create(tenantId, { url, events: ["*"] });
+      const off = await webhooks.create(tenantId, { url, events: ["*"] });
+      await webhooks.setActive(tenantId, off.webhook.id, false);
+      expect(await webhooks.enqueue(tenantId, { event: "run.complete", body: { n: 1 } })).toBe(1);
+      expect(await webhooks.enqueue(tenantId, { event: "run.failed", body: { n: 2 } })).toBe(2);
+      const take = async () =>
+        (await webhooks.claimDue({ leaseMs: 1_000, limit: 200 })).filter(
+          (one) => one.tenantId === tenantId,
+        );
+      const due = await take();
+      expect(due).toHaveLength(3);
+      expect(await take()).toEqual([]);
+      const [mine] = due.filter((one) => one.webhookId === webhook.id);
+      expect(mine).toMatchObject({ url, secret, event: "run.failed", body: { n: 2 }, attempt: 1 });
+      expect(await webhooks.record(mine!, { isDelivered: false, result: "503\0" })).toBe(true);
+      for (const one of due.filter((other) => other.webhookId !== webhook.id))
+        expect(await webhooks.record(one, { isDelivered: true, result: "200" })).toBe(true);
+      subject.clock.advance(9_999);
+      expect(await take()).toEqual([]);
+      subject.clock.advance(1);
+      const [again] = await take();
+      expect(again).toMatchObject({ id: mine!.id, attempt: 2 });
+      expect(await webhooks.record(mine!, { isDelivered: true, result: "late" })).toBe(false);
+      for (let attempt = 3; attempt <= 10; attempt += 1) {
+        subject.clock.advance(3_600_000);
+        expect(await take()).toMatchObject([{ attempt }]);
+      }
+      await webhooks.record({ ...mine!, attempt: 10 }, { isDelivered: false, result: "503" });
+      subject.clock.advance(7_200_000);
+      expect(await take()).toEqual([]);
+      const { items } = await webhooks.deliveries(tenantId, webhook.id);
+      expect(items).toMatchObject([{ state: "failed", attempts: 10, lastResult: "503" }]);
+      await webhooks.remove(tenantId, all.webhook.id);
+      expect((await webhooks.list(tenantId)).items).toHaveLength(2);
+    });
+
+    test("answer a request again instead of executing it twice", async () => {
+      const { idempotency } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const request = { key: "k", requestHash: Buffer.alloc(32, 1) };
+      const begin = (more = {}) => idempotency.begin(tenantId, { ...request, ...more });
+      const racing = await Promise.all([begin(), begin(), begin()]);
+      expect(racing.map(({ state }) => state).toSorted()).toEqual([
+        "new",
+        "under_way",
+        "under_way",
+      ]);
+      expect(await begin({ requestHash: Buffer.alloc(32, 2) })).toEqual({ state: "other_request" });
+      await idempotency.abandon(tenantId, "k");
+      expect(await begin()).toEqual({ state: "new" });
+      await idempotency.finish(tenantId, "k", { status: 201, answer: { id: "a\0" } });
+      await idempotency.abandon(tenantId, "k");
+      const answered = { state: "answered", status: 201, answer: { id: "a\0" } };
+      expect(await begin()).toEqual(answered);
+      const { id: other } = await subject.newTenant();
+      expect(await idempotency.begin(other, request)).toEqual({ state: "new" });
+      subject.clock.advance(3_600_000);
+      expect(await begin()).toEqual(answered);
+      // Its process is taken for dead.
+      expect(await idempotency.begin(other, request)).toEqual({ state: "new" });
+      subject.clock.advance(23 * 3_600_000 + 1);
+      expect(await idempotency.sweep()).toBeGreaterThanOrEqual(1);
+      expect(await begin()).toEqual({ state: "new" });
+      expect(await idempotency.begin(other, request)).toEqual({ state: "new" });
+      await expect(begin({ key: "" })).rejects.toThrow(InvalidValueError);
+    });
+
+    test("are on one thread each", async () => {
+      const { instances } = subject.platform;
+      const { tenantId, agent } = await start();
+      const given = { threadId: "t", agent: "support", definitionId: agent.id };
+      const made = await Promise.all([1, 2].map(() => instances.create(tenantId, given)));
+      expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
+      expect(made[0]!.id).toBe(made[1]!.id);
+      expect(made[0]).toMatchObject({ status: "CREATED", definitionId: agent.id, startedAt: null });
+      await expect(instances.create(tenantId, { ...given, agent: "other" })).rejects.toThrow(
+        ConflictError,
+      );
+      const { id: other } = await subject.newTenant();
+      await expect(instances.create(other, given)).rejects.toThrow(NotFoundError);
+      expect((await instances.create(other, { ...given, definitionId: null })).isNew).toBe(true);
+      const { id } = made[0]!;
+      expect(await instances.setStatus(other, id, { status: "FAILED" })).toBe(false);
+      await instances.setStatus(tenantId, id, { status: "PLANNING", isStarted: true });
+      await instances.setStatus(tenantId, id, { status: "COMPLETE", isCompleted: true });
+      const ended = await instances.get(tenantId, id);
+      expect(ended).toMatchObject({ status: "COMPLETE" });
+      expect([ended.startedAt, ended.completedAt]).not.toContain(null);
+      expect(await instances.onThread(tenantId, "t")).toEqual(ended);
+      expect((await instances.list(tenantId, { status: "COMPLETE" })).items).toEqual([ended]);
+      expect((await instances.list(tenantId, { agent: "other" })).items).toEqual([]);
+      await expect(instances.get(tenantId, systemIds())).rejects.toThrow(NotFoundError);
+    });
+  });
+}

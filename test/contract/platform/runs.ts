@@ -1,0 +1,232 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  ConflictError,
+  InvalidValueError,
+  NotFoundError,
+} from "../../../src/storage/platform/errors.ts";
+import type { Run } from "../../../src/storage/platform/runs/runs.ts";
+import type { PlatformSubject } from "./subject.ts";
+
+const by = { worker: "w", leaseMs: 1_000 };
+
+/** Runs, from the queue to their end, and their events. */
+export function runsContract(subject: PlatformSubject): void {
+  describe.skipIf(!subject.database.available)(`runs on ${subject.database.kind}`, () => {
+    // Claims take the runs of any tenant: what a test before left is ended.
+    beforeEach(async () => {
+      const { claims } = subject.platform;
+      subject.clock.advance(60_000);
+      await claims.releaseExpired();
+      for (let run = await claims.claim(by); run !== null; run = await claims.claim(by))
+        await claims.finish(run, { state: "cancelled", result: null });
+    });
+
+    const start = async () => {
+      const { id: tenantId } = await subject.newTenant();
+      const { id: instanceId } = await subject.newInstance(tenantId);
+      const request = { input: { message: "Hi" } };
+      const create = (more = {}) =>
+        subject.platform.runs.create(tenantId, { instanceId, request, ...more });
+      return { tenantId, instanceId, create };
+    };
+    const finish = (run: Run, state: "complete" | "awaiting_human" = "complete") =>
+      subject.platform.claims.finish(run, { state, result: { output: 1 } });
+
+    test("are numbered on their thread without gaps, however many are created at once", async () => {
+      const { tenantId, create } = await start();
+      const made = await Promise.all(Array.from({ length: 8 }, () => create()));
+      expect(made.map(({ seq }) => seq).toSorted((a, b) => a - b)).toEqual([
+        1, 2, 3, 4, 5, 6, 7, 8,
+      ]);
+      expect(made[0]).toMatchObject({ state: "queued", epoch: 0, kind: "turn", lastEvent: 0 });
+      const { items, next } = await subject.platform.runs.list(tenantId, { limit: 5 });
+      expect(items).toHaveLength(5);
+      const rest = await subject.platform.runs.list(tenantId, { cursor: next! });
+      expect([...items, ...rest.items].map(({ id }) => id)).toEqual(
+        made
+          .map(({ id }) => id)
+          .toSorted()
+          .toReversed(),
+      );
+    });
+
+    test("are claimed by priority, then by time, and in the order of their thread", async () => {
+      const { claims } = subject.platform;
+      const [a, b] = [await start(), await start()];
+      const first = await a.create();
+      const second = await a.create({ priority: 9 });
+      const urgent = await b.create({ priority: 5 });
+      const later = await b.create({
+        runAt: new Date(subject.clock.now().getTime() + 60_000).toISOString(),
+      });
+      const claimed = await claims.claim(by);
+      expect(claimed).toMatchObject({ id: urgent.id, epoch: 1, attempts: 1, worker: "w" });
+      expect(await claims.claim(by)).toMatchObject({ id: first.id });
+      expect(await claims.claim(by)).toBeNull();
+      expect(await finish(await subject.platform.runs.get(a.tenantId, first.id))).toBe(true);
+      expect(await claims.claim(by)).toMatchObject({ id: second.id });
+      await finish(claimed!);
+      expect(await claims.claim(by)).toBeNull();
+      subject.clock.advance(60_000);
+      expect(await claims.claim(by)).toMatchObject({ id: later.id });
+    });
+
+    test("end with a result, and continue with a new request", async () => {
+      const { runs, claims } = subject.platform;
+      const { tenantId, instanceId, create } = await start();
+      const { id: runId } = await create();
+      const again = { runId, kind: "resume" as const, request: { answers: { a: 1 } } };
+      await expect(runs.requeue(tenantId, again)).rejects.toThrow(ConflictError);
+      const run = await claims.claim(by);
+      await expect(runs.requeue(tenantId, again)).rejects.toThrow("got running");
+      expect(await finish(run!, "awaiting_human")).toBe(true);
+      expect(await runs.get(tenantId, runId)).toMatchObject({
+        state: "awaiting_human",
+        result: { output: 1 },
+        endedAt: null,
+        worker: null,
+      });
+      await expect(runs.requeue(tenantId, { ...again, from: ["complete"] })).rejects.toThrow(
+        "Expected the run as complete, got awaiting_human.",
+      );
+      expect(await runs.requeue(tenantId, again)).toMatchObject({ state: "queued", attempts: 0 });
+      const resumed = await claims.claim(by);
+      expect(resumed).toMatchObject({ epoch: 2, kind: "resume", request: again.request });
+      await finish(resumed!);
+      const ended = await runs.get(tenantId, runId);
+      expect(ended.endedAt).toBe(subject.clock.now().toISOString());
+      const lists = [{ instanceId }, { state: "complete" as const }, { threadId: ended.threadId }];
+      for (const filter of lists)
+        expect((await runs.list(tenantId, filter)).items).toEqual([ended]);
+      expect((await runs.list(tenantId, { state: "failed" })).items).toEqual([]);
+      const { agentId } = (await subject.platform.agents.list(tenantId)).items[0]!;
+      expect((await runs.list(tenantId, { agentId })).items).toEqual([ended]);
+      expect((await runs.list(tenantId, { agentId: runId })).items).toEqual([]);
+    });
+
+    test("are written by their newest claim alone", async () => {
+      const { runs, claims, events } = subject.platform;
+      const { tenantId, create } = await start();
+      await create();
+      const frozen = (await claims.claim(by))!;
+      expect(await events.append(frozen, [{ event: "status", data: { n: 1 } }])).toBe(1);
+      subject.clock.advance(999);
+      expect(await claims.releaseExpired()).toBe(0);
+      expect(await claims.renew(frozen, { leaseMs: 1_000 })).toBe(true);
+      subject.clock.advance(1_000);
+      expect(await claims.releaseExpired()).toBe(1);
+      const writes = async () => [
+        await claims.renew(frozen, { leaseMs: 1_000 }),
+        await claims.finish(frozen, {
+          state: "complete",
+          result: {},
+          events: [{ event: "done", data: {} }],
+        }),
+        await claims.handOver(frozen),
+        await events.append(frozen, [{ event: "status", data: {} }]),
+        await claims.isCancelRequested(frozen),
+      ];
+      const nothing = [false, false, false, null, null];
+      expect(await writes()).toEqual(nothing);
+      const taken = (await claims.claim({ ...by, worker: "other" }))!;
+      expect(taken).toMatchObject({ id: frozen.id, epoch: 2, attempts: 2, lastEvent: 1 });
+      expect(await writes()).toEqual(nothing);
+      const last = { state: "complete" as const, result: null };
+      const done = [{ event: "done", data: { ok: true } }];
+      expect(await claims.finish(taken, { ...last, events: done })).toBe(true);
+      expect(await claims.finish(taken, { ...last, events: done })).toBe(false);
+      expect(await events.append(taken, done)).toBeNull();
+      expect(await events.read(tenantId, frozen.id)).toMatchObject([
+        { seq: 1, event: "status", data: { n: 1 } },
+        { seq: 2, event: "done", data: { ok: true } },
+      ]);
+      expect(await runs.get(tenantId, frozen.id)).toMatchObject({ lastEvent: 2, result: null });
+    });
+
+    test("are dead after five workers died, and tried again by hand", async () => {
+      const { runs, claims } = subject.platform;
+      const { tenantId, create } = await start();
+      const { id: runId } = await create();
+      for (let attempt = 1; attempt <= 5; attempt += 1) {
+        expect(await claims.claim(by)).toMatchObject({ attempts: attempt });
+        subject.clock.advance(1_000);
+        expect(await claims.releaseExpired()).toBe(1);
+      }
+      expect(await claims.claim(by)).toBeNull();
+      expect(await runs.get(tenantId, runId)).toMatchObject({ state: "dead", epoch: 5 });
+      await runs.requeue(tenantId, { runId, kind: "turn", request: {}, from: ["dead"] });
+      const run = await claims.claim(by);
+      expect(run).toMatchObject({ epoch: 6, attempts: 1 });
+      expect(await claims.handOver(run!)).toBe(true);
+      expect(await claims.claim(by)).toMatchObject({ epoch: 7, attempts: 1 });
+    });
+
+    test("are cancelled at once in the queue, and by their worker while they run", async () => {
+      const { runs, claims } = subject.platform;
+      const { tenantId, create } = await start();
+      const { id } = await create();
+      const { run, was } = await runs.requestCancel(tenantId, id);
+      expect([was, run.state]).toEqual(["queued", "cancelled"]);
+      expect(await claims.claim(by)).toBeNull();
+      const { id: second } = await create();
+      const running = (await claims.claim(by))!;
+      expect(await claims.isCancelRequested(running)).toBe(false);
+      expect(await runs.requestCancel(tenantId, second)).toMatchObject({ was: "running" });
+      expect(await claims.isCancelRequested(running)).toBe(true);
+      subject.clock.advance(1_000);
+      await claims.releaseExpired();
+      expect(await runs.get(tenantId, second)).toMatchObject({ state: "cancelled" });
+      const { run: still } = await runs.requestCancel(tenantId, id);
+      expect(still.cancelRequestedAt).toBe(run.cancelRequestedAt);
+    });
+
+    test("belong to their tenant", async () => {
+      const { runs, events, claims } = subject.platform;
+      const { id: other } = await subject.newTenant();
+      const { instanceId, create } = await start();
+      const { id } = await create();
+      const claim = (await claims.claim(by))!;
+      await events.append(claim, [{ event: "status", data: {} }]);
+      await expect(runs.create(other, { instanceId, request: {} })).rejects.toThrow(NotFoundError);
+      await expect(runs.get(other, id)).rejects.toThrow(NotFoundError);
+      await expect(runs.requestCancel(other, id)).rejects.toThrow(NotFoundError);
+      const again = { runId: id, kind: "turn" as const, request: {} };
+      await expect(runs.requeue(other, again)).rejects.toThrow(NotFoundError);
+      expect(await events.read(other, id)).toEqual([]);
+      expect(await events.append({ ...claim, tenantId: other }, [])).toBeNull();
+      const last = { state: "complete" as const, result: null };
+      expect(await claims.finish({ ...claim, tenantId: other }, last)).toBe(false);
+    });
+
+    test("have events in order, which are read in parts", async () => {
+      const { events, claims } = subject.platform;
+      const { tenantId, create } = await start();
+      await create();
+      const claim = (await claims.claim(by))!;
+      const some = (from: number, count: number) =>
+        Array.from({ length: count }, (_, at) => ({ event: "message", data: { n: from + at } }));
+      await Promise.all([
+        events.append(claim, some(0, 3)),
+        events.append(claim, some(3, 2)),
+        events.append(claim, []),
+      ]);
+      const all = await events.read(tenantId, claim.id);
+      expect(all.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+      expect(await events.read(tenantId, claim.id, { after: 2, limit: 2 })).toEqual(
+        all.slice(2, 4),
+      );
+      await expect(events.append(claim, some(0, 1_001))).rejects.toThrow(InvalidValueError);
+      await expect(events.read(tenantId, claim.id, { limit: 0 })).rejects.toThrow(
+        InvalidValueError,
+      );
+    });
+
+    test.each([{ priority: 1.5 }, { runAt: "soon" }, { metadata: { a: "\0" } }])(
+      "refuse %j",
+      async (more) => {
+        const { create } = await start();
+        await expect(create(more)).rejects.toThrow(InvalidValueError);
+      },
+    );
+  });
+}

@@ -1,0 +1,39 @@
+import { beforeAll } from "vitest";
+import { openPlatform, type Platform } from "../../../src/storage/platform/open-platform.ts";
+import type { Tenant } from "../../../src/storage/platform/tenants.ts";
+import type { TestDatabase } from "../../helpers/databases.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
+
+/** The platform on the database of a test file; tenants are new, so that tests share its tables. */
+export interface PlatformSubject {
+  readonly database: TestDatabase;
+  readonly platform: Platform;
+  readonly clock: ManualClock;
+  /** Makes a tenant. */
+  newTenant(): Promise<Tenant>;
+  /** Makes an instance on a thread of a tenant, with a definition. */
+  newInstance(tenantId: string, threadId?: string): Promise<{ id: string; threadId: string }>;
+}
+
+let names = 0;
+
+export function usePlatform(database: TestDatabase): PlatformSubject {
+  const clock = new ManualClock(new Date().toISOString());
+  let platform: Platform;
+  beforeAll(async () => {
+    if (database.available) platform = await openPlatform(database.shared, { clock });
+  });
+  return {
+    database,
+    clock,
+    get platform() {
+      return platform;
+    },
+    newTenant: () => platform.tenants.create({ name: `tenant ${(names += 1)}` }),
+    async newInstance(tenantId, threadId = `thread-${(names += 1)}`) {
+      const name = `agent ${(names += 1)}`;
+      const { id: definitionId } = await platform.agents.create(tenantId, { name, definition: {} });
+      return platform.instances.create(tenantId, { threadId, agent: name, definitionId });
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { createEmbeddedQueue } from "../../src/engine/embedded-queue.ts";
+import type { ClaimedRun, RunClaims } from "../../src/engine/run-queue.ts";
+import { ManualClock } from "../helpers/manual-clock.ts";
+
+/** A table of runs in memory: `queued` are claimed in order. */
+function memoryClaims() {
+  const queued: ClaimedRun[] = [];
+  const lost = new Set<string>();
+  const state = { renewals: 0, expired: 0, failing: false };
+  const claims: RunClaims = {
+    claim: async () => {
+      if (state.failing) throw new Error("database");
+      return queued.shift() ?? null;
+    },
+    renew: async ({ id }) => {
+      state.renewals += 1;
+      if (state.failing) throw new Error("database");
+      return !lost.has(id);
+    },
+    releaseExpired: async () => {
+      state.expired += 1;
+      return 0;
+    },
+  };
+  const add = (id: string) => queued.push({ id, tenantId: "t", threadId: id, epoch: 1 });
+  return { claims, add, lost, state };
+}
+
+function setUp(options: { concurrency?: number } = {}) {
+  const table = memoryClaims();
+  const clock = new ManualClock();
+  const errors: unknown[] = [];
+  const queue = createEmbeddedQueue({
+    claims: table.claims,
+    clock,
+    worker: "w",
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const aborted: unknown[] = [];
+  const execute = async (run: ClaimedRun, signal: AbortSignal) => {
+    started.push(run.id);
+    await new Promise<void>((resolve) => {
+      ends.set(run.id, resolve);
+      signal.addEventListener("abort", () => {
+        aborted.push((signal.reason as { code: string }).code);
+        resolve();
+      });
+    });
+  };
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return { ...table, clock, errors, queue, started, ends, aborted, execute, settle };
+}
+
+describe("the embedded queue", () => {
+  it("executes queued runs, and those that are queued later when it is woken or polls", async () => {
+    const { queue, add, started, execute, settle, ends, clock, state } = setUp();
+    add("a");
+    queue.start(execute);
+    await settle();
+    expect(started).toEqual(["a"]);
+    add("b");
+    queue.wake();
+    await settle();
+    expect(started).toEqual(["a", "b"]);
+    add("c");
+    clock.advance(999);
+    await settle();
+    expect(started).toEqual(["a", "b"]);
+    clock.advance(1);
+    await settle();
+    expect(started).toEqual(["a", "b", "c"]);
+    expect(state.expired).toBe(2);
+    for (const end of ends.values()) end();
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("executes no more runs than it may, and takes the next when one has ended", async () => {
+    const { queue, add, started, execute, settle, ends } = setUp({ concurrency: 2 });
+    for (const id of ["a", "b", "c"]) add(id);
+    queue.start(execute);
+    await settle();
+    expect([started, queue.running]).toEqual([["a", "b"], 2]);
+    ends.get("a")!();
+    await settle();
+    expect([started, queue.running]).toEqual([["a", "b", "c"], 2]);
+    for (const end of ends.values()) end();
+    await queue.stop({ graceMs: 0 });
+    expect(queue.running).toBe(0);
+  });
+
+  it("renews leases while runs execute, and leaves no timer behind", async () => {
+    const { queue, add, execute, settle, ends, clock, state, aborted } = setUp();
+    add("a");
+    queue.start(execute);
+    await settle();
+    for (let i = 0; i < 10; i += 1) {
+      clock.advance(5_000);
+      await settle();
+    }
+    expect(state.renewals).toBe(10);
+    expect(aborted).toEqual([]);
+    ends.get("a")!();
+    await settle();
+    await queue.stop({ graceMs: 0 });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("aborts a run that was claimed elsewhere", async () => {
+    const { queue, add, execute, settle, clock, lost, aborted } = setUp();
+    add("a");
+    queue.start(execute);
+    await settle();
+    lost.add("a");
+    clock.advance(5_000);
+    await settle();
+    expect(aborted).toEqual(["lease_ended"]);
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("aborts a run before its lease ends when the database does not answer", async () => {
+    const { queue, add, execute, settle, clock, state, aborted, errors } = setUp();
+    add("a");
+    queue.start(execute);
+    await settle();
+    state.failing = true;
+    clock.advance(13_499);
+    await settle();
+    expect(aborted).toEqual([]);
+    clock.advance(1);
+    await settle();
+    expect(aborted).toEqual(["lease_ended"]);
+    expect(errors.length).toBeGreaterThan(0);
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("continues after errors of the database and of a run", async () => {
+    const { queue, add, started, settle, clock, state, errors } = setUp();
+    state.failing = true;
+    queue.start(async (run) => {
+      started.push(run.id);
+      throw new Error("execute");
+    });
+    await settle();
+    state.failing = false;
+    add("a");
+    add("b");
+    clock.advance(1_000);
+    await settle();
+    expect(started).toEqual(["a", "b"]);
+    expect(errors.map((error) => (error as Error).message)).toEqual([
+      "database",
+      "execute",
+      "execute",
+    ]);
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("stops taking runs, waits for those that execute, and aborts them after the grace period", async () => {
+    const { queue, add, started, execute, settle, clock, aborted, ends } = setUp();
+    add("a");
+    add("b");
+    queue.start(execute);
+    await settle();
+    add("c");
+    let hasStopped = false;
+    const stopped = queue.stop({ graceMs: 3_000 }).then(() => (hasStopped = true));
+    ends.get("a")!();
+    await settle();
+    expect([started, hasStopped]).toEqual([["a", "b"], false]);
+    clock.advance(3_000);
+    await stopped;
+    expect(aborted).toEqual(["queue_stopped"]);
+    expect(clock.pending).toBe(0);
+  });
+});

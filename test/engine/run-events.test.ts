@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { type RunEvent, RunEventWriter } from "../../src/engine/run-events.ts";
+import type { AgentEvent, AgentEventBody } from "../../src/state/events.ts";
+import { ManualClock } from "../helpers/manual-clock.ts";
+
+const origin = { node: "agent", within: [], turn_number: 1, attempt_number: 1 };
+const token = { message_id: "m", attempt: 1, node: "agent", within: [] };
+
+function setUp(append: (events: readonly RunEvent[]) => Promise<void> = async () => {}) {
+  const clock = new ManualClock();
+  const appended: (readonly RunEvent[])[] = [];
+  const failures: unknown[] = [];
+  const writer = new RunEventWriter({
+    append: async (events) => {
+      appended.push(events);
+      await append(events);
+    },
+    onFailure: (error) => failures.push(error),
+    clock,
+    maxOutputBytes: 100,
+  });
+  const emit = (body: AgentEventBody, within: readonly string[] = []) =>
+    writer.onEvent({ ...body, ...origin, within });
+  return { clock, writer, emit, appended, failures, events: () => appended.flat() };
+}
+
+const call = { id: "c1", name: "search", args: { q: "x" }, reason: "" };
+const result = (value: unknown) => ({
+  id: "c1",
+  name: "search",
+  args: {},
+  result: value,
+  error: null,
+  outcome: "success" as const,
+  execution_time_ms: 12,
+  insights: "",
+  learning: "",
+  relevance: "" as const,
+});
+
+describe("RunEventWriter", () => {
+  it("writes calls and results that share an id, thoughts and the answer, in order", async () => {
+    const { writer, emit, events } = setUp();
+    emit({ type: "status", status: "EXECUTING" });
+    emit({ type: "thought", step_index: 0, text: "search first" });
+    emit({ type: "tool_call", step_index: 0, call });
+    emit({ type: "tool_result", step_index: 0, result: result({ hits: 2 }) });
+    emit({ type: "stuck", action: "end", reason: "" });
+    emit({ type: "message", text: "Two.", incomplete: false });
+    await writer.flush();
+    expect(events()).toEqual([
+      { event: "status", data: { status: "EXECUTING" } },
+      { event: "thought", data: { content: "search first" } },
+      { event: "tool_call", data: { id: "c1", tool: "search", input: { q: "x" } } },
+      {
+        event: "tool_result",
+        data: {
+          id: "c1",
+          tool: "search",
+          output: { hits: 2 },
+          outcome: "success",
+          error: null,
+          latency_ms: 12,
+        },
+      },
+      { event: "message", data: { content: "Two.", done: true } },
+    ]);
+  });
+
+  it("joins the deltas of 40 ms, and ends them before any other event", async () => {
+    const { clock, writer, emit, events } = setUp();
+    writer.onToken("Hel", token);
+    writer.onToken("lo", token);
+    expect(events()).toEqual([]);
+    clock.advance(40);
+    await writer.flush();
+    writer.onToken(" wor", token);
+    emit({ type: "message_reset", attempt: 1, reason: "network" });
+    writer.onToken("Hi", token);
+    await writer.flush();
+    expect(events()).toEqual([
+      { event: "message", data: { content: "Hello", done: false } },
+      { event: "message", data: { content: " wor", done: false } },
+      { event: "message_reset", data: { reason: "network" } },
+      { event: "message", data: { content: "Hi", done: false } },
+    ]);
+  });
+
+  it("leaves replies, answers and statuses of nested agents out, and names their thoughts and calls", async () => {
+    const { writer, emit, events } = setUp();
+    writer.onToken("inner", { ...token, within: ["helper"] });
+    emit({ type: "message", text: "inner", incomplete: false }, ["helper"]);
+    emit({ type: "status", status: "EXECUTING" }, ["helper"]);
+    emit({ type: "message_reset", attempt: 1, reason: "network" }, ["helper"]);
+    emit({ type: "thought", step_index: 0, text: "t" }, ["helper"]);
+    emit({ type: "tool_call", step_index: 0, call }, ["helper"]);
+    await writer.flush();
+    expect(events()).toEqual([
+      { event: "thought", data: { within: ["helper"], content: "t" } },
+      {
+        event: "tool_call",
+        data: { within: ["helper"], id: "c1", tool: "search", input: { q: "x" } },
+      },
+    ]);
+  });
+
+  it("truncates large outputs, and says so", async () => {
+    const { writer, emit, events } = setUp();
+    emit({ type: "tool_result", step_index: 0, result: result("x".repeat(1_000)) });
+    await writer.flush();
+    const { data } = events()[0] as Extract<RunEvent, { event: "tool_result" }>;
+    expect(data.truncated).toBe(true);
+    expect(JSON.stringify(data.output).length).toBeLessThanOrEqual(110);
+  });
+
+  it("appends one batch at a time, and what arrives meanwhile in the next", async () => {
+    let finish = () => {};
+    let running = 0;
+    const { writer, emit, appended } = setUp(async () => {
+      expect((running += 1)).toBe(1);
+      await new Promise<void>((resolve) => (finish = resolve));
+      running -= 1;
+    });
+    for (const text of ["a", "b", "c"]) emit({ type: "thought", step_index: 0, text });
+    const flushed = writer.flush();
+    await Promise.resolve();
+    finish();
+    await expect.poll(() => appended.length).toBe(2);
+    finish();
+    await flushed;
+    expect(appended.map((batch) => batch.length)).toEqual([1, 2]);
+  });
+
+  it("reports a failed append once, and drops what follows", async () => {
+    const lost = new Error("lost");
+    const { writer, emit, failures, appended } = setUp(async () => {
+      throw lost;
+    });
+    emit({ type: "thought", step_index: 0, text: "a" });
+    await writer.flush();
+    emit({ type: "thought", step_index: 0, text: "b" });
+    writer.onToken("c", token);
+    await writer.flush();
+    expect(failures).toEqual([lost]);
+    expect(appended).toHaveLength(1);
+  });
+});

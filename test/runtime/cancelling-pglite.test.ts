@@ -1,0 +1,3 @@
+import { cancellingContract } from "../contract/cancelling.ts";
+
+cancellingContract("pglite");

@@ -1,0 +1,3 @@
+import { clientToolsContract } from "../contract/client-tools.ts";
+
+clientToolsContract("postgres");

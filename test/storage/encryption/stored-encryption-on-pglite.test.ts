@@ -1,0 +1,3 @@
+import { storedEncryption } from "../../contract/stored-encryption.ts";
+
+storedEncryption("pglite");

@@ -1,0 +1,4 @@
+import { callsContract } from "../../contract/platform/calls.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+callsContract(useDatabase("pglite"));
