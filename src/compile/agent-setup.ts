@@ -8,6 +8,7 @@ import { InvalidDefinitionError } from "../definition/check/problems.ts";
 import { railProblems, toolNameProblems } from "../definition/check/tools.ts";
 import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { JsonSchema, SchemaCheck } from "../definition/schema/json-schema.ts";
+import { isDataTool, toolEntryName } from "../definition/schema/data-tools.ts";
 import type { CommunitySpec } from "../definition/schema/servers.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
 import { readWorkflow } from "../definition/workflow/read-workflow.ts";
@@ -18,6 +19,8 @@ import { renderTextFormInstructions } from "../models/text-form/text-form.ts";
 import { mergeProblem, type TierMerges } from "../state/tier-patch.ts";
 import { checkJson } from "../state/tiers.ts";
 import type { ArgumentRule } from "../tools/admit-call.ts";
+import type { HttpAllow } from "../tools/builtins/http/allow-list.ts";
+import { createHttpTool } from "../tools/http-tool.ts";
 import type { ToolServers } from "../tools/mcp/tool-servers.ts";
 import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { deepFreeze, isRecord } from "../values/json.ts";
@@ -34,6 +37,8 @@ export interface ToolServices {
   readonly servers?: ToolServers | undefined;
   /** Returns tools of `@langchain/community` by name. */
   readonly communityTool?: ((spec: CommunitySpec) => Promise<AgentTool>) | undefined;
+  /** Private hosts that HTTP tools may call, in addition to public ones. */
+  readonly httpAllow?: readonly HttpAllow[] | undefined;
 }
 
 /**
@@ -78,13 +83,14 @@ type ToolEntry = AgentDefinition["spec"]["tools"][number];
 async function toolsOf(
   entry: ToolEntry,
   inline: ToolRegistry,
-  { tools, servers, communityTool }: ToolServices,
+  { tools, servers, communityTool, httpAllow }: ToolServices,
 ): Promise<readonly AgentTool[]> {
   if (typeof entry === "string") return inline.get(entry) ? [] : tools.resolve([entry]);
   if ("mcp" in entry) {
     if (servers === undefined) throw new NoToolServersError(entry.mcp.name);
     return (await servers.connect(entry.mcp)).tools;
   }
+  if (isDataTool(entry)) return [await createHttpTool(entry, { httpAllow })];
   if (communityTool === undefined) throw new NoToolServersError(entry.community.tool);
   return [await communityTool(entry.community)];
 }
@@ -95,7 +101,7 @@ function checkNames(
   names: readonly string[],
   inside: readonly string[] | undefined,
 ): void {
-  const areKnown = spec.tools.every((entry) => typeof entry === "string");
+  const areKnown = spec.tools.every((entry) => toolEntryName(entry) !== undefined);
   if (areKnown && agentReferences(spec).length === 0) return;
   const { allowed_tools: allowed } = spec.guardrail_config.tool_rails;
   const known = { names, allowed: allowed === "all" ? undefined : allowed };

@@ -10,7 +10,7 @@ import {
 } from "./schema/agent.ts";
 import { guardrailConfigSchema } from "./schema/guardrails.ts";
 import { checkFromJsonSchema, type SchemaCheck } from "./schema/json-schema.ts";
-import type { ClientToolSpec } from "./schema/servers.ts";
+import type { ClientToolSpec } from "./schema/data-tools.ts";
 import { type ClientToolOptions, defineTool } from "./tool/define-tool.ts";
 import { type AgentTool, defaultExecution, type ToolDefinition } from "./tool/tool.ts";
 import { type CodeWorker, workerDescriptions } from "./worker.ts";

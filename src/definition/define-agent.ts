@@ -29,6 +29,7 @@ import { nearestName } from "../nearest-name.ts";
 import { InvalidDefinitionError, showFound, type DefinitionProblem } from "./check/problems.ts";
 import type { Rail } from "./rail.ts";
 import type { AgentSpecInput } from "./schema/agent.ts";
+import type { DataToolSpecInput } from "./schema/data-tools.ts";
 import type { CommunitySpecInput, ServerSpecInput } from "./schema/servers.ts";
 import type { AgentTool } from "./tool/tool.ts";
 import { findNestedToolNames } from "./check/agents.ts";
@@ -53,16 +54,17 @@ export interface CommunityReference {
 export type ClientToolReference = { readonly name: string } & ClientToolOptions<unknown>;
 
 /**
- * A registered tool's name, a tool of `defineTool`, a tool of the caller, a LangChain tool, an MCP server, or a LangChain
- * community tool.
+ * A registered tool's name, a tool of `defineTool`, a LangChain tool, an MCP server, a LangChain community tool, or a tool
+ * as data, whose calls are HTTP requests or are made by the caller.
  */
 export type ToolReference =
   | string
   | AgentTool
-  | ClientToolReference
   | LangChainTool
   | ServerReference
-  | CommunityReference;
+  | CommunityReference
+  | ClientToolReference
+  | DataToolSpecInput;
 
 export interface AgentOptions<Input, Output, Exec, Attempt, Tools> extends Omit<
   AgentSpecInput,

@@ -3,6 +3,7 @@ import { canonicalHash, isRecord } from "../values/json.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 import { toHashedSpec, type HashedSpec, normalizeTool } from "./build-definition.ts";
 import { type AgentSpec, agentSpecSchema, splitClientTools } from "./schema/agent.ts";
+import { toolEntryName } from "./schema/data-tools.ts";
 import type { JsonSchema } from "./schema/json-schema.ts";
 import type { AgentTool, ToolDefinition } from "./tool/tool.ts";
 import { workerDescriptions } from "./worker.ts";
@@ -201,12 +202,14 @@ export function definitionChanges(before: unknown, after: unknown): readonly Def
   return changes;
 }
 
-/** Flattens a document to the spec's keys, `agents` and `state`; tool definitions replace the tool names. */
+/** Flattens a document to the spec's keys, `agents` and `state`; tool definitions replace the tools that have names. */
 function flat(document: unknown): unknown {
   if (!isRecord(document) || !isRecord(document["spec"])) return document;
   const { spec, tools, state, agents, workers } = document;
   const { tools: listed, ...rest } = spec;
-  const servers = (Array.isArray(listed) ? listed : []).filter((tool) => typeof tool !== "string");
+  const servers = (Array.isArray(listed) ? listed : []).filter(
+    (tool) => toolEntryName(tool) === undefined,
+  );
   return {
     ...rest,
     tools,

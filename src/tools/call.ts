@@ -1,4 +1,4 @@
-import { backoff, sleep } from "../async.ts";
+import { sleep } from "../async.ts";
 import type { Clock } from "../clock.ts";
 import type { AgentTool, StatefulTool, StatelessTool } from "../definition/tool/tool.ts";
 import { StratagraphError } from "../errors.ts";
@@ -6,7 +6,7 @@ import type { ToolOutcome, ToolResult } from "../state/step-record.ts";
 import type { AgentState, Awaitable } from "../state/tiers.ts";
 import { deepFreeze } from "../values/json.ts";
 import { checkInput, checkOutput } from "./call-value.ts";
-import { maxBackoffMs, mayRetry, withTimeout, ToolTimeoutError } from "./retry.ts";
+import { mayRetry, retryDelay, withTimeout, ToolTimeoutError } from "./retry.ts";
 import { type Sandbox, SandboxError } from "./sandbox/sandbox.ts";
 import type { Secrets } from "./secrets.ts";
 import {
@@ -154,9 +154,11 @@ async function tryAgain(
     } catch (thrown) {
       if (made.retries >= most || env.signal.aborted || !mayRetry(tool, thrown)) throw thrown;
       if (interruptIn(thrown) !== undefined) throw thrown;
-      made.retries += 1;
       const random = env.random ?? Math.random;
-      await sleep(backoff(made.retries, { baseMs: base, maxMs: maxBackoffMs, random }), env);
+      const delay = retryDelay(thrown, made.retries + 1, { baseMs: base, random });
+      if (delay === null) throw thrown;
+      made.retries += 1;
+      await sleep(delay, env);
     }
   }
 }

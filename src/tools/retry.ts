@@ -1,3 +1,4 @@
+import { backoff } from "../async.ts";
 import type { Clock } from "../clock.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
 import { StratagraphError } from "../errors.ts";
@@ -22,12 +23,12 @@ export function mayRetry({ definition, kind }: AgentTool, thrown: unknown): bool
   return definition.execution.idempotent ? !isOutcome(thrown) : isSafe(thrown);
 }
 
-/** Before the handler ran: the call would be refused again. */
+/** The call would be refused again: before its handler ran, or for what it asks for. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof StratagraphError && refusals.has(thrown.code);
 }
 
-const refusals = new Set(["tool_input", "missing_secret", "no_sandbox"]);
+const refusals = new Set(["tool_input", "missing_secret", "no_sandbox", "http_tool"]);
 
 /** A tool that ran as it should and says that it failed; unless it says that another try is worth it. */
 function isOutcome(thrown: unknown): boolean {
@@ -52,6 +53,21 @@ function codeOf(thrown: unknown): unknown {
 
 /** The longest wait before a retry, in milliseconds. */
 export const maxBackoffMs = 60_000;
+
+/**
+ * Returns the milliseconds to wait before a retry, at least as many as the server asked for (`retryAfterMs` of the error);
+ * null if it asked for more than 60 s, since an earlier try would be turned away.
+ */
+export function retryDelay(
+  thrown: unknown,
+  retries: number,
+  { baseMs, random }: { readonly baseMs: number; readonly random: () => number },
+): number | null {
+  const { retryAfterMs } = (thrown ?? {}) as { readonly retryAfterMs?: unknown };
+  const asked = typeof retryAfterMs === "number" ? retryAfterMs : 0;
+  if (asked > maxBackoffMs) return null;
+  return Math.max(asked, backoff(retries, { baseMs, maxMs: maxBackoffMs, random }));
+}
 
 /** A tool call took longer than `execution.timeout_ms`: the reason with which its handler's signal aborts. */
 export class ToolTimeoutError extends StratagraphError {

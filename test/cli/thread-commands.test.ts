@@ -250,6 +250,31 @@ describe("stratagraph replay", () => {
     expect([over.code, over.errors]).toEqual([2, expect.stringContaining("[nothing_to_resume]")]);
   });
 
+  it("runs in a new thread with another state, and leaves the first as it was", async () => {
+    const before = await historyOf("t");
+    const argv = ["replay", "double.yaml", "t", t.waiting, "--new-thread", "twin"];
+    const { code, out } = await typing(["9"], ...argv);
+    expect([code, out]).toEqual([0, expect.stringContaining("\n18\n")]);
+    const state = JSON.stringify({ execution: { n: 50 } });
+    const generated = await json<{ thread_id: string; status: string }>(
+      "replay",
+      "double.yaml",
+      "t",
+      t.waiting,
+      "--state",
+      state,
+    );
+    expect(generated).toMatchObject({ status: "AWAITING_HUMAN" });
+    const shown = await cli("show", generated.thread_id, "--channel", "execution");
+    expect(JSON.parse(shown.out)).toEqual({ n: 50 });
+    expect(await historyOf("t")).toEqual(before);
+    const refused = await cli("replay", "double.yaml", "t", t.waiting, "--state", '{"sum": 1}');
+    expect([refused.code, refused.errors]).toEqual([
+      2,
+      expect.stringContaining("[invalid_state_update]"),
+    ]);
+  });
+
   it("refuses another definition until told to go on", async () => {
     const refused = await cli("replay", "triple.yaml", "t", t.waiting);
     expect(refused.code).toBe(2);

@@ -15,7 +15,7 @@ import { type ChatArguments, resumeCommand } from "../options.ts";
 import { exitCodes, reportError } from "../report-error.ts";
 import { followTurn } from "../run/follow-turn.ts";
 import { type PreparedAgent, prepareAgent, withPrepared } from "../run/prepare-run.ts";
-import { turnOptions } from "../run/run-report.ts";
+import { titlesOf, turnOptions } from "../run/run-report.ts";
 import { openingLines } from "../view/run/lines.ts";
 import { outputLayout } from "../view/values.ts";
 import { chatReport, plainReport } from "./chat-report.ts";
@@ -182,7 +182,15 @@ class Chat {
     const { max_attempts: maxAttempts } = definition.spec.execution_config;
     const showReasoning = given.showReasoning ?? false;
     const report = this.#isTyped
-      ? chatReport({ maxAttempts, showReasoning, resume: this.#resume("run") }, io)
+      ? chatReport(
+          {
+            maxAttempts,
+            showReasoning,
+            titles: titlesOf(this.#options.prepared),
+            resume: this.#resume("run"),
+          },
+          io,
+        )
       : plainReport(io, this.#resume("run"));
     this.#conversation.attachments = [];
     const execute = (

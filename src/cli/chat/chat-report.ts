@@ -1,6 +1,6 @@
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { CliIo } from "../io.ts";
-import { liveReport, type RunReport } from "../run/run-report.ts";
+import { liveReport, type LiveReportOptions, type RunReport } from "../run/run-report.ts";
 import { totals } from "../view/figures.ts";
 import { markdownLines, markdownRenderer } from "../view/markdown.ts";
 import { answerText, endingLines, type EndingOptions, incompleteTexts } from "../view/run/lines.ts";
@@ -9,9 +9,7 @@ import { outputLayout } from "../view/values.ts";
 
 /** Reports a turn of a chat on a terminal: its steps, and its answer as Markdown. */
 export function chatReport(
-  options: {
-    readonly maxAttempts: number;
-    readonly showReasoning: boolean;
+  options: Pick<LiveReportOptions, "maxAttempts" | "showReasoning" | "titles"> & {
     /** The command that tool results are returned with. */
     readonly resume: string | null;
   },

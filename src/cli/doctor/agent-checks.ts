@@ -138,6 +138,7 @@ const sourceChecks: Readonly<Record<ToolSource["kind"], string>> = {
   registry: "tool",
   server: "server",
   package: "package",
+  http: "tool",
 };
 
 /** Checks whether the models of an agent can be called here. It calls none. */

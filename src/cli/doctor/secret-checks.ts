@@ -1,5 +1,6 @@
 import { type DefinitionPath, formatPath } from "../../definition/check/problems.ts";
 import type { AgentSpec } from "../../definition/schema/agent.ts";
+import { isDataTool } from "../../definition/schema/data-tools.ts";
 import { replaceSecrets, findSecretNames } from "../../definition/schema/servers.ts";
 import { findKeys } from "../../guardrails/pii/keys.ts";
 import { isRecord } from "../../values/json.ts";
@@ -62,6 +63,10 @@ function secretTexts(spec: AgentSpec): readonly SecretText[] {
     if (typeof entry === "string") return [];
     if ("community" in entry) {
       return textsIn(entry.community.options, ["tools", index, "community", "options"]);
+    }
+    if (isDataTool(entry)) {
+      const { headers, query } = entry.transport;
+      return textsIn({ headers, query }, ["tools", index, "transport"]);
     }
     const { mcp } = entry;
     const path = ["tools", index, "mcp"];

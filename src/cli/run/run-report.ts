@@ -10,6 +10,7 @@ import { LiveWriter } from "../view/live.ts";
 import { endingLines, type EndingOptions, type Opening, openingLines } from "../view/run/lines.ts";
 import { ModelView } from "../view/run/model-view.ts";
 import { RunView } from "../view/run/run-view.ts";
+import { type ToolTitles, toolTitles, withTitle } from "../view/run/tool-titles.ts";
 import type { LineRenderer } from "../view/streamed-text.ts";
 import { createStyle, type Style, wantsColour } from "../view/terminal.ts";
 import type { PreparedAgent } from "./prepare-run.ts";
@@ -70,9 +71,16 @@ export function runReport(
       opening: ({ width, style }) => openingLines(options, width, style),
       ending: (result, ending) => endingLines(result, { ...ending, resume: options.resume }),
       namesAnswers: true,
+      titles: titlesOf(prepared),
     },
     io,
   );
+}
+
+/** Display names of the agent's tools and of the runtime's. */
+export function titlesOf({ definition, services }: PreparedAgent): ToolTitles {
+  const registry = services.prepared?.services.tools;
+  return toolTitles(definition, registry?.resolve(registry.names()) ?? []);
 }
 
 /** One JSON document at the end. */
@@ -106,6 +114,8 @@ export function resultJson(
 
 /** What a report prints in its own way. */
 export interface LiveReportOptions extends Pick<RunReportOptions, "maxAttempts" | "showReasoning"> {
+  /** Names of tools for people. Default none. */
+  readonly titles?: ToolTitles;
   /** Lines before the first ones of the run. */
   readonly opening: (view: Layout) => readonly string[];
   readonly ending: (
@@ -128,7 +138,7 @@ interface Layout {
  * of their steps. Nothing is printed before the turn has begun, so that a refusal stands alone.
  */
 export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
-  const { maxAttempts, namesAnswers, showReasoning } = options;
+  const { maxAttempts, namesAnswers, showReasoning, titles = new Map() } = options;
   const { stdout: sink } = io;
   const clock = systemClock;
   let startedAt = clock.monotonic();
@@ -165,7 +175,7 @@ export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
     },
     event(event) {
       open();
-      const lines = [...models.event(event), ...view.event(event)];
+      const lines = [...models.event(event), ...view.event(withTitle(event, titles))];
       if (!stopping) writer.setText(models.lines);
       printSteps(lines);
       if (!stopping) writer.setActivity(activity, view.subtasks);

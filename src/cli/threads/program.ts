@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import type { CancelCommandOptions } from "./cancel.ts";
 import type { CallsOptions } from "./calls.ts";
 import type { ContextCommandOptions } from "./context.ts";
-import type { ForkOptions } from "./travel.ts";
+import type { ForkOptions, ReplayOptions } from "./travel.ts";
 import type { HistoryOptions, ShowOptions, ThreadsOptions } from "./look.ts";
 import type { CliIo } from "../io.ts";
 import {
@@ -175,18 +175,7 @@ function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number
       exitWith(await forkCommand({ thread, checkpoint, ...options }, io));
     });
 
-  const replay = program
-    .command("replay")
-    .description("Resume from a checkpoint, on a new branch of its thread.")
-    .argument("<agent>", "definition or module, as for run")
-    .argument("<thread>", "id of the thread")
-    .argument("<checkpoint>", checkpointForms);
-  addOptions(replay, { ...agentOptions, json: jsonOption }).action(
-    async (agent: string, thread: string, checkpoint: string, options: AgentOptions) => {
-      const { replayCommand } = await import("./travel.ts");
-      exitWith(await replayCommand({ agent, thread, checkpoint, ...options }, io));
-    },
-  );
+  addReplayCommand(program, io, exitWith);
 
   const recover = program
     .command("recover")
@@ -200,6 +189,26 @@ function addRunningCommands(program: Command, io: CliIo, exitWith: (code: number
     async (agent: string, thread: string, checkpoint: string | undefined, given: AgentOptions) => {
       const { recoverCommand } = await import("./travel.ts");
       exitWith(await recoverCommand({ agent, thread, checkpoint, ...given }, io));
+    },
+  );
+}
+
+function addReplayCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  const replay = program
+    .command("replay")
+    .description("Resume from a checkpoint, on a new branch of its thread, or in a new thread.")
+    .argument("<agent>", "definition or module, as for run")
+    .argument("<thread>", "id of the thread")
+    .argument("<checkpoint>", checkpointForms)
+    .option("--new-thread [id]", "run in a new thread instead (default id: generated)")
+    .option(
+      "--state <json>",
+      'updates by channel, such as {"execution": {…}}; runs in a new thread',
+    );
+  addOptions(replay, { ...agentOptions, json: jsonOption }).action(
+    async (agent: string, thread: string, checkpoint: string, options: ReplayOptions) => {
+      const { replayCommand } = await import("./travel.ts");
+      exitWith(await replayCommand({ agent, thread, checkpoint, ...options }, io));
     },
   );
 }

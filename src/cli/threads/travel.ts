@@ -1,5 +1,6 @@
 import { type CliIo, UsageError } from "../io.ts";
 import { executeAgent } from "../../app.ts";
+import { systemIds } from "../../clock.ts";
 import { checkThreadId } from "../../runtime/errors.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { Recovery, StoredState } from "../../runtime/threads/threads.ts";
@@ -107,21 +108,33 @@ function goOnCommand(
   return next.length > 0 ? command : `${command} "…"`;
 }
 
+export interface ReplayOptions extends AgentOptions {
+  /** Id of the new thread; true for a generated one. */
+  readonly newThread?: string | true;
+  /** Updates by channel, as JSON. */
+  readonly state?: string;
+}
+
 /**
- * `stratagraph replay`: runs a thread on from one of its checkpoints, as a new branch.
+ * `stratagraph replay`: runs a thread on from one of its checkpoints, as a new branch, or in a new thread.
  * @throws whatever is wrong with its use, before anything is run
  */
 export async function replayCommand(
-  given: AgentOptions & {
+  given: ReplayOptions & {
     readonly agent: string;
     readonly thread: string;
     readonly checkpoint: string;
   },
   io: CliIo,
 ): Promise<number> {
-  const { thread: threadId } = given;
+  const { thread: from, newThread, state } = given;
   const reference = parseReference(given.checkpoint);
-  requireThread(threadId, io);
+  const modifiedState = state === undefined ? undefined : readJsonObject(state, "--state");
+  const isNew = newThread !== undefined || modifiedState !== undefined;
+  const threadId = isNew
+    ? checkThreadId(typeof newThread === "string" ? newThread : systemIds())
+    : from;
+  requireThread(from, io);
   const prepared = await prepareAgent(given, io);
   const { definition } = prepared;
   const report = runReport({ ...given, prepared, threadId }, io);
@@ -133,9 +146,14 @@ export async function replayCommand(
       openRuntime: () => openDatabase(io, prepared.services),
       begin: (runtime, signal) =>
         knownThreads(runtime.threads, async (threads) => {
-          const { id: checkpointId } = await findCheckpoint(threads, threadId, reference);
-          const options = turnOptions(given, { report, signal });
-          return threads.replay(definition, { threadId, checkpointId, ...options });
+          const { id: checkpointId } = await findCheckpoint(threads, from, reference);
+          return threads.replay(definition, {
+            threadId: from,
+            checkpointId,
+            ...(isNew && { newThreadId: threadId }),
+            ...(modifiedState !== undefined && { modifiedState }),
+            ...turnOptions(given, { report, signal }),
+          });
         }),
       goOn: (runtime, signal, answers) =>
         executeAgent(definition, null, {

@@ -21,6 +21,7 @@ import { readInput } from "../input.ts";
 import { printJson, printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { callLines } from "../view/run/tool-line.ts";
+import type { TitledResult } from "../view/run/tool-titles.ts";
 import { plainData, outputLayout } from "../view/values.ts";
 import { findTools, type FoundTool, type FoundTools, listTools, registryTools } from "./find.ts";
 import { prepareTools, type ToolsOptions } from "./list.ts";
@@ -77,7 +78,7 @@ async function readArguments(
 }
 
 interface Made {
-  readonly result: ToolResult;
+  readonly result: TitledResult;
   /** Where the tool comes from. */
   readonly from: string;
   readonly notes: readonly string[];
@@ -120,8 +121,9 @@ async function makeCall(
   });
   const [result] = made.results as [ToolResult];
   const missing = missingPermissions(tool, rules.grants);
+  const { display_name: title } = tool.definition;
   return {
-    result,
+    result: title === undefined ? result : { ...result, display_name: title },
     from: listed?.from ?? "",
     notes: [...notes, ...(missing.length === 0 ? [] : [howToGrant(missing, definition)])],
     state: tool.kind === "stateful" ? made.state : null,

@@ -3,16 +3,19 @@ import { NoToolServersError } from "../../compile/errors.ts";
 import { memoryToolsOf } from "../../compile/memory/memory-tools.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { toolSelectionSchema } from "../../definition/schema/agent.ts";
+import { isDataTool } from "../../definition/schema/data-tools.ts";
+import { withSampleInputs } from "../../definition/tool/request-template.ts";
 import { type AgentTool, isGranted } from "../../definition/tool/tool.ts";
 import { StratagraphError } from "../../errors.ts";
+import { createHttpTool } from "../../tools/http-tool.ts";
 import { createToolRegistry, ToolClashError } from "../../tools/registry.ts";
 import type { SelectedTool } from "../../tools/selection/select-tools.ts";
 import { canonicalJson } from "../../values/json.ts";
 
 /** Where tools of a definition come from: one entry of its `tools`, or the code that came with it. */
 export interface ToolSource {
-  readonly kind: "inline" | "registry" | "server" | "package";
-  /** Of the tool in the registry, the server, or the module of the package; empty for what came with the definition. */
+  readonly kind: "inline" | "registry" | "server" | "package" | "http";
+  /** Of the tool, the server, or the module of the package; empty for what came with the definition. */
   readonly name: string;
   readonly tools: readonly AgentTool[];
   /** What a server lists and cannot be used, or not as it is. */
@@ -35,7 +38,10 @@ export interface FoundTools {
   readonly clashes: readonly ToolClashError[];
 }
 
-type ToolServices = Pick<CompileServices, "tools" | "servers" | "communityTool" | "clock">;
+type ToolServices = Pick<
+  CompileServices,
+  "tools" | "servers" | "communityTool" | "httpAllow" | "clock"
+>;
 
 type ToolEntry = AgentDefinition["spec"]["tools"][number];
 
@@ -99,7 +105,7 @@ async function sourceOf(entry: ToolEntry, services: ToolServices): Promise<ToolS
   const { clock } = services;
   const startedAt = clock.monotonic();
   const about = {
-    kind: typeof entry === "string" ? "registry" : "mcp" in entry ? "server" : "package",
+    kind: kindOf(entry),
     name: nameOf(entry),
   } as const;
   try {
@@ -111,19 +117,29 @@ async function sourceOf(entry: ToolEntry, services: ToolServices): Promise<ToolS
   }
 }
 
+function kindOf(entry: ToolEntry): ToolSource["kind"] {
+  if (typeof entry === "string") return "registry";
+  if (isDataTool(entry)) return "http";
+  return "mcp" in entry ? "server" : "package";
+}
+
 function nameOf(entry: ToolEntry): string {
   if (typeof entry === "string") return entry;
+  if (isDataTool(entry)) return entry.name;
   return "mcp" in entry ? entry.mcp.name : entry.community.tool;
 }
 
 async function offeredBy(
   entry: ToolEntry,
-  { tools, servers, communityTool }: ToolServices,
+  { tools, servers, communityTool, httpAllow }: ToolServices,
 ): Promise<{ readonly tools: readonly AgentTool[]; readonly problems: readonly string[] }> {
   if (typeof entry === "string") return { tools: tools.resolve([entry]), problems: [] };
   if ("mcp" in entry) {
     if (servers === undefined) throw new NoToolServersError(entry.mcp.name);
     return servers.connect(entry.mcp);
+  }
+  if (isDataTool(entry)) {
+    return { tools: [await createHttpTool(entry, { httpAllow })], problems: [] };
   }
   if (communityTool === undefined) throw new NoToolServersError(entry.community.tool);
   return { tools: [await communityTool(entry.community)], problems: [] };
@@ -150,7 +166,9 @@ function serverOf({ kind, name }: ToolSource): readonly string[] {
 /** A tool as `stratagraph tools list` prints it. */
 export interface ListedTool {
   readonly name: string;
-  /** `builtin`, `function`, `stdio SERVER`, `http SERVER`, `sse SERVER`, `community MODULE`. */
+  /** For people; null if the tool has no other name. */
+  readonly display_name: string | null;
+  /** `builtin`, `function`, `stdio SERVER`, `http SERVER`, `sse SERVER`, `community MODULE`, `GET HOST`. */
   readonly from: string;
   readonly permissions: readonly ListedPermission[];
   /** Whether `allowed_tools` lets the agent call it. */
@@ -178,6 +196,7 @@ export function listTools(
     const { name, description, permissions, requires_approval, execution } = tool.definition;
     return {
       name,
+      display_name: tool.definition.display_name ?? null,
       from: originOf(tool, source),
       permissions: permissions.map((one) => ({
         name: one.name,
@@ -194,6 +213,8 @@ export function listTools(
 
 function originOf({ definition: { transport } }: AgentTool, { kind, name }: ToolSource): string {
   if (kind === "package") return `community ${name}`;
+  if ("method" in transport)
+    return `${transport.method} ${new URL(withSampleInputs(transport.endpoint)).host}`;
   return "server" in transport ? `${transport.type} ${transport.server}` : transport.type;
 }
 

@@ -4,9 +4,9 @@ import { basename } from "node:path";
 import { errorMessage } from "../../errors.ts";
 import { systemLookup, resolveHost } from "../../tools/builtins/http/addresses.ts";
 import {
-  type AllowEntry,
   entryFor,
   type HttpAllow,
+  publicHosts,
   readAllowList,
 } from "../../tools/builtins/http/allow-list.ts";
 import { exchange, isRedirect } from "../../tools/builtins/http/exchange.ts";
@@ -124,18 +124,6 @@ async function readPath(path: string): Promise<Uint8Array> {
 const maxRedirects = 5;
 /** Milliseconds for all requests of one URL. */
 const urlTimeoutMs = 30_000;
-
-/** Allows every host, but no address in a private network. */
-const publicHosts: AllowEntry = {
-  shown: "",
-  protocol: undefined,
-  hostname: "",
-  isWildcard: true,
-  port: "",
-  path: "/",
-  headers: {},
-  private: false,
-};
 
 /** Follows redirects; each host is resolved and checked, and the connection is made to the checked address. */
 async function readUrl(

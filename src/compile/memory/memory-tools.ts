@@ -1,6 +1,7 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { z } from "zod";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
+import { isDataTool } from "../../definition/schema/data-tools.ts";
 import { isGranted, type StatelessTool } from "../../definition/tool/tool.ts";
 import { memoryTypes } from "../../memory/entry.ts";
 import { builtinTool } from "../../tools/builtins/builtin-tool.ts";
@@ -91,6 +92,7 @@ export function memoryToolsOf(
   const own = new Set(tools.map(({ definition }) => definition.name));
   return memoryTools.filter(({ definition: { name, permissions } }) => {
     if (own.has(name)) return false;
+    if (spec.tools.some((entry) => isDataTool(entry) && entry.name === name)) return false;
     if (spec.tools.includes(name)) return registry.get(name) === undefined;
     return permissions.every((permission) => isGranted(permission.name, spec.permissions));
   });

@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { subagentKey } from "../../definition/check/agents.ts";
+import { isDataTool, toolEntryName } from "../../definition/schema/data-tools.ts";
 import type { JsonSchema } from "../../definition/schema/json-schema.ts";
 import { isAllowed } from "../../tools/admit-call.ts";
 import { createToolRegistry, type ToolRegistry } from "../../tools/registry.ts";
@@ -84,11 +85,15 @@ function profileOf(
 ): Worker["profile"] {
   const { name, description, system_prompt: prompt } = definition.spec;
   const inline = createToolRegistry(definition.tools);
-  const own = definition.spec.tools.flatMap((tool) => {
-    if (typeof tool !== "string" || !at.mayCall(tool)) return [];
-    const found = inline.get(tool) ?? at.tools.get(tool);
-    return found === undefined ? [] : [found.definition];
-  });
+  const own = definition.spec.tools.flatMap(
+    (tool): readonly { readonly name: string; readonly description: string }[] => {
+      const ownName = toolEntryName(tool);
+      if (ownName === undefined || !at.mayCall(ownName)) return [];
+      if (isDataTool(tool)) return [tool];
+      const found = inline.get(ownName) ?? at.tools.get(ownName);
+      return found === undefined ? [] : [found.definition];
+    },
+  );
   return {
     name,
     description: description || prompt.role || prompt.instructions || "",

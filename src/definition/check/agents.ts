@@ -1,6 +1,7 @@
 import { isRecord } from "../../values/json.ts";
 import type { AgentDefinition } from "../agent-definition.ts";
 import type { AgentSpec } from "../schema/agent.ts";
+import { toolEntryName } from "../schema/data-tools.ts";
 import { checkFromJsonSchema } from "../schema/json-schema.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { impliedToolNames } from "./tools.ts";
@@ -243,9 +244,10 @@ function addAgent(agent: AgentDefinition, found: Found): boolean {
   if (found.seen.has(agent)) return true;
   found.seen.add(agent);
   const { spec, tools, hasAllTools = false } = agent;
-  for (const entry of spec.tools) if (typeof entry === "string") found.names.add(entry);
+  const names = spec.tools.map(toolEntryName);
+  for (const name of names) if (name !== undefined) found.names.add(name);
   for (const { definition } of tools) found.names.add(definition.name);
   for (const name of impliedToolNames(spec)) found.names.add(name);
-  const isWhole = hasAllTools || spec.tools.every((entry) => typeof entry === "string");
+  const isWhole = hasAllTools || !names.includes(undefined);
   return addInside(spec, agent, found) && isWhole;
 }

@@ -1,6 +1,5 @@
 import { errorMessage } from "../../errors.ts";
 import { type AgentSpec, agentSpecSchema, splitClientTools } from "../schema/agent.ts";
-import type { ClientToolSpec } from "../schema/servers.ts";
 import {
   checkFromJsonSchema,
   type JsonSchema,
@@ -8,13 +7,15 @@ import {
 } from "../schema/json-schema.ts";
 import { workflowProblems } from "../workflow/problems.ts";
 import { agentReferences } from "./agents.ts";
+import { type ClientToolSpec, isDataTool, toolEntryName } from "../schema/data-tools.ts";
 import { argumentRuleProblems } from "./expressions.ts";
+import { httpTransportProblems } from "./http-tools.ts";
 import { jsonSchemaProblems } from "./json-schema-problems.ts";
 import { memoryProblems } from "./memory.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
 import { railConfigProblems } from "./rails.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { nameOfEntry, railProblems, serverProblems, writtenTools } from "./tools.ts";
+import { clientExecutionProblems, railProblems, serverProblems, writtenTools } from "./tools.ts";
 
 export type CheckedDefinition =
   | {
@@ -71,7 +72,7 @@ function ruleProblems(written: unknown, beside: DefinitionExtras): readonly Defi
     ...duplicateTools(getAtPath(written, ["tools"])),
     ...input,
     ...schemaRuleOf("output_schema"),
-    ...clientToolProblems(written),
+    ...dataToolProblems(written),
     ...serverProblems(written),
     ...railConfigProblems(written),
     ...memoryProblems(written),
@@ -95,17 +96,30 @@ function inputSchemaOf(written: unknown): JsonSchema {
   return agentSpecSchema.shape.input_schema.safeParse(schema).data ?? {};
 }
 
-/** Checks what the schema cannot express of the tools that a caller runs. */
-function clientToolProblems(written: unknown): readonly DefinitionProblem[] {
+/** Checks what the schema cannot express of the tools that a definition describes as data. */
+function dataToolProblems(written: unknown): readonly DefinitionProblem[] {
   const tools: unknown = getAtPath(written, ["tools"]);
   return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
-    if (!isMap(tool) || tool["transport"] === undefined) return [];
+    if (!isMap(tool) || !isDataTool(tool)) return [];
     const path = ["tools", index];
-    const { output_schema: output } = tool;
+    const { input_schema: input, output_schema: output, transport, execution } = tool;
+    const schemas = [
+      ...schemaRule([...path, "input_schema"], input, false),
+      ...(isMap(output) ? jsonSchemaProblems(output, [...path, "output_schema"]) : []),
+    ];
+    const ofTransport = {
+      client: () => clientExecutionProblems(execution, [...path, "execution"]),
+      http: () =>
+        httpTransportProblems(transport, {
+          path: [...path, "transport"],
+          inputSchema: schemas.length > 0 ? undefined : (input ?? {}),
+        }),
+    };
+    const type: unknown = getAtPath(transport, ["type"]);
     return [
       ...versionRule([...path, "version"], written),
-      ...schemaRule([...path, "input_schema"], tool["input_schema"], false),
-      ...(isMap(output) ? jsonSchemaProblems(output, [...path, "output_schema"]) : []),
+      ...schemas,
+      ...(type === "client" || type === "http" ? ofTransport[type]() : []),
     ];
   });
 }
@@ -133,16 +147,15 @@ export function isSemanticVersion(text: string): boolean {
 export function duplicateTools(tools: unknown): readonly DefinitionProblem[] {
   if (!Array.isArray(tools)) return [];
   const first = new Map<string, number>();
-  return tools.flatMap((entry: unknown, index) => {
-    const tool = nameOfEntry(entry);
-    if (tool === undefined) return [];
-    const earlier = first.get(tool);
+  return tools.flatMap((tool: unknown, index) => {
+    const name = toolEntryName(tool);
+    if (name === undefined) return [];
+    const earlier = first.get(name);
     if (earlier !== undefined) {
-      return [
-        { path: ["tools", index], message: `"${tool}" is already named by tools[${earlier}]` },
-      ];
+      const path = typeof tool === "string" ? ["tools", index] : ["tools", index, "name"];
+      return [{ path, message: `"${name}" is already named by tools[${earlier}]` }];
     }
-    first.set(tool, index);
+    first.set(name, index);
     return [];
   });
 }

@@ -1,6 +1,7 @@
 import { nearestName } from "../../nearest-name.ts";
-import { isGranted } from "../tool/tool.ts";
+import { clientExecutionKeys, isGranted } from "../tool/tool.ts";
 import { isRecord } from "../../values/json.ts";
+import { toolEntryName } from "../schema/data-tools.ts";
 import { hasMalformedReference, findSecretNames } from "../schema/servers.ts";
 import { nodesOfType, type ReadWorkflow } from "../workflow/read-workflow.ts";
 import { type DefinitionPath, type DefinitionProblem, showFound, getAtPath } from "./problems.ts";
@@ -17,7 +18,7 @@ export interface WrittenTools {
 
 export function writtenTools(written: unknown): WrittenTools {
   return {
-    names: withImplied(written, namesOfEntries(getAtPath(written, ["tools"]) ?? [])),
+    names: withImplied(written, entryNames(getAtPath(written, ["tools"]) ?? [])),
     allowed: listOfNames(getAtPath(written, [...railKeys, "allowed_tools"])),
   };
 }
@@ -44,14 +45,9 @@ function withImplied(
   return names && [...new Set([...names, ...impliedToolNames(written)])];
 }
 
-/** Returns the name of an entry of `tools` that is a name, or describes a tool of the caller; else undefined. */
-export function nameOfEntry(entry: unknown): string | undefined {
-  const name = isRecord(entry) && entry["transport"] !== undefined ? entry["name"] : entry;
-  return typeof name === "string" ? name : undefined;
-}
-
-function namesOfEntries(entries: unknown): readonly string[] | undefined {
-  return Array.isArray(entries) ? listOfNames(entries.map(nameOfEntry)) : undefined;
+/** Undefined if an entry does not say the names of its tools. */
+function entryNames(entries: unknown): readonly string[] | undefined {
+  return Array.isArray(entries) ? listOfNames(entries.map(toolEntryName)) : undefined;
 }
 
 function listOfNames(value: unknown): readonly string[] | undefined {
@@ -61,6 +57,20 @@ function listOfNames(value: unknown): readonly string[] | undefined {
 }
 
 const railKeys = ["guardrail_config", "tool_rails"];
+
+/** Reports execution settings that are for tools whose calls the runtime makes. */
+export function clientExecutionProblems(
+  execution: unknown,
+  path: DefinitionPath,
+): readonly DefinitionProblem[] {
+  return ["retry", "idempotent"]
+    .filter((key) => isRecord(execution) && execution[key] !== undefined)
+    .map((key) => ({
+      path: [...path, key],
+      message: "unknown key for a client tool, whose calls the caller makes",
+      allowed: clientExecutionKeys,
+    }));
+}
 
 /**
  * Reports tool rails that name tools neither of the definition nor of its nested agents, whose calls they restrict too.

@@ -5,7 +5,13 @@ import { isPermission } from "../tool/tool.ts";
 import { guardrailConfigSchema } from "./guardrails.ts";
 import { type JsonSchema, stateConfigSchema } from "./json-schema.ts";
 import { modelRef } from "./model-ref.ts";
-import { type ClientToolSpec, clientToolSchema, communitySchema, serverSchema } from "./servers.ts";
+import {
+  type ClientToolSpec,
+  dataToolSchema,
+  httpToolSchema,
+  isDataTool,
+} from "./data-tools.ts";
+import { communitySchema, serverSchema } from "./servers.ts";
 import { workflowGraphSchema } from "./workflow.ts";
 import { memoryConfigSchema } from "./memory.ts";
 
@@ -131,10 +137,10 @@ const serverEntries = [
   z.strictObject({ community: communitySchema }),
 ] as const;
 
-/** Tools that need no caller: names, MCP servers and packages. */
-export const unattendedToolsSchema = z.array(z.union(serverEntries));
+/** Tools that need no caller: names, MCP servers, packages and HTTP requests. */
+export const unattendedToolsSchema = z.array(z.union([...serverEntries, httpToolSchema]));
 
-const toolEntry = z.union([...serverEntries, clientToolSchema]);
+const toolEntry = z.union([...serverEntries, dataToolSchema]);
 
 const summarizeResultsSchema = z
   .strictObject({
@@ -237,7 +243,7 @@ export const agentSpecSchema = z.strictObject({
     .array(toolEntry)
     .default([])
     .describe(
-      "Names from the tool registry, MCP servers, tools of @langchain/community, or tools that the caller runs.",
+      "Names from the tool registry, MCP servers, tools of @langchain/community, HTTP requests, or tools that the caller runs.",
     ),
   permissions: z
     .array(
@@ -272,7 +278,7 @@ export function agentJsonSchema(): JsonSchema {
 
 /** A definition with its defaults filled in: plain JSON. Client tools are named like those of the registry. */
 export type AgentSpec = Omit<ParsedSpec, "tools"> & {
-  tools: Exclude<ParsedSpec["tools"][number], ClientToolSpec>[];
+  tools: z.output<typeof unattendedToolsSchema>;
 };
 
 type ParsedSpec = z.output<typeof agentSpecSchema>;
@@ -284,8 +290,10 @@ export function splitClientTools({ tools, ...spec }: ParsedSpec): {
 } {
   const clientTools: ClientToolSpec[] = [];
   const named = tools.map((entry) => {
-    if (typeof entry === "string" || !("transport" in entry)) return entry;
-    clientTools.push(entry);
+    if (!isDataTool(entry)) return entry;
+    const { transport } = entry;
+    if (transport.type === "http") return { ...entry, transport };
+    clientTools.push({ ...entry, transport });
     return entry.name;
   });
   return { spec: { ...spec, tools: named }, clientTools };

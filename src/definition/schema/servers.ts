@@ -35,7 +35,8 @@ const serverExecutionSchema = z.strictObject({
   max_result_bytes: milliseconds.optional(),
 });
 
-const toolSettings = {
+/** Settings that entries of `tools` share, whatever they stand for. */
+export const toolSettings = {
   execution: serverExecutionSchema.optional(),
   permissions: z.array(permission).describe("Permissions that an agent needs.").optional(),
   requires_approval: z.boolean().optional(),
@@ -106,34 +107,6 @@ export const communitySchema = z.strictObject({
 });
 export type CommunitySpec = z.output<typeof communitySchema>;
 export type CommunitySpecInput = z.input<typeof communitySchema>;
-
-/** A tool that the caller of the run runs. */
-export const clientToolSchema = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 letters, digits, _ and -"),
-  display_name: z.string().optional(),
-  description: z.string().regex(/\S/, "expected a description, by which the model chooses tools"),
-  input_schema: z.record(z.string(), z.unknown()).describe("A JSON Schema of type object."),
-  output_schema: z
-    .record(z.string(), z.unknown())
-    .describe("A JSON Schema that results have to fit.")
-    .optional(),
-  transport: z
-    .strictObject({ type: z.literal("client") })
-    .describe("The caller of the run makes the calls and returns their results."),
-  execution: z
-    .strictObject({
-      timeout_ms: milliseconds
-        .describe("How long a run waits for the result of a call. Default: 86400000, a day.")
-        .optional(),
-      repeatable: serverExecutionSchema.shape.repeatable,
-      max_result_bytes: milliseconds.optional(),
-    })
-    .optional(),
-  permissions: toolSettings.permissions,
-  requires_approval: z.boolean().optional(),
-  version: z.string().optional(),
-});
-export type ClientToolSpec = z.output<typeof clientToolSchema>;
 
 const reference = /\{\{\s*secret:\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 

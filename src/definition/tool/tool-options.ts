@@ -5,6 +5,7 @@ import { isSemanticVersion } from "../check/check-definition.ts";
 import { showFound } from "../check/problems.ts";
 import { functionSource } from "../function-source.ts";
 import {
+  clientExecutionKeys,
   defaultExecution,
   isPermission,
   type ToolDefinition,
@@ -49,9 +50,6 @@ const clientOptionNames = [
   ...optionNames.filter((name) => !["persistence", "writes", "handler"].includes(name)),
   "transport",
 ];
-
-/** Execution settings of client tools: the caller decides about everything else. */
-const clientExecutionNames = ["timeout_ms", "max_result_bytes", "repeatable"];
 
 /** @throws InvalidToolError */
 export function checkToolOptions(options: ToolOptionsToCheck): void {
@@ -163,7 +161,7 @@ function checkExecution(
   if (typeof execution !== "object" || execution === null) {
     throw refuse(`execution must be an object, not ${showFound(execution)}`);
   }
-  const known = handler === undefined ? clientExecutionNames : Object.keys(defaultExecution);
+  const known = handler === undefined ? clientExecutionKeys : Object.keys(defaultExecution);
   refuseUnknown(Object.keys(execution), known, refuse);
   const { idempotent, repeatable, sandbox, retry, timeout_ms, max_result_bytes } =
     execution as ToolExecutionOptions;

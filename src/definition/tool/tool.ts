@@ -28,12 +28,33 @@ export interface ToolDefinition {
   readonly is_builtin: boolean;
 }
 
-/** The transport of a tool's calls. It contains secrets only as `{{secret:NAME}}` references. */
+/**
+ * The transport of a tool's calls. It contains secrets only as `{{secret:NAME}}` references. The tools of MCP servers
+ * have a `server`.
+ */
 export type ToolTransport =
   /** `client`: the tool has no handler here. The caller of the run makes the call and returns its result. */
   | { readonly type: "builtin" | "function" | "client" }
   | { readonly type: "stdio"; readonly server: string; readonly command: string }
-  | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string };
+  | { readonly type: "http" | "sse"; readonly server: string; readonly endpoint: string }
+  | HttpTransport;
+
+/** One HTTP request for each call. Texts are templates: `{name}` stands for an input. */
+export interface HttpTransport {
+  readonly type: "http";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** http or https URL, with templates in its path and query. */
+  readonly endpoint: string;
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body?: unknown;
+  readonly response: {
+    readonly type: "json" | "text";
+    /** JMESPath. */
+    readonly select?: string | undefined;
+  };
+}
 
 export interface ToolPermission {
   /** Segments separated by colons: `file:read`. */
@@ -142,6 +163,13 @@ export function resolveToolExecution(options: ToolExecutionOptions = {}): ToolEx
 
 /** Default time that a run waits for the result of a client tool, in milliseconds. */
 const clientTimeoutMs = 86_400_000;
+
+/** Execution settings of client tools: the caller decides about everything else. */
+export const clientExecutionKeys: readonly string[] = [
+  "timeout_ms",
+  "max_result_bytes",
+  "repeatable",
+];
 
 /** Returns the execution settings of a client tool, with defaults for missing options. */
 export function resolveClientExecution(options: ToolExecutionOptions = {}): ToolExecution {

@@ -1,4 +1,5 @@
 import { type DefinitionPath, formatPath } from "../../definition/check/problems.ts";
+import { isDataTool } from "../../definition/schema/data-tools.ts";
 import { sameValue } from "../../values/diff.ts";
 import { isRecord } from "../../values/json.ts";
 import { type ConfigChange, ExperimentInputError } from "../errors.ts";
@@ -6,7 +7,14 @@ import { parseExperiment } from "./load-experiment.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 /** Of servers and packages: what may hold secrets. */
-const hiddenKeys: readonly unknown[] = ["headers", "env", "args", "options", "endpoint"];
+const hiddenKeys: readonly unknown[] = [
+  "headers",
+  "env",
+  "args",
+  "options",
+  "endpoint",
+  "transport",
+];
 
 /** Characters of two texts that both begin with which are shown before their first difference. */
 const shownBefore = 12;
@@ -45,6 +53,7 @@ function comparable(run: RunSpec): Readonly<Record<string, unknown>> {
 
 function nameOf(tool: ToolEntry): string {
   if (typeof tool === "string") return tool;
+  if (isDataTool(tool)) return tool.name;
   return "mcp" in tool ? tool.mcp.name : tool.community.tool;
 }
 

@@ -66,7 +66,14 @@ export interface ForkOptions extends AcceptOptions {
   readonly modifiedState?: Readonly<Record<string, unknown>>;
 }
 
-export interface ReplayOptions extends CheckpointRef, TurnOptions, AcceptOptions {}
+export interface ReplayOptions extends CheckpointRef, TurnOptions, AcceptOptions {
+  /** Whether the run is of a new thread, which begins at the checkpoint. Default: with either of the next two. */
+  readonly asNewThread?: boolean;
+  /** 1 to 255 characters; must not exist yet. Default: a new id, or none without `asNewThread`. */
+  readonly newThreadId?: string;
+  /** Updates by channel, as for a fork. The thread itself is never changed: the run is of a new thread. */
+  readonly modifiedState?: ForkOptions["modifiedState"];
+}
 
 export interface RecoverOptions extends TurnOptions, AcceptOptions {
   readonly threadId: string;
@@ -182,8 +189,13 @@ export interface Threads {
    * Runs again from a checkpoint in the same thread, as a new branch: its pending nodes run again, tools included, and
    * people are asked again. Afterwards the thread continues from the new branch.
    *
+   * With `asNewThread`, `newThreadId` or `modifiedState` it does so in a new thread, a fork with that state, whose id the
+   * result has. The thread stays as it was, its journal too. All checks precede the first write, and a fork that cannot
+   * be completed is removed; a run that throws later leaves a thread that `executeAgent` resumes with `input: null`.
+   *
    * @throws NoCheckpointError, CorruptCheckpointError, NothingToResumeError, ForeignThreadError,
-   * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and the errors of `executeAgent`
+   * DefinitionChangedError, ThreadBusyError, ThreadLockedError, and the errors of `executeAgent`; for a new thread
+   * InvalidRunOptionError, ThreadExistsError, InvalidStateUpdateError, NoArchiveError
    */
   replay<Input, Output, Exec, Attempt>(
     agent: AgentDefinition<Input, Output, Exec, Attempt>,

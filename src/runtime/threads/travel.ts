@@ -8,7 +8,7 @@ import {
   copyCheckpoint,
   uuid6,
 } from "@langchain/langgraph-checkpoint";
-import { definitionHashKey, stampOf } from "../../compile/agent-graph.ts";
+import { type AgentGraph, definitionHashKey, stampOf } from "../../compile/agent-graph.ts";
 import { tryUpdate } from "../../compile/guards/updates.ts";
 import { hasAnsweredTask, pendingTasks } from "../../compile/guards/waiting.ts";
 import { withThread } from "../../compile/run/acquire-thread.ts";
@@ -39,26 +39,41 @@ export async function forkThread(
   const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
   await archive.drain(threadId);
   const tuple = await checkpointAt(services, { threadId, checkpointId });
-  const values = await modifiedValues(services, tuple, options);
+  const values = await checkedValues(services, tuple, options);
   const [last] = (await archive.listSummaries({ threadId, limit: 1 })).items;
   // Tasks that completed at an old checkpoint are stored with it, and would be applied unchanged.
   const isPast = last?.id !== tuple.checkpoint.id && pendingTasks(tuple).length > 0;
   return withThread(services.run, newThreadId, async () => {
-    await archive.forkThread({ threadId, checkpointId: tuple.checkpoint.id, newThreadId });
-    try {
+    const ref = { threadId, checkpointId: tuple.checkpoint.id };
+    return copyThread(services, { ...ref, newThreadId }, async () => {
       if (values === null && !isPast && !(await isAnsweredIn(checkpointer, newThreadId)))
         return { threadId: newThreadId, checkpointId: tuple.checkpoint.id };
       const copied = await checkpointAt(services, { threadId: newThreadId });
       const { configurable } = await updateCheckpointState(checkpointer, copied, {
         values: values ?? {},
       });
-      await archive.drain(newThreadId);
       return { threadId: newThreadId, checkpointId: String(configurable?.["checkpoint_id"]) };
-    } catch (thrown) {
-      await checkpointer.deleteThread(newThreadId);
-      throw thrown;
-    }
+    });
   });
+}
+
+/** Copies a thread up to a checkpoint, and removes the copy if it cannot be completed. */
+async function copyThread<Result>(
+  services: ThreadServices,
+  of: CheckpointRef & { readonly newThreadId: string },
+  complete: () => Promise<Result>,
+): Promise<Result> {
+  const archive = archiveOf(services, "fork", "forkThread", "drain");
+  const { newThreadId } = of;
+  await archive.forkThread(of);
+  try {
+    const result = await complete();
+    await archive.drain(newThreadId);
+    return result;
+  } catch (thrown) {
+    await checkpointerOf(services).deleteThread(newThreadId);
+    throw thrown;
+  }
 }
 
 /** Returns whether answers to the original thread would count in its fork, nested agents included. */
@@ -70,8 +85,8 @@ async function isAnsweredIn(checkpointer: BaseCheckpointSaver, threadId: string)
   return false;
 }
 
-/** Returns the values that replace stored ones in the fork; null if there are none. */
-async function modifiedValues(
+/** Checks the agent of a fork. Returns the values that replace stored ones; null if there are none. */
+async function checkedValues(
   { run }: ThreadServices,
   tuple: CheckpointTuple,
   options: ForkOptions,
@@ -86,10 +101,18 @@ async function modifiedValues(
   }
   const graph = await graphOf(agent, run);
   await refuseOthers(graph, tuple, { ...options, checkpointer: run.checkpointer });
-  if (modifiedState === undefined) return null;
-  const { channels } = graph;
-  const values = tryUpdate({ definition: agent, channels }, valuesOf(tuple), modifiedState);
+  const values = modifiedValues({ agent, graph }, tuple, modifiedState);
   return Object.keys(values).length === 0 ? null : values;
+}
+
+/** @throws InvalidStateUpdateError */
+function modifiedValues(
+  { agent, graph }: { readonly agent: AgentDefinition; readonly graph: AgentGraph },
+  tuple: CheckpointTuple,
+  modifiedState: ForkOptions["modifiedState"] = {},
+): Readonly<Record<string, unknown>> {
+  const { channels } = graph;
+  return tryUpdate({ definition: agent, channels }, valuesOf(tuple), modifiedState);
 }
 
 export async function replayThread(
@@ -97,24 +120,77 @@ export async function replayThread(
   agent: AgentDefinition,
   options: ReplayOptions,
 ): Promise<ExecuteResult> {
-  const { threadId, checkpointId } = options;
+  const { threadId, newThreadId, modifiedState } = options;
   checkThreadId(threadId);
-  const checkpointer = checkpointerOf(services);
+  const isNew = newThreadId !== undefined || modifiedState !== undefined;
+  if (isNew && options.asNewThread === false) {
+    throw new InvalidRunOptionError(
+      "asNewThread",
+      "newThreadId and modifiedState are for a new thread; leave it out, or set it to true",
+    );
+  }
+  if (isNew || options.asNewThread === true) return replayAsNewThread(services, agent, options);
   const run = await prepareRun(agent, services.run, options);
   return withThread(services.run, threadId, async (held) => {
-    const tuple = await checkpointAt(services, { threadId, checkpointId });
-    await refuseOthers(run.graph, tuple, { ...options, checkpointer });
-    refuseOtherUser(tuple, options);
-    const { turn, status } = valuesOf(tuple) as Partial<GraphState>;
-    if (pendingTasks(tuple).length === 0) {
-      throw new NothingToResumeError(threadId, status ?? "CREATED");
-    }
-    // A new run id: the fork must not reuse journal entries of the original turn.
-    const values = turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
+    const tuple = await replayedCheckpoint(services, run, options);
     held.lockLost?.throwIfAborted();
-    await newBranch(services, { run, tuple, values });
+    await newBranch(services, { run, tuple, values: withNewRun(services, tuple) });
     return runTurn(run, { held, input: null, start: threadConfig(threadId) });
   });
+}
+
+/** Checks all options before it writes anything. Holds the new thread from its first checkpoint to the end of the run. */
+async function replayAsNewThread(
+  services: ThreadServices,
+  agent: AgentDefinition,
+  options: ReplayOptions,
+): Promise<ExecuteResult> {
+  const archive = archiveOf(services, "replay", "forkThread", "drain");
+  const { threadId, modifiedState } = options;
+  const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
+  const run = await prepareRun(agent, services.run, options);
+  await archive.drain(threadId);
+  const tuple = await replayedCheckpoint(services, run, options);
+  const { checkpoint } = tuple;
+  const modified = modifiedValues({ agent, graph: run.graph }, tuple, modifiedState);
+  const values = { ...modified, ...withNewRun(services, tuple, modified) };
+  return withThread(services.run, newThreadId, async (held) => {
+    await copyThread(services, { threadId, checkpointId: checkpoint.id, newThreadId }, async () => {
+      const copied = await checkpointAt(services, { threadId: newThreadId });
+      held.lockLost?.throwIfAborted();
+      await newBranch(services, { run, tuple: copied, values });
+    });
+    return runTurn(run, { held, input: null, start: threadConfig(newThreadId) });
+  });
+}
+
+/**
+ * Returns the checkpoint of a replay.
+ * @throws NoCheckpointError, CorruptCheckpointError, ForeignThreadError, DefinitionChangedError, OtherUserError,
+ * NothingToResumeError
+ */
+async function replayedCheckpoint(
+  services: ThreadServices,
+  { graph }: PreparedRun,
+  options: ReplayOptions,
+): Promise<CheckpointTuple> {
+  const { threadId, checkpointId } = options;
+  const tuple = await checkpointAt(services, { threadId, checkpointId });
+  await refuseOthers(graph, tuple, { ...options, checkpointer: checkpointerOf(services) });
+  refuseOtherUser(tuple, options);
+  if (pendingTasks(tuple).length > 0) return tuple;
+  const { status } = valuesOf(tuple) as Partial<GraphState>;
+  throw new NothingToResumeError(threadId, status ?? "CREATED");
+}
+
+/** Returns the turn with a new run id, so that a replay does not reuse journal entries of the original turn. */
+function withNewRun(
+  services: ThreadServices,
+  tuple: CheckpointTuple,
+  modified: Partial<GraphState> = {},
+): Readonly<Record<string, unknown>> {
+  const { turn } = { ...(valuesOf(tuple) as Partial<GraphState>), ...modified };
+  return turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
 }
 
 /** Makes a checkpoint the last one of its thread, regardless of later ones. */

@@ -30,6 +30,25 @@ export function travelledPlans(threads: PlanningThreads): void {
       expect(statusesOf(await other.subtasks())).toEqual({ a: "done", b: "done" });
     });
 
+    it("is replayed as a new thread, where every subtask runs", async () => {
+      const { log, planner } = loggedWork();
+      const thread = await threads.begin();
+      await executeAgent(planner, { message: "go", plan }, thread.run);
+      const done = await thread.subtasks();
+      const other = await threads.at(`${thread.threadId} replayed`);
+      const { status, threadId } = await other.runtime.threads.replay(planner, {
+        ...(await beforePlanner(thread)),
+        newThreadId: other.threadId,
+      });
+      expect([status, threadId, log.begun]).toEqual([
+        "COMPLETED",
+        other.threadId,
+        ["a", "b", "a", "b"],
+      ]);
+      expect(statusesOf(await other.subtasks())).toEqual({ a: "done", b: "done" });
+      expect(await thread.subtasks()).toEqual(done);
+    });
+
     it("is replayed again after that", async () => {
       const { log, planner } = loggedWork();
       const thread = await threads.begin();

@@ -51,7 +51,13 @@ tools:
     [{ execution: { sandbox: true } }, "tools.0.execution.sandbox", "unknown key"],
     [{ execution: { timeout_ms: 0 } }, "tools.0.execution.timeout_ms", "expected at least 1"],
     [{ handler: "x" }, "tools.0.handler", "unknown key"],
-    [{ transport: { type: "http" } }, "tools.0.transport.type", "not one of the allowed values"],
+    [{ execution: { idempotent: true } }, "tools.0.execution.idempotent", "unknown key"],
+    [{ transport: { type: "stdio" } }, "tools.0.transport.type", "not one of the allowed values"],
+    [
+      { transport: { type: "client", endpoint: "https://a.example" } },
+      "tools.0.transport.endpoint",
+      "unknown key",
+    ],
     [{ name: "a b" }, "tools.0.name", "expected 1 to 64 letters, digits, _ and -"],
     [
       { input_schema: { type: "string" } },

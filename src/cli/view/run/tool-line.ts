@@ -1,4 +1,4 @@
-import type { Recovered, ToolOutcome, ToolResult } from "../../../state/step-record.ts";
+import type { Recovered, ToolOutcome } from "../../../state/step-record.ts";
 import { jsonHead } from "../../../values/bounded-json.ts";
 import { headOf } from "../../../values/text.ts";
 import type { ListedPermission, ListedTool, ToolRanking } from "../../tools/find.ts";
@@ -6,13 +6,14 @@ import { count, duration } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
 import { cutToWidth, plainLine, plainText, type Style, textWidth, wrapText } from "../terminal.ts";
 import { plainJson } from "../values.ts";
+import { titleSuffix, type TitledResult } from "./tool-titles.ts";
 
 /** Characters of one argument, and of a result, that are looked at: nothing that is shown needs more. */
 const readCharacters = 2000;
 const readArguments = 20;
 
 /** A call and what came of it, on two lines at most: `✓ search(query: "tides")  12 ms`, and the result below. */
-export function toolLines(call: ToolResult, width: number, style: Style): string[] {
+export function toolLines(call: TitledResult, width: number, style: Style): string[] {
   const head = callHead(call, width, style);
   const text = cutToWidth(resultText(call), Math.max(20, width - 2));
   if (text === "") return [head];
@@ -20,7 +21,7 @@ export function toolLines(call: ToolResult, width: number, style: Style): string
 }
 
 /** The first of the two lines. */
-function callHead(call: ToolResult, width: number, style: Style): string {
+function callHead(call: TitledResult, width: number, style: Style): string {
   const { mark, colour } = marks[call.outcome];
   const took = duration(call.execution_time_ms);
   const ending = [
@@ -49,14 +50,15 @@ const recoveries: Readonly<Record<Recovered, string>> = {
 };
 
 /** `search(query: "tides")`, on one line that is not cut. */
-function callText({ name, args }: Pick<ToolResult, "name" | "args">): string {
+function callText({ name, args, display_name: title }: TitledResult): string {
   const shown = Object.entries(args)
     .slice(0, readArguments)
     .map(([key, value]) => `${headOf(key, 100)}: ${jsonHead(value, readCharacters).text}`);
-  return plainLine(`${headOf(name, 100)}(${shown.join(", ")})`);
+  const suffix = headOf(titleSuffix(name, title), 100);
+  return plainLine(`${headOf(name, 100)}${suffix}(${shown.join(", ")})`);
 }
 
-function resultText({ result, error, outcome }: ToolResult): string {
+function resultText({ result, error, outcome }: TitledResult): string {
   if (outcome !== "success") return plainLine(headOf(error ?? "", readCharacters));
   if (typeof result === "string") return plainLine(headOf(result, readCharacters));
   return result == null ? "" : plainLine(jsonHead(result, readCharacters).text);
@@ -64,7 +66,7 @@ function resultText({ result, error, outcome }: ToolResult): string {
 
 /** A single call: its outcome, its complete result, and notes on it. */
 export function callLines(
-  call: ToolResult,
+  call: TitledResult,
   notes: readonly string[],
   { width, style }: { readonly width: number; readonly style: Style },
 ): string[] {
@@ -101,7 +103,10 @@ const toolColumns: readonly Column[] = [
 export function toolTable(tools: readonly ListedTool[], options: Options): string[] {
   const { style } = options;
   const rows = tools.map((tool): readonly Cell[] => [
-    { text: plainLine(tool.name), paint: style.bold },
+    {
+      text: plainLine(`${tool.name}${titleSuffix(tool.name, tool.display_name)}`),
+      paint: style.bold,
+    },
     { text: plainLine(tool.from) },
     permissionCell(tool.permissions, style),
     approvalCell(tool, style),

@@ -136,7 +136,7 @@ function checkAddress(url: URL, entry: AllowEntry, address: string): void {
     return;
   if (entry.private && (kind === "private" || kind === "loopback")) return;
   throw new ToolFailure(
-    `${url.hostname} leads to ${kind === "special" ? "an address that is kept for special uses" : `a ${kind} address`}, which http_get does not ask unless its allow-list names that very address.`,
+    `${url.hostname} leads to ${kind === "special" ? "an address that is kept for special uses" : `a ${kind} address`}, which is not called unless the allow list names that very address.`,
   );
 }
 
@@ -158,17 +158,24 @@ export class HttpUnreachableError extends StratagraphError {
 
 /** The server answered with a status of 400 or more. */
 export class HttpStatusFailure extends ToolFailure {
-  /** Whether the same request may succeed a little later: statuses 429 and 503. */
+  /** Whether the same request may succeed a little later. Default: for statuses 429 and 503. */
   readonly retryable: boolean;
+  /** Milliseconds after which the server wants to be asked again, if it says so. */
+  readonly retryAfterMs: number | undefined;
   override readonly transient: boolean;
 
   constructor(
     readonly status: number,
     message: string,
+    {
+      retryable = status === 429 || status === 503,
+      retryAfterMs,
+    }: { readonly retryable?: boolean; readonly retryAfterMs?: number | undefined } = {},
   ) {
     super(message);
-    this.retryable = status === 429 || status === 503;
-    this.transient = this.retryable;
+    this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
+    this.transient = retryable;
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { hasMalformedReference, findSecretNames } from "../../../definition/schema/servers.ts";
+import { headerProblem } from "../../../definition/tool/request-template.ts";
 import { StratagraphError } from "../../../errors.ts";
 
 export interface AllowEntry {
@@ -16,6 +17,18 @@ export interface AllowEntry {
   readonly headers: Readonly<Record<string, string>>;
   readonly private: boolean;
 }
+
+/** Allows every host, but no address in a private network. */
+export const publicHosts: AllowEntry = Object.freeze({
+  shown: "",
+  protocol: undefined,
+  hostname: "",
+  isWildcard: true,
+  port: "",
+  path: "/",
+  headers: Object.freeze({}),
+  private: false,
+});
 
 /** @throws HttpAllowError */
 export function readAllowList(allow: readonly HttpAllow[]): readonly AllowEntry[] {
@@ -62,28 +75,14 @@ function readEntry({
   });
 }
 
-/** Headers that are the connection's own business. */
-const ownHeaders: readonly string[] = [
-  "accept-encoding",
-  "connection",
-  "content-length",
-  "host",
-  "transfer-encoding",
-  "upgrade",
-];
-
 function checkHeaders(
   headers: Readonly<Record<string, unknown>>,
   refuse: (problem: string) => HttpAllowError,
 ): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || ownHeaders.includes(name.toLowerCase())) {
-      throw refuse(`the header ${JSON.stringify(name)} cannot be set`);
-    }
-    if (typeof value !== "string" || /[\r\n\0]/.test(value)) {
-      throw refuse(`the header ${name} must be a text of one line`);
-    }
-    if (hasMalformedReference(value)) {
+    const problem = headerProblem(name, value);
+    if (problem !== undefined) throw refuse(problem);
+    if (hasMalformedReference(String(value))) {
       throw refuse(`the header ${name} has a broken reference; write {{secret:NAME}}`);
     }
   }

@@ -8,6 +8,9 @@ import { ToolFailure } from "../../tool-result.ts";
 import { type HostAddress, HttpUnreachableError } from "./addresses.ts";
 
 export interface Exchange {
+  /** Default GET. */
+  readonly method?: string;
+  readonly body?: Buffer | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Where to connect, whatever the URL's name leads to by now. */
   readonly addresses: readonly HostAddress[];
@@ -26,7 +29,7 @@ export interface Answer {
 }
 
 /**
- * One GET, whose redirect is not followed.
+ * Makes one request, whose redirect is not followed.
  * @throws HttpUnreachableError; ToolFailure for a body that cannot be decompressed; the signal's reason
  */
 export async function exchange(url: URL, options: Exchange): Promise<Answer> {
@@ -34,7 +37,7 @@ export async function exchange(url: URL, options: Exchange): Promise<Answer> {
   signal.throwIfAborted();
   const request = send(url, options);
   try {
-    const answer = await answered(request);
+    const answer = await answered(request, options.body);
     const { statusCode: status = 0, headers } = answer;
     if (isRedirect({ status, headers })) {
       return { status, headers, body: Buffer.alloc(0), truncated: false };
@@ -56,11 +59,19 @@ export function isRedirect({ status, headers }: Pick<Answer, "status" | "headers
   return [301, 302, 303, 307, 308].includes(status) && headers.location !== undefined;
 }
 
-function send(url: URL, { headers, addresses, signal }: Exchange): ClientRequest {
+function send(
+  url: URL,
+  { method = "GET", headers, body, addresses, signal }: Exchange,
+): ClientRequest {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   return request(url, {
-    method: "GET",
-    headers: { "accept-encoding": "gzip, deflate, br", "user-agent": "stratagraph", ...headers },
+    method,
+    headers: {
+      "accept-encoding": "gzip, deflate, br",
+      "user-agent": "stratagraph",
+      ...(body !== undefined && { "content-length": String(body.length) }),
+      ...headers,
+    },
     // A connection of its own: one that is kept may have been made for a host by another rule.
     agent: false,
     lookup: pinned(addresses),
@@ -76,12 +87,12 @@ function pinned(addresses: readonly HostAddress[]): LookupFunction {
   };
 }
 
-function answered(request: ClientRequest): Promise<IncomingMessage> {
+function answered(request: ClientRequest, body?: Buffer): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     // Stays for what goes wrong later, when the connection is cut on purpose.
     request.on("error", reject);
     request.once("response", resolve);
-    request.end();
+    request.end(body);
   });
 }
 

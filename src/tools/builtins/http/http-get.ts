@@ -209,9 +209,8 @@ interface BinaryBody {
  * @throws DeepJsonFailure
  */
 export function bodyValue(body: Buffer, contentType: string, truncated: boolean): unknown {
-  const [mediaType = ""] = contentType.toLowerCase().split(";");
-  const type = mediaType.trim();
-  const text = textOf(body, type, contentType, truncated);
+  const type = mediaTypeOf(contentType);
+  const text = bodyText(body, contentType, truncated);
   if (text === undefined) {
     const found: BinaryBody = {
       binary: true,
@@ -224,12 +223,13 @@ export function bodyValue(body: Buffer, contentType: string, truncated: boolean)
   return jsonValue(text);
 }
 
-function textOf(
+/** Returns a body as text, or undefined if it is none. */
+export function bodyText(
   body: Buffer,
-  type: string,
   contentType: string,
   truncated: boolean,
 ): string | undefined {
+  const type = mediaTypeOf(contentType);
   if (/^(?:image|audio|video|font)\//.test(type) && type !== "image/svg+xml") return undefined;
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1];
   const decoder = decoderOf(charset);
@@ -240,6 +240,11 @@ function textOf(
   } catch {
     return undefined;
   }
+}
+
+function mediaTypeOf(contentType: string): string {
+  const [type = ""] = contentType.toLowerCase().split(";");
+  return type.trim();
 }
 
 function decoderOf(charset: string | undefined) {

@@ -46,6 +46,17 @@ export async function searchJson(data: unknown, query: string): Promise<unknown>
   return found;
 }
 
+/**
+ * Checks that a text is a JMESPath query.
+ * @throws ToolFailure that says where the query goes wrong
+ */
+export async function checkQuery(query: string): Promise<void> {
+  loading ??= import("@jmespath-community/jmespath");
+  const library = await loading;
+  const { functions } = surveyOf(parseQuery(library, query));
+  checkFunctions(boundedInterpreter(library, new WorkMeter(workBudget), new Set()), functions);
+}
+
 interface Survey {
   /** Nodes whose values are asked whether they are true. */
   readonly conditions: ReadonlySet<unknown>;

@@ -290,7 +290,7 @@ describe("what http_get may ask", () => {
     });
     expect(outcome).toBe("failure");
     expect(error).toBe(
-      `example.com leads to ${what}, which http_get does not ask unless its allow-list names that very address.`,
+      `example.com leads to ${what}, which is not called unless the allow list names that very address.`,
     );
   });
 

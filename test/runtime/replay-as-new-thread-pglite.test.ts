@@ -1,0 +1,3 @@
+import { replayAsNewThreadContract } from "../contract/replay-as-new-thread.ts";
+
+replayAsNewThreadContract("pglite");
