@@ -37,7 +37,7 @@ export interface MatchedRequest {
 const anonymous: Principal = { tenantId: "", keyId: "", scopes: [] };
 
 /**
- * Takes a request through the checks of its route, in this order: key, scopes, rate, quota, Accept, parameters, body,
+ * Takes a request through the checks of its route, in this order: key, rate, scopes, quota, Accept, parameters, body,
  * idempotency. A refused key therefore learns nothing of what the route expects.
  */
 export async function runRoute(
@@ -49,10 +49,10 @@ export async function runRoute(
   if (route.scopes !== "public") {
     principal = await authenticate(request, facts, options);
     facts.principal = principal;
-    checkScopes(principal, route.scopes);
     const { tenantLimits, rates } = options;
     const { tenantId } = principal;
     rates.take(principal, { headers: facts.headers, ofTenant: await tenantLimits?.rate(tenantId) });
+    checkScopes(principal, route.scopes);
     await tenantLimits?.take(tenantId, route.spends ?? false);
   }
   checkAccept(request.headers.get("accept"), route);
@@ -61,19 +61,17 @@ export async function runRoute(
     query: parse(queryOf(request), { schema: route.query, in: "query" }),
   };
   const body = await readBody(route, request, options);
-  const run = () => {
+  const run = async (signal: AbortSignal) => {
     const parsed = body && parse(body.value, { schema: route.body });
-    return withTimeout(route, options, (signal) =>
-      route.handle({
-        ...call,
-        body: parsed,
-        principal,
-        request,
-        facts,
-        signal,
-        closing: options.closing,
-      } as Call<never, never, never>),
-    );
+    return route.handle({
+      ...call,
+      body: parsed,
+      principal,
+      request,
+      facts,
+      signal,
+      closing: options.closing,
+    } as Call<never, never, never>);
   };
   const { idempotency: store, logger } = options;
   const isIdempotent = route.method === "post" && route.scopes !== "public" && store !== null;
@@ -83,7 +81,10 @@ export async function runRoute(
     bytes: body?.bytes ?? new Uint8Array(),
     requestId: facts.id,
   };
-  const answer = isIdempotent ? await onceByKey(of, { store, logger }, run) : await run();
+  // The key of a request that takes too long stays taken until its handler ends: that may still do its work.
+  const answer = await withTimeout(route, options, (signal) =>
+    isIdempotent ? onceByKey(of, { store, logger }, () => run(signal)) : run(signal),
+  );
   return answer instanceof Response ? answer : toResponse(answer);
 }
 

@@ -97,12 +97,11 @@ export class RateLimiter {
     caller: { readonly keyId: string; readonly tenantId: string },
     { headers, ofTenant }: { readonly headers: Headers; readonly ofTenant?: RateLimit | undefined },
   ): void {
-    const states = [
-      ...(this.#key === null ? [] : [{ name: "key", state: this.#key.take(caller.keyId) }]),
-      ...(this.#tenant === null
-        ? []
-        : [{ name: "tenant", state: this.#tenant.take(caller.tenantId, ofTenant) }]),
-    ];
+    const states: { readonly name: string; readonly state: RateState }[] = [];
+    if (this.#key !== null) states.push({ name: "key", state: this.#key.take(caller.keyId) });
+    // A key that is too fast takes nothing from the other keys of its tenant.
+    if (this.#tenant !== null && states.every(({ state }) => state.isAllowed))
+      states.push({ name: "tenant", state: this.#tenant.take(caller.tenantId, ofTenant) });
     const tightest = states.toSorted((a, b) => a.state.remaining - b.state.remaining)[0];
     if (tightest === undefined) return;
     const { name, state } = states.find((one) => !one.state.isAllowed) ?? tightest;

@@ -92,7 +92,9 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
       problems: ["unauthorized", "missing_scope"],
       handle: async ({ request, facts }) => {
         if (options.metricsFor === "admin") {
-          checkScopes(await authenticate(request, facts, pipeline), ["admin"]);
+          const principal = await authenticate(request, facts, pipeline);
+          pipeline.rates.take(principal, { headers: facts.headers });
+          checkScopes(principal, ["admin"]);
         } else if (facts.client === undefined || !isLoopback(facts.client)) {
           throw new HttpProblem("not_found");
         }

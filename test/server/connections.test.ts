@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createClientAddress, isLoopback } from "../../src/server/http/client-address.ts";
 import { defineRoute } from "../../src/server/route.ts";
@@ -40,6 +40,11 @@ describe("a connection", () => {
       ),
     ],
     [400, "invalid_request", "what is this\r\n\r\n"],
+    [400, "invalid_request", head("GET / HTTP/1.1", "Connection: close", "")],
+    [400, "invalid_request", head("GET / HTTP/1.0", "")],
+    [400, "invalid_request", head("GET / HTTP/1.1", "Host: a/b", "Connection: close", "")],
+    [400, "invalid_request", head("GET http://[ HTTP/1.1", "Host: a", "Connection: close", "")],
+    [400, "invalid_request", head("OPTIONS * HTTP/1.1", "Host: a", "Connection: close", "")],
     [400, "invalid_request", head("GET / HTTP/1.1", "Host: a", "Content-Length: x", "")],
     [
       400,
@@ -61,6 +66,19 @@ describe("a connection", () => {
     const answer = await api.raw([head(...lines, "Transfer-Encoding: chunked", ""), chunk, chunk]);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain('"type":"/problems/body_too_large"');
+  });
+
+  it("that breaks off in a body is no failure of the server", async () => {
+    const api = await startApi();
+    const socket = connect(api.listening.port, "127.0.0.1");
+    const lines = ["POST /v1/agents HTTP/1.1", "Host: a", auth, "Content-Type: application/json"];
+    const continued = head(...lines, "Expect: 100-continue", "Content-Length: 50", "");
+    socket.write(continued);
+    await once(socket, "data");
+    socket.destroy();
+    await vi.waitFor(() => expect(api.logs.map(({ message }) => message)).toContain("request"));
+    expect(api.logs.find(({ message }) => message === "request")).toMatchObject({ status: 400 });
+    expect(api.logs.filter(({ level }) => level === "error")).toEqual([]);
   });
 
   it("beyond the most connections is closed at once", async () => {

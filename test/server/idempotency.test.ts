@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineRoute } from "../../src/server/route.ts";
 import { startApi } from "../helpers/api-server.ts";
+import { ManualClock } from "../helpers/manual-clock.ts";
 
 const headers = { "idempotency-key": "key-1" };
 const body = { name: "helper" };
@@ -73,6 +74,26 @@ describe("an Idempotency-Key", () => {
     const api = await startApi({ routes: [route] });
     expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(500);
     expect((await api.send("POST", "/v1/probe", { headers })).text).toBe("2");
+  });
+
+  it("is not free while a request that took too long is still under way", async () => {
+    const clock = new ManualClock();
+    let finish = () => {};
+    const route = probe(async (count) => {
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+        clock.advance(60_000);
+      });
+      return { status: 200, body: count };
+    });
+    const api = await startApi({ routes: [route] }, { clock });
+    expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(504);
+    expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(409);
+    finish();
+    await vi.waitFor(async () => {
+      const replayed = await api.send("POST", "/v1/probe", { headers });
+      expect([replayed.status, replayed.text]).toEqual([200, "1"]);
+    });
   });
 
   it("creates a stream once, which is not replayed", async () => {

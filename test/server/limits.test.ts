@@ -57,6 +57,23 @@ describe("rates", () => {
       statuses.push((await api.send("GET", "/v1/agents", { key })).status);
     expect(statuses).toEqual([200, 200, 429]);
   });
+
+  it("leave a tenant's other keys alone when one key is too fast", async () => {
+    const rates = { perKey: { perMinute: 1 }, perTenant: { perMinute: 3 } };
+    const api = await startApi({}, { clock: new ManualClock(), rates });
+    const statuses = [];
+    for (const key of ["sg_a_agents:read", "sg_a_agents:read", "sg_a_agents:read", "sg_a_*"])
+      statuses.push((await api.send("GET", "/v1/agents", { key })).status);
+    expect(statuses).toEqual([200, 429, 429, 200]);
+  });
+
+  it.each(["/v1/agents", "/metrics"])("hold for keys without the scope of %s", async (path) => {
+    const rates = { perKey: { perMinute: 1 } };
+    const api = await startApi({}, { clock: new ManualClock(), rates });
+    const key = "sg_a_tools:read";
+    const ask = async () => (await api.send("GET", path, { key })).status;
+    expect([await ask(), await ask()]).toEqual([403, 429]);
+  });
 });
 
 describe("quotas of a day", () => {

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { ListenError, UnprotectedServerError } from "../errors.ts";
 import { problemDocument, problemMediaType, type ProblemType, problemTypes } from "../problems.ts";
 import { isLoopback } from "./client-address.ts";
@@ -50,7 +50,10 @@ export async function listenOn(
   { limits, isOpen }: { readonly limits: ConnectionLimits; readonly isOpen: boolean },
 ): Promise<NodeServer> {
   if (isOpen && !isLoopback(host)) throw new UnprotectedServerError(host);
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: answerUnreadable,
+  });
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs ?? 10_000,
@@ -58,6 +61,8 @@ export async function listenOn(
       connectionsCheckingInterval: limits.checkIntervalMs ?? 1000,
       keepAliveTimeout: limits.keepAliveTimeoutMs ?? 5000,
       maxHeaderSize: limits.maxHeaderBytes ?? 16_384,
+      // Node would answer without a document; the listener refuses a request without a host as well.
+      requireHostHeader: false,
     },
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
@@ -96,6 +101,21 @@ async function closeServer(server: Server, graceMs: number): Promise<void> {
   }
 }
 
+/** Answers a request whose host or target makes no URL, which the app does not see. */
+function answerUnreadable(thrown: unknown): Response {
+  const type = thrown instanceof RequestError ? "invalid_request" : "internal";
+  return new Response(JSON.stringify(problemDocument({ type, facts: {} }, "none")), {
+    status: problemTypes[type].status,
+    headers: { "Content-Type": problemMediaType, ...refusalHeaders },
+  });
+}
+
+const refusalHeaders = {
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  Connection: "close",
+} as const;
+
 /** Answers what is no HTTP request with a problem document, and closes the connection. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
@@ -109,9 +129,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status} ${title}`,
     `Content-Type: ${problemMediaType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
-    "Cache-Control: no-store",
-    "X-Content-Type-Options: nosniff",
-    "Connection: close",
+    ...Object.entries(refusalHeaders).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }

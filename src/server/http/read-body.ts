@@ -15,7 +15,7 @@ export interface JsonBody {
  * Reads the JSON body of a request. Reading stops at the limit, whatever length the request announces.
  *
  * @param mediaTypes types that the route takes, in lower case
- * @throws HttpProblem `unsupported_media_type`, `body_too_large`, `invalid_json`
+ * @throws HttpProblem `unsupported_media_type`, `body_too_large`, `invalid_json`, `invalid_request`
  */
 export async function readJsonBody(
   request: Request,
@@ -63,7 +63,9 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
   // The body of a request that ends early stays open: the connection is closed after the answer.
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((cause: unknown) => {
+      throw new HttpProblem("invalid_request", { detail: "The body ended too early.", cause });
+    });
     if (done) break;
     length += value.byteLength;
     if (length > maxBytes) {
