@@ -61,7 +61,7 @@ export function turnRowsContract(database: TestDatabase): void {
     const rows = (sql: string, of = tenantId) =>
       withTenant(platform.tables.tenants, of, async (client) => {
         const found = await client.query(sql.replaceAll("$s", platform.tables.schema));
-        return found.rows as Record<string, unknown>[];
+        return found.rows;
       });
     const turns = (of?: string) =>
       rows(
