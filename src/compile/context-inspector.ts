@@ -215,6 +215,7 @@ function createDryRun(
   const run: NodeContext = {
     node: of.node,
     newTurnId: "",
+    newTurnStart: "",
     within: [],
     superstep,
     loop: withBudget(loop, of.budget),

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { TokenOrigin } from "../runtime/streamed-text.ts";
 import type { AgentEvent } from "../state/events.ts";
-import type { PendingRequest } from "../state/human-request.ts";
+import type { ClientCall, PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
 import { toJson } from "../values/bounded-json.ts";
 
@@ -35,6 +35,11 @@ export type RunEvent =
         /** Set if `output` is only the beginning. */
         readonly truncated?: true;
       };
+    }
+  /** Calls of client tools, whose results the run waits for. */
+  | {
+      readonly event: "tool_request";
+      readonly data: Origin & { readonly calls: readonly Omit<ClientCall, "request_id">[] };
     }
   /** `done: false` is a delta of the reply, `true` the whole final answer. */
   | {
@@ -174,6 +179,8 @@ export class RunEventWriter {
           },
         };
       }
+      case "tool_request":
+        return { event: "tool_request", data: { ...origin, calls: event.calls } };
       case "message":
         if (event.within.length > 0) return null;
         return { event: "message", data: { content: event.text, done: true } };

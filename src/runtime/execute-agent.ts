@@ -83,6 +83,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     const last = options.threadId === undefined ? undefined : await checkpointer.getTuple(thread);
     refuseForeign(general.spec.name, last, { ...options, threadId });
     const known = turnId === undefined ? null : await knownTurn(graph, thread, turnId);
+    if (known) refuseOtherUser(last, { ...options, threadId });
     if (known?.streamed) return toResult(known.streamed, threadId);
     const resumes = input === null || known !== null;
     if (resumes) refuseDeadEnd(graph, threadId, last);

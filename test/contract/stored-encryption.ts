@@ -40,6 +40,7 @@ export function storedEncryption(kind: Database["kind"]): void {
         env: {},
         ...(url !== undefined && { databaseUrl: url }),
         ...(folder !== undefined && { folder }),
+        schema: "public",
         encryption: { keys },
         models: new ScriptedModel([
           { calls: [{ name: "lookup", args: { text: `${marker} \0 \ud800 x`.repeat(40) } }] },

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { defineAgent, defineTool, executeAgent, type Runtime } from "../../src/index.ts";
 import type { Database } from "../../src/storage/database.ts";
-import type { DatabasePool } from "../../src/storage/pool.ts";
+import type { DatabaseClient, DatabasePool, Queryable } from "../../src/storage/pool.ts";
 import { DatabaseFullError } from "../../src/storage/errors.ts";
 import { collect } from "../helpers/collect.ts";
 import { lockThread } from "../../src/storage/thread-lock.ts";
@@ -226,19 +226,24 @@ export function threadRefusalsContract(kind: Database["kind"]): void {
   });
 }
 
-/** A pool that asks before each insert. */
+/** A pool that asks before each insert of the checkpointer. */
 function failingPool(pool: DatabasePool, beforeInsert: () => void): DatabasePool {
-  return new Proxy(pool, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (name !== "query") return value.bind(target) as unknown;
-      return async (...args: readonly [unknown, ...unknown[]]) => {
-        const [query] = args;
-        const text = typeof query === "string" ? query : (query as { text: string }).text;
-        if (/insert into/i.test(text)) beforeInsert();
-        return value.apply(target, args) as unknown;
-      };
-    },
-  });
+  const asking = <Target extends Queryable>(target: Target): Target =>
+    new Proxy(target, {
+      get(of, name) {
+        const value: unknown = Reflect.get(of, name, of);
+        if (typeof value !== "function") return value;
+        if (name === "connect") {
+          return async () => asking((await value.call(of)) as DatabaseClient);
+        }
+        if (name !== "query") return value.bind(of) as unknown;
+        return async (...args: readonly [unknown, ...unknown[]]) => {
+          const [query] = args;
+          const text = typeof query === "string" ? query : (query as { text: string }).text;
+          if (/insert into \S*checkpoint/i.test(text)) beforeInsert();
+          return value.apply(of, args) as unknown;
+        };
+      },
+    });
+  return asking(pool);
 }

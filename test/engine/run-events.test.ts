@@ -104,6 +104,20 @@ describe("RunEventWriter", () => {
     ]);
   });
 
+  it("names the calls of client tools that the run waits for, also those of nested agents", async () => {
+    const { writer, emit, events } = setUp();
+    const calls = [
+      { call_id: "c1", tool: "look", input: {}, expires_at: "2026-01-01T00:01:00.000Z" },
+    ];
+    emit({ type: "tool_request", calls });
+    emit({ type: "tool_request", calls }, ["helper"]);
+    await writer.flush();
+    expect(events()).toEqual([
+      { event: "tool_request", data: { calls } },
+      { event: "tool_request", data: { within: ["helper"], calls } },
+    ]);
+  });
+
   it("truncates large outputs, and says so", async () => {
     const { writer, emit, events } = setUp();
     emit({ type: "tool_result", step_index: 0, result: result("x".repeat(1_000)) });

@@ -96,6 +96,36 @@ describe("executeAgent with a turnId", () => {
     expect(await executeAgent(asking, go, options)).toMatchObject({ output: { message: "a" } });
   });
 
+  it("returns the calls of client tools that wait, then the cancellation", async () => {
+    const look = defineTool({
+      name: "look",
+      description: "Looks on the client.",
+      input_schema: z.object({}),
+      transport: { type: "client" },
+    });
+    const remote = defineAgent({ name: "remote", tools: [look] });
+    const { runtime, model } = await testRuntime([{ calls: [{ name: "look", args: {} }] }]);
+    const options = { runtime, threadId: "t", turnId: "one" };
+    const first = await executeAgent(remote, go, options);
+    const again = await executeAgent(remote, go, options);
+    expect([again.status, again.toolCalls]).toEqual(["AWAITING_TOOL", first.toolCalls]);
+    await runtime.threads.cancel("t", { reason: "enough" });
+    const last = await executeAgent(remote, go, options);
+    expect(last).toMatchObject({ status: "CANCELLED", cancel_reason: "enough", toolCalls: [] });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("is refused for the turn of another user, whether it waits or has ended", async () => {
+    const { runtime } = await testRuntime(["a"]);
+    const options = { runtime, threadId: "t", turnId: "one" };
+    await executeAgent(agent, go, { ...options, user: "ada" });
+    await expect(executeAgent(agent, go, { ...options, user: "eve" })).rejects.toMatchObject({
+      code: "other_user",
+    });
+    const { output } = await executeAgent(agent, go, { ...options, user: "ada" });
+    expect(output).toEqual({ message: "a" });
+  });
+
   it("resumes a turn that was interrupted", async () => {
     const { runtime, model } = await testRuntime([call, "a"]);
     const graph = await compileAgent(agent, runtime);

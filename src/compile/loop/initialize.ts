@@ -38,7 +38,7 @@ export const initialize: NodeBody = async (state, run) => {
   };
   const turn = {
     run: run.newTurnId,
-    started_at: loop.clock.now().toISOString(),
+    started_at: run.newTurnStart,
     usage_before: state.usage,
     approach: "",
     draft: null,

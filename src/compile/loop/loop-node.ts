@@ -82,6 +82,7 @@ export function loopNode(
     const within = agentsAround(config);
     const givenTurnId = within.length === 0 ? turnIdIn(config) : undefined;
     const newTurnId = beginsTurn ? (givenTurnId ?? loop.ids()) : "";
+    const newTurnStart = beginsTurn ? loop.clock.now().toISOString() : "";
     const isInside = isOutputGated(config);
     // Streamed output cannot be taken back.
     const isHeld = isInside || loop.rails.output.length > 0;
@@ -157,7 +158,7 @@ export function loopNode(
       agent,
       turn: outermost,
       isOutermost: outermost?.turnId === turnId,
-      beginsTurn,
+      turnStart: beginsTurn ? newTurnStart : null,
       isPlanner: own.attempts.plans === true,
       withholdsText: isHeld,
       secrets: own.secrets?.hasRevealed() === true ? own.secrets : null,
@@ -183,6 +184,7 @@ export function loopNode(
       node: name,
       within,
       newTurnId,
+      newTurnStart,
       superstep: now,
       loop: own,
       around,

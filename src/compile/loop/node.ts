@@ -40,6 +40,8 @@ export interface NodePlace {
   readonly context: RunContext | undefined;
   /** `turn.run` of the turn that a node begins. */
   readonly newTurnId: string;
+  /** `turn.started_at` of that turn. */
+  readonly newTurnStart: string;
 }
 
 /** The bounds of a node's tool calls. */

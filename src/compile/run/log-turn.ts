@@ -1,12 +1,14 @@
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { INTERRUPT } from "@langchain/langgraph";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { redactKnownValues } from "../../guardrails/redaction.ts";
 import type { CallLog } from "../../models/calls/call-log.ts";
 import type { GraphState } from "../../state/channels.ts";
+import { requestOf } from "../../state/human-request.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import { turnUsage } from "../../state/turn.ts";
 import { noUsage } from "../../state/usage.ts";
 import type { Secrets } from "../../tools/secrets.ts";
+import { isRecord } from "../../values/json.ts";
+import { pendingTasks } from "../guards/waiting.ts";
 
 /** Where runs are logged, and whose values are not. */
 export interface TurnLog {
@@ -34,8 +36,8 @@ export async function logTurn(
   const { turn, redactions = {} } = state ?? {};
   // A turn that an older version began has no id.
   if (tuple !== undefined && state !== undefined && turn?.run !== undefined) {
-    const waits = (tuple.pendingWrites ?? []).some(([, channel]) => channel === INTERRUPT);
-    const status = waits ? "AWAITING_HUMAN" : (state.status ?? "CREATED");
+    const waitsIn = waitingStatus(tuple);
+    const status = waitsIn ?? state.status ?? "CREATED";
     const shown = <T>(value: T): T => {
       const redacted = redactKnownValues(value, redactions) as T;
       return secrets?.hasRevealed() === true ? secrets.scrubValue(redacted) : redacted;
@@ -46,7 +48,7 @@ export async function logTurn(
       agent: turn.agent ?? "",
       status,
       startedAt: turn.started_at,
-      isOver: waits || ends.has(status),
+      isOver: waitsIn !== null || ends.has(status),
       input: shown(state.input ?? null),
       output: shown(state.output ?? null),
       failure: shown(turn.failure),
@@ -56,4 +58,18 @@ export async function logTurn(
     });
   }
   await calls.flush();
+}
+
+/** Returns the status in which a turn waits: for people, else for its caller. Null if it does not wait. */
+function waitingStatus(tuple: CheckpointTuple): Status | null {
+  const open = new Set(
+    pendingTasks(tuple).flatMap(({ id, state }) => (state === "interrupted" ? [id] : [])),
+  );
+  const kinds = (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
+    open.has(task) && channel === "__interrupt__"
+      ? [value].flat().map((one) => requestOf("", isRecord(one) ? one["value"] : one, "").kind)
+      : [],
+  );
+  if (kinds.length === 0) return null;
+  return kinds.every((kind) => kind === "tool_calls") ? "AWAITING_TOOL" : "AWAITING_HUMAN";
 }

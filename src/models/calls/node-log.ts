@@ -30,8 +30,8 @@ export interface NodeLogOptions {
   readonly turn: { readonly threadId: string; readonly turnId: string } | null;
   /** Whether the node is one of the outermost agent. */
   readonly isOutermost: boolean;
-  /** Whether the node begins the agent's turn. */
-  readonly beginsTurn: boolean;
+  /** When the turn that the node begins started, ISO 8601; null for a node that begins none. */
+  readonly turnStart: string | null;
   /** Whether its steps are subtasks, whose calls are logged by their workers. */
   readonly isPlanner: boolean;
   /** Whether output rails may still redact or refuse what models say. */
@@ -55,22 +55,21 @@ const unlogged: NodeLog = {
 };
 
 function loggedNode(log: CallLog, options: NodeLogOptions): NodeLog {
-  const { clock, agent, turn, isOutermost, beginsTurn, withholdsText, redact } = options;
+  const { clock, agent, turn, isOutermost, turnStart, withholdsText, redact } = options;
   const place = { threadId: null, turnId: null, ...turn, agent };
   const scrub = <T>(value: T): T => options.secrets?.scrubValue(value) ?? value;
-  let isBegun = !beginsTurn || !isOutermost;
-  const begin = (made: { readonly status: Status; readonly startedAt: string; input: unknown }) => {
-    if (turn === null) return;
+  let isBegun = turnStart === null || !isOutermost;
+  const begin = (status: Status, input: unknown) => {
+    if (turn === null || turnStart === null) return;
     isBegun = true;
     const unknown = { output: null, failure: null, usage: noUsage, latencyMs: 0 };
-    log.turn({ ...place, ...turn, ...made, ...unknown, isOver: false, checkpointId: null });
+    const made = { status, startedAt: turnStart, input, ...unknown };
+    log.turn({ ...place, ...turn, ...made, isOver: false, checkpointId: null });
   };
   return {
     call(model, request, config, { purpose, step = null }) {
       // The judge of an input rail is called before the turn is written.
-      if (!isBegun) {
-        begin({ status: "INITIALIZING", startedAt: clock.now().toISOString(), input: null });
-      }
+      if (!isBegun) begin("INITIALIZING", null);
       const about = { purpose, step, withholdsText, scrub, redact };
       return callLogged(model, request, config, { log, clock, ...place, ...about });
     },
@@ -79,9 +78,8 @@ function loggedNode(log: CallLog, options: NodeLogOptions): NodeLog {
     },
     written({ update, turn: written }) {
       const { steps = [], status } = update;
-      if (beginsTurn && isOutermost && written?.started_at !== undefined) {
-        const input = scrub(update.input ?? null);
-        begin({ status: status ?? "INITIALIZING", startedAt: written.started_at, input });
+      if (isOutermost && written?.started_at !== undefined) {
+        begin(status ?? "INITIALIZING", scrub(update.input ?? null));
       }
       const done = options.isPlanner ? [] : stepsWithCalls(steps);
       if (done.length > 0) log.steps({ ...place, steps: done });

@@ -2,6 +2,7 @@ import { deadline, sleep } from "../../async.ts";
 import { beginnings } from "../../compile/guards/inputs.ts";
 import { pendingTasks } from "../../compile/guards/waiting.ts";
 import { heldThread, withThread } from "../../compile/run/acquire-thread.ts";
+import { logTurn } from "../../compile/run/log-turn.ts";
 import { durableSaver } from "../../durable-saver.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -126,6 +127,7 @@ async function endTurn(
   const values = { status: "CANCELLED", ...(turn !== undefined && { turn: { ...turn, ...why } }) };
   await updateCheckpointState(checkpointer, tuple, { values, endsTurn: true });
   await archive?.drain(threadId);
+  await logTurn(services.run, checkpointer, threadId);
   return { threadId, outcome: "cancelled", status: "CANCELLED" };
 }
 

@@ -22,6 +22,7 @@ import {
   type ToolCallRow,
   toToolCallRows,
   toUuid,
+  turnKey,
   type TurnRow,
   writeRows,
 } from "./call-rows.ts";
@@ -84,16 +85,16 @@ export class DatabaseCallLog implements CallLog {
   }
 
   steps(steps: LoggedSteps): void {
-    const rows = toToolCallRows(steps);
+    const rows = toToolCallRows(steps, this.#options.tenantId);
     if (this.#admits(rows.length)) this.#pending.toolCalls.push(...rows);
     this.#gather();
   }
 
   turn(turn: LoggedTurn): void {
-    const { turnId, threadId, startedAt } = turn;
-    const { clock } = this.#options;
+    const { threadId } = turn;
+    const { clock, tenantId } = this.#options;
     const row = {
-      ...rowId(turnId, new Date(startedAt), clock.now()),
+      ...turnKey({ ...turn, tenantId }, clock.now()),
       turn,
       runId: this.#runs.get(threadId) ?? null,
       instanceId: toUuid(this.#options.ids()),

@@ -86,6 +86,27 @@ function timeInId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
 
+/** The turn of a tenant's thread. */
+interface TurnPlace {
+  readonly tenantId: string;
+  readonly threadId: string | null;
+  /** Unique in its thread. A fork keeps it, and callers may name turns of several threads alike. */
+  readonly turnId: string;
+}
+
+/** Returns the id of a turn's row: a UUID with the time of the turn's own id, if that has one. */
+function turnRowId({ tenantId, threadId, turnId }: TurnPlace): string {
+  const hash = createHash("sha256").update(JSON.stringify([tenantId, threadId, turnId]));
+  const hex = hash.digest("hex");
+  if (uuid.exec(turnId)?.[1] !== "7") return uuidOf(hex);
+  return uuidOf(turnId.slice(0, 8) + turnId.slice(9, 13) + hex, 7);
+}
+
+/** Returns the key of a turn's row. */
+export function turnKey(of: TurnPlace & { readonly startedAt: string }, now: Date): RowKey {
+  return rowId(turnRowId(of), new Date(of.startedAt), now);
+}
+
 /** Bytes of a tool's input and output that are kept of each. */
 const mostBytes = 256 * 1024;
 /** Bytes of a request's messages, which are bounded where they are reported. */
@@ -95,16 +116,20 @@ const mostMessageBytes = 1024 * 1024;
  * Returns the rows of a step's calls. Their ids follow from the step, so that a step that runs again after a crash has
  * the same ones.
  */
-export function toToolCallRows({ steps, turnId, agent }: LoggedSteps): readonly ToolCallRow[] {
+export function toToolCallRows(
+  { steps, threadId, turnId, agent }: LoggedSteps,
+  tenantId: string,
+): readonly ToolCallRow[] {
   if (turnId === null) return [];
+  const turnRow = turnRowId({ tenantId, threadId, turnId });
   return steps.flatMap((step) => {
     const { turn_number: turn, attempt_number: attempt, step_index: index, node, timestamp } = step;
     const time = new Date(timestamp).getTime();
     const stamp = time.toString(16).padStart(12, "0");
     return step.tool_results.map((result, at) => {
-      const place = [turnId, agent, turn, attempt, index, node, result.id, at];
+      const place = [turnRow, agent, turn, attempt, index, node, result.id, at];
       const hash = createHash("sha256").update(JSON.stringify(place)).digest("hex");
-      const row = { turnId: toUuid(turnId), agent: agent ?? "", step: index, result };
+      const row = { turnId: turnRow, agent: agent ?? "", step: index, result };
       return { id: uuidOf(stamp + hash, 7), at: new Date(time).toISOString(), ...row };
     });
   });
@@ -241,7 +266,7 @@ async function writeModelCalls(
       tenantId,
       rows.map(({ at }) => at),
       rows.map(({ id }) => id),
-      calls.map(({ turnId }) => turnId && toUuid(turnId)),
+      calls.map(({ threadId, turnId }) => turnId && turnRowId({ tenantId, threadId, turnId })),
       calls.map(({ agent }) => agent && plain(agent)),
       calls.map(({ step }) => step),
       calls.map(({ purpose }) => purpose),

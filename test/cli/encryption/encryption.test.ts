@@ -39,7 +39,7 @@ const put = async (keys?: string) => {
 
 describe("stratagraph encryption", () => {
   afterEach(async () => {
-    await database.shared.pool.query("truncate attachments cascade").catch(() => {});
+    await database.shared.pool.query("truncate stratagraph.attachments cascade").catch(() => {});
   });
 
   it("counts values by key, and rotates them to the first", async () => {
@@ -62,8 +62,12 @@ describe("stratagraph encryption", () => {
 
   it("fails a rotation that met a damaged value", async () => {
     await put(first);
-    await database.shared.pool.query("update attachments set body = substring(body from 1 for 60)");
-    await database.shared.pool.query("update attachments set body = body || '\\x00'::bytea");
+    await database.shared.pool.query(
+      "update stratagraph.attachments set body = substring(body from 1 for 60)",
+    );
+    await database.shared.pool.query(
+      "update stratagraph.attachments set body = body || '\\x00'::bytea",
+    );
     const { code, out } = await cli(["rotate"], `${second},${first}`);
     expect([code, out]).toEqual([1, expect.stringContaining("1 value damaged and left as stored")]);
   });

@@ -14,6 +14,7 @@ it("sends no event that the body emits after the turn's time has ended the node"
     bounds: [],
     rails: { input: [], answer: [], memory: [], tool_result: [], output: [] },
     memory: null,
+    attempts: {},
   } as unknown as LoopConfig;
   const state = { status: "EXECUTING", branches: [], redactions: {} } as unknown as GraphState;
   const sent: unknown[] = [];

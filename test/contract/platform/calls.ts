@@ -178,7 +178,7 @@ export function callsContract(database: TestDatabase): void {
       expect(last).toMatchObject({ response: { content: "4" } });
     });
 
-    test("name the purposes of deep steps and of summaries", async () => {
+    test("name the purposes of deep steps", async () => {
       const reply: ScriptedReply = () => new AIMessage("Done.");
       const runtime = await runtimeWith([
         "Approach",

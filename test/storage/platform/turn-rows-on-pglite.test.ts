@@ -1,0 +1,4 @@
+import { turnRowsContract } from "../../contract/platform/turn-rows.ts";
+import { useDatabase } from "../../helpers/databases.ts";
+
+turnRowsContract(useDatabase("pglite"));
