@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { openPlatform } from "../../src/storage/platform/open-platform.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { createRuntime, type Runtime } from "../../src/app.ts";
 import { defineAgent } from "../../src/definition/define-agent.ts";
@@ -33,6 +34,7 @@ export function storedEncryption(kind: Database["kind"]): void {
   describe.skipIf(!database.available)(`stored encryption on ${kind}`, () => {
     const pool = () => database.shared.pool;
     const tables = ["checkpoints", "checkpoint_elements", "checkpoint_write_sets", "attachments"];
+    const calls = ["turn", "tool_call", "llm_call"];
 
     async function use<T>(keys: string, work: (runtime: Runtime) => Promise<T>): Promise<T> {
       const { url, folder } = database.options;
@@ -73,8 +75,9 @@ export function storedEncryption(kind: Database["kind"]): void {
 
     beforeEach(async () => {
       await new PostgresCheckpointer(pool()).setup();
+      await openPlatform(database.shared, { schema: "public" });
       await use("", ({ encryption }) => encryption!.count());
-      for (const table of [...tables, "tool_journal", "attachment_uses"])
+      for (const table of [...tables, ...calls, "tool_journal", "attachment_uses"])
         await pool().query(`truncate ${table} cascade`);
     });
 
@@ -101,7 +104,7 @@ export function storedEncryption(kind: Database["kind"]): void {
       expect(await tablesWith(marker)).toEqual(
         expect.arrayContaining(["attachments", "checkpoint_elements", "tool_journal"]),
       );
-      for (const table of [...tables, "tool_journal"])
+      for (const table of [...tables, ...calls, "tool_journal"])
         await pool().query(`truncate ${table} cascade`);
 
       await run(old, "sealed");
@@ -170,7 +173,9 @@ export function storedEncryption(kind: Database["kind"]): void {
       expect(await keysIn(old)).toEqual(expect.arrayContaining([null, "old"]));
       await use(old, ({ encryption }) => encryption!.rotate());
       expect(await keysIn(old)).toEqual(["old"]);
-      expect(await tablesWith(marker)).toEqual([]);
+      // A rotation leaves out the rows of calls and turns.
+      const left = (await tablesWith(marker)).map((name) => name.replace(/_\d+$/, ""));
+      expect(left.toSorted()).toEqual(calls.toSorted());
       expect(await verified(old, "t")).toContain(marker);
     });
 

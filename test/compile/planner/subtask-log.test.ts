@@ -16,7 +16,7 @@ class GatedSaver extends MemorySaver {
     return stored;
   }
 
-  async durable(): Promise<void> {
+  async flush(): Promise<void> {
     await this.#opened;
     // Each is begun when the one before is written.
     for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
