@@ -65,26 +65,31 @@ export async function createRuntime(
   }
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
   const { openDatabase } = await import("./storage/database.ts");
-  const { openCheckpointer } = await import("../checkpointers/postgres.ts");
+  const { openCheckpointer, PostgresCheckpointer } = await import("../checkpointers/postgres.ts");
   const { CancelRequests } = await import("./storage/platform/cancel-requests.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
   const { createEncryption } = await import("./storage/encryption/stored-encryption.ts");
+  const { sealingStores } = await import("./storage/encryption/sealing-stores.ts");
+  const { defaultTenant } = await import("./storage/tenant.ts");
   const { DatabaseExperimentMemory } = await import("./experiment/memory/database-memory.ts");
-  const database = await openDatabase({
-    ...(url && { url }),
-    ...(options.folder !== undefined && { folder: options.folder }),
-    ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
-  }).catch(async (thrown: unknown) => {
-    await close();
-    throw thrown;
-  });
-  const closeAll = async () => void (await Promise.all([close(), database.close()]));
+  const database =
+    options.database ??
+    (await openDatabase({
+      ...(url && { url }),
+      ...(options.folder !== undefined && { folder: options.folder }),
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+    }).catch(async (thrown: unknown) => {
+      await close();
+      throw thrown;
+    }));
+  const closeDatabase = async () => options.database ?? (await database.close());
+  const closeAll = async () => void (await Promise.all([close(), closeDatabase()]));
   try {
-    const { schema = "stratagraph", tenantId, fences, cacheBytes } = options;
+    const { schema = "stratagraph", tenantId = defaultTenant, fences, cacheBytes } = options;
     const encryption = await createEncryption({ ...services, ...options.encryption, env });
     const place = {
       schema,
-      ...(tenantId !== undefined && { tenantId }),
+      tenantId,
       ...(fences && { fences }),
       ...encryption.sealing,
     };
@@ -114,7 +119,22 @@ export async function createRuntime(
       memory,
       store,
       experimentMemory: new DatabaseExperimentMemory(database.pool, place),
-      encryption: encryption.of([checkpointer, stored]),
+      encryption: encryption.of((allTenants) =>
+        sealingStores({
+          openPlatform: async () => {
+            const { openPlatform } = await import("./storage/platform/open-platform.ts");
+            return openPlatform(database, { schema, clock });
+          },
+          tenantId,
+          allTenants,
+          storesOf: (id) => {
+            if (id === tenantId) return [checkpointer, stored];
+            const of = { ...place, tenantId: id };
+            const saver = new PostgresCheckpointer(database.pool, of);
+            return [saver, new DatabaseToolJournal(database.pool, of)];
+          },
+        }),
+      ),
       lockThread: cancels.lockThread,
     };
     const forget = async (threadId: string) => {

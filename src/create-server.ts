@@ -1,10 +1,11 @@
+import { hostname } from "node:os";
 import type { Runtime, RuntimeOptions } from "./app.ts";
+import { systemClock, systemIds } from "./clock.ts";
 import type { HttpOptions, StratagraphServer } from "./server/create-server.ts";
-import type { AgentDrawing } from "./server/ports.ts";
+import type { AgentDrawing, ApiBase, ServerLogger } from "./server/ports.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { TenantAllowance } from "./server/agents/tenant-rules.ts";
 import type { Route } from "./server/route.ts";
-import type { TenantRuntimes } from "./server/tenant-runtimes.ts";
 import type { Database } from "./storage/database.ts";
 import type { Platform } from "./storage/platform/open-platform.ts";
 
@@ -30,21 +31,34 @@ export interface ServerOptions extends HttpOptions {
   readonly allow?: TenantAllowance;
   /** Tools that definitions may name, in addition to the built-in ones. */
   readonly tools?: RuntimeOptions["tools"];
-  /** Opens the runtime of a tenant, for routes that run agents. */
-  readonly runtimeOf?: (tenantId: string) => Promise<Runtime>;
+  /**
+   * Opens the runtime of a tenant, with at least the options given. Default: `createRuntime`, without the secrets and
+   * hosts of this server's environment, which development has.
+   */
+  readonly runtimeOf?: (options: RuntimeOptions) => Promise<Runtime>;
   /** Runtimes that stay open while they are not in use. Default 100. */
   readonly maxRuntimes?: number;
+  /** Models, secrets and limits of the runtimes. */
+  readonly runtime?: Pick<
+    RuntimeOptions,
+    | "defaultModel"
+    | "modelOptions"
+    | "models"
+    | "httpAllow"
+    | "embeddings"
+    | "memoryEmbeddings"
+    | "sandbox"
+  >;
+  /** Runs that execute at the same time in this process. Default 16; 0: other processes execute them. */
+  readonly concurrency?: number;
   /** Further routes. */
   readonly routes?: (parts: ServerBase) => readonly Route[];
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What routes stand on. */
-export interface ServerBase {
+/** What further routes stand on. */
+export interface ServerBase extends ApiBase {
   readonly database: Database;
-  readonly platform: Platform;
-  /** Null without `runtimeOf`. */
-  readonly runtimes: TenantRuntimes<Runtime> | null;
 }
 
 /** A server with its stores. */
@@ -60,6 +74,7 @@ const allAllowed: TenantAllowance = {
   fileTools: true,
   communityTools: true,
   modelServers: true,
+  plainSecrets: true,
 };
 
 /**
@@ -74,19 +89,40 @@ const allAllowed: TenantAllowance = {
 export async function createServer(options: ServerOptions = {}): Promise<PlatformServer> {
   const [
     { createServerWith },
+    { apiRoutes },
+    { AgentLoader },
     { TenantRuntimes: RuntimeCache },
+    { createEmbeddedQueue },
+    { RunExecutor },
+    { RunSignals },
+    { platformJobs, startUpkeep },
+    { WebhookSender },
+    { environmentSecrets },
     { openDatabase },
+    { createEncryption },
     { openPlatform },
+    { ThreadFences },
     { packageVersion },
   ] = await Promise.all([
     import("./server/create-server.ts"),
+    import("./server/api-routes.ts"),
+    import("./server/agents/load-agent.ts"),
     import("./server/tenant-runtimes.ts"),
+    import("./engine/embedded-queue.ts"),
+    import("./engine/run-executor.ts"),
+    import("./engine/run-signals.ts"),
+    import("./engine/upkeep.ts"),
+    import("./engine/webhook-sender.ts"),
+    import("./tools/secrets.ts"),
     import("./storage/database.ts"),
+    import("./storage/encryption/stored-encryption.ts"),
     import("./storage/platform/open-platform.ts"),
+    import("./storage/tenant-pool.ts"),
     import("./package-version.ts"),
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
-  const { clock, ids, maxConnections, development = false } = options;
+  const { maxConnections, development = false, tools = [] } = options;
+  const { clock = systemClock, ids = systemIds, logger = silent } = options;
   const own =
     options.database === undefined
       ? await openDatabase({
@@ -98,16 +134,79 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
   const database = options.database ?? own;
   if (database === undefined) throw new TypeError("a database was just opened");
   try {
-    const times = { ...(clock && { clock }), ...(ids && { ids }) };
-    const platform = await openPlatform(database, times);
+    const { sealing } = await createEncryption({ env });
+    const platform = await openPlatform(database, { clock, ids, ...sealing });
     const tenantId = development
       ? await findOrCreateTenant(platform, options.developmentTenant ?? "default")
       : null;
-    const { runtimeOf, maxRuntimes: max } = options;
-    const runtimes =
-      runtimeOf === undefined
-        ? null
-        : new RuntimeCache(runtimeOf, { ...(max !== undefined && { max }) });
+    const { maxRuntimes: max, concurrency = 16 } = options;
+    const { createRuntime } = await import("./app.ts");
+    const open = options.runtimeOf ?? createRuntime;
+    const runtimes = new RuntimeCache(
+      async (ofTenant: string) => {
+        const fences = new ThreadFences();
+        const runtime = await open({
+          ...tenantOptions(options, env),
+          secrets: {
+            get: async (name) =>
+              (await platform.secrets.read(ofTenant, name)) ??
+              (development ? environmentSecrets(env).get(name) : undefined),
+          },
+          database,
+          clock,
+          ids,
+          tools,
+          tenantId: ofTenant,
+          fences,
+        });
+        return { runtime, fences, close: () => runtime.close() };
+      },
+      { ...(max !== undefined && { max }) },
+    );
+    const onError = (err: unknown) => logger.error({ err }, "error outside of a request");
+    const signals = new RunSignals(clock);
+    const loader = new AgentLoader(platform);
+    const { load: loadAgent } = loader;
+    const sender = new WebhookSender({
+      webhooks: platform.webhooks,
+      clock,
+      httpAllow: httpAllowOf(options, env),
+      onError,
+    });
+    const executor = new RunExecutor({
+      platform,
+      useServices: (ofTenant, work) =>
+        runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
+      loadAgent,
+      signals,
+      onDeliveries: sender.wake,
+      clock,
+      onError,
+      onEnd: ({ run, state, code, ms }) =>
+        logger.info(
+          {
+            run_id: run.id,
+            tenant: run.tenantId,
+            thread_id: run.threadId,
+            state,
+            ...(code !== null && { code }),
+            attempt: run.attempts,
+            ms: Math.round(ms),
+          },
+          "run",
+        ),
+    });
+    const queue = createEmbeddedQueue({
+      claims: platform.claims,
+      clock,
+      worker: `${hostname()}-${process.pid}-${ids()}`,
+      concurrency,
+      onError,
+    });
+    const allow = options.allow ?? (development ? allAllowed : {});
+    const parts = { platform, runtimes, loadAgent, queue, executor, signals, allow, tools };
+    const base: ServerBase = { ...parts, database, clock, ids, logger };
+    const upkeep = startUpkeep({ clock, onError, jobs: platformJobs(platform) });
     const server = createServerWith(
       {
         authentication:
@@ -116,7 +215,9 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           store: platform.agents,
           audit: platform.audit,
           draw: (definition) => drawAgent(definition, options),
-          allow: options.allow ?? (development ? allAllowed : {}),
+          allow,
+          known: (ofTenant, names) =>
+            runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools)),
         },
         idempotency: platform.idempotency,
         tenantLimits: { tenants: platform.tenants, usage: platform.usage },
@@ -129,19 +230,56 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           },
         ],
         version: packageVersion(),
-        routes: options.routes?.({ database, platform, runtimes }) ?? [],
+        routes: [...apiRoutes(base), ...(options.routes?.(base) ?? [])],
+        drain: async (graceMs) => {
+          await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), upkeep.stop()]);
+        },
         close: async () => {
-          await runtimes?.close();
+          await runtimes.close();
           await own?.close();
         },
       },
       options,
     );
+    if (concurrency > 0) {
+      queue.start(executor.execute);
+      sender.start();
+    }
     return Object.assign(server, { platform, developmentTenantId: tenantId });
   } catch (thrown) {
     await own?.close();
     throw thrown;
   }
+}
+
+const silent: ServerLogger = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** Bytes of stored values that the runtime of one tenant of many caches. */
+const tenantCacheBytes = 8_388_608;
+
+/** Tenants share the models of the server, and nothing else of its environment. */
+function tenantOptions(
+  { development = false, runtime = {} }: ServerOptions,
+  env: NonNullable<RuntimeOptions["env"]>,
+): RuntimeOptions {
+  const httpAllow = httpAllowOf({ development, runtime }, env);
+  if (development) return { env, ...runtime, httpAllow };
+  return {
+    env,
+    cacheBytes: tenantCacheBytes,
+    ...runtime,
+    httpAllow,
+  };
+}
+
+/** Private hosts that tools and webhooks may call. Those of the environment count in development alone. */
+function httpAllowOf(
+  { development = false, runtime = {} }: Pick<ServerOptions, "development" | "runtime">,
+  env: NonNullable<RuntimeOptions["env"]>,
+): NonNullable<RuntimeOptions["httpAllow"]> {
+  if (runtime.httpAllow !== undefined) return runtime.httpAllow;
+  const hosts = development ? (env["STRATAGRAPH_HTTP_ALLOW"] ?? "").split(",") : [];
+  return hosts.map((host) => host.trim()).filter((host) => host !== "");
 }
 
 async function findOrCreateTenant({ tenants }: Platform, name: string): Promise<string> {
@@ -165,12 +303,15 @@ async function drawAgent(
   definition: AgentDefinition,
   { tools = [] }: Pick<ServerOptions, "tools">,
 ): Promise<AgentDrawing> {
-  const [{ compileAgent, createRuntime }, { drawableDefinition, drawingModels }, { mermaidText }] =
-    await Promise.all([
-      import("./app.ts"),
-      import("./compile/draw-graph.ts"),
-      import("./compile/mermaid-text.ts"),
-    ]);
+  const [
+    { compileAgent, createRuntime },
+    { drawableDefinition, drawingModels, drawingServices },
+    { mermaidText },
+  ] = await Promise.all([
+    import("./app.ts"),
+    import("./compile/draw-graph.ts"),
+    import("./compile/mermaid-text.ts"),
+  ]);
   const runtime = await createRuntime({
     checkpointer: false,
     models: drawingModels,
@@ -179,7 +320,8 @@ async function drawAgent(
     secrets: { get: () => undefined },
   });
   try {
-    const graph = await compileAgent(drawableDefinition(definition), runtime);
+    const services = { ...runtime, ...drawingServices(definition, runtime) };
+    const graph = await compileAgent(drawableDefinition(definition), services);
     const drawing = (await graph.getGraphAsync({ xray: false })).toJSON();
     const drawn = drawing as unknown as Parameters<typeof mermaidText>[0];
     return { mermaid: mermaidText(drawn), graph: drawing };

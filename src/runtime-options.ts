@@ -6,6 +6,7 @@ import type { AgentTool } from "./definition/tool/tool.ts";
 import type { ModelSource } from "./models/agent-model.ts";
 import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { Embeddings } from "./models/embeddings/embeddings.ts";
+import type { Database } from "./storage/database.ts";
 import type { ThreadFences } from "./storage/tenant-pool.ts";
 import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
@@ -17,6 +18,8 @@ export interface RuntimeOptions {
   readonly databaseUrl?: string;
   /** Folder of the embedded database, used without a `databaseUrl`. Default: `.stratagraph`. */
   readonly folder?: string;
+  /** A database to use instead. It stays the caller's: closing the runtime leaves it open. */
+  readonly database?: Database;
   /** Schema of the tables, made if need be. Default `stratagraph`, into which tables of earlier versions are moved. */
   readonly schema?: string;
   /** Maximum Postgres connections of this process. Default 10; the embedded database has one. */

@@ -3,9 +3,14 @@ import { Graph } from "@langchain/core/runnables/graph";
 import { END, START } from "@langchain/langgraph";
 import { z } from "zod";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { agentReferences } from "../definition/check/agents.ts";
+import { defineAgent } from "../definition/define-agent.ts";
+import { defineTool } from "../definition/tool/define-tool.ts";
 import type { ModelSource } from "../models/agent-model.ts";
 import { modelProfile } from "../models/model-profile.ts";
+import { createToolRegistry, type ToolRegistry } from "../tools/registry.ts";
 import { type AgentGraph, overrideGraph } from "./agent-graph.ts";
+import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
 import type { GraphNode } from "./graph-builder.ts";
 
 /** The parts of a compiled graph that drawing uses. */
@@ -180,3 +185,27 @@ export const drawingModels: ModelSource = {
       call: () => Promise.reject(new TypeError("a drawn graph must not run")),
     }),
 };
+
+/**
+ * Returns tools and agents for a graph that is only drawn, with a stand-in for each name that is not known here: another
+ * place has it.
+ */
+export function drawingServices(
+  definition: AgentDefinition,
+  { tools }: { readonly tools: ToolRegistry },
+): { readonly tools: ToolRegistry; readonly agents: AgentRegistry } {
+  const own = new Set(definition.tools.map((tool) => tool.definition.name));
+  const unknown = definition.spec.tools.flatMap((tool) =>
+    typeof tool === "string" && !own.has(tool) && tools.get(tool) === undefined ? [tool] : [],
+  );
+  const input_schema = { type: "object", properties: {} };
+  const placeholders = unknown.map((name) =>
+    defineTool({ name, description: "Not called.", input_schema, handler: () => null }),
+  );
+  const names = new Set(agentReferences(definition.spec).map(({ agent }) => agent));
+  const agents = [...names].map((name) => defineAgent({ name, input_schema: { type: "object" } }));
+  return {
+    tools: createToolRegistry([...tools.resolve(tools.names()), ...placeholders]),
+    agents: createAgentRegistry(agents),
+  };
+}

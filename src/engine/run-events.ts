@@ -3,52 +3,59 @@ import type { TokenOrigin } from "../runtime/streamed-text.ts";
 import type { AgentEvent } from "../state/events.ts";
 import type { ClientCall, PendingRequest } from "../state/human-request.ts";
 import type { Status } from "../state/lifecycle.ts";
-import { toJson } from "../values/bounded-json.ts";
+import { cutToJsonBytes, jsonStringBytes, toJson } from "../values/bounded-json.ts";
+import { headOf } from "../values/text.ts";
 
 /** The agents in which an event happened, outermost first. Left out for the run's own agent. */
 interface Origin {
   readonly within?: readonly string[];
 }
 
+/** An event contains less than the run's result and its records have. */
+interface Cut {
+  /** Set if a text or a value is only the beginning. */
+  readonly truncated?: true;
+}
+
 /** An event of a run, as clients read it. */
 export type RunEvent =
   | { readonly event: "status"; readonly data: { readonly status: Status } }
-  | { readonly event: "thought"; readonly data: Origin & { readonly content: string } }
+  | { readonly event: "thought"; readonly data: Origin & Cut & { readonly content: string } }
   | {
       readonly event: "tool_call";
-      readonly data: Origin & {
-        readonly id: string;
-        readonly tool: string;
-        readonly input: unknown;
-      };
+      readonly data: Origin &
+        Cut & {
+          readonly id: string;
+          readonly tool: string;
+          readonly input: unknown;
+        };
     }
   | {
       readonly event: "tool_result";
-      readonly data: Origin & {
-        /** That of the `tool_call`. */
-        readonly id: string;
-        readonly tool: string;
-        readonly output: unknown;
-        readonly outcome: string;
-        readonly error: string | null;
-        readonly latency_ms: number;
-        /** Set if `output` is only the beginning. */
-        readonly truncated?: true;
-      };
+      readonly data: Origin &
+        Cut & {
+          /** That of the `tool_call`. */
+          readonly id: string;
+          readonly tool: string;
+          readonly output: unknown;
+          readonly outcome: string;
+          readonly error: string | null;
+          readonly latency_ms: number;
+        };
     }
   /** Calls of client tools, whose results the run waits for. */
   | {
       readonly event: "tool_request";
-      readonly data: Origin & { readonly calls: readonly Omit<ClientCall, "request_id">[] };
+      readonly data: Origin & Cut & { readonly calls: readonly Omit<ClientCall, "request_id">[] };
     }
   /** `done: false` is a delta of the reply, `true` the whole final answer. */
   | {
       readonly event: "message";
-      readonly data: { readonly content: string; readonly done: boolean };
+      readonly data: Cut & { readonly content: string; readonly done: boolean };
     }
   /** The deltas since the last event of another kind are void: the reply broke off, and is made again. */
   | { readonly event: "message_reset"; readonly data: { readonly reason: string } }
-  | { readonly event: "request"; readonly data: PendingRequest }
+  | { readonly event: "request"; readonly data: Cut & PendingRequest }
   | { readonly event: "error"; readonly data: { readonly code: string; readonly message: string } }
   /** The last event of a turn. */
   | {
@@ -68,8 +75,55 @@ export interface RunEventWriterOptions {
   readonly clock: Clock;
   /** Milliseconds during which deltas of a reply are joined to one event. Default 40. */
   readonly coalesceMs?: number;
-  /** Maximum UTF-8 bytes of the output in a `tool_result`; a longer one is truncated. Default 65,536. */
+  /** Maximum UTF-8 bytes of an input or output of a tool, and of a thought; a longer one is truncated. Default 65,536. */
   readonly maxOutputBytes?: number;
+}
+
+/** UTF-8 bytes of JSON of the final answer, of the calls of a `tool_request` and of a `request`. A log takes 1 MiB. */
+const maxContentBytes = 524_288;
+/** Characters of a delta. One that is longer becomes several events. */
+const maxDelta = 65_536;
+/** Calls in a `tool_request`. */
+const maxCalls = 1_000;
+/** Characters of an id or a name that a model wrote. */
+const maxName = 1_000;
+
+/** The event of a request to a person, whose proposal may be only the beginning. */
+export function requestEvent(request: PendingRequest): RunEvent {
+  const limits: Readonly<Record<string, number>> = {
+    proposed: maxContentBytes / 2,
+    prompt: maxContentBytes / 8,
+    plan_limits: maxContentBytes / 8,
+  };
+  const fields = Object.entries(request).map(([key, value]) => {
+    return { key, ...cutJson(value, limits[key] ?? maxContentBytes / 32) };
+  });
+  const data = Object.fromEntries(fields.map(({ key, value }) => [key, value]));
+  const isWhole = fields.every(({ whole }) => whole);
+  // Half of a schema would say something else.
+  const schema = fields.find(({ key }) => key === "schema")?.whole === true ? request.schema : {};
+  const shown = { ...data, schema, ...(!isWhole && { truncated: true }) };
+  return { event: "request", data: shown as unknown as PendingRequest };
+}
+
+/** The beginning of a value whose JSON has at most `maxBytes` UTF-8 bytes. */
+function cutJson(
+  given: unknown,
+  maxBytes: number,
+): { readonly value: unknown; readonly whole: boolean } {
+  // A copy is cut by characters, some of which take six bytes.
+  for (let most = maxBytes; ; most = Math.floor(most / 2)) {
+    const { value, whole } = toJson(given, most);
+    const isWhole = whole && most === maxBytes;
+    if (isWhole || Buffer.byteLength(JSON.stringify(value)) <= maxBytes || most < 64)
+      return { value, whole: isWhole };
+  }
+}
+
+/** The beginning of a text whose JSON has at most `maxBytes` UTF-8 bytes. */
+function cutText(text: string, maxBytes: number): Cut & { readonly content: string } {
+  if (jsonStringBytes(text) <= maxBytes) return { content: text };
+  return { content: cutToJsonBytes(text, maxBytes), truncated: true };
 }
 
 /**
@@ -124,7 +178,11 @@ export class RunEventWriter {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     if (this.#delta === "") return;
-    this.#queue.push({ event: "message", data: { content: this.#delta, done: false } });
+    for (let rest = this.#delta; rest !== "";) {
+      const content = headOf(rest, maxDelta);
+      this.#queue.push({ event: "message", data: { content, done: false } });
+      rest = rest.slice(content.length);
+    }
     this.#delta = "";
   }
 
@@ -157,38 +215,65 @@ export class RunEventWriter {
       case "status":
         return event.within.length > 0 ? null : { event: "status", data: { status: event.status } };
       case "thought":
-        return { event: "thought", data: { ...origin, content: event.text } };
+        return {
+          event: "thought",
+          data: { ...origin, ...cutText(event.text, this.#maxOutputBytes) },
+        };
       case "tool_call": {
         const { id, name, args } = event.call;
-        return { event: "tool_call", data: { ...origin, id, tool: name, input: args } };
+        const { value: input, whole } = cutJson(args, this.#maxOutputBytes);
+        const call = { id: headOf(id, maxName), tool: headOf(name, maxName), input };
+        return { event: "tool_call", data: { ...origin, ...call, ...cutIf(!whole) } };
       }
       case "tool_result": {
         const { id, name, result, outcome, error, execution_time_ms } = event.result;
-        const { value, whole } = toJson(result, this.#maxOutputBytes);
+        const { value, whole } = cutJson(result, this.#maxOutputBytes);
         return {
           event: "tool_result",
           data: {
             ...origin,
-            id,
-            tool: name,
+            id: headOf(id, maxName),
+            tool: headOf(name, maxName),
             output: value,
             outcome,
-            error,
+            error: error === null ? null : headOf(error, maxDelta),
             latency_ms: execution_time_ms,
-            ...(!whole && { truncated: true }),
+            ...cutIf(!whole),
           },
         };
       }
-      case "tool_request":
-        return { event: "tool_request", data: { ...origin, calls: event.calls } };
+      case "tool_request": {
+        const shown = event.calls.slice(0, maxCalls);
+        const room = Math.floor(maxContentBytes / Math.max(1, shown.length));
+        const [name, most] = [
+          Math.min(maxName, room / 24),
+          Math.min(room / 2, this.#maxOutputBytes),
+        ];
+        const inputs = shown.map((call) => cutJson(call.input, most));
+        const calls = shown.map(({ call_id, tool, expires_at }, at) => ({
+          call_id: headOf(call_id, name),
+          tool: headOf(tool, name),
+          input: inputs[at]?.value as ClientCall["input"],
+          expires_at,
+        }));
+        const isCut = shown.length < event.calls.length || inputs.some(({ whole }) => !whole);
+        return { event: "tool_request", data: { ...origin, calls, ...cutIf(isCut) } };
+      }
       case "message":
         if (event.within.length > 0) return null;
-        return { event: "message", data: { content: event.text, done: true } };
+        return {
+          event: "message",
+          data: { ...cutText(event.text, maxContentBytes), done: true },
+        };
       case "message_reset":
         if (event.within.length > 0) return null;
-        return { event: "message_reset", data: { reason: event.reason } };
+        return { event: "message_reset", data: { reason: headOf(event.reason, maxDelta) } };
       default:
         return null;
     }
   }
+}
+
+function cutIf(isCut: boolean): Cut {
+  return isCut ? { truncated: true } : {};
 }

@@ -37,8 +37,8 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
   readonly threadId?: string;
   /**
    * Names the turn, so that it runs once: if the thread's last turn has this id, it is not begun again. One that was
-   * interrupted is resumed, and of one that has ended or waits the result is returned. 1 to 200 characters. Default: a
-   * new id.
+   * interrupted is resumed, and of one that has ended or waits the result is returned. With `input: null`, it names the
+   * turn to resume: of one that has ended the result is returned. 1 to 200 characters. Default: a new id.
    */
   readonly turnId?: string;
   /** Files that come with the input. At most 10, of 20 MB each (text 1 MB) and 50 MB together. */
@@ -65,7 +65,7 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
   const { services } = options;
   const general = definition as AgentDefinition;
   const given = givenAnswers(options, input);
-  const turnId = checkTurnId(options.turnId, input);
+  const turnId = checkTurnId(options.turnId);
   const { checkpointer } = services;
   if (checkpointer === undefined && (input === null || options.threadId !== undefined)) {
     throw new NoCheckpointerError("thread");
@@ -84,7 +84,11 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
     refuseForeign(general.spec.name, last, { ...options, threadId });
     const known = turnId === undefined ? null : await knownTurn(graph, thread, turnId);
     if (known) refuseOtherUser(last, { ...options, threadId });
-    if (known?.streamed) return toResult(known.streamed, threadId);
+    const ended = known?.streamed ?? null;
+    // A turn that waits continues with answers, or with a time limit that is over.
+    if (ended !== null && (input !== null || ended.requests.length === 0)) {
+      return toResult(ended, threadId);
+    }
     const resumes = input === null || known !== null;
     if (resumes) refuseDeadEnd(graph, threadId, last);
     const start = await startOf(graph, thread, {
@@ -124,11 +128,8 @@ async function turnInputOf(
 }
 
 /** @throws InvalidRunOptionError */
-function checkTurnId(turnId: string | undefined, input: unknown): string | undefined {
+function checkTurnId(turnId: string | undefined): string | undefined {
   if (turnId === undefined) return undefined;
-  if (input === null) {
-    throw new InvalidRunOptionError("turnId", "the input null begins no new turn");
-  }
   if (turnId === "" || turnId.length > 200 || /[\p{Cc}\p{Surrogate}]/u.test(turnId)) {
     throw new InvalidRunOptionError(
       "turnId",

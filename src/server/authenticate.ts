@@ -18,6 +18,9 @@ export interface AuthenticateOptions {
   readonly logger: ServerLogger;
 }
 
+/** Stands for the key of callers that need none. */
+export const developmentKeyId = "development";
+
 /** The longest key that is looked up. */
 const maxKeyLength = 256;
 
@@ -35,7 +38,7 @@ export async function authenticate(
   if ("development" in authentication) {
     if (facts.client !== undefined && !isLoopback(facts.client)) throw unauthorized();
     const { tenantId } = authentication.development;
-    return { tenantId, keyId: "development", scopes: ["*"] };
+    return { tenantId, keyId: developmentKeyId, scopes: ["*"] };
   }
   rates.checkClient(facts.client);
   const secret = secretOf(request.headers);
@@ -62,7 +65,8 @@ export function checkScopes(principal: Principal, scopes: readonly Scope[]): voi
   });
 }
 
-function secretOf(headers: Headers): string | undefined {
+/** The key that a request names. */
+export function secretOf(headers: Headers): string | undefined {
   const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
   const secret = bearer ?? headers.get("x-api-key") ?? undefined;
   return secret === undefined || secret.length > maxKeyLength ? undefined : secret;

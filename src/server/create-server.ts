@@ -66,12 +66,17 @@ export interface ServerParts {
   readonly version: string;
   /** Further routes. */
   readonly routes?: readonly Route[];
+  /** Called when the server begins to close, while it gives its last answers, with the milliseconds that they have. */
+  readonly drain?: (graceMs: number) => Promise<void>;
   /** Called once when the server closes, after its last answer. */
   readonly close?: () => Promise<void>;
 }
 
 export interface StratagraphServer {
-  /** The Hono app, to be mounted into another one. */
+  /**
+   * The Hono app, to be mounted into another one: `outer.route("/", server.app)`. It answers its own routes only, and
+   * adds nothing to others. Mount it after middleware of all routes, before a route that answers every path.
+   */
   readonly app: OpenAPIHono;
   /** Answers a request without a socket. */
   readonly fetch: (request: Request, env?: object) => Promise<Response> | Response;
@@ -144,7 +149,10 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
   let closed: Promise<void> | undefined;
   const close = async (graceMs: number): Promise<void> => {
     closing.abort(new ServerClosedError());
-    await Promise.all([...listening].map((server) => server.close(graceMs)));
+    await Promise.all([
+      parts.drain?.(graceMs),
+      ...[...listening].map((server) => server.close(graceMs)),
+    ]);
     closedSignal.abort(new ServerClosedError());
     try {
       await pipeline.tenantLimits?.flush();
@@ -155,13 +163,12 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
   };
   return {
     app: http.app as unknown as OpenAPIHono,
-    fetch: (request, env) => http.app.fetch(request, env),
+    fetch: http.fetch,
     metrics,
     routes: http.routes,
     async listen(where = {}) {
       if (closing.signal.aborted) throw new ServerClosedError();
-      const fetch = (request: Request, env: object) => http.app.fetch(request, env);
-      const server = await listenOn(fetch, where, { limits, isOpen });
+      const server = await listenOn(http.fetch, where, { limits, isOpen });
       listening.add(server);
       return server;
     },

@@ -14,9 +14,13 @@ import { problemOfError } from "./problem-of-error.ts";
 import { HttpProblem, problemDocument, problemMediaType } from "./problems.ts";
 import type { RequestFacts, Route } from "./route.ts";
 
+const standalone = Symbol("standalone");
+
 /** What the server that mounts the app may say of a connection. */
 interface Bindings {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
+  /** Whether no other app is around this one. */
+  readonly [standalone]?: true;
 }
 
 export interface HttpAppOptions extends PipelineOptions {
@@ -30,7 +34,10 @@ export interface HttpAppOptions extends PipelineOptions {
 }
 
 export interface HttpApp {
+  /** To be mounted into another app, whose own paths it leaves alone. */
   readonly app: OpenAPIHono<{ Bindings: Bindings }>;
+  /** Answers every request, also those of no route. */
+  readonly fetch: (request: Request, env?: object) => Promise<Response> | Response;
   /** Adds a route, with its place in the document. */
   add(route: Route): void;
   /** The OpenAPI document of all routes. */
@@ -57,8 +64,11 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const facts = new WeakMap<Request, RequestFacts>();
 
   app.use("*", async (context, next) => {
+    const { env, req } = context;
+    const isAlone = (env as Bindings | undefined)?.[standalone] === true;
+    if (!isAlone && !isOwnPath(routes, req.path)) return next();
     const own = startRequest(context, options);
-    facts.set(context.req.raw, own);
+    facts.set(req.raw, own);
     options.metrics.add(inFlight, inFlightHelp, 1);
     try {
       const refused = checkRequest(context.req.raw, own, { options, routes });
@@ -86,6 +96,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
 
   return {
     app,
+    fetch: (request, env) => app.fetch(request, { ...env, [standalone]: true }),
     routes,
     document: () =>
       app.getOpenAPI31Document({
@@ -102,7 +113,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       const pattern = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
       app.on(route.method.toUpperCase(), pattern, async (context) => {
         const request = context.req.raw;
-        const own = facts.get(request) ?? startRequest(context, options);
+        const own = facts.get(request);
+        // No request comes here past the checks above.
+        if (own === undefined) throw new HttpProblem("internal");
         own.route = route.path;
         return runRoute(route, { request, facts: own, params: context.req.param() }, options);
       });
@@ -142,7 +155,7 @@ function checkRequest(
   try {
     const url = new URL(request.url);
     if (options.closing.aborted && !/^\/(?:healthz|readyz|metrics)$/.test(url.pathname)) {
-      const headers = { "Retry-After": "5", Connection: "close" };
+      const headers = { "Retry-After": "5" };
       throw new HttpProblem("unavailable", { detail: "The server is shutting down.", headers });
     }
     if (url.pathname.length + url.search.length > options.maxUrlLength) {
@@ -207,6 +220,8 @@ function finishRequest(
     if (!headers.has(name)) headers.set(name, value);
   for (const [name, value] of facts.headers) headers.set(name, value);
   headers.set("X-Request-Id", facts.id);
+  // Otherwise the server waits for the next request of the connection, or for its time to be idle.
+  if (options.closing.aborted) headers.set("Connection", "close");
   const { status } = response;
   const ms = options.clock.monotonic() - facts.startedAt;
   const method = methods.has(request.method) ? request.method : "OTHER";
@@ -235,6 +250,13 @@ function finishRequest(
     "request",
   );
   return new Response(response.body, { status, headers });
+}
+
+/** Whether a path may be one of the routes, under whatever prefix the app is mounted. */
+function isOwnPath(routes: readonly Route[], path: string): boolean {
+  const longest = Math.max(...routes.map((route) => route.path.split("/").length - 1));
+  const parts = path.split("/").slice(1).slice(-longest);
+  return parts.some((_, at) => allowedMethods(routes, `/${parts.slice(at).join("/")}`).length > 0);
 }
 
 function allowedMethods(routes: readonly Route[], pathname: string): string[] {

@@ -19,7 +19,7 @@ export interface IdempotentRequest {
 
 /**
  * Runs `handle` once for all requests of a tenant with the same Idempotency-Key. Later ones get its answer with
- * `Idempotency-Replayed: true`. An answer with a problem frees the key.
+ * `Idempotency-Replayed: true`. An answer with a problem frees the key, unless the request was executed.
  *
  * @throws HttpProblem `invalid_request` for a key that is no key, `idempotency_mismatch`, `request_in_progress`
  */
@@ -48,7 +48,11 @@ export async function onceByKey(
   try {
     answer = await handle();
   } catch (thrown) {
-    await store.abandon(of.tenantId, key).catch((error: unknown) => {
+    const end =
+      thrown instanceof HttpProblem && thrown.facts.isExecuted === true
+        ? store.finish(of.tenantId, key, { status: thrown.status, answer: lateForm(thrown) })
+        : store.abandon(of.tenantId, key);
+    await end.catch((error: unknown) => {
       logger.error({ request_id: of.requestId, err: error }, "idempotency key not freed");
     });
     throw thrown;
@@ -88,6 +92,11 @@ function storedForm(answer: Answer | Response): unknown {
   };
 }
 
+/** The answer came too late to be sent: only that the request was executed is stored, and its Location. */
+function lateForm({ facts }: HttpProblem): unknown {
+  return { isLate: true, headers: pickHeaders((name) => facts.headers?.[name] ?? null) };
+}
+
 function pickHeaders(read: (name: string) => string | null): Record<string, string> {
   return Object.fromEntries(
     storedHeaders.flatMap((name) => {
@@ -98,10 +107,11 @@ function pickHeaders(read: (name: string) => string | null): Record<string, stri
 }
 
 function replayedAnswer(status: number, stored: unknown): Answer {
-  const { headers = {}, body, isStream, isOmitted } = isRecord(stored) ? stored : {};
-  if (isStream === true || isOmitted === true) {
+  const { headers = {}, body, isStream, isOmitted, isLate } = isRecord(stored) ? stored : {};
+  if (isStream === true || isOmitted === true || isLate === true) {
+    const how = isStream === true ? "a stream" : isLate === true ? "not awaited" : "too large";
     throw new HttpProblem("conflict", {
-      detail: `The request was executed before, and its answer was ${isStream === true ? "a stream" : "too large to be stored"}. Read the resource instead.`,
+      detail: `The request was executed before, and its answer was ${how}. Read the resource instead.`,
       headers: { ...(headers as Record<string, string>), "Idempotency-Replayed": "true" },
     });
   }

@@ -2,7 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { z } from "zod";
 import { isRecord } from "../values/json.ts";
 import { problemMediaType, problemSchema, problemTypes, type ProblemType } from "./problems.ts";
-import type { Route } from "./route.ts";
+import { eventStreamType, type Route } from "./route.ts";
 
 /** A JSON Schema, or a reference to one. */
 type Schema = Record<string, unknown>;
@@ -37,7 +37,10 @@ export class ApiDocument {
     const { method, path, operationId, summary, description, tag, scopes } = route;
     const answers = Object.entries(route.answers).map(([status, answer]) => {
       const { schema, mediaType = "application/json", headers = {} } = answer;
-      const content = schema && { [mediaType]: { schema: this.#schema(schema, "output") } };
+      const content = schema && {
+        [mediaType]: { schema: this.#schema(schema, "output") },
+        ...(answer.orEvents && { [eventStreamType]: { schema: { type: "string" } } }),
+      };
       const documented = Object.entries(headers).map(([name, what]) => [
         name,
         { description: what, schema: { type: "string" } },

@@ -20,15 +20,19 @@ function integerParameter(of: {
     .default(of.default);
 }
 
-/** Text of a parameter without control characters. */
-export const parameterText = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine(
-    (text) => !/\p{Cc}|\p{Surrogate}/u.test(text),
-    "expected text without control characters",
-  );
+/** Returns the schema of a parameter's text without control characters. */
+export function textUpTo(characters: number) {
+  return z
+    .string()
+    .min(1)
+    .max(characters)
+    .refine(
+      (text) => !/\p{Cc}|\p{Surrogate}/u.test(text),
+      "expected text without control characters",
+    );
+}
+
+export const parameterText = textUpTo(200);
 
 /** The query parameters of a list. */
 export const pageQuery = {

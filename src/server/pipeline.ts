@@ -8,7 +8,7 @@ import { onceByKey } from "./idempotency.ts";
 import type { Metrics } from "./metrics.ts";
 import type { IdempotencyStore } from "./ports.ts";
 import { HttpProblem, type PointedProblem, pointedProblems, problemMediaType } from "./problems.ts";
-import type { Answer, Call, RequestFacts, Route } from "./route.ts";
+import { type Answer, type Call, eventStreamType, type RequestFacts, type Route } from "./route.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
 export interface PipelineOptions extends AuthenticateOptions {
@@ -99,9 +99,10 @@ function toResponse({ status, body, headers = {} }: Answer): Response {
 /** @throws HttpProblem `not_acceptable` */
 function checkAccept(accept: string | null, route: Route): void {
   if (accept === null || accept.trim() === "") return;
-  const offered = Object.values(route.answers).flatMap(({ schema, mediaType }) =>
-    schema === undefined && mediaType === undefined ? [] : [mediaType ?? "application/json"],
-  );
+  const offered = Object.values(route.answers).flatMap(({ schema, mediaType, orEvents }) => [
+    ...(schema === undefined && mediaType === undefined ? [] : [mediaType ?? "application/json"]),
+    ...(orEvents ? [eventStreamType] : []),
+  ]);
   if (offered.length === 0) return;
   const types = [...offered, problemMediaType];
   const ranges = accept.split(",").map((range) => {

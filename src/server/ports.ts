@@ -1,10 +1,50 @@
+import type { Clock, IdSource } from "../clock.ts";
+import type { CompileServices } from "../compile/compile-agent.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { AgentTool } from "../definition/tool/tool.ts";
+import type { RunExecutor, RunExecutorOptions } from "../engine/run-executor.ts";
+import type { RunQueue } from "../engine/run-queue.ts";
+import type { RunSignals } from "../engine/run-signals.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { Threads } from "../runtime/threads/threads.ts";
+import type { Platform } from "../storage/platform/open-platform.ts";
+import type { ThreadFences } from "../storage/tenant-pool.ts";
+import type { TenantAllowance } from "./agents/tenant-rules.ts";
+import type { TenantRuntimes } from "./tenant-runtimes.ts";
 import type { Agents } from "../storage/platform/agents.ts";
 import type { ApiKeys } from "../storage/platform/api-keys.ts";
 import type { AuditLog } from "../storage/platform/audit.ts";
 import type { Idempotency } from "../storage/platform/idempotency.ts";
 import type { Tenants } from "../storage/platform/tenants.ts";
 import type { UsageDays } from "../storage/platform/usage.ts";
+
+/** A tenant's runtime, with the fences of its database. */
+export interface TenantRuntime {
+  readonly runtime: CompileServices & {
+    readonly threads: Threads;
+    readonly memory: (embeddingModel?: string) => Promise<Memory>;
+  };
+  readonly fences: ThreadFences;
+  close(): Promise<void>;
+}
+
+/** What routes of agents, runs and threads stand on. */
+export interface ApiBase {
+  readonly platform: Platform;
+  readonly runtimes: TenantRuntimes<TenantRuntime>;
+  readonly loadAgent: RunExecutorOptions["loadAgent"];
+  /** Takes runs of the table. Call `wake` after one was queued. */
+  readonly queue: Pick<RunQueue, "wake" | "running">;
+  /** Looks at once whether a run of this process has a request to cancel it. */
+  readonly executor: Pick<RunExecutor, "cancel">;
+  readonly signals: RunSignals;
+  readonly allow: TenantAllowance;
+  /** Tools that definitions of all tenants may name, in addition to the built-in ones. */
+  readonly tools: readonly AgentTool[];
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly logger: ServerLogger;
+}
 
 // The members of the platform's stores that the server uses.
 

@@ -23,6 +23,7 @@ export const problemTypes = {
   unsupported_media_type: { status: 415, title: "The media type is not supported" },
   invalid_definition: { status: 422, title: "The agent definition is not valid" },
   invalid_input: { status: 422, title: "The request cannot be processed" },
+  encryption_required: { status: 422, title: "The server stores no secrets without encryption" },
   idempotency_mismatch: { status: 422, title: "The idempotency key belongs to another request" },
   headers_too_large: { status: 431, title: "The headers are too large" },
   rate_limited: { status: 429, title: "Too many requests" },
@@ -50,6 +51,8 @@ export interface ProblemFacts {
   /** Further members of the document. */
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the request was executed all the same: its Idempotency-Key stays used. Default false. */
+  readonly isExecuted?: boolean;
   readonly cause?: unknown;
 }
 
@@ -121,7 +124,7 @@ export function problemDocument(
 }
 
 /** Returns the JSON Pointer of a path. */
-function jsonPointer(path: readonly PropertyKey[]): string {
+export function jsonPointer(path: readonly PropertyKey[]): string {
   return path
     .map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("");

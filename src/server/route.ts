@@ -47,8 +47,13 @@ export interface RouteAnswer {
   readonly schema?: z.ZodType;
   /** Default `application/json`. */
   readonly mediaType?: string;
+  /** Whether callers may get events (`text/event-stream`) instead. */
+  readonly orEvents?: true;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** The media type of streams of events. */
+export const eventStreamType = "text/event-stream";
 
 /** A route: its documentation, its checks and its handler in one place. */
 export interface Route<

@@ -4,7 +4,7 @@ import { isLoopback } from "./http/client-address.ts";
 import type { HttpApp } from "./http-app.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 import { HttpProblem } from "./problems.ts";
-import { referencePagePolicy, renderReference } from "./reference-page.ts";
+import { referencePagePolicy, renderReference } from "./http/reference-page.ts";
 import { defineRoute, type Route } from "./route.ts";
 
 /** A part that must work before the server takes requests. */
@@ -89,7 +89,7 @@ export function serviceRoutes(options: ServiceRoutesOptions): readonly Route[] {
       tag: "service",
       scopes: "public",
       answers: { 200: { description: "Metrics.", schema: z.string(), mediaType: "text/plain" } },
-      problems: ["unauthorized", "missing_scope"],
+      problems: ["unauthorized", "missing_scope", "not_found"],
       handle: async ({ request, facts }) => {
         if (options.metricsFor === "admin") {
           const principal = await authenticate(request, facts, pipeline);

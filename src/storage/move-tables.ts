@@ -77,6 +77,8 @@ export interface MoveTablesOptions {
   readonly to: string;
   /** Whether tables of LangGraph's own saver are moved too where no checkpointer of this package has used them. Default false. */
   readonly includeStock?: boolean;
+  /** Whether the transaction is rolled back at its end, so that nothing is moved. Default false. */
+  readonly isDryRun?: boolean;
 }
 
 /**
@@ -84,21 +86,22 @@ export interface MoveTablesOptions {
  * without writing them anew: all in one transaction, under the lock of migrations. What is not there is passed over.
  * The first use migrates them afterwards. Other versions must not run meanwhile.
  *
- * @returns the tables that were moved, in alphabetical order
+ * @returns the tables that were moved, or that a dry run found to move, in alphabetical order
  * @throws {TablesExistError} if one of them is in the target schema
  * @throws {InvalidIdentifierError} for a schema that Postgres cannot have
  */
 export async function moveTables(
   pool: Pick<DatabasePool, "connect">,
-  { from, to, includeStock = false }: MoveTablesOptions,
+  { from, to, includeStock = false, isDryRun = false }: MoveTablesOptions,
 ): Promise<readonly string[]> {
+  quoteIdentifier(from);
   const client = await pool.connect();
   try {
     await beginMigrating(client, to);
     const moved: string[] = [];
     for (const name of names) moved.push(...(await moveSet(client, { name, from, to })));
     if (includeStock && moved[0] === undefined) moved.push(...(await moveStock(client, from, to)));
-    await client.query("commit");
+    await client.query(isDryRun ? "rollback" : "commit");
     return moved.toSorted();
   } catch (error) {
     await client.query("rollback").catch(() => undefined);

@@ -151,6 +151,28 @@ export function moveTablesContract({ kind, available, create }: MoveSubject): vo
       expect((await elsewhere.listThreads()).items).toHaveLength(1);
     });
 
+    test("are moved by one of several callers that move them at once", async () => {
+      const { database, again } = await create();
+      await leaveFormerTables(database);
+      const before = await tablesIn(database, "public");
+      const move = ({ pool }: Database, isDryRun = false) =>
+        moveTables(pool, { from: "public", to: schema, includeStock: true, isDryRun });
+      const dry = await move(database, true);
+      expect(dry).toContain("checkpoint_elements");
+      expect(await tablesIn(database, "public")).toEqual(before);
+      expect(await tablesIn(database, schema)).toEqual([]);
+      const racers = [database, await again(), await again(), await again()];
+      const moved = await Promise.all([
+        ...racers.map((one) => move(one)),
+        // A process that begins to use them meanwhile.
+        open(await again()).saver.setup(),
+      ]);
+      const all = moved.flatMap((tables) => tables ?? []);
+      expect(dry).toEqual(expect.arrayContaining(all));
+      expect(new Set(all).size).toBe(all.length);
+      await expectMoved(database);
+    });
+
     test("are left alone by a checkpointer of another schema", async () => {
       const { database } = await create();
       await leaveFormerTables(database);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type RunEvent, RunEventWriter } from "../../src/engine/run-events.ts";
+import { requestEvent, type RunEvent, RunEventWriter } from "../../src/engine/run-events.ts";
 import type { AgentEventBody } from "../../src/state/events.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
@@ -157,5 +157,65 @@ describe("RunEventWriter", () => {
     await writer.flush();
     expect(failures).toEqual([lost]);
     expect(appended).toHaveLength(1);
+  });
+
+  it("keeps each event below a mebibyte, whatever a model or a tool writes", async () => {
+    const { writer, emit, events } = setUp();
+    // Two bytes of JSON for each character, and six.
+    const [quotes, controls] = ['"'.repeat(2_000_000), "\u0001".repeat(2_000_000)];
+    emit({ type: "thought", step_index: 0, text: quotes });
+    const large = { id: controls, name: quotes, args: { a: quotes }, reason: "" };
+    emit({ type: "tool_call", step_index: 0, call: large });
+    emit({ type: "tool_result", step_index: 0, result: { ...result(quotes), error: quotes } });
+    const asked = Array.from({ length: 100 }, (_, at) => {
+      return { call_id: `c${at}`, tool: "read", input: { a: quotes }, expires_at: "" };
+    });
+    emit({ type: "tool_request", calls: asked });
+    emit({ type: "message_reset", attempt: 1, reason: controls });
+    writer.onToken("a".repeat(200_000), token);
+    emit({ type: "message", text: controls, incomplete: false });
+    writer.write(
+      requestEvent({
+        id: "r1",
+        kind: "approval",
+        node: "ask",
+        within: [],
+        prompt: quotes,
+        proposed: { text: controls },
+        schema: { title: quotes },
+        expires_at: null,
+      }),
+    );
+    await writer.flush();
+    const written = events();
+    for (const event of written)
+      expect(Buffer.byteLength(JSON.stringify(event.data))).toBeLessThan(1_048_576);
+    const cut = written.filter(({ data }) => "truncated" in data).map(({ event }) => event);
+    const kinds = ["thought", "tool_call", "tool_result", "tool_request", "message", "request"];
+    expect(cut).toEqual(kinds);
+    const deltas = written.flatMap(({ event, data }) =>
+      event === "message" && !data.done ? [data.content] : [],
+    );
+    expect(deltas.join("")).toBe("a".repeat(200_000));
+    expect(written.at(-1)?.data).toMatchObject({ id: "r1", kind: "approval", schema: {} });
+  });
+
+  it("leaves events of usual size as they are", async () => {
+    const request = {
+      id: "r1",
+      kind: "edit" as const,
+      node: "ask",
+      within: [],
+      prompt: "Send?",
+      proposed: { text: "hello" },
+      schema: { type: "object" },
+      expires_at: null,
+    };
+    expect(requestEvent(request)).toEqual({ event: "request", data: request });
+    const text = "a".repeat(500_000);
+    const { writer, emit, events } = setUp();
+    emit({ type: "message", text, incomplete: false });
+    await writer.flush();
+    expect(events()).toEqual([{ event: "message", data: { content: text, done: true } }]);
   });
 });

@@ -1,7 +1,7 @@
 import { asEntity, escapeText, withoutStandIns } from "../../src/compile/mermaid-text.ts";
 import { markdownLines } from "../../src/cli/view/markdown.ts";
 import { StreamedText } from "../../src/cli/view/streamed-text.ts";
-import { plainJson } from "../../src/cli/view/values.ts";
+import { plainJson } from "../../src/values/diff.ts";
 import {
   cutToWidth,
   plainLine,

@@ -11,8 +11,9 @@ import {
   type ServerParts,
   type StratagraphServer,
 } from "../../src/server/create-server.ts";
+import { type ApiDocument, patternOf } from "./api-fuzz/document.ts";
 import type { AgentStore, IdempotencyStore, KeyVerifier } from "../../src/server/ports.ts";
-import type { StoredAgent } from "../../src/storage/platform/agents.ts";
+import type { AgentSummary, StoredAgent } from "../../src/storage/platform/agents.ts";
 import {
   ConflictError,
   NotFoundError,
@@ -51,7 +52,11 @@ export function memoryAgents(): AgentStore {
   ) => {
     const from = cursor === undefined ? 0 : Number(cursor);
     const next = from + limit < all.length ? String(from + limit) : null;
-    return { items: all.slice(from, from + limit), next };
+    const items = all.slice(from, from + limit).map((row): AgentSummary => {
+      const { definition: _definition, ...summary } = row;
+      return summary;
+    });
+    return { items, next };
   };
   const add = (row: Omit<(typeof rows)[number], "id" | "isActive" | "createdAt" | "updatedAt">) => {
     const at = "2026-01-02T03:04:05.000Z";
@@ -123,17 +128,21 @@ function memoryIdempotency(): IdempotencyStore {
   };
 }
 
-export interface TestApi {
-  readonly server: StratagraphServer;
+/** A server that listens, and checks its answers against its document. */
+export interface CheckedServer {
   readonly listening: NodeServer;
+  /** Sends a request; its answer must be as the document says. `key`: default all scopes of tenant A; null for none. */
+  readonly send: (method: string, path: string, options?: SendOptions) => Promise<TestAnswer>;
+}
+
+export interface TestApi extends CheckedServer {
+  readonly server: StratagraphServer;
   readonly audited: readonly unknown[];
   readonly logs: readonly {
     readonly level: string;
     readonly message: string;
     readonly [field: string]: unknown;
   }[];
-  /** Sends a request; its answer must be as the document says. `key`: default all scopes of tenant A; null for none. */
-  send(method: string, path: string, options?: SendOptions): Promise<TestAnswer>;
   /** Sends bytes, and returns all that came back until the connection was closed. */
   raw(text: string | readonly string[]): Promise<string>;
 }
@@ -183,14 +192,31 @@ export async function startApi(
     },
     { logger: { info: log("info"), warn: log("warn"), error: log("error") }, ...options },
   );
+  return { ...(await listenForTest(server)), audited, logs };
+}
+
+/**
+ * Listens on a free port until the test ends. The answers of `send` must be as the document says; without `key` it sends
+ * that of all scopes of tenant A of {@link startApi}.
+ */
+export async function listenForTest(
+  server: StratagraphServer,
+): Promise<Pick<TestApi, "server" | "listening" | "send" | "raw">> {
   started.push(server);
-  const listening = await server.listen({ port: 0 });
-  const check = answerCheck(await documentOf(server), server);
+  const checked = await listenChecked(server);
   return {
+    ...checked,
     server,
+    raw: (text) => exchangeRaw(checked.listening.port, typeof text === "string" ? [text] : text),
+  };
+}
+
+/** Lets a server listen on a free port. The caller closes it. */
+export async function listenChecked(server: StratagraphServer): Promise<CheckedServer> {
+  const listening = await server.listen({ port: 0 });
+  const check = answerCheck(await documentOf(server));
+  return {
     listening,
-    audited,
-    logs,
     async send(method, path, { key = "sg_a_*", body, headers = {} } = {}) {
       const answer = await exchange(listening.port, {
         method,
@@ -202,55 +228,54 @@ export async function startApi(
         },
         body: typeof body === "string" ? body : body === undefined ? "" : JSON.stringify(body),
       });
-      check(method, path, answer);
+      expect(check(method, path, answer)).toEqual([]);
       return answer;
     },
-    raw: (text) => exchangeRaw(listening.port, typeof text === "string" ? [text] : text),
   };
 }
 
-async function documentOf(server: StratagraphServer): Promise<ApiDocument> {
+/** Returns the OpenAPI document of a server. */
+export async function documentOf(server: StratagraphServer): Promise<ApiDocument> {
   const response = await server.fetch(new Request("http://127.0.0.1/v1/openapi.json"));
   return (await response.json()) as ApiDocument;
 }
 
-interface ApiDocument {
-  readonly paths: Record<
-    string,
-    Record<string, { responses: Record<string, { content?: object }> }>
-  >;
-}
+/** Returns what is wrong with an answer by the document; nothing for an answer of no route. */
+export type AnswerCheck = (
+  method: string,
+  path: string,
+  answer: Pick<TestAnswer, "status" | "headers" | "json">,
+) => readonly unknown[];
 
-/** Checks answers against the schemas of the document. */
-function answerCheck(document: ApiDocument, server: StratagraphServer) {
+/** Creates a check of answers against the schemas of a document. */
+export function answerCheck(document: ApiDocument): AnswerCheck {
   const ajv = new Ajv2020({ strict: false, validateFormats: true });
   (ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
   ajv.addSchema(document, "api");
   const compiled = new Map<string, ValidateFunction>();
   const part = (text: string) => text.replaceAll("~", "~0").replaceAll("/", "~1");
-  return (method: string, path: string, answer: TestAnswer) => {
-    expect(answer.headers.get("x-request-id")).not.toBeNull();
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    const [pathname = ""] = path.split("?");
-    const route = server.routes.find(
-      (one) =>
-        one.method === method.toLowerCase() &&
-        new RegExp(`^${one.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+  return (given, path, { status, headers, json }) => {
+    const method = given.toLowerCase();
+    const fixed = { "x-request-id": /./, "x-content-type-options": /^nosniff$/ };
+    const missing = Object.entries(fixed).filter(
+      ([name, form]) => !form.test(headers.get(name) ?? ""),
     );
-    if (route === undefined) return;
-    const responses = document.paths[route.path]?.[route.method]?.responses ?? {};
-    expect(Object.keys(responses)).toContain(String(answer.status));
-    const [type = ""] = (answer.headers.get("content-type") ?? "").split(";");
-    if (type === "") {
-      expect(responses[answer.status]?.content).toBeUndefined();
-      return;
-    }
-    expect(Object.keys(responses[answer.status]?.content ?? {})).toContain(type);
-    if (!type.endsWith("json")) return;
-    const ref = `api#/paths/${part(route.path)}/${route.method}/responses/${answer.status}/content/${part(type)}/schema`;
+    if (missing.length > 0) return missing.map(([name]) => `the header ${name} is missing`);
+    const [pathname = ""] = path.split("?");
+    const pattern = patternOf(document, method, pathname);
+    if (pattern === undefined) return [];
+    const responses = document.paths[pattern]?.[method]?.responses ?? {};
+    const response = responses[status];
+    if (response === undefined) return [`the status ${status} is not documented`];
+    const [type = ""] = (headers.get("content-type") ?? "").split(";");
+    const documented = Object.keys(response.content ?? {});
+    if (type === "") return documented.length === 0 ? [] : ["the content is missing"];
+    if (!documented.includes(type)) return [`the media type ${type} is not documented`];
+    if (!type.endsWith("json")) return [];
+    const ref = `api#/paths/${part(pattern)}/${method}/responses/${status}/content/${part(type)}/schema`;
     const validate = compiled.get(ref) ?? ajv.compile({ $ref: ref });
     compiled.set(ref, validate);
-    expect(validate(answer.json) ? [] : validate.errors).toEqual([]);
+    return validate(json) ? [] : (validate.errors ?? []);
   };
 }
 

@@ -16,7 +16,8 @@ export interface DevServer {
 
 /**
  * Starts the real `langgraph dev`, offline and without keys.
- * @param config relative to the project
+ * @param config relative to the project. The server keeps its assistants and threads in `.langgraph_api` of the
+ *   configuration's folder, so that two servers at the same time need two folders.
  */
 export async function startDevServer(
   env: Record<string, string> = {},

@@ -26,7 +26,12 @@ export async function bundlePrograms(): Promise<void> {
     .map((file) => posix.join("test", file.replaceAll("\\", "/")))
     .filter((file) => /\/programs\/[^/]+\.ts$/.test(file));
   await bundle({
-    entryPoints: ["src/cli/main.ts", "examples/approval-flow/run.ts", ...programs],
+    entryPoints: [
+      "src/cli/main.ts",
+      "examples/api/server.ts",
+      "examples/approval-flow/run.ts",
+      ...programs,
+    ],
     absWorkingDir: root,
     outdir: folder,
     outbase: ".",

@@ -148,10 +148,34 @@ describe("executeAgent with a turnId", () => {
     });
   });
 
-  it("is refused without an input", async () => {
-    const { runtime } = await testRuntime([]);
-    await expect(
-      executeAgent(agent, null, { runtime, threadId: "t", turnId: "one" }),
-    ).rejects.toThrow("begins no new turn");
+  it("returns the result of a turn that has ended instead of resuming it", async () => {
+    const { runtime, model } = await testRuntime([call, "a"]);
+    const options = { runtime, threadId: "t", turnId: "one" };
+    const first = await executeAgent(agent, go, options);
+    const again = await executeAgent(agent, null, options);
+    expect(again).toEqual({ ...first, invocation_usage: noUsage });
+    expect(model.requests).toHaveLength(2);
+    await expect(executeAgent(agent, null, { ...options, turnId: "two" })).rejects.toMatchObject({
+      code: "nothing_to_resume",
+    });
+  });
+
+  it("answers a turn that waits", async () => {
+    const { runtime } = await testRuntime(["done"]);
+    const asking = defineAgent({
+      name: "asking",
+      workflow_graph: {
+        entry_point: "ask",
+        nodes: [{ name: "ask", type: "human", config: { kind: "approval", prompt: "Go on?" } }],
+        edges: [{ from: "ask", to: "END" }],
+      },
+    });
+    const options = { runtime, threadId: "t", turnId: "one" };
+    const asked = await executeAgent(asking, go, options);
+    expect(asked.status).toBe("AWAITING_HUMAN");
+    const still = await executeAgent(asking, null, options);
+    expect(still.interrupts).toEqual(asked.interrupts);
+    const answered = await executeAgent(asking, null, { ...options, answer: true });
+    expect(answered.status).toBe("COMPLETED");
   });
 });

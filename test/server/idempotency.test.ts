@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { HttpProblem } from "../../src/server/problems.ts";
 import { defineRoute } from "../../src/server/route.ts";
 import { startApi } from "../helpers/api-server.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
@@ -112,6 +113,22 @@ describe("an Idempotency-Key", () => {
     const api = await startApi({ routes: [probe(async () => ({ status: 200, body: large }))] });
     await api.send("POST", "/v1/probe", { headers });
     expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(409);
+  });
+
+  it("executes a request once whose answer came too late", async () => {
+    let executed = 0;
+    const late = async (): Promise<never> => {
+      executed += 1;
+      throw new HttpProblem("unavailable", {
+        headers: { Location: "/v1/runs/1" },
+        isExecuted: true,
+      });
+    };
+    const api = await startApi({ routes: [probe(late)] });
+    expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(503);
+    const second = await api.send("POST", "/v1/probe", { headers });
+    expect([second.status, second.headers.get("location")]).toEqual([409, "/v1/runs/1"]);
+    expect(executed).toBe(1);
   });
 
   it.each(["a b", "a".repeat(256), ""])("is refused where it is no key (case %#)", async (key) => {

@@ -1,7 +1,8 @@
 import type { Clock } from "../../clock.ts";
 import { bindAnswer } from "../../state/human-answer.ts";
 import { wordDecision } from "../../state/answer-schema.ts";
-import type { PendingRequest, ProposedCall } from "../../state/human-request.ts";
+import type { ToolCallResult } from "../../runtime/execute-agent.ts";
+import type { ClientCall, PendingRequest, ProposedCall } from "../../state/human-request.ts";
 import type { LinePrompt } from "../io.ts";
 import { type Page, pagesOf, type Passage, plainText, type Style } from "../view/terminal.ts";
 import {
@@ -15,6 +16,9 @@ import {
 import { isRecord } from "../../values/json.ts";
 import { askFields, type FormField, formFields } from "./ask-fields.ts";
 import { newValueSchema, parsed, readAnswer, readEdit, type TypedAnswer } from "./given-answers.ts";
+
+/** Results of calls, typed by a person. `left`: the person went away. */
+export type TypedResults = readonly ToolCallResult[] | "left";
 
 /** `left`: the person went away. `expired`: the time to answer is over. */
 export type PromptResult = { readonly answer: unknown } | "left" | "expired";
@@ -61,6 +65,42 @@ export async function promptUser(
   } finally {
     cancel();
   }
+}
+
+/**
+ * Shows calls of client tools one by one, and asks for the result of each: JSON, or `!` and why the call failed. The
+ * engine checks results against the schemas of the tools.
+ */
+export async function promptResults(
+  calls: readonly ClientCall[],
+  options: Omit<PromptOptions, "clock">,
+): Promise<TypedResults> {
+  const { prompt, print, style, signal } = options;
+  const results: ToolCallResult[] = [];
+  for (const { call_id, request_id, tool, input } of calls) {
+    const number = calls.length > 1 ? ` ${results.length + 1} of ${calls.length}` : "";
+    print(["", `${style.bold("?")} ${style.dim(`Result of call${number}`)}`]);
+    const passages = callPassages({ id: call_id, name: tool, args: input, reason: "" }, options);
+    const reader = new Reader(passages, options);
+    for (;;) {
+      const label = "JSON, or ! and an error";
+      const question = style.dim(reader.left > 0 ? `Enter views more · ${label}` : label);
+      const line = await prompt.line(`  ${question} ${style.bold("›")} `, { signal });
+      if (line === null) return "left";
+      const typed = line.trim();
+      const value = parsed(typed);
+      const error = typed.startsWith("!") ? typed.slice(1).trim() : "";
+      if (value !== undefined) results.push({ call_id, request_id, output: value.value });
+      else if (error !== "") results.push({ call_id, request_id, error });
+      else {
+        if (typed === "" && reader.left > 0) reader.more();
+        else print([style.yellow('  Type JSON: "a text", 42 or {"city":"Oslo"}.')]);
+        continue;
+      }
+      break;
+    }
+  }
+  return results;
 }
 
 type Answer = { readonly answer: unknown };

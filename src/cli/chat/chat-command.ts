@@ -9,11 +9,10 @@ import { checkThreadId } from "../../runtime/errors.ts";
 import type { ExecuteOptions, ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { Status } from "../../state/lifecycle.ts";
 import { isRecord } from "../../values/json.ts";
-import type { AnswersOfRun } from "../ask/given-answers.ts";
 import { type CliIo, type StopReason, UsageError } from "../io.ts";
 import { type ChatArguments, resumeCommand } from "../options.ts";
 import { exitCodes, reportError } from "../report-error.ts";
-import { followTurn } from "../run/follow-turn.ts";
+import { followTurn, type GivenAnswers } from "../run/follow-turn.ts";
 import { type PreparedAgent, prepareAgent, withPrepared } from "../run/prepare-run.ts";
 import { titlesOf, turnOptions } from "../run/run-report.ts";
 import { openingLines } from "../view/run/lines.ts";
@@ -196,7 +195,7 @@ class Chat {
     const execute = (
       turnInput: typeof input,
       signal: AbortSignal,
-      more: Partial<AnswersOfRun> | AttachmentOptions = {},
+      more: GivenAnswers | AttachmentOptions = {},
     ): Promise<ExecuteResult> => {
       const options: ExecuteOptions = { ...turnOptions(given, { report, signal }), ...more };
       return executeAgent(definition, turnInput, { runtime, threadId, ...options });

@@ -25,6 +25,7 @@ export function chatReport(
         return chatEnding(result, { ...view, resume });
       },
       namesAnswers: false,
+      asksResults: true,
       render: markdownRenderer,
     },
     io,

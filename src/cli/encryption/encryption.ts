@@ -9,10 +9,10 @@ export interface EncryptionCommandOptions {
   readonly json?: boolean;
 }
 
-/** `stratagraph encryption status`. @throws UsageError without a database */
+/** `stratagraph encryption status`, of all tenants. @throws UsageError without a database */
 export async function statusCommand(given: EncryptionCommandOptions, io: CliIo): Promise<number> {
   return withEncryption(io, async ({ keyIds, count: countValues }) => {
-    const counts = await countValues();
+    const counts = await countValues({ allTenants: true });
     if (given.json) {
       const values = counts.map(({ table, keyId, values: n }) => ({
         table,
@@ -34,14 +34,14 @@ export async function statusCommand(given: EncryptionCommandOptions, io: CliIo):
 }
 
 /**
- * `stratagraph encryption rotate`.
+ * `stratagraph encryption rotate`, of all tenants.
  * @throws UsageError without a database; NoEncryptionKeyError, MissingEncryptionKeyError
  */
 export async function rotateCommand(given: EncryptionCommandOptions, io: CliIo): Promise<number> {
   return withEncryption(io, async ({ keyIds, rotate }) => {
     const abort = new AbortController();
     const release = io.onStop(() => abort.abort());
-    const counts = await rotate({ signal: abort.signal }).finally(release);
+    const counts = await rotate({ signal: abort.signal, allTenants: true }).finally(release);
     const hasDamage = counts.some(({ damaged }) => damaged > 0);
     if (given.json) printJson({ key: keyIds[0], tables: counts }, io);
     else printLines(counts.map(rotatedLine), io);

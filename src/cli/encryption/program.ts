@@ -15,7 +15,7 @@ export function addEncryptionCommands(
     .helpCommand(false);
   encryption
     .command("status", { isDefault: true })
-    .description("Count stored values by the key that encrypted them.")
+    .description("Count the stored values of all tenants by the key that encrypted them.")
     .addOption(jsonOption())
     .action(async (options: EncryptionCommandOptions) => {
       const { statusCommand } = await import("./encryption.ts");
@@ -24,7 +24,7 @@ export function addEncryptionCommands(
   encryption
     .command("rotate")
     .description(
-      "Encrypt every stored value with the first key of STRATAGRAPH_ENCRYPTION_KEYS. Agents may run meanwhile; after an interruption, run it again.",
+      "Encrypt every stored value of all tenants with the first key of STRATAGRAPH_ENCRYPTION_KEYS. Agents may run meanwhile; after an interruption, run it again.",
     )
     .addOption(jsonOption())
     .action(async (options: EncryptionCommandOptions) => {

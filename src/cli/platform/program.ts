@@ -11,6 +11,7 @@ import {
   yesOption,
 } from "../options.ts";
 import type { KeyCreateOptions } from "./keys.ts";
+import type { MigrateOptions } from "./migrate.ts";
 
 const tenantOption = declareOption("--tenant <tenant>", "tenant: its name or id");
 const scopeOption = declareOption<readonly string[]>(
@@ -33,8 +34,12 @@ export function addPlatformCommands(
   program
     .command("migrate")
     .description("Make the tables of the database, or bring them up to date.")
+    .option("--from <schema>", "move tables of earlier versions from this schema first")
+    .option("--stock", "with --from: those of LangGraph's own saver too")
+    .option("--dry-run", "with --from: only print the tables that would be moved")
+    .option("--grant <role>", "let a server use the tables as this role, which does not own them")
     .addOption(jsonOption())
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: MigrateOptions) => {
       const { migrateCommand } = await import("./migrate.ts");
       exitWith(await migrateCommand(options, io));
     });

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../app.ts";
 import { StratagraphError } from "../../errors.ts";
-import type { ExecuteResult } from "../../runtime/execute-agent.ts";
+import type { ExecuteOptions, ExecuteResult } from "../../runtime/execute-agent.ts";
 import { addUsage, noUsage, type Usage } from "../../state/usage.ts";
 import type { AnswersOfRun } from "../ask/given-answers.ts";
 import type { CliIo, LinePrompt } from "../io.ts";
@@ -17,6 +17,9 @@ class StoppedEarlyError extends StratagraphError {
   }
 }
 
+/** What a waiting turn continues with. */
+export type GivenAnswers = Partial<AnswersOfRun> & Pick<ExecuteOptions, "toolResults">;
+
 export interface FollowOptions<Result extends ExecuteResult | null> {
   readonly io: Pick<CliIo, "onStop">;
   readonly report: RunReport;
@@ -31,7 +34,7 @@ export interface FollowOptions<Result extends ExecuteResult | null> {
   readonly goOn: (
     runtime: Runtime,
     signal: AbortSignal,
-    answers: Partial<AnswersOfRun>,
+    answers: GivenAnswers,
   ) => Promise<ExecuteResult>;
   /** Called with what it came to, while the runtime is still open. */
   readonly end: (result: ExecuteResult | Result) => void;
@@ -59,13 +62,12 @@ export async function followTurn<Result extends ExecuteResult | null>(
     if (abort.signal.aborted) throw new StoppedEarlyError();
     report.begin();
     let result: ExecuteResult | Result = await options.begin(runtime, abort.signal);
-    for (let request = firstOf(result); request !== undefined; request = firstOf(result)) {
+    for (;;) {
       if (openPrompt === null) break;
       asks = true;
-      const asked = await report.ask(request, openPrompt, leave.signal);
+      const answers = await askFirst(result, { report, openPrompt, signal: leave.signal });
       asks = false;
-      if (asked === "left") break;
-      const answers = asked === "expired" ? {} : { answers: { [request.id]: asked.answer } };
+      if (answers === null) break;
       const before: Usage = result?.invocation_usage ?? noUsage;
       const next = await options.goOn(runtime, abort.signal, answers);
       // For a reader the command is one run of the turn.
@@ -80,8 +82,26 @@ export async function followTurn<Result extends ExecuteResult | null>(
   }
 }
 
-function firstOf(result: ExecuteResult | null) {
-  return result?.interrupts[0];
+/** Asks for what a turn waits for first; null if it waits for nothing that a person gives, or the person left. */
+async function askFirst(
+  result: ExecuteResult | null,
+  of: {
+    readonly report: RunReport;
+    readonly openPrompt: () => LinePrompt;
+    readonly signal: AbortSignal;
+  },
+): Promise<GivenAnswers | null> {
+  const { report, openPrompt, signal } = of;
+  const { interrupts = [], toolCalls = [] } = result ?? {};
+  const [request] = interrupts;
+  if (request !== undefined) {
+    const asked = await report.ask(request, openPrompt, signal);
+    if (asked === "left") return null;
+    return asked === "expired" ? {} : { answers: { [request.id]: asked.answer } };
+  }
+  if (toolCalls.length === 0 || report.askResults === undefined) return null;
+  const toolResults = await report.askResults(toolCalls, openPrompt, signal);
+  return toolResults === "left" ? null : { toolResults };
 }
 
 function exitCodeOf({ status, toolCalls }: ExecuteResult): number {

@@ -9,8 +9,8 @@ import { NothingToAnswerError } from "../../compile/errors.ts";
 import { readWaiting } from "../../compile/guards/waiting.ts";
 import type { ExecuteResult } from "../../runtime/execute-agent.ts";
 import { NoCheckpointerError, NothingToResumeError } from "../../runtime/errors.ts";
-import { answersFor, type AnswersOfRun } from "../ask/given-answers.ts";
-import { followTurn } from "./follow-turn.ts";
+import { answersFor } from "../ask/given-answers.ts";
+import { followTurn, type GivenAnswers } from "./follow-turn.ts";
 import { prepareRun, withPrepared, type PreparedRun } from "./prepare-run.ts";
 import type { RunArguments, RunOptions } from "../options.ts";
 import { runReport, type RunReport, turnOptions } from "./run-report.ts";
@@ -80,7 +80,7 @@ interface TurnOfRun extends PreparedRun {
 async function executeTurn(
   run: TurnOfRun,
   input: unknown,
-  answers: Partial<AnswersOfRun> = {},
+  answers: GivenAnswers = {},
 ): Promise<ExecuteResult> {
   const { definition, runtime, signal, threadId, report, given, attachments, toolResults } = run;
   const texts = threadId === null ? null : run.answers;

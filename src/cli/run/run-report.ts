@@ -1,8 +1,14 @@
 import { systemClock } from "../../clock.ts";
 import type { ExecuteOptions, ExecuteResult } from "../../runtime/execute-agent.ts";
 import type { AgentEvent } from "../../state/events.ts";
-import type { PendingRequest } from "../../state/human-request.ts";
-import { type PromptResult, promptUser } from "../ask/prompt-user.ts";
+import type { ClientCall, PendingRequest } from "../../state/human-request.ts";
+import {
+  type PromptOptions,
+  type PromptResult,
+  promptResults,
+  promptUser,
+  type TypedResults,
+} from "../ask/prompt-user.ts";
 import type { CliIo, LinePrompt } from "../io.ts";
 import { type AgentOptions, resumeCommand } from "../options.ts";
 import { printJson } from "../output.ts";
@@ -26,6 +32,12 @@ export interface RunReport {
     openPrompt: () => LinePrompt,
     signal: AbortSignal,
   ): Promise<PromptResult>;
+  /** Asks a person for the results of calls of client tools. Left out: programs return them. */
+  readonly askResults?: (
+    calls: readonly ClientCall[],
+    openPrompt: () => LinePrompt,
+    signal: AbortSignal,
+  ) => Promise<TypedResults>;
   /** Lines in addition to those of the run itself. */
   say(lines: readonly string[]): void;
   /** It is being stopped. */
@@ -126,6 +138,8 @@ export interface LiveReportOptions extends Pick<RunReportOptions, "maxAttempts" 
   readonly namesAnswers: boolean;
   /** Renders the lines of a streamed text. Default: indented as steps are, without markup. */
   readonly render?: (view: Layout) => LineRenderer;
+  /** Whether a person is asked for the results of client tools. Default false. */
+  readonly asksResults?: boolean;
 }
 
 interface Layout {
@@ -168,6 +182,22 @@ export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
     open();
     if (!stopping) writer.setText(models.lines);
   };
+  const withPrompt = async <Result>(
+    openPrompt: () => LinePrompt,
+    askOn: (on: Pick<PromptOptions, "prompt" | "print" | "width" | "style">) => Promise<Result>,
+  ): Promise<Result> => {
+    open();
+    writer.setActivity(null);
+    const prompt = openPrompt();
+    const since = clock.monotonic();
+    const print = (lines: readonly string[]) => writer.print(lines);
+    try {
+      return await askOn({ prompt, print, width, style });
+    } finally {
+      prompt.close();
+      waitedMs += clock.monotonic() - since;
+    }
+  };
   writer.setActivity(view.activity);
   return {
     begin() {
@@ -195,19 +225,13 @@ export function liveReport(options: LiveReportOptions, io: CliIo): RunReport {
       }),
     },
     async ask(request, openPrompt, signal) {
-      open();
-      writer.setActivity(null);
       asked.add(request.id);
-      const prompt = openPrompt();
-      const since = clock.monotonic();
-      const print = (lines: readonly string[]) => writer.print(lines);
-      try {
-        return await promptUser(request, { prompt, print, width, style, clock, signal });
-      } finally {
-        prompt.close();
-        waitedMs += clock.monotonic() - since;
-      }
+      return withPrompt(openPrompt, (shown) => promptUser(request, { ...shown, clock, signal }));
     },
+    ...(options.asksResults === true && {
+      askResults: (calls, openPrompt, signal) =>
+        withPrompt(openPrompt, (shown) => promptResults(calls, { ...shown, signal })),
+    }),
     say(lines) {
       open();
       writer.setActivity(null);

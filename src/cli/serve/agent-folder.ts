@@ -69,15 +69,15 @@ export async function readAgentFolder(folder: string): Promise<readonly FolderAg
 
 /** Stores definitions as the agents of a tenant: a changed one becomes a new version. Agents without a file stay. */
 export async function storeFolderAgents(
-  store: Pick<Agents, "create" | "list" | "newVersion">,
+  store: Pick<Agents, "create" | "get" | "list" | "newVersion">,
   tenantId: string,
   agents: readonly FolderAgent[],
 ): Promise<readonly StoredFolderAgent[]> {
   const stored: StoredFolderAgent[] = [];
   for (const { name, version, document } of agents) {
     const { items } = await store.list(tenantId, { name });
-    const [active] = items;
-    if (active === undefined) {
+    const [listed] = items;
+    if (listed === undefined) {
       const made = await store
         .create(tenantId, { name, definition: document, version })
         .catch((thrown: unknown) => {
@@ -86,7 +86,10 @@ export async function storeFolderAgents(
           throw new InvalidDefinitionError([{ path: ["name"], message, found: name }]);
         });
       stored.push({ name, version: made.version, change: "created" });
-    } else if (isDeepStrictEqual(active.definition, document)) {
+      continue;
+    }
+    const active = await store.get(tenantId, listed.agentId);
+    if (isDeepStrictEqual(active.definition, document)) {
       stored.push({ name, version: active.version, change: "unchanged" });
     } else {
       const isNewer = document["version"] !== active.definition["version"];

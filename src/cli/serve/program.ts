@@ -9,6 +9,12 @@ const corsOption = declareOption<readonly string[]>(
   (text, previous = []) => [...previous, text],
 );
 
+const hostOption = declareOption<readonly string[]>(
+  "--http-allow <host>",
+  "host that http_get of agents may call; repeatable",
+  (text, previous = []) => [...previous, text],
+);
+
 /** Adds `serve`. */
 export function addServeCommand(
   program: Command,
@@ -20,7 +26,7 @@ export function addServeCommand(
     .description("Serve the HTTP API: agents, runs and threads of many tenants.")
     .addHelpText(
       "after",
-      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
+      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_DATABASE_CONNECTIONS, STRATAGRAPH_CONCURRENCY, STRATAGRAPH_MODEL, STRATAGRAPH_HTTP_ALLOW, STRATAGRAPH_SHUTDOWN_SECONDS, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
     )
     .option(
       "--config <file>",
@@ -37,6 +43,26 @@ export function addServeCommand(
     .option("--agents <folder>", "folder of definitions to serve (default: those in the database)")
     .option("--tenant <name>", "tenant that --agents are of (default: default)")
     .option("--database-url <url>", "Postgres database (default: the embedded one of this folder)")
+    .addOption(
+      new Option(
+        "--database-connections <number>",
+        "maximum Postgres connections (default: 10)",
+      ).argParser((text) => parseInteger(text, { from: 1, to: 1000 })),
+    )
+    .addOption(
+      new Option(
+        "--concurrency <number>",
+        "runs at the same time, 0 to leave them to other processes (default: 16)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 1000 })),
+    )
+    .option("--model <ref>", "model of definitions that name none, as provider:model")
+    .addOption(hostOption())
+    .addOption(
+      new Option(
+        "--shutdown-seconds <number>",
+        "time for requests and runs under way after a signal (default: 10)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 3600 })),
+    )
     .addOption(corsOption())
     .addOption(
       new Option("--log-level <level>", "least level of logs on stderr (default: info)").choices([

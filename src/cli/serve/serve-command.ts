@@ -11,8 +11,8 @@ import { plainText } from "../view/terminal.ts";
 import { readAgentFolder, storeFolderAgents } from "./agent-folder.ts";
 import { readServeConfig, type ServeConfig, type ServeFlags } from "./serve-config.ts";
 
-/** Milliseconds for requests under way when the server is stopped. */
-const usualShutdownMs = 10_000;
+/** Seconds for requests and runs under way when the server is stopped. */
+const usualShutdownSeconds = 10;
 /** Milliseconds without a further change after which a folder is read again. */
 const quietMs = 200;
 
@@ -78,7 +78,7 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
     return exitCodes.done;
   } finally {
     stopWatching();
-    await server.close(config.limits?.shutdown_ms ?? usualShutdownMs);
+    await server.close(1000 * (config.shutdown_seconds ?? usualShutdownSeconds));
     // Until here a second signal ends the process.
     release();
   }
@@ -103,6 +103,12 @@ function serverOptions(
       : { perMinute: rate.per_minute, ...(rate.burst !== undefined && { burst: rate.burst }) };
   return {
     databaseUrl: config.database_url,
+    maxConnections: config.database_connections,
+    concurrency: config.concurrency,
+    runtime: {
+      ...(config.model !== undefined && { defaultModel: config.model }),
+      ...(config.http_allow !== undefined && { httpAllow: config.http_allow }),
+    },
     folder: resolve(io.cwd, ".stratagraph"),
     development: config.dev ?? false,
     developmentTenant: config.tenant,
@@ -117,6 +123,7 @@ function serverOptions(
       fileTools: allow.file_tools,
       communityTools: allow.community_tools,
       modelServers: allow.model_servers,
+      plainSecrets: allow.plain_secrets,
     },
     limits: {
       maxBodyBytes: limits.max_body_bytes,

@@ -21,6 +21,11 @@ export const serveConfigSchema = z.strictObject({
   agents: z.string().min(1).optional(),
   tenant: z.string().min(1).max(100).optional(),
   database_url: z.string().min(1).optional(),
+  database_connections: z.int().min(1).max(1000).optional(),
+  concurrency: z.int().min(0).max(1000).optional(),
+  model: z.string().min(1).max(200).optional(),
+  http_allow: z.array(z.string().min(1).max(300)).max(1000).optional(),
+  shutdown_seconds: z.number().min(0).max(3600).optional(),
   cors: z.array(z.union([z.literal("*"), z.url({ protocol: /^https?$/ })])).optional(),
   log_level: z.enum(["debug", "info", "warn", "error", "silent"]).optional(),
   trusted_proxies: z.array(z.string()).optional(),
@@ -32,6 +37,7 @@ export const serveConfigSchema = z.strictObject({
       file_tools: z.boolean().optional(),
       community_tools: z.boolean().optional(),
       model_servers: z.boolean().optional(),
+      plain_secrets: z.boolean().optional(),
     })
     .optional(),
   limits: z
@@ -41,7 +47,6 @@ export const serveConfigSchema = z.strictObject({
       headers_timeout_ms: milliseconds.optional(),
       request_timeout_ms: milliseconds.optional(),
       answer_timeout_ms: milliseconds.optional(),
-      shutdown_ms: milliseconds.optional(),
     })
     .optional(),
   rates: z
@@ -59,6 +64,11 @@ export interface ServeFlags {
   readonly agents?: string;
   readonly tenant?: string;
   readonly databaseUrl?: string;
+  readonly databaseConnections?: number;
+  readonly concurrency?: number;
+  readonly model?: string;
+  readonly httpAllow?: readonly string[];
+  readonly shutdownSeconds?: number;
   readonly cors?: readonly string[];
   readonly logLevel?: string;
 }
@@ -87,12 +97,13 @@ export async function readServeConfig(
   const fromEnv = checked(environmentSettings(env), (problem) => {
     return { ...problem, path: [environmentNames[String(problem.path[0])] ?? "environment"] };
   });
-  const { config: _, databaseUrl, logLevel, ...named } = flags;
-  const given = {
-    ...named,
-    ...(databaseUrl !== undefined && { database_url: databaseUrl }),
-    ...(logLevel !== undefined && { log_level: logLevel }),
-  };
+  const { config: _, ...named } = flags;
+  const given = Object.fromEntries(
+    Object.entries(named).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
   const fromFlags = checked(given, (problem) => {
     const [name = ""] = problem.path;
     return { ...problem, path: [`--${String(name).replaceAll("_", "-")}`] };
@@ -100,13 +111,19 @@ export async function readServeConfig(
   return { ...file, ...fromEnv, ...fromFlags };
 }
 
-const environmentNames: Readonly<Record<string, string>> = {
+/** The variable of the environment of each setting. */
+export const environmentNames: Readonly<Record<string, string>> = {
   host: "STRATAGRAPH_HOST",
   port: "STRATAGRAPH_PORT",
   dev: "STRATAGRAPH_DEV",
   agents: "STRATAGRAPH_AGENTS",
   tenant: "STRATAGRAPH_TENANT",
   database_url: "DATABASE_URL",
+  database_connections: "STRATAGRAPH_DATABASE_CONNECTIONS",
+  concurrency: "STRATAGRAPH_CONCURRENCY",
+  model: "STRATAGRAPH_MODEL",
+  http_allow: "STRATAGRAPH_HTTP_ALLOW",
+  shutdown_seconds: "STRATAGRAPH_SHUTDOWN_SECONDS",
   cors: "STRATAGRAPH_CORS",
   log_level: "STRATAGRAPH_LOG_LEVEL",
 };
@@ -120,10 +137,15 @@ function environmentSettings(env: CliIo["env"]): Record<string, unknown> {
   return settings;
 }
 
+const numbers = new Set(["port", "database_connections", "concurrency", "shutdown_seconds"]);
+
 /** What is not of the right form stays text, which the schema refuses. */
 function fromText(key: string, text: string): unknown {
-  if (key === "port") return /^\d{1,5}$/.test(text) ? Number(text) : text;
-  if (key === "cors") return text.split(",").map((origin) => origin.trim());
+  if (numbers.has(key)) return /^\d{1,5}$/.test(text) ? Number(text) : text;
+  if (key === "cors" || key === "http_allow") {
+    const parts = text.split(",").map((part) => part.trim());
+    return parts.filter((part) => part !== "");
+  }
   if (key !== "dev") return text;
   if (text === "1" || text === "true") return true;
   return text === "0" || text === "false" ? false : text;

@@ -18,7 +18,8 @@ import { plainLine, plainText } from "../view/terminal.ts";
 import { actionLines, attemptLines, isStep, type StepAction } from "../view/thread/action-lines.ts";
 import { historyLines, threadTable } from "../view/thread/history-lines.ts";
 import { diffLines, stateLines } from "../view/thread/state-lines.ts";
-import { plainData, plainJson, outputLayout } from "../view/values.ts";
+import { plainData, plainJson } from "../../values/diff.ts";
+import { outputLayout } from "../view/values.ts";
 import {
   findCheckpoint,
   hasDatabase,

@@ -22,7 +22,8 @@ import { printJson, printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { callLines } from "../view/run/tool-line.ts";
 import type { TitledResult } from "../view/run/tool-titles.ts";
-import { plainData, outputLayout } from "../view/values.ts";
+import { plainData } from "../../values/diff.ts";
+import { outputLayout } from "../view/values.ts";
 import { findTools, type FoundTool, type FoundTools, listTools, registryTools } from "./find.ts";
 import { prepareTools, type ToolsOptions } from "./list.ts";
 

@@ -1,5 +1,5 @@
 import { jsonHead } from "../../values/bounded-json.ts";
-import { plain, describeValue } from "../../values/diff.ts";
+import { describeValue, plain, plainJson } from "../../values/diff.ts";
 import { isRecord } from "../../values/json.ts";
 import { headOf } from "../../values/text.ts";
 import type { CliIo } from "../io.ts";
@@ -79,21 +79,6 @@ function shortLine(value: unknown, room: number): string {
 function wholeLines(value: unknown, room: number): string[] {
   const text = typeof value === "string" ? value : plainJson(value);
   return wrapText(plainText(text), room);
-}
-
-/** A value of a channel as JSON that people can read: messages as their fields, maps and sets as lists. */
-export function plainJson(value: unknown, indent = 2): string {
-  // By the key, since what comes as the value has gone through its own `toJSON` already.
-  const replace = function (this: unknown, key: string): unknown {
-    const inner = plain((this as Record<string, unknown>)[key]);
-    return typeof inner === "bigint" ? String(inner) : inner;
-  };
-  return JSON.stringify(value, replace, indent) ?? "null";
-}
-
-/** The same as data, for a document of JSON. */
-export function plainData(value: unknown): unknown {
-  return JSON.parse(plainJson(value, 0)) as unknown;
 }
 
 /** How what goes to standard output is laid out: lines of unbounded width where it is no terminal. */

@@ -78,6 +78,8 @@ export interface LoggedSteps extends LoggedPlace {
 /** Which model calls to read. */
 export interface ModelCallQuery {
   readonly threadId: string;
+  /** UUID of a run of the platform. Default: all runs of the thread. */
+  readonly runId?: string;
   /** Number of a turn, from 0. Default: all turns. */
   readonly turn?: number;
   /** Whether messages and responses are read too. Default false. */

@@ -11,7 +11,8 @@ import {
 import { type AgentGraph, definitionHashKey, stampOf } from "../../compile/agent-graph.ts";
 import { tryUpdate } from "../../compile/guards/updates.ts";
 import { hasAnsweredTask, pendingTasks } from "../../compile/guards/waiting.ts";
-import { withThread } from "../../compile/run/acquire-thread.ts";
+import { beginnings } from "../../compile/guards/inputs.ts";
+import { type HeldThread, withThread } from "../../compile/run/acquire-thread.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { definitionHashIn, refuseOthers } from "../definition-changed.ts";
@@ -145,22 +146,68 @@ async function replayAsNewThread(
   agent: AgentDefinition,
   options: ReplayOptions,
 ): Promise<ExecuteResult> {
+  const prepared = await prepareReplay(services, agent, options);
+  const { newThreadId, run } = prepared;
+  return withThread(services.run, newThreadId, async (held) => {
+    await copyAsBranch(services, prepared, held);
+    return runTurn(run, { held, input: null, start: threadConfig(newThreadId) });
+  });
+}
+
+/**
+ * Creates the thread of a replay without running it: `executeAgent` with `input: null` does, also in another process.
+ * Checks all options before it writes anything.
+ *
+ * @param options.turnId id of the turn that the new thread runs. Default: a new one
+ * @throws as `threads.replay`
+ */
+export async function forkForReplay(
+  services: ThreadServices,
+  agent: AgentDefinition,
+  options: ReplayOptions & { readonly turnId?: string },
+): Promise<CheckpointRef> {
+  const prepared = await prepareReplay(services, agent, options);
+  const { newThreadId: threadId } = prepared;
+  return withThread(services.run, threadId, async (held) => {
+    const { configurable } = await copyAsBranch(services, prepared, held);
+    return { threadId, checkpointId: String(configurable?.["checkpoint_id"]) };
+  });
+}
+
+/** A replay as a new thread whose options are valid. */
+interface PreparedReplay {
+  readonly from: CheckpointRef;
+  readonly newThreadId: string;
+  readonly run: PreparedRun;
+  /** Values of channels in the new thread. */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+async function prepareReplay(
+  services: ThreadServices,
+  agent: AgentDefinition,
+  options: ReplayOptions & { readonly turnId?: string },
+): Promise<PreparedReplay> {
   const archive = archiveOf(services, "replay", "forkThread", "drain");
-  const { threadId, modifiedState } = options;
+  const { threadId, modifiedState, turnId } = options;
   const newThreadId = checkThreadId(options.newThreadId ?? services.run.ids());
   const run = await prepareRun(agent, services.run, options);
   await archive.drain(threadId);
   const tuple = await replayedCheckpoint(services, run, options);
-  const { checkpoint } = tuple;
   const modified = modifiedValues({ agent, graph: run.graph }, tuple, modifiedState);
-  const values = { ...modified, ...withNewRun(services, tuple, modified) };
-  return withThread(services.run, newThreadId, async (held) => {
-    await copyThread(services, { threadId, checkpointId: checkpoint.id, newThreadId }, async () => {
-      const copied = await checkpointAt(services, { threadId: newThreadId });
-      held.lockLost?.throwIfAborted();
-      await newBranch(services, { run, tuple: copied, values });
-    });
-    return runTurn(run, { held, input: null, start: threadConfig(newThreadId) });
+  const values = { ...modified, ...withNewRun(services, tuple, { modified, turnId }) };
+  return { from: { threadId, checkpointId: tuple.checkpoint.id }, newThreadId, run, values };
+}
+
+async function copyAsBranch(
+  services: ThreadServices,
+  { from, newThreadId, run, values }: PreparedReplay,
+  held: HeldThread,
+): Promise<RunnableConfig> {
+  return copyThread(services, { ...from, newThreadId }, async () => {
+    const copied = await checkpointAt(services, { threadId: newThreadId });
+    held.lockLost?.throwIfAborted();
+    return newBranch(services, { run, tuple: copied, values });
   });
 }
 
@@ -183,14 +230,19 @@ async function replayedCheckpoint(
   throw new NothingToResumeError(threadId, status ?? "CREATED");
 }
 
-/** Returns the turn with a new run id, so that a replay does not reuse journal entries of the original turn. */
+/**
+ * Returns the turn with a new run id, so that a replay does not reuse journal entries of the original turn. A turn that
+ * has not begun gets its own when it does.
+ */
 function withNewRun(
   services: ThreadServices,
   tuple: CheckpointTuple,
-  modified: Partial<GraphState> = {},
+  of: { readonly modified?: Partial<GraphState>; readonly turnId?: string | undefined } = {},
 ): Readonly<Record<string, unknown>> {
-  const { turn } = { ...(valuesOf(tuple) as Partial<GraphState>), ...modified };
-  return turn === undefined ? {} : { turn: { ...turn, run: services.run.ids() } };
+  const { turn } = { ...(valuesOf(tuple) as Partial<GraphState>), ...of.modified };
+  const hasBegun = pendingTasks(tuple).every(({ node }) => !beginnings.includes(node));
+  if (turn === undefined || !hasBegun) return {};
+  return { turn: { ...turn, run: of.turnId ?? services.run.ids() } };
 }
 
 /** Makes a checkpoint the last one of its thread, regardless of later ones. */

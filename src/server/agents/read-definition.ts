@@ -1,8 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
+import { agentReferences, isAgentPath } from "../../definition/check/agents.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { buildDefinition } from "../../definition/build-definition.ts";
 import { checkDefinition } from "../../definition/check/check-definition.ts";
-import { type DefinitionProblem, InvalidDefinitionError } from "../../definition/check/problems.ts";
+import {
+  type DefinitionProblem,
+  InvalidDefinitionError,
+  showFound,
+} from "../../definition/check/problems.ts";
+import { impliedTools } from "../../definition/check/tools.ts";
+import { nearestName } from "../../nearest-name.ts";
 import { isRecord } from "../../values/json.ts";
 import { type TenantAllowance, tenantProblems } from "./tenant-rules.ts";
 
@@ -12,18 +19,71 @@ export interface WrittenDefinition {
   readonly definition: AgentDefinition;
 }
 
+/** The tools and agents that a definition names. */
+export interface WrittenNames {
+  /** Names and ids. */
+  readonly tools: readonly string[];
+  readonly agents: readonly string[];
+}
+
+/** Those of them that a tenant has. */
+export interface KnownNames {
+  /** Names by name and by id; of all built-in tools as well. */
+  readonly tools: ReadonlyMap<string, string>;
+  readonly agents: ReadonlySet<string>;
+}
+
+/** Returns the names in a written definition, which may be invalid. */
+export function writtenNames(written: unknown): WrittenNames {
+  const tools: unknown = isRecord(written) ? written["tools"] : undefined;
+  const names = (Array.isArray(tools) ? tools : []).filter((tool) => typeof tool === "string");
+  const agents = agentReferences(written).map(({ agent }) => agent);
+  return { tools: [...new Set(names)], agents: [...new Set(agents)] };
+}
+
+/** Replaces ids of registered tools by their names, which nodes and rails use too. */
+function withToolNames(written: unknown, { tools }: KnownNames): unknown {
+  if (!isRecord(written) || !Array.isArray(written["tools"])) return written;
+  const named = written["tools"].map((tool: unknown) =>
+    typeof tool === "string" ? (tools.get(tool) ?? tool) : tool,
+  );
+  return { ...written, tools: named };
+}
+
+function unknownNames(written: unknown, known: KnownNames): readonly DefinitionProblem[] {
+  const tools: unknown = isRecord(written) ? written["tools"] : undefined;
+  return [
+    ...(Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {
+      if (typeof tool !== "string" || tool === "" || known.tools.has(tool)) return [];
+      if (Object.hasOwn(impliedTools, tool)) return [];
+      const suggestion = nearestName(tool, known.tools.values());
+      const message = "expected the name or the id of a tool";
+      return [{ path: ["tools", index], message, found: showFound(tool), suggestion }];
+    }),
+    ...agentReferences(written).flatMap(({ agent, at }) => {
+      if (agent === "" || isAgentPath(agent) || known.agents.has(agent)) return [];
+      const suggestion = nearestName(agent, known.agents);
+      const message = "expected the name of an active agent";
+      return [{ path: at, message, found: showFound(agent), suggestion }];
+    }),
+  ];
+}
+
 /** Keys of the row of an agent, which a document does not have. */
 const rowKeys = ["id", "tenant_id", "created_at", "updated_at"];
 
 /**
  * Checks a definition as files are checked, and by the rules for tenants.
  *
+ * @param by.known what the tenant has of {@link writtenNames}; left out, names are not checked
  * @throws InvalidDefinitionError with every problem
  */
 export function readWrittenDefinition(
-  written: unknown,
-  allow: TenantAllowance | undefined,
+  given: unknown,
+  by: { readonly allow: TenantAllowance | undefined; readonly known?: KnownNames | undefined },
 ): WrittenDefinition {
+  const { allow, known } = by;
+  const written = known === undefined ? given : withToolNames(given, known);
   const checked = checkDefinition(written);
   const refused = isRecord(written)
     ? rowKeys
@@ -32,14 +92,18 @@ export function readWrittenDefinition(
           return { path: [key], message: "set by the server; leave it out" };
         })
     : [];
-  const own = [...refused, ...tenantProblems(written, allow)];
+  const own = [
+    ...refused,
+    ...tenantProblems(written, allow),
+    ...(known === undefined ? [] : unknownNames(written, known)),
+  ];
   if (!checked.ok || !isRecord(written) || own.length > 0) {
     const schema = (checked.ok ? [] : checked.problems).filter(
       ({ path }) => !refused.some((problem) => isDeepStrictEqual(problem.path, path)),
     );
     throw new InvalidDefinitionError([...schema, ...own]);
   }
-  return { document: written, definition: buildDefinition({ spec: checked.spec }) };
+  return { document: written, definition: buildDefinition(checked) };
 }
 
 /**
@@ -50,7 +114,7 @@ export function readWrittenDefinition(
 export function readStoredDefinition(document: unknown): AgentDefinition {
   const checked = checkDefinition(document);
   if (!checked.ok) throw new InvalidDefinitionError(checked.problems);
-  return buildDefinition({ spec: checked.spec });
+  return buildDefinition(checked);
 }
 
 /** Applies a merge patch (RFC 7396): null removes a key, maps are merged, all else is replaced. */

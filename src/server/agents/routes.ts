@@ -2,11 +2,18 @@ import { z } from "zod";
 import { agentJsonSchema } from "../../definition/schema/agent.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
-import type { StoredAgent } from "../../storage/platform/agents.ts";
+import type { AgentSummary, StoredAgent } from "../../storage/platform/agents.ts";
 import type { AgentStore, AuditWriter, DrawAgent } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, type Route } from "../route.ts";
-import { mergePatch, readStoredDefinition, readWrittenDefinition } from "./read-definition.ts";
+import {
+  type KnownNames,
+  mergePatch,
+  readStoredDefinition,
+  readWrittenDefinition,
+  type WrittenNames,
+  writtenNames,
+} from "./read-definition.ts";
 import type { TenantAllowance } from "./tenant-rules.ts";
 
 export interface AgentRoutesOptions {
@@ -15,6 +22,8 @@ export interface AgentRoutesOptions {
   readonly audit: AuditWriter | null;
   readonly draw: DrawAgent;
   readonly allow?: TenantAllowance;
+  /** Which of the names in a definition a tenant has. Left out, names are not checked. */
+  readonly known?: (tenantId: string, names: WrittenNames) => Promise<KnownNames>;
 }
 
 /** The id of a row in a path. What is no id is no resource. */
@@ -48,6 +57,10 @@ const etagHeaders = { ETag: "The version in quotes, for If-Match." };
 /** Creates the routes of agents. */
 export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
   const { store, audit, allow } = options;
+  const read = async ({ tenantId }: Principal, written: unknown) => {
+    const known = await options.known?.(tenantId, writtenNames(written));
+    return readWrittenDefinition(written, { allow, known });
+  };
   const record = (
     principal: Principal,
     action: string,
@@ -59,7 +72,8 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       path: "/v1/agents",
       operationId: "createAgent",
       summary: "Creates an agent from its definition.",
-      description: "The body takes every key of a definition file, and is checked like one.",
+      description:
+        "The body takes every key of a definition file, and is checked like one. `tools` takes names and ids of registered tools as well; agents are named by name.",
       tag: "agents",
       scopes: ["agents:write"],
       body: z.unknown(),
@@ -73,7 +87,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       },
       problems: ["invalid_definition", "conflict"],
       async handle({ body, principal }) {
-        const { document, definition } = readWrittenDefinition(body, allow);
+        const { document, definition } = await read(principal, body);
         const { name, version } = definition.spec;
         const given = { name, definition: document, version };
         const agent = await store.create(principal.tenantId, given);
@@ -149,9 +163,9 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
             errors: [{ pointer: "/name", detail: `expected "${current.name}"` }],
           });
         }
-        const { document, definition } = readWrittenDefinition(
+        const { document, definition } = await read(
+          principal,
           mergePatch(current.definition, body),
-          allow,
         );
         const isVersioned = typeof body["version"] === "string";
         const agent = await store.newVersion(tenantId, {
@@ -240,7 +254,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
 }
 
 /** @throws HttpProblem `version_mismatch` */
-function checkIfMatch(ifMatch: string | null, agent: StoredAgent): void {
+function checkIfMatch(ifMatch: string | null, agent: AgentSummary): void {
   if (ifMatch === null || ifMatch.trim() === "*") return;
   const wanted = ifMatch.split(",").map((tag) => tag.trim());
   if (wanted.includes(etagOf(agent))) return;
@@ -251,7 +265,7 @@ function checkIfMatch(ifMatch: string | null, agent: StoredAgent): void {
   });
 }
 
-function etagOf({ version }: StoredAgent): string {
+function etagOf({ version }: AgentSummary): string {
   return `"${version}"`;
 }
 
@@ -260,7 +274,7 @@ function agentAnswer(agent: StoredAgent): Answer {
   return { status: 200, body, headers: { ETag: etagOf(agent) } };
 }
 
-function summaryOf(agent: StoredAgent) {
+function summaryOf(agent: AgentSummary) {
   return {
     id: agent.agentId,
     name: agent.name,
@@ -271,7 +285,7 @@ function summaryOf(agent: StoredAgent) {
   };
 }
 
-function versionOf(agent: StoredAgent) {
+function versionOf(agent: AgentSummary) {
   return {
     version: agent.version,
     version_id: agent.id,

@@ -14,9 +14,16 @@ export interface TenantAllowance {
   readonly communityTools?: boolean;
   /** Model servers of the tenant's own, to which this server would send its API key. */
   readonly modelServers?: boolean;
+  /** Secrets that are stored without encryption, where no keys are configured. */
+  readonly plainSecrets?: boolean;
 }
 
 const fileTools = new Set(["read_file", "list_files", "search_text", "query_json_file"]);
+
+/** Whether a tool reads files of the server's machine. */
+export function isFileTool(name: string): boolean {
+  return fileTools.has(name);
+}
 
 /**
  * Returns the problems of a tenant's definition on a server that runs those of others: what reaches files, processes or
@@ -92,7 +99,7 @@ function fileToolProblems(
   path: DefinitionPath,
   allow: TenantAllowance,
 ): DefinitionProblem[] {
-  if (!fileTools.has(tool) || allow.fileTools === true) return [];
+  if (!isFileTool(tool) || allow.fileTools === true) return [];
   return [{ path, message: `the file tool "${tool}" is not allowed on this server` }];
 }
 

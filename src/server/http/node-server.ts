@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ListenError, UnprotectedServerError } from "../errors.ts";
@@ -15,6 +15,8 @@ export interface ConnectionLimits {
   readonly checkIntervalMs?: number;
   /** Milliseconds that an idle connection stays open. Default 5,000. */
   readonly keepAliveTimeoutMs?: number;
+  /** Milliseconds in which a client takes nothing of a complete answer. Default 30,000. */
+  readonly readTimeoutMs?: number;
   /** Requests of one connection. Default 1,000. */
   readonly maxRequestsPerConnection?: number;
   /** Connections of the server. Further ones are closed at once. Default 1,000. */
@@ -54,6 +56,10 @@ export async function listenOn(
     overrideGlobalObjects: false,
     errorHandler: answerUnreadable,
   });
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    outgoing.once("prefinish", () => limitReading(outgoing, limits.readTimeoutMs ?? 30_000));
+    void listener(incoming, outgoing);
+  };
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs ?? 10_000,
@@ -64,13 +70,20 @@ export async function listenOn(
       // Node would answer without a document; the listener refuses a request without a host as well.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    answer,
   );
+  // Node would answer without a document. An expectation may be ignored.
+  server.on("checkExpectation", answer);
   server.maxRequestsPerSocket = limits.maxRequestsPerConnection ?? 1000;
   server.maxConnections = limits.maxConnections ?? 1000;
   // Node drops headers beyond its limit without a word; ours is checked by the app.
   server.maxHeadersCount = 0;
   server.on("clientError", answerClientError);
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(new ListenError(host, port, { cause })));
     server.listen(port, host, resolve);
@@ -78,7 +91,7 @@ export async function listenOn(
   const address = server.address() as AddressInfo;
   if (isOpen && !isLoopback(address.address)) {
     // A hosts file may say anything of localhost.
-    await closeServer(server, 0);
+    await closeServer(server, sockets, 0);
     throw new UnprotectedServerError(host);
   }
   const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
@@ -86,13 +99,28 @@ export async function listenOn(
     host: address.address,
     port: address.port,
     url: `http://${name}:${address.port}`,
-    close: (graceMs) => closeServer(server, graceMs),
+    close: (graceMs) => closeServer(server, sockets, graceMs),
   };
 }
 
-async function closeServer(server: Server, graceMs: number): Promise<void> {
+/** Ends the connection of a client that takes nothing of a complete answer for so long. */
+function limitReading(outgoing: ServerResponse, ms: number): void {
+  const { socket } = outgoing;
+  if (socket === null) return;
+  socket.setTimeout(ms);
+  // Before Node's own listener, which sets the time of an idle connection. The next answer may take longer.
+  outgoing.prependOnceListener("finish", () => socket.setTimeout(0));
+}
+
+async function closeServer(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  graceMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  // Node takes a connection for idle only after its first request. Browsers and proxies open some in advance.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   try {
     await closed;

@@ -1,19 +1,27 @@
 import { type DatabasePool, quoteIdentifier } from "../pool.ts";
-import { sealedPrefix, SealedValueError, type ValueCipher } from "./value-cipher.ts";
+import {
+  bytesOfJson,
+  sealedPrefix,
+  SealedValueError,
+  toSealedJson,
+  type ValueCipher,
+} from "./value-cipher.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A table with a column of bytes that may be sealed. */
+/** A table with a column of values that may be sealed. */
 export interface SealedTable {
-  /** Of one tenant. */
+  /** Of one tenant, or of all. */
   readonly pool: DatabasePool;
-  /** As results show it. */
+  /** As results show it. Counts of tables of one name are added up. */
   readonly name: string;
   /** As SQL, with its schema and quotes. */
   readonly table: string;
   /** The primary key: names of columns and their types as SQL, in order. */
   readonly key: Readonly<Record<string, string>>;
   readonly column: string;
+  /** Whether the column is `json`, and a sealed value in it a string. Default: it is `bytea`. */
+  readonly isJson?: boolean;
   /** Other columns that `context` and `hash` read. */
   readonly beside?: readonly string[];
   /** Returns what binds the value to its row. */
@@ -44,6 +52,11 @@ export interface ResealOptions {
   /** Maximum values of a batch. Default 200. */
   readonly batch?: number;
 }
+
+/** Longest beginning of a value that names its key. */
+const PREFIX_BYTES = 6 + 32;
+/** The characters of base64 that hold it. */
+const BASE64_PREFIX = Math.ceil(PREFIX_BYTES / 3) * 4;
 
 /** Bytes of values that are read at a time, about: a batch ends with the value that exceeds them. */
 const BATCH_BYTES = 8 * 2 ** 20;
@@ -87,7 +100,7 @@ export async function resealTable(
     const columns = [
       ...Object.keys(of.key).map((name) => values.map(({ row }) => row[name])),
       values.map(({ row }) => row[of.column]),
-      values.map(({ sealed }) => sealed),
+      values.map(({ sealed }) => (of.isJson ? toSealedJson(sealed) : sealed)),
       ...(of.hash ? [values.map(({ row, sealed }) => of.hash!.of(row, sealed))] : []),
     ];
     const rowCount = values.length === 0 ? 0 : await retryDeadlock(pool, update, columns);
@@ -101,7 +114,7 @@ export async function resealTable(
 
 /** @returns null for a value that is not as it was written */
 function resealValue(of: SealedTable, row: Row, cipher: ValueCipher): Buffer | null {
-  const stored = row[of.column] as Buffer;
+  const stored = of.isJson ? bytesOfJson(String(row[of.column])) : (row[of.column] as Buffer);
   const context = of.context(row);
   // A new hash must not make a changed value whole.
   const expected = of.hash?.of(row, stored);
@@ -115,28 +128,43 @@ function resealValue(of: SealedTable, row: Row, cipher: ValueCipher): Buffer | n
   }
 }
 
-function statementsOf({ table, key, column, beside = [], hash }: SealedTable, batch: number) {
+/** The first bytes of a value, as SQL: as many as name its key, if it is sealed; of `json`, none of others. */
+function headOf(value: string, isJson: boolean): string {
+  if (!isJson) return `substring(${value} from 1 for ${PREFIX_BYTES})`;
+  // Only characters of base64, and whole groups of four: it never fails.
+  return `(select decode(left(h, length(h) / 4 * 4), 'base64')
+    from coalesce(substring(left(${value}::text, 80) from '^"sealed:([A-Za-z0-9+/]{0,${BASE64_PREFIX}})'), '') h)`;
+}
+
+function statementsOf(
+  { table, key, column, isJson = false, beside = [], hash }: SealedTable,
+  batch: number,
+) {
   const names = Object.keys(key).map(quoteIdentifier);
   const value = quoteIdentifier(column);
-  const places = Object.values(key).map((type, at) => `$${at + 4}::${type}`);
-  const columns = [...names, value, ...beside.map(quoteIdentifier)];
+  const [read, bytes] = isJson
+    ? [`${value}::text`, `octet_length(${value}::text)`]
+    : [value, `octet_length(${value})`];
+  const type = isJson ? "text" : "bytea";
+  const places = Object.values(key).map((keyType, at) => `$${at + 4}::${keyType}`);
+  const columns = [...names, `${read} as ${value}`, ...beside.map(quoteIdentifier)];
   if (hash) columns.push(quoteIdentifier(hash.column));
-  const types = [...Object.values(key), "bytea", "bytea", ...(hash ? ["bytea"] : [])];
-  const given = types.map((type, at) => `$${at + 1}::${type}[]`).join(", ");
+  const types = [...Object.values(key), type, type, ...(hash ? ["bytea"] : [])];
+  const given = types.map((one, at) => `$${at + 1}::${one}[]`).join(", ");
   const same = names.map((name) => `t.${name} = v.${name}`).join(" and ");
   return {
     // Rows are in the order of their key, so the sum of bytes ends a batch and leaves none out.
     select: (continued: boolean) => `select * from (
-        select ${columns.join(", ")}, sum(octet_length(${value})) over (order by ${names.join(", ")}) - octet_length(${value}) as bytes_before
+        select ${columns.join(", ")}, sum(${bytes}) over (order by ${names.join(", ")}) - ${bytes} as bytes_before
         from (select * from ${table}
-          where ${value} is not null and substring(${value} from 1 for $2::int) <> $1::bytea
+          where ${value} is not null and substring(${headOf(value, isJson)} from 1 for $2::int) <> $1::bytea
           ${continued ? `and (${names.join(", ")}) > (${places.join(", ")})` : ""}
           order by ${names.join(", ")} limit ${batch}) page
       ) page where bytes_before <= $3::bigint order by ${names.join(", ")}`,
-    update: `update ${table} t set ${value} = v.new_value
+    update: `update ${table} t set ${value} = v.new_value${isJson ? "::json" : ""}
       ${hash ? `, ${quoteIdentifier(hash.column)} = v.new_hash` : ""}
       from unnest(${given}) v(${names.join(", ")}, old_value, new_value${hash ? ", new_hash" : ""})
-      where ${same} and t.${value} = v.old_value`,
+      where ${same} and t.${read} = v.old_value`,
   };
 }
 
@@ -163,22 +191,21 @@ export interface SealedCount {
   readonly values: number;
 }
 
-/** Longest beginning of a value that names its key. */
-const PREFIX_BYTES = 6 + 32;
-
 /** Counts the values of a table by key. Reads the beginning of each value, so it takes a scan of the table. */
 export async function countSealed({
   pool,
   name,
   table,
   column,
+  isJson = false,
 }: SealedTable): Promise<readonly SealedCount[]> {
   const value = quoteIdentifier(column);
   const { rows } = await pool.query<{ head: Buffer; values: string }>(
     `select head, count(*) as values from (
-      select case when substring(${value} from 1 for 5) = $1::bytea then
-        substring(${value} from 1 for 6 + get_byte(substring(${value} from 1 for ${PREFIX_BYTES}) || '\\x00'::bytea, 5)) else ''::bytea end as head
-      from ${table} where ${value} is not null) heads group by head order by head`,
+      select case when substring(head from 1 for 5) = $1::bytea then
+        substring(head from 1 for 6 + get_byte(head || '\\x00'::bytea, 5)) else ''::bytea end as head
+      from (select ${headOf(value, isJson)} as head from ${table} where ${value} is not null) beginnings
+    ) heads group by head order by head`,
     [sealedPrefix("").subarray(0, 5)],
   );
   return rows.map(({ head, values }) => ({

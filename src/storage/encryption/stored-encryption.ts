@@ -16,14 +16,22 @@ export interface StoredEncryption {
   /** Ids of the keys: the first seals. Empty if nothing is encrypted. */
   readonly keyIds: readonly string[];
   /** Counts stored values by table and key. Reads the beginning of every value. */
-  readonly count: () => Promise<readonly SealedCount[]>;
+  readonly count: (scope?: EncryptionScope) => Promise<readonly SealedCount[]>;
   /**
    * Seals every stored value by the first key, those that are not sealed too, and returns counts by table. Runs may go on.
    * After an interruption a second call continues.
    *
    * @throws NoEncryptionKeyError, MissingEncryptionKeyError
    */
-  readonly rotate: (options?: ResealOptions) => Promise<readonly ResealCounts[]>;
+  readonly rotate: (options?: ResealOptions & EncryptionScope) => Promise<readonly ResealCounts[]>;
+}
+
+export interface EncryptionScope {
+  /**
+   * Whether values of all tenants are meant: of those in the table of tenants, and of the runtime's own. Default false:
+   * those of the runtime's tenant.
+   */
+  readonly allTenants?: boolean;
 }
 
 /** A rotation needs a key to seal with. */
@@ -60,38 +68,53 @@ export async function createEncryption({
 }): Promise<{
   /** What stores take: a cipher, or nothing without keys. */
   readonly sealing: { readonly cipher?: ValueCipher };
-  readonly of: (stores: readonly SealingStore[]) => StoredEncryption;
+  /** `stores` returns those of the runtime's tenant, or those of all tenants. */
+  readonly of: (stores: (allTenants: boolean) => AsyncIterable<SealingStore>) => StoredEncryption;
 }> {
   const keys = parseEncryptionKeys((await secrets?.resolve(given)) ?? given);
   const cipher = createValueCipher(keys);
   const [first] = keys;
   return {
     sealing: first === undefined ? {} : { cipher },
-    of: (stores) => {
-      const tables = async () =>
-        (await Promise.all(stores.map((one) => one.sealedTables()))).flat();
-      return {
-        keyIds: keys.map(({ id }) => id),
-        async count() {
-          const counts: SealedCount[] = [];
-          for (const table of await tables()) counts.push(...(await countSealed(table)));
-          return counts;
-        },
-        async rotate(options = {}) {
-          if (first === undefined) throw new NoEncryptionKeyError();
-          const counts: ResealCounts[] = [];
-          for (const table of await tables()) {
-            counts.push(await resealTable(table, { ...options, cipher, keyId: first.id }));
+    of: (storesOf) => ({
+      keyIds: keys.map(({ id }) => id),
+      async count({ allTenants = false } = {}) {
+        const counts = new Map<string, SealedCount>();
+        for await (const of of tablesOf(storesOf(allTenants))) {
+          for (const found of await countSealed(of)) {
+            const name = `${found.table} ${found.keyId ?? ""}`;
+            const values = found.values + (counts.get(name)?.values ?? 0);
+            counts.set(name, { ...found, values });
           }
-          return counts;
-        },
-      };
-    },
+        }
+        return [...counts.values()];
+      },
+      async rotate({ allTenants = false, ...options } = {}) {
+        if (first === undefined) throw new NoEncryptionKeyError();
+        const counts = new Map<string, ResealCounts>();
+        for await (const of of tablesOf(storesOf(allTenants))) {
+          const done = await resealTable(of, { ...options, cipher, keyId: first.id });
+          const before = counts.get(of.name);
+          counts.set(of.name, {
+            table: of.name,
+            resealed: done.resealed + (before?.resealed ?? 0),
+            passed: done.passed + (before?.passed ?? 0),
+            damaged: done.damaged + (before?.damaged ?? 0),
+          });
+        }
+        return [...counts.values()];
+      },
+    }),
   };
 }
 
+/** The tables of stores, one store after the other. */
+async function* tablesOf(stores: AsyncIterable<SealingStore>): AsyncGenerator<SealedTable> {
+  for await (const store of stores) yield* await store.sealedTables();
+}
+
 /** A store that seals values. */
-interface SealingStore {
+export interface SealingStore {
   /** Its tables, which are made if need be. */
   sealedTables(): Promise<readonly SealedTable[]>;
 }

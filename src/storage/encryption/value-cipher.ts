@@ -114,7 +114,7 @@ export function createValueCipher(keys: readonly EncryptionKey[]): ValueCipher {
       if (secret === undefined && !text.startsWith(`"${JSON_PREFIX}`)) return text;
       const sealed =
         secret === undefined ? framePlain(text) : sealBytes(Buffer.from(text), context);
-      return JSON.stringify(JSON_PREFIX + sealed.toString("base64"));
+      return toSealedJson(sealed);
     },
     openJson(stored, context) {
       if (typeof stored !== "string" || !stored.startsWith(JSON_PREFIX)) return stored;
@@ -124,6 +124,20 @@ export function createValueCipher(keys: readonly EncryptionKey[]): ValueCipher {
       return JSON.parse(openBytes(bytes, context).toString()) as unknown;
     },
   };
+}
+
+/** Returns the JSON text of a column for bytes that are sealed, or escaped. */
+export function toSealedJson(sealed: Buffer): string {
+  return JSON.stringify(JSON_PREFIX + sealed.toString("base64"));
+}
+
+/** Returns the bytes that the JSON text of a column stands for: sealed or escaped ones, or those of the text itself. */
+export function bytesOfJson(text: string): Buffer {
+  if (text.startsWith(`"${JSON_PREFIX}`)) {
+    const sealed = Buffer.from((JSON.parse(text) as string).slice(JSON_PREFIX.length), "base64");
+    if (isFramed(sealed)) return sealed;
+  }
+  return Buffer.from(text);
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

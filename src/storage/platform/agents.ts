@@ -14,8 +14,8 @@ import {
 import { ConflictError, InvalidValueError, NotFoundError, VersionConflictError } from "./errors.ts";
 import type { PlatformTables } from "./platform.ts";
 
-/** A version of an agent. */
-export interface StoredAgent {
+/** A version of an agent, without its definition. */
+export interface AgentSummary {
   /** Of this version. */
   readonly id: string;
   /** The same for all versions. */
@@ -23,24 +23,33 @@ export interface StoredAgent {
   readonly name: string;
   /** Semantic version: `1.0.0`. */
   readonly version: string;
-  readonly definition: Readonly<Record<string, unknown>>;
   readonly isActive: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-interface AgentRow {
+/** A version of an agent. */
+export interface StoredAgent extends AgentSummary {
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+interface SummaryRow {
   readonly id: string;
   readonly agent_id: string;
   readonly name: string;
   readonly version: string;
-  readonly definition: Readonly<Record<string, unknown>>;
   readonly is_active: boolean;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
-const columns = "id, agent_id, name, version, definition, is_active, created_at, updated_at";
+interface AgentRow extends SummaryRow {
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+// Lists leave out definitions, which have up to 1 MiB each.
+const summaryColumns = "id, agent_id, name, version, is_active, created_at, updated_at";
+const columns = `${summaryColumns}, definition`;
 const maxDefinitionBytes = 1_048_576;
 const firstVersion = "1.0.0";
 
@@ -106,46 +115,63 @@ export class Agents {
     return toAgent(existing(rows[0], definitionId));
   }
 
-  /** The active version of each agent, newest agent first. Deactivated agents are left out. */
+  /** The active version of each agent, newest agent first, without definitions. Deactivated agents are left out. */
   async list(
     tenantId: string,
     filter: PageRequest & {
       /** Of this name exactly. */
       readonly name?: string;
     } = {},
-  ): Promise<Page<StoredAgent>> {
+  ): Promise<Page<AgentSummary>> {
     const { limit, after } = checkPage(filter);
     const name = filter.name === undefined ? null : checkText("name", filter.name, 200);
     const { rows } = await this.#run(tenantId, (client) =>
-      client.query<AgentRow>(
-        `select ${columns} from ${this.tables.schema}.agent_definition
+      client.query<SummaryRow>(
+        `select ${summaryColumns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and is_active and ($2::uuid is null or agent_id < $2::uuid)
           and ($3::text is null or name = $3)
         order by agent_id desc limit $4`,
         [tenantId, after, name, limit + 1],
       ),
     );
-    return toPage(rows, limit, { id: (row) => row.agent_id, item: toAgent });
+    return toPage(rows, limit, { id: (row) => row.agent_id, item: toSummary });
   }
 
-  /** All versions of an agent, newest first. */
+  /** The active versions of the agents with these names. Names without an active agent are left out. */
+  async activeNamed(tenantId: string, names: readonly string[]): Promise<readonly StoredAgent[]> {
+    // What no agent is named does not reach Postgres, which refuses some texts.
+    const known = names.filter((name) => /^[a-z0-9][a-z0-9_-]{0,127}$/.test(name));
+    if (known.length === 0) return [];
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<AgentRow>(
+        `select ${columns} from ${this.tables.schema}.agent_definition
+        where tenant_id = $1::uuid and is_active and name = any($2::text[])`,
+        [tenantId, known],
+      ),
+    );
+    return rows.map(toAgent);
+  }
+
+  /** All versions of an agent, newest first, without definitions. @throws NotFoundError */
   async versions(
     tenantId: string,
     agentId: string,
     page: PageRequest = {},
-  ): Promise<Page<StoredAgent>> {
+  ): Promise<Page<AgentSummary>> {
     const id = checkId("agent", agentId);
     const { limit, after } = checkPage(page);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<AgentRow>(
-        `select ${columns} from ${this.tables.schema}.agent_definition
+    const rows = await this.#run(tenantId, async (client) => {
+      const { rows: found } = await client.query<SummaryRow>(
+        `select ${summaryColumns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and agent_id = $2::uuid and ($3::uuid is null or id < $3::uuid)
         order by id desc limit $4`,
         [tenantId, id, after, limit + 1],
-      ),
-    );
-    if (rows.length === 0 && after === null) throw new NotFoundError("agent", agentId);
-    return toPage(rows, limit, { id: (row) => row.id, item: toAgent });
+      );
+      // A cursor may be beyond the oldest version, or from the list of another agent.
+      if (found.length === 0) await this.#first(client, tenantId, id);
+      return found;
+    });
+    return toPage(rows, limit, { id: (row) => row.id, item: toSummary });
   }
 
   /**
@@ -192,10 +218,10 @@ export class Agents {
         versions.find((one) => one.version === version),
         `${agentId} ${version}`,
       );
-      if (wanted.is_active) return toAgent(wanted);
-      await this.#deactivate(client, tenantId, id);
+      if (!wanted.is_active) await this.#deactivate(client, tenantId, id);
       const { rows } = await client.query<AgentRow>(
-        `update ${this.tables.schema}.agent_definition set is_active = true, updated_at = $3
+        `update ${this.tables.schema}.agent_definition
+        set is_active = true, updated_at = case when is_active then updated_at else $3 end
         where tenant_id = $1::uuid and id = $2::uuid returning ${columns}`,
         [tenantId, wanted.id, this.tables.clock.now()],
       );
@@ -216,17 +242,31 @@ export class Agents {
     return withTenant(this.tables.tenants, tenantId, work);
   }
 
-  /** All versions, which no other call changes until the transaction ends. @throws NotFoundError */
-  async #lock(client: Queryable, tenantId: string, agentId: string): Promise<readonly AgentRow[]> {
-    // The first version is always there. Rows that were added while this waited are read by the second statement.
-    const { rows: first } = await client.query(
+  /** Finds out whether there is an agent, by its first version, which stays. @throws NotFoundError */
+  async #first(
+    client: Queryable,
+    tenantId: string,
+    agentId: string,
+    lock: "" | "for update" = "",
+  ): Promise<void> {
+    const { rows } = await client.query(
       `select from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and agent_id = $2::uuid
-      order by id limit 1 for update`,
+      order by id limit 1 ${lock}`,
       [tenantId, agentId],
     );
-    if (first.length === 0) throw new NotFoundError("agent", agentId);
-    const { rows } = await client.query<AgentRow>(
-      `select ${columns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and agent_id = $2::uuid`,
+    if (rows.length === 0) throw new NotFoundError("agent", agentId);
+  }
+
+  /** All versions, which no other call changes until the transaction ends. @throws NotFoundError */
+  async #lock(
+    client: Queryable,
+    tenantId: string,
+    agentId: string,
+  ): Promise<readonly SummaryRow[]> {
+    // Rows that were added while this waited are read by the second statement.
+    await this.#first(client, tenantId, agentId, "for update");
+    const { rows } = await client.query<SummaryRow>(
+      `select ${summaryColumns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and agent_id = $2::uuid`,
       [tenantId, agentId],
     );
     return rows;
@@ -291,18 +331,21 @@ function compareVersions(a: string, b: string): number {
   return (left?.[at] ?? 0) - (right?.[at] ?? 0);
 }
 
-function existing(row: AgentRow | undefined, id: string): AgentRow {
+function existing<Row>(row: Row | undefined, id: string): Row {
   if (row === undefined) throw new NotFoundError("agent", id);
   return row;
 }
 
 function toAgent(row: AgentRow): StoredAgent {
+  return { ...toSummary(row), definition: row.definition };
+}
+
+function toSummary(row: SummaryRow): AgentSummary {
   return {
     id: row.id,
     agentId: row.agent_id,
     name: row.name,
     version: row.version,
-    definition: row.definition,
     isActive: row.is_active,
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),

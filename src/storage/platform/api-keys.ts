@@ -26,10 +26,11 @@ export const scopes = [
   "memory:read",
   "memory:write",
   "checkpoints:read",
-  "checkpoints:redacted",
+  "checkpoints:unredacted",
   "requests:answer",
   "usage:read",
   "webhooks:write",
+  "secrets:write",
   "admin",
   "*",
 ] as const;

@@ -12,6 +12,7 @@ import { defaultTenant } from "../../memory/store.ts";
 import type { Database } from "../database.ts";
 import type { ValueCipher } from "../encryption/value-cipher.ts";
 import { DatabasePermissionError, sqlStateOf } from "../errors.ts";
+import type { ThreadFences } from "../tenant-pool.ts";
 import { withTenant } from "../tenant.ts";
 import {
   type CallRows,
@@ -37,6 +38,8 @@ export interface CallLogOptions {
   readonly clock: Clock;
   /** Version 7 UUIDs: the time in an id is the day of its row. Ids of other kinds are hashed. */
   readonly ids: () => string;
+  /** Returns the id of the run that a worker executes on a thread. Default: there are none. */
+  readonly runOf?: (threadId: string) => string | undefined;
   /** Rows that wait to be written, beyond which further ones are dropped. Default 5,000. */
   readonly mostRows?: number;
   /** Bytes of messages and responses that wait to be written. Default 32 MiB. */
@@ -56,7 +59,6 @@ const noPartition = "23514";
  */
 export class DatabaseCallLog implements CallLog {
   readonly #options: CallLogOptions;
-  readonly #runs = new Map<string, string>();
   #platform: Promise<Platform> | undefined;
   #pending = new PendingRows();
   /** Settles when everything has been written that was taken from `#pending`. */
@@ -68,12 +70,6 @@ export class DatabaseCallLog implements CallLog {
 
   constructor(options: CallLogOptions) {
     this.#options = options;
-  }
-
-  /** Names the run that was asked for on a thread, whose turns follow; null for none. */
-  assignRun(threadId: string, runId: string | null): void {
-    if (runId === null) this.#runs.delete(threadId);
-    else this.#runs.set(threadId, runId);
   }
 
   modelCall(call: LoggedModelCall): void {
@@ -96,7 +92,7 @@ export class DatabaseCallLog implements CallLog {
     const row = {
       ...turnKey({ ...turn, tenantId }, clock.now()),
       turn,
-      runId: this.#runs.get(threadId) ?? null,
+      runId: this.#options.runOf?.(threadId) ?? null,
       instanceId: toUuid(this.#options.ids()),
       endedAt: turn.isOver ? clock.now().toISOString() : null,
     };
@@ -135,7 +131,6 @@ export class DatabaseCallLog implements CallLog {
   }
 
   async forget(threadId: string): Promise<void> {
-    this.#runs.delete(threadId);
     await this.flush();
     const { tables } = await this.#open();
     await withTenant(tables.tenants, this.#options.tenantId, (client) =>
@@ -247,10 +242,12 @@ export function openCallLog(
     cipher,
     schema,
     tenantId = defaultTenant,
+    fences,
   }: Pick<CallLogOptions, "clock" | "ids"> & {
     readonly cipher?: ValueCipher;
     readonly schema?: string;
     readonly tenantId?: string | undefined;
+    readonly fences?: ThreadFences;
   },
 ): DatabaseCallLog {
   const open = async () => {
@@ -262,7 +259,8 @@ export function openCallLog(
       ...(cipher && { cipher }),
     });
   };
-  return new DatabaseCallLog({ open, clock, ids, tenantId });
+  const runOf = (threadId: string) => fences?.of(threadId)?.claim.runId;
+  return new DatabaseCallLog({ open, clock, ids, tenantId, runOf });
 }
 
 /** Rows that wait to be written. */

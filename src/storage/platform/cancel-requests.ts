@@ -2,7 +2,6 @@ import type { Clock } from "../../clock.ts";
 import { TurnCancelledError } from "../../compile/errors.ts";
 import type { ThreadLock } from "../../compile/run/acquire-thread.ts";
 import type { Database } from "../database.ts";
-import { loadMigrations, migrate } from "../migrate.ts";
 import { quoteIdentifier } from "../pool.ts";
 import { defaultTenant, openTenantPool, type TenantPool, withTenant } from "../tenant.ts";
 import { lockThread } from "../thread-lock.ts";
@@ -191,11 +190,10 @@ export class CancelRequests {
   async #open(makesTables: boolean): Promise<TenantPool> {
     const [{ pool }, schema] = [this.database, this.#schema];
     try {
-      if (makesTables) {
-        const migrations = await loadMigrations(new URL("migrations", import.meta.url));
-        await migrate(pool, { schema, name: "platform", migrations });
-      }
-      return await openTenantPool(pool, { schema, tables: [table] });
+      if (!makesTables) return await openTenantPool(pool, { schema, tables: [table] });
+      const { openPlatform } = await import("./open-platform.ts");
+      const { tables } = await openPlatform(this.database, { schema, clock: this.options.clock });
+      return tables.tenants;
     } catch (thrown) {
       this.#tables = undefined;
       throw thrown;

@@ -14,6 +14,12 @@ export function timeOfId(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
 
+/** The lowest version 7 UUID of a time. */
+export function firstIdAt(time: Date): string {
+  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
 /** Whether Postgres stores the text as it is: it has no NUL character and no half of a surrogate pair. */
 function isStorable(text: string): boolean {
   return !/\0|\p{Surrogate}/u.test(text);

@@ -14,9 +14,10 @@ import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.
 import type { PlatformTables } from "./platform.ts";
 import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
+import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
 import { Tenants } from "./tenants.ts";
-import { Tools } from "./tools.ts";
+import { Tools } from "./tools/tools.ts";
 import { UsageDays } from "./usage.ts";
 import { Webhooks } from "./webhooks.ts";
 
@@ -49,6 +50,8 @@ export interface Platform {
   readonly claims: RunClaims;
   readonly events: RunEvents;
   readonly tools: Tools;
+  /** What `{{secret:NAME}}` stands for in definitions of tenants. */
+  readonly secrets: TenantSecrets;
   readonly webhooks: Webhooks;
   readonly idempotency: Idempotency;
   readonly usage: UsageDays;
@@ -65,6 +68,7 @@ const names = [
   "cancel_request",
   "tool",
   "tool_binding",
+  "secret",
   "webhook",
   "webhook_delivery",
   "idempotency_key",
@@ -114,10 +118,11 @@ export async function openPlatform(
     apiKeys: new ApiKeys(tables),
     agents: new Agents(tables),
     instances: new Instances(tables),
-    runs: new Runs(tables, values),
+    runs: new Runs(tables, values, { events, partitions }),
     claims: new RunClaims(tables, { values, events, partitions, maxAttempts }),
     events,
     tools: new Tools(tables),
+    secrets: new TenantSecrets(tables, values, options.cipher !== undefined),
     webhooks: new Webhooks(tables, values),
     idempotency: new Idempotency(tables, values),
     usage: new UsageDays(tables),

@@ -32,7 +32,7 @@ const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f-]{36})$/;
 /** Reads one page of a thread's model calls. @throws InvalidCallCursorError, SealedValueError */
 export async function readModelCalls(
   client: Queryable,
-  { threadId, turn, whole = false, limit = 100, cursor }: ModelCallQuery,
+  { threadId, runId, turn, whole = false, limit = 100, cursor }: ModelCallQuery,
   of: {
     readonly schema: string;
     readonly tenantId: string;
@@ -50,8 +50,9 @@ export async function readModelCalls(
     from ${schema}.agent_instance i join ${schema}.turn t on t.instance_id = i.id join ${schema}.llm_call c on c.turn_id = t.id
     where i.tenant_id = $1::uuid and i.thread_id = $2 and ($3::integer is null or t.turn_number = $3::integer + 1)
       and ($4::timestamptz is null or (c.at, c.id) > ($4::timestamptz, $5::uuid))
+      and ($7::uuid is null or t.run_id = $7::uuid)
     order by c.at, c.id limit $6`,
-    [tenantId, threadId, turn ?? null, at, id, most + 1],
+    [tenantId, threadId, turn ?? null, at, id, most + 1, runId ?? null],
   );
   const items = rows.slice(0, most).map((row): StoredModelCall => ({
     ...row,

@@ -133,7 +133,7 @@ export class Tenants {
     return this.#update(tenantId, "settings = $2::jsonb", [settingsText(settings)]);
   }
 
-  /** Refuses the tenant's keys from the next request on. @throws NotFoundError */
+  /** Refuses the tenant's keys from the next request on; its queued runs wait. @throws NotFoundError */
   async suspend(tenantId: string): Promise<Tenant> {
     return this.#update(tenantId, "suspended_at = coalesce(suspended_at, $2)", [
       this.tables.clock.now(),

@@ -3,6 +3,7 @@ import { checkId } from "./checks.ts";
 import { InvalidValueError, NotFoundError } from "./errors.ts";
 import { dayOf } from "./partitions.ts";
 import type { PlatformTables } from "./platform.ts";
+import type { RunState } from "./runs/runs.ts";
 import type { TenantSettings } from "./tenants.ts";
 
 const counters = [
@@ -38,6 +39,8 @@ export interface RemainingQuota {
 type UsageRow = Readonly<Record<Counter | "cost_usd", string>> & { readonly day: string };
 
 const maxDays = 366;
+/** Runs that are counted at most. */
+const maxCountedRuns = 100_000;
 
 /** What tenants use, as sums of a day in UTC. */
 export class UsageDays {
@@ -74,9 +77,7 @@ export class UsageDays {
     { from, to }: { readonly from: string; readonly to: string },
   ): Promise<readonly UsageDay[]> {
     const { tenants, schema } = this.tables;
-    const days = (dayNumber("to", to) - dayNumber("from", from)) / 86_400_000 + 1;
-    if (days < 1 || days > maxDays)
-      throw new InvalidValueError("to", `a day within ${maxDays} days from ${from}`);
+    checkDays({ from, to });
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<UsageRow>(
         `select day::text, ${[...counters, "cost_usd"].join(", ")} from ${schema}.usage_day
@@ -85,6 +86,30 @@ export class UsageDays {
       ),
     );
     return rows.map(toUsage);
+  }
+
+  /**
+   * How many runs were created from one day to another, both included, by state. Of the newest {@link maxCountedRuns}.
+   *
+   * @throws InvalidValueError as `range`
+   */
+  async runStates(
+    tenantId: string,
+    days: { readonly from: string; readonly to: string },
+  ): Promise<Readonly<Partial<Record<RunState, number>>>> {
+    const { tenants, schema } = this.tables;
+    const [first, last] = checkDays(days);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<{ state: RunState; runs: string }>(
+        // Ids begin with their time, so that the index of ids serves.
+        `select state, count(*) as runs from (
+          select state from ${schema}.run where tenant_id = $1::uuid and id >= $2::uuid and id < $3::uuid
+          order by id desc limit ${maxCountedRuns}
+        ) r group by state`,
+        [tenantId, firstId(first), firstId(last + 86_400_000)],
+      ),
+    );
+    return Object.fromEntries(rows.map(({ state, runs }) => [state, Number(runs)]));
   }
 
   /** What is left of the tenant's quota of today. @throws NotFoundError for an unknown tenant */
@@ -111,6 +136,21 @@ export class UsageDays {
       cost_usd: left(quota.cost_usd, cost),
     };
   }
+}
+
+/** The first and the last day, as milliseconds. @throws InvalidValueError */
+function checkDays(of: { readonly from: string; readonly to: string }): readonly [number, number] {
+  const [from, to] = [dayNumber("from", of.from), dayNumber("to", of.to)];
+  const days = (to - from) / 86_400_000 + 1;
+  if (days < 1 || days > maxDays)
+    throw new InvalidValueError("to", `a day within ${maxDays} days from ${of.from}`);
+  return [from, to];
+}
+
+/** The least version 7 UUID of a time. */
+function firstId(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 
 function dayNumber(field: string, day: string): number {

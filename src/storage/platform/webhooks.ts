@@ -6,6 +6,7 @@ import {
   checkId,
   checkPage,
   checkText,
+  firstIdAt,
   isoTime,
   type Page,
   type PageRequest,
@@ -62,6 +63,9 @@ const columns = "id, url, events, is_active, created_at";
 /** Webhooks of a tenant. */
 const maxWebhooks = 50;
 const maxBodyBytes = 262_144;
+
+/** Deliveries that one transaction removes. */
+const batchRows = 5_000;
 
 /** Milliseconds until the second attempt; each further one waits twice as long. */
 const firstBackoff = 10_000;
@@ -142,17 +146,23 @@ export class Webhooks {
     if (rowCount !== 1) throw new NotFoundError("webhook", webhookId);
   }
 
-  /** Queues an event for each active webhook that wants it. Returns how many. @throws InvalidValueError */
+  /**
+   * Queues an event for each active webhook that wants it. Returns how many.
+   *
+   * @param within the transaction of the tenant that it is part of; default: one of its own
+   * @throws InvalidValueError
+   */
   async enqueue(
     tenantId: string,
     given: { readonly event: string; readonly body: object },
+    within?: Queryable,
   ): Promise<number> {
     const { schema, ids, clock } = this.tables;
     const event = checkText("event", given.event, 100);
     const body = sealedText(this.values, "body", given.body, maxBodyBytes);
     // One id for each webhook that there can be.
     const newIds = Array.from({ length: maxWebhooks }, () => ids());
-    const { rowCount } = await this.#run(tenantId, (client) =>
+    const write = (client: Queryable) =>
       client.query(
         `insert into ${schema}.webhook_delivery (id, tenant_id, webhook_id, event, body, next_at, created_at)
         select ($1::uuid[])[w.place], $2::uuid, w.id, $3, $4::json, $5::timestamptz, $5::timestamptz from (
@@ -160,8 +170,8 @@ export class Webhooks {
           where tenant_id = $2::uuid and is_active and events && array[$3::text, '*']) w
         where w.place <= ${maxWebhooks}`,
         [newIds, tenantId, event, body, clock.now()],
-      ),
-    );
+      );
+    const { rowCount } = await (within === undefined ? this.#run(tenantId, write) : write(within));
     return rowCount ?? 0;
   }
 
@@ -234,7 +244,7 @@ export class Webhooks {
     return rowCount === 1;
   }
 
-  /** The deliveries of a webhook, newest first. */
+  /** The deliveries of a webhook, newest first. @throws NotFoundError */
   async deliveries(
     tenantId: string,
     webhookId: string,
@@ -242,15 +252,46 @@ export class Webhooks {
   ): Promise<Page<Delivery>> {
     const { limit, after } = checkPage(page);
     const id = checkId("webhook", webhookId);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<DeliveryRow>(
-        `select id, event, state, attempts, next_at, last_result, created_at from ${this.tables.schema}.webhook_delivery
+    const { schema } = this.tables;
+    const rows = await this.#run(tenantId, async (client) => {
+      const { rows: found } = await client.query<DeliveryRow>(
+        `select id, event, state, attempts, next_at, last_result, created_at from ${schema}.webhook_delivery
         where tenant_id = $1::uuid and webhook_id = $2::uuid and ($3::uuid is null or id < $3::uuid)
         order by id desc limit $4`,
         [tenantId, id, after, limit + 1],
-      ),
-    );
+      );
+      if (found.length > 0) return found;
+      const { rows: webhooks } = await client.query(
+        `select from ${schema}.webhook where tenant_id = $1::uuid and id = $2::uuid`,
+        [tenantId, id],
+      );
+      if (webhooks.length === 0) throw new NotFoundError("webhook", webhookId);
+      return found;
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toDelivery });
+  }
+
+  /**
+   * Removes deliveries of all tenants that were delivered or failed, and were queued more than `olderThanDays` days ago
+   * (1 to 36,500), in transactions of at most 5,000 rows. Returns how many.
+   */
+  async removeEnded({ olderThanDays }: { readonly olderThanDays: number }): Promise<number> {
+    const { tenants, schema, clock } = this.tables;
+    const days = checkCount("olderThanDays", olderThanDays, { from: 1, to: 36_500 });
+    // Ids begin with the time: the primary key has the old ones at its beginning.
+    const before = firstIdAt(new Date(clock.now().getTime() - days * 86_400_000));
+    let removed = 0;
+    for (let rows = batchRows; rows === batchRows; removed += rows) {
+      const { rowCount } = await withAllTenants(tenants.pool, (client) =>
+        client.query(
+          `delete from ${schema}.webhook_delivery where id in (select id from ${schema}.webhook_delivery
+            where id < $1::uuid and state in ('delivered', 'failed') order by id limit ${batchRows})`,
+          [before],
+        ),
+      );
+      rows = rowCount ?? 0;
+    }
+    return removed;
   }
 
   async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {

@@ -23,6 +23,28 @@ workflow_graph:
   edges:
     - { from: ask, to: END }
 `,
+  "where.yaml": `name: where
+tools:
+  - name: locate
+    description: Says where the user is.
+    input_schema: { type: object, properties: { precise: { type: boolean } } }
+    transport: { type: client }
+  - name: read
+    description: Reads a file of the user.
+    input_schema: { type: object, properties: {} }
+    transport: { type: client }
+workflow_graph:
+  entry_point: fork
+  nodes:
+    - { name: fork, type: router, config: { rules: [{ when: "true", choice: "on" }] } }
+    - { name: where, type: tool, config: { tool: locate, args: { precise: true } } }
+    - { name: text, type: tool, config: { tool: read } }
+  edges:
+    - { from: fork, to: [where, text] }
+    - { from: where, to: END }
+    - { from: text, to: END }
+  output: { message: "\${nodes.where.result.city}: \${nodes.text.result}" }
+`,
   "form.yaml": `name: form
 input_schema:
   type: object
@@ -216,6 +238,30 @@ describe("a chat that waits for a person", () => {
     expect(resumed.shown).toMatch(
       /Ctrl-D leaves\.\n\n\n\? ask asks .*[^]*\nHi\n[^]*> \[\]\/quit\n/,
     );
+  });
+});
+
+describe("a chat that waits for results of client tools", () => {
+  it("asks for the result of each call, and the turn continues with them", async () => {
+    const cwd = await folderWith(files);
+    const typed = ["Where?", "Oslo", '{"city":"Oslo"}', '"a file"', null];
+    const { code, shown, errors } = await chat(cwd, ["where.yaml"], typed);
+    expect([code, errors]).toEqual([0, ""]);
+    expect(shown).toContain("? Result of call 1 of 2");
+    expect(shown).toMatch(/│ locate\n +│ +precise: true/);
+    expect(shown).toContain('Type JSON: "a text", 42 or {"city":"Oslo"}.');
+    expect(shown).toContain("Oslo: a file");
+  });
+
+  it("ends with 3 when they are left, asks again when the thread is resumed, and takes errors", async () => {
+    const cwd = await folderWith(files);
+    const left = await chat(cwd, ["where.yaml", "-t", "t"], ["Where?", "42", null]);
+    expect(left.code).toBe(3);
+    expect(left.shown).toContain("--tool-results");
+    const typed = ["! no position", '"a file"', null];
+    const { shown } = await chat(cwd, ["where.yaml", "-t", "t"], typed);
+    expect(shown).toContain("? Result of call 1 of 2");
+    expect(shown).toContain("no position");
   });
 });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import { openDatabase } from "../../../src/storage/database.ts";
 import { openPlatform, type Platform } from "../../../src/storage/platform/open-platform.ts";
+import { DatabaseToolJournal } from "../../../src/storage/tool-journal.ts";
 import { openDatabases } from "../../helpers/open-databases.ts";
 import { copyDatabase } from "../../helpers/pglite-template.ts";
 import { tempFolder } from "../../helpers/temp-folder.ts";
@@ -38,13 +39,78 @@ describe("stratagraph migrate", () => {
     const { code, out } = await cli("migrate");
     expect(code).toBe(0);
     expect(out).toMatch(/schema +part +version +applied\n/);
-    expect(out).toMatch(/stratagraph +platform +1 *\n/);
-    const { parts } = (await json("migrate")) as { parts: { name: string; applied: number }[] };
+    expect(out).toMatch(/stratagraph +platform +3 *\n/);
+    const { parts } = (await json("migrate")) as {
+      parts: { schema: string; name: string; applied: number }[];
+    };
+    expect(new Set(parts.map(({ schema }) => schema))).toEqual(new Set(["stratagraph"]));
     expect(parts.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["checkpoints", "tool_journal", "memory", "platform"]),
     );
+    // Where a runtime uses them.
+    const { rows } = await platform.tables.tenants.pool.query(
+      "select tablename from pg_tables where schemaname = 'public' and tablename <> 'stratagraph_migrations'",
+    );
+    expect(rows).toEqual([]);
     expect(parts.every(({ applied }) => applied === 0)).toBe(true);
     expect((await cli("migrate")).out).toContain("The tables are up to date.");
+  });
+});
+
+describe("stratagraph migrate --from", () => {
+  const journalIn = async (schema: string) => {
+    const { rows } = await platform.tables.tenants.pool.query(
+      "select from pg_tables where schemaname = $1 and tablename = 'tool_journal'",
+      [schema],
+    );
+    return rows.length === 1;
+  };
+
+  it("moves the tables of another schema and brings them up to date", async () => {
+    const { pool } = platform.tables.tenants;
+    await cli("migrate");
+    await pool.query("drop table stratagraph.tool_journal");
+    await pool.query("delete from stratagraph.stratagraph_migrations where name = 'tool_journal'");
+    await new DatabaseToolJournal(pool, { schema: "former" }).setup();
+    const planned = await cli("migrate", "--from", "former", "--dry-run");
+    expect(planned).toMatchObject({
+      code: 0,
+      out: "Would move 1 table from schema former to stratagraph:\n  tool_journal\n\n",
+    });
+    expect(await json("migrate", "--from", "former", "--dry-run")).toEqual({
+      from: "former",
+      moved: ["tool_journal"],
+      dry_run: true,
+    });
+    expect([await journalIn("former"), await journalIn("stratagraph")]).toEqual([true, false]);
+    const { out } = await cli("migrate", "--from", "former");
+    expect(out).toMatch(/^Moved 1 table from schema former to stratagraph:\n {2}tool_journal\n\n/);
+    expect(out).toContain("The tables are up to date.");
+    expect([await journalIn("former"), await journalIn("stratagraph")]).toEqual([false, true]);
+    const again = await cli("migrate", "--from", "former");
+    expect(again.out).toContain("There are no tables to move in schema former.");
+  });
+
+  it("moves nothing onto tables that are there", async () => {
+    await new DatabaseToolJournal(platform.tables.tenants.pool, { schema: "former" }).setup();
+    for (const more of [[], ["--dry-run"]]) {
+      const { code, errors } = await cli("migrate", "--from", "former", ...more);
+      expect({ code, errors }).toEqual({
+        code: 2,
+        errors: expect.stringContaining("[tables_exist]"),
+      });
+    }
+    expect([await journalIn("former"), await journalIn("stratagraph")]).toEqual([true, true]);
+  });
+
+  it.each([
+    ["--dry-run without a schema", ["--dry-run"], "--from SCHEMA"],
+    ["--stock without a schema", ["--stock"], "--from SCHEMA"],
+    ["its own schema", ["--from", "stratagraph"], "another schema"],
+    ["a name that no schema has", ["--from", "x".repeat(64)], "identifier"],
+  ])("refuses %s", async (_, argv, message) => {
+    const { code, errors } = await cli("migrate", ...argv);
+    expect({ code, errors }).toEqual({ code: 2, errors: expect.stringContaining(message) });
   });
 });
 

@@ -23,6 +23,25 @@ describe("the settings of serve", () => {
     expect(await readServeConfig({}, { env: { PORT: "80" }, cwd })).toEqual({ port: 80 });
   });
 
+  it("have those of runs: models, hosts, connections, concurrency and the time to end", async () => {
+    const cwd = await folder({ "stratagraph.yaml": "concurrency: 3\nhttp_allow: [a.example]\n" });
+    const env = {
+      STRATAGRAPH_CONCURRENCY: "0",
+      STRATAGRAPH_MODEL: "offline:rules",
+      STRATAGRAPH_HTTP_ALLOW: "b.example, c.example,",
+      STRATAGRAPH_DATABASE_CONNECTIONS: "5",
+    };
+    expect(await readServeConfig({ shutdownSeconds: 2 }, { env, cwd })).toEqual({
+      concurrency: 0,
+      model: "offline:rules",
+      http_allow: ["b.example", "c.example"],
+      database_connections: 5,
+      shutdown_seconds: 2,
+    });
+    const given = readServeConfig({ concurrency: 1001 }, { env: {}, cwd });
+    await expect(given).rejects.toThrow("--concurrency");
+  });
+
   it("name every problem of the file with its line", async () => {
     const cwd = await folder({ "s.yaml": "port: x\nhots: a\nlimits:\n  max_body_bytes: 0\n" });
     const reading = readServeConfig({ config: "s.yaml" }, { env: {}, cwd });

@@ -6,6 +6,7 @@ import {
   NotFoundError,
   VersionConflictError,
 } from "../../../src/storage/platform/errors.ts";
+import type { AgentSummary, StoredAgent } from "../../../src/storage/platform/agents.ts";
 import type { PlatformSubject } from "./subject.ts";
 
 /** Agents with their versions and tools, webhooks, and idempotency keys. */
@@ -63,11 +64,28 @@ export function agentsContract(subject: PlatformSubject): void {
       ]);
     });
 
+    test("have no page of versions where there is no agent, whatever the cursor", async () => {
+      const { agents } = subject.platform;
+      const { tenantId, agentId } = await start();
+      await agents.newVersion(tenantId, { agentId, base: "1.0.0", definition });
+      const { next } = await agents.versions(tenantId, agentId, { limit: 1 });
+      const page = { cursor: next! };
+      const { items } = await agents.versions(tenantId, agentId, page);
+      expect(items.map(({ version }) => version)).toEqual(["1.0.0"]);
+      const { id: other } = await subject.newTenant();
+      await expect(agents.versions(other, agentId, page)).rejects.toThrow(NotFoundError);
+      const { agentId: older } = await agents.create(tenantId, { name: "older", definition });
+      expect(await agents.versions(tenantId, older, page)).toEqual({ items: [], next: null });
+    });
+
     test("go back to an older version, and are deactivated", async () => {
       const { agents } = subject.platform;
       const { tenantId, agentId } = await start();
       await agents.newVersion(tenantId, { agentId, base: "1.0.0", definition });
-      expect(await agents.activate(tenantId, agentId, "1.0.0")).toMatchObject({ isActive: true });
+      const back = await agents.activate(tenantId, agentId, "1.0.0");
+      expect(back).toMatchObject({ isActive: true });
+      subject.clock.advance(1);
+      expect(await agents.activate(tenantId, agentId, "1.0.0")).toEqual(back);
       // After 1.0.1, not after its base.
       const next = await agents.newVersion(tenantId, { agentId, base: "1.0.0", definition });
       expect(next.version).toBe("1.0.2");
@@ -81,14 +99,20 @@ export function agentsContract(subject: PlatformSubject): void {
       expect(await agents.activate(tenantId, agentId, "1.0.2")).toMatchObject({ isActive: true });
     });
 
-    test("are listed page by page, and belong to their tenant", async () => {
+    test("are listed page by page without definitions, and belong to their tenant", async () => {
       const { agents } = subject.platform;
       const { tenantId, agent, agentId } = await start();
       const second = await agents.create(tenantId, { name: "b", definition });
+      const listed = (stored: StoredAgent): AgentSummary => {
+        const { definition: _definition, ...summary } = stored;
+        return summary;
+      };
       const page = await agents.list(tenantId, { limit: 1 });
-      expect(page.items).toEqual([second]);
-      expect((await agents.list(tenantId, { cursor: page.next! })).items).toEqual([agent]);
-      expect((await agents.list(tenantId, { name: "b" })).items).toEqual([second]);
+      expect(page.items).toEqual([listed(second)]);
+      const { items } = await agents.list(tenantId, { cursor: page.next! });
+      expect(items).toEqual([listed(agent)]);
+      expect((await agents.list(tenantId, { name: "b" })).items).toEqual([listed(second)]);
+      expect((await agents.versions(tenantId, agentId)).items).toEqual([listed(agent)]);
       const { id: other } = await subject.newTenant();
       await expect(agents.get(other, agentId)).rejects.toThrow(NotFoundError);
       await expect(agents.versions(other, agentId)).rejects.toThrow(NotFoundError);
@@ -142,6 +166,23 @@ export function agentsContract(subject: PlatformSubject): void {
       await expect(tools.get(tenantId, tool.id)).rejects.toThrow(NotFoundError);
     });
 
+    test("and their tools are found by name, each tenant's own", async () => {
+      const { agents, tools } = subject.platform;
+      const { tenantId, agent, agentId } = await start();
+      const other = await start();
+      const tool = await tools.create(tenantId, { name: "search", definition });
+      await tools.bind(tenantId, { agentId, toolId: tool.id });
+      const odd = ["\0", "\ud800", "'", "", "x".repeat(10_000), "Support"];
+      expect(await agents.activeNamed(tenantId, ["support", "none", ...odd])).toEqual([agent]);
+      expect(await tools.named(tenantId, ["search", "none", ...odd])).toEqual([tool]);
+      expect(await tools.named(tenantId, [tool.id, "search"])).toEqual([tool]);
+      expect(await tools.named(other.tenantId, ["search", tool.id])).toEqual([]);
+      expect(await tools.bindingsOf(tenantId, [agentId, other.agentId])).toHaveLength(1);
+      expect(await tools.bindingsOf(other.tenantId, [agentId])).toEqual([]);
+      await agents.deactivate(tenantId, agentId);
+      expect(await agents.activeNamed(tenantId, ["support"])).toEqual([]);
+    });
+
     test("notify webhooks that want an event, again and again until they answer", async () => {
       const { webhooks } = subject.platform;
       const { id: tenantId } = await subject.newTenant();
@@ -181,6 +222,32 @@ export function agentsContract(subject: PlatformSubject): void {
       expect(items).toMatchObject([{ state: "failed", attempts: 10, lastResult: "503" }]);
       await webhooks.remove(tenantId, all.webhook.id);
       expect((await webhooks.list(tenantId)).items).toHaveLength(2);
+      for (const [of, id] of [
+        [(await subject.newTenant()).id, webhook.id],
+        [tenantId, all.webhook.id],
+      ] as const)
+        await expect(webhooks.deliveries(of, id)).rejects.toThrow(NotFoundError);
+    });
+
+    test("keep no deliveries of webhooks that ended long ago", async () => {
+      const { webhooks } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const { webhook } = await webhooks.create(tenantId, { url: "https://a.b", events: ["*"] });
+      for (const event of ["ended", "waiting"])
+        await webhooks.enqueue(tenantId, { event, body: {} });
+      const due = await webhooks.claimDue({ leaseMs: 1_000, limit: 200 });
+      const ended = due.find((one) => one.tenantId === tenantId && one.event === "ended");
+      await webhooks.record(ended!, { isDelivered: true, result: "200" });
+      const left = async () =>
+        (await webhooks.deliveries(tenantId, webhook.id)).items.map(({ event }) => event);
+      const day = 86_400_000;
+      // Ids have the time at which they were made, whatever the clock of the test says.
+      subject.clock.advance(Date.now() + 29 * day - subject.clock.now().getTime());
+      await webhooks.removeEnded({ olderThanDays: 30 });
+      expect(await left()).toEqual(["waiting", "ended"]);
+      subject.clock.advance(2 * day);
+      expect(await webhooks.removeEnded({ olderThanDays: 30 })).toBeGreaterThanOrEqual(1);
+      expect(await left()).toEqual(["waiting"]);
     });
 
     test("answer a request again instead of executing it twice", async () => {
@@ -228,16 +295,15 @@ export function agentsContract(subject: PlatformSubject): void {
       const { id: other } = await subject.newTenant();
       await expect(instances.create(other, given)).rejects.toThrow(NotFoundError);
       expect((await instances.create(other, { ...given, definitionId: null })).isNew).toBe(true);
-      const { id } = made[0]!;
-      expect(await instances.setStatus(other, id, { status: "FAILED" })).toBe(false);
-      await instances.setStatus(tenantId, id, { status: "PLANNING", isStarted: true });
-      await instances.setStatus(tenantId, id, { status: "COMPLETE", isCompleted: true });
-      const ended = await instances.get(tenantId, id);
-      expect(ended).toMatchObject({ status: "COMPLETE" });
-      expect([ended.startedAt, ended.completedAt]).not.toContain(null);
-      expect(await instances.onThread(tenantId, "t")).toEqual(ended);
-      expect((await instances.list(tenantId, { status: "COMPLETE" })).items).toEqual([ended]);
-      expect((await instances.list(tenantId, { agent: "other" })).items).toEqual([]);
+      const [one] = made;
+      expect(await instances.onThread(tenantId, "t")).toMatchObject({ id: one!.id });
+      const found = async (filter: object) => (await instances.list(tenantId, filter)).items;
+      const own = await instances.get(tenantId, one!.id);
+      expect(own).toMatchObject({ agentId: agent.agentId, completedAt: null });
+      expect(await found({ status: "CREATED", agentId: agent.agentId })).toEqual([own]);
+      expect(await found({ status: "COMPLETED" })).toEqual([]);
+      expect(await found({ agent: "other" })).toEqual([]);
+      expect(await found({ agentId: systemIds() })).toEqual([]);
       await expect(instances.get(tenantId, systemIds())).rejects.toThrow(NotFoundError);
     });
   });

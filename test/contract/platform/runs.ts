@@ -4,10 +4,34 @@ import {
   InvalidValueError,
   NotFoundError,
 } from "../../../src/storage/platform/errors.ts";
+import type { DatabasePool, QueryConfig } from "../../../src/storage/pool.ts";
+import { RunClaims } from "../../../src/storage/platform/runs/claims.ts";
+import { withAllTenants } from "../../../src/storage/tenant.ts";
 import type { Run } from "../../../src/storage/platform/runs/runs.ts";
 import type { PlatformSubject } from "./subject.ts";
 
 const by = { worker: "w", leaseMs: 1_000 };
+
+/** A pool that explains the statements of claims, which do what they do and return nothing. */
+function explainingPool(pool: DatabasePool, onPlan: (text: string) => void): DatabasePool {
+  return {
+    query: (...given) => pool.query(...given),
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      return {
+        release: () => client.release(),
+        async query<Row>(query: string | QueryConfig, values?: readonly unknown[]) {
+          if (typeof query !== "string" || !query.startsWith("with recursive"))
+            return client.query<Row>(query, values);
+          const result = await client.query(`explain (analyze, format json) ${query}`, values);
+          onPlan(JSON.stringify(result.rows, null, 1));
+          return { ...result, rows: [] };
+        },
+      };
+    },
+  };
+}
 
 /** Runs, from the queue to their end, and their events. */
 export function runsContract(subject: PlatformSubject): void {
@@ -71,6 +95,89 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await claims.claim(by)).toMatchObject({ id: later.id });
     });
 
+    /** Queues a run on each of some new threads. */
+    const queue = async (tenantId: string, threads: number) => {
+      const { instances, runs } = subject.platform;
+      for (let thread = 0; thread < threads; thread += 1) {
+        const threadId = `thread-${thread}`;
+        const { id: instanceId } = await instances.create(tenantId, { threadId, agent: "a" });
+        await runs.create(tenantId, { instanceId, request: {} });
+      }
+    };
+
+    test("are claimed from each tenant in turn, however many one has queued", async () => {
+      const [many, few] = [await start(), await start()];
+      await queue(many.tenantId, 6);
+      subject.clock.advance(1);
+      await queue(few.tenantId, 2);
+      const claimed: string[] = [];
+      // One worker, which ends each run before it takes the next.
+      for (let n = 0; n < 4; n += 1) {
+        const run = await subject.platform.claims.claim(by);
+        claimed.push(run!.tenantId);
+        await finish(run!);
+      }
+      expect(claimed.filter((tenantId) => tenantId === few.tenantId)).toHaveLength(2);
+    });
+
+    test("are claimed from the tenant with the fewest running runs", async () => {
+      const { claims } = subject.platform;
+      const [busy, idle] = [await start(), await start()];
+      await queue(busy.tenantId, 4);
+      for (let n = 0; n < 3; n += 1) await claims.claim(by);
+      await queue(idle.tenantId, 3);
+      const claimed = [await claims.claim(by), await claims.claim(by), await claims.claim(by)];
+      expect(claimed.map((run) => run?.tenantId)).toEqual(Array(3).fill(idle.tenantId));
+      expect((await claims.claim(by))?.tenantId).toBe(busy.tenantId);
+    });
+
+    test("wait while their tenant is suspended, and hold up no other", async () => {
+      const { claims, tenants } = subject.platform;
+      const [suspended, other] = [await start(), await start()];
+      const { id } = await suspended.create({ priority: 9 });
+      await tenants.suspend(suspended.tenantId);
+      const { id: next } = await other.create();
+      expect(await claims.claim(by)).toMatchObject({ id: next });
+      expect(await claims.claim(by)).toBeNull();
+      await tenants.resume(suspended.tenantId);
+      expect(await claims.claim(by)).toMatchObject({ id });
+    });
+
+    test("are claimed without reading the queue, however long it is", async () => {
+      const { tables } = subject.platform;
+      const { tenantId, instanceId } = await start();
+      const { pool } = tables.tenants;
+      await withAllTenants(pool, (client) =>
+        client.query(
+          `insert into ${tables.schema}.run (id, tenant_id, instance_id, thread_id, seq, kind, request, run_at)
+          select gen_random_uuid(), $1::uuid, $2::uuid, 'long-' || n, 1, 'turn', '{}', $3 from generate_series(1, 3000) n`,
+          [tenantId, instanceId, subject.clock.now()],
+        ),
+      );
+      await pool.query(`analyze ${tables.schema}.run`);
+      let plan = "";
+      const explained = new RunClaims(
+        {
+          ...tables,
+          tenants: { ...tables.tenants, pool: explainingPool(pool, (text) => (plan = text)) },
+        },
+        {
+          values: subject.platform.values,
+          events: subject.platform.events,
+          partitions: subject.platform.partitions,
+        },
+      );
+      expect(await explained.claim(by)).toBeNull();
+      // Rows that a node returned or removed, each time it ran.
+      const rows = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)": (\d+)/g)];
+      expect(rows.length).toBeGreaterThan(5);
+      expect(Math.max(...rows.map(([, count]) => Number(count)))).toBeLessThan(50);
+      expect(plan).not.toContain('"Seq Scan"');
+      await withAllTenants(pool, (client) =>
+        client.query(`delete from ${tables.schema}.run where thread_id like 'long-%'`),
+      );
+    });
+
     test("end with a result, and continue with a new request", async () => {
       const { runs, claims } = subject.platform;
       const { tenantId, instanceId, create } = await start();
@@ -93,12 +200,14 @@ export function runsContract(subject: PlatformSubject): void {
       const resumed = await claims.claim(by);
       expect(resumed).toMatchObject({ epoch: 2, kind: "resume", request: again.request });
       await finish(resumed!);
-      const ended = await runs.get(tenantId, runId);
+      const { request: _request, result: _result, ...ended } = await runs.get(tenantId, runId);
       expect(ended.endedAt).toBe(subject.clock.now().toISOString());
       const lists = [{ instanceId }, { state: "complete" as const }, { threadId: ended.threadId }];
       for (const filter of lists)
         expect((await runs.list(tenantId, filter)).items).toEqual([ended]);
       expect((await runs.list(tenantId, { state: "failed" })).items).toEqual([]);
+      const both = { state: ["failed", "complete"] as const };
+      expect((await runs.list(tenantId, both)).items).toEqual([ended]);
       const { agentId } = (await subject.platform.agents.list(tenantId)).items[0]!;
       expect((await runs.list(tenantId, { agentId })).items).toEqual([ended]);
       expect((await runs.list(tenantId, { agentId: runId })).items).toEqual([]);

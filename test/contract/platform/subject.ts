@@ -7,6 +7,8 @@ import { ManualClock } from "../../helpers/manual-clock.ts";
 /** The platform on the database of a test file; tenants are new, so that tests share its tables. */
 export interface PlatformSubject {
   readonly database: TestDatabase;
+  /** The same database as a user opens it who reads all rows. */
+  readonly administrator: TestDatabase;
   readonly platform: Platform;
   readonly clock: ManualClock;
   /** Makes a tenant. */
@@ -17,7 +19,11 @@ export interface PlatformSubject {
 
 let names = 0;
 
-export function usePlatform(database: TestDatabase): PlatformSubject {
+/** `administrator`: default, the user of `database`. */
+export function usePlatform(
+  database: TestDatabase,
+  { administrator = database }: { readonly administrator?: TestDatabase } = {},
+): PlatformSubject {
   const clock = new ManualClock(new Date().toISOString());
   let platform: Platform;
   beforeAll(async () => {
@@ -25,6 +31,7 @@ export function usePlatform(database: TestDatabase): PlatformSubject {
   });
   return {
     database,
+    administrator,
     clock,
     get platform() {
       return platform;

@@ -17,7 +17,8 @@ import {
   visibleText,
   wrapText,
 } from "../terminal.ts";
-import { plainJson, printableJson } from "../values.ts";
+import { plainJson } from "../../../values/diff.ts";
+import { printableJson } from "../values.ts";
 
 export interface RequestView {
   readonly width: number;

@@ -5,7 +5,7 @@ import type { ListedPermission, ListedTool, ToolRanking } from "../../tools/find
 import { count, duration } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
 import { cutToWidth, plainLine, plainText, type Style, textWidth, wrapText } from "../terminal.ts";
-import { plainJson } from "../values.ts";
+import { plainJson } from "../../../values/diff.ts";
 import { titleSuffix, type TitledResult } from "./tool-titles.ts";
 
 /** Characters of one argument, and of a result, that are looked at: nothing that is shown needs more. */

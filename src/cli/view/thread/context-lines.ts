@@ -3,7 +3,7 @@ import type { ThreadContext } from "../../../runtime/threads/threads.ts";
 import { count } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
 import { plainLine, plainText, type Style, wrapText } from "../terminal.ts";
-import { plainJson } from "../values.ts";
+import { plainJson } from "../../../values/diff.ts";
 
 interface Options {
   readonly width: number;

@@ -17,6 +17,10 @@ import {
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
+/** Tenants with a due run that a claim chooses from. */
+const maxTenants = 32;
+/** Below all ids of tenants. */
+const noTenant = "00000000-0000-0000-0000-000000000000";
 const UNIQUE_VIOLATION = "23505";
 
 /** Parts of the platform that claims use. */
@@ -33,14 +37,19 @@ export interface RunClaimsOptions {
  * another epoch write nothing. Leases follow the clocks of the hosts, which may differ by less than a lease.
  */
 export class RunClaims {
+  /** The tenant of the last claim: the next one looks at the tenants after it first. */
+  #lastTenant = noTenant;
+
   constructor(
     private readonly tables: PlatformTables,
     private readonly of: RunClaimsOptions,
   ) {}
 
   /**
-   * Takes the next run that is due, of any tenant: by priority, then by `runAt`. The runs of a thread are taken in order, and
-   * one at a time. Null if there is none.
+   * Takes the next run that is due: by priority, then of the tenant with the fewest running runs, then of each tenant in
+   * turn; within a tenant by `runAt`. It chooses from at most 32 tenants with a due run, beginning after the tenant that
+   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a time.
+   * Null if there is none.
    */
   async claim(by: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null> {
     const { tenants, schema, clock } = this.tables;
@@ -51,9 +60,11 @@ export class RunClaims {
       const until = new Date(now.getTime() + by.leaseMs);
       try {
         const { rows } = await withAllTenants(tenants.pool, (client) =>
-          client.query<RunRow>(claimStatement(schema), [now, worker, until]),
+          client.query<RunRow>(claimStatement(schema), [now, worker, until, this.#lastTenant]),
         );
-        return rows[0] === undefined ? null : toRun(rows[0], this.of.values);
+        if (rows[0] === undefined) return null;
+        this.#lastTenant = rows[0].tenant_id;
+        return toRun(rows[0], this.of.values);
       } catch (error) {
         // Another worker took a run of the same thread since this one looked.
         if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
@@ -103,6 +114,8 @@ export class RunClaims {
       readonly state: FinishedState;
       readonly result: object | null;
       readonly events?: readonly NewRunEvent[];
+      /** Further writes of the same transaction, made only if the claim still holds. */
+      readonly within?: (client: Queryable) => Promise<void>;
     },
   ): Promise<boolean> {
     const { tenants, schema, clock } = this.tables;
@@ -128,6 +141,7 @@ export class RunClaims {
         const last = rows[0]?.last_event;
         if (last === undefined) return false;
         await events.insert(client, { ...claim, last }, checked);
+        await given.within?.(client);
         return true;
       }),
     );
@@ -160,13 +174,35 @@ export class RunClaims {
   }
 }
 
+/**
+ * Walks from tenant to tenant on the index of queued runs, beginning after $4, and stops at the last of `maxTenants`
+ * that have a run to take. Neither other runs nor other tenants are read, however many there are. Only the run that is
+ * taken is locked: `chosen` is in order, and the limit at the end reads no further than it must.
+ */
 function claimStatement(schema: string): string {
-  return `with next as (
-    select r.id from ${schema}.run r
-    where r.state = 'queued' and r.run_at <= $1::timestamptz and not exists (
+  const queued = `from ${schema}.run r where r.state = 'queued'`;
+  const next = (tenant: string) => `coalesce(
+    (select r.tenant_id ${queued} and r.tenant_id > ${tenant} order by r.tenant_id limit 1),
+    (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
+  const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
         and (o.state = 'running' or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
-    order by r.priority desc, r.run_at, r.id limit 1 for update of r skip locked
+    order by r.priority desc, r.run_at, r.id limit 1`;
+  return `with recursive walk (tenant_id, place, first) as (
+    select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
+    union all
+    select n.id, w.place + 1, w.first
+    from walk w cross join lateral (select ${next("w.tenant_id")} as id) n where n.id <> w.first
+  ),
+  chosen as (
+    select t.tenant_id, t.place, d.priority from walk t cross join lateral (select r.priority ${due}) d
+    where (select o.suspended_at is null from ${schema}.tenant o where o.id = t.tenant_id) limit ${maxTenants}
+  ),
+  next as (
+    select l.id from (
+      select t.*, (select count(*) from ${schema}.run o where o.tenant_id = t.tenant_id and o.state = 'running') as running
+      from chosen t order by t.priority desc, running, t.place) t
+    cross join lateral (select r.id ${due} for update of r skip locked) l limit 1
   )
   update ${schema}.run r set state = 'running', epoch = epoch + 1, attempts = attempts + 1, worker = $2,
     lease_until = $3::timestamptz, started_at = coalesce(started_at, $1::timestamptz)

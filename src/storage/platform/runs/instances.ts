@@ -18,9 +18,11 @@ export interface Instance {
   readonly id: string;
   /** The version of the agent; null where the definition came from code or a file. */
   readonly definitionId: string | null;
+  /** Null without a version. */
+  readonly agentId: string | null;
   readonly agent: string;
   readonly threadId: string;
-  /** Status of the thread's lifecycle, from `CREATED`. */
+  /** Status of the thread's lifecycle: `CREATED`, then as the log of calls writes it with the rows of each turn. */
   readonly status: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Turns so far. */
@@ -33,6 +35,7 @@ export interface Instance {
 interface InstanceRow {
   readonly id: string;
   readonly definition_id: string | null;
+  readonly agent_id: string | null;
   readonly agent: string;
   readonly thread_id: string;
   readonly status: string;
@@ -43,8 +46,10 @@ interface InstanceRow {
   readonly completed_at: Date | null;
 }
 
-const columns =
-  "id, definition_id, agent, thread_id, status, metadata, turns, created_at, started_at, completed_at";
+function columnsIn(schema: string): string {
+  return `id, definition_id, agent, thread_id, status, metadata, turns, created_at, started_at, completed_at,
+    (select d.agent_id from ${schema}.agent_definition d where d.id = definition_id) as agent_id`;
+}
 
 /** The agents on threads. */
 export class Instances {
@@ -82,12 +87,12 @@ export class Instances {
         `insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, created_at)
         select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7
         where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
-        on conflict (tenant_id, thread_id) do nothing returning ${columns}`,
+        on conflict (tenant_id, thread_id) do nothing returning ${columnsIn(schema)}`,
         values,
       );
       if (inserted.rows[0]) return { ...toInstance(inserted.rows[0]), isNew: true };
       const { rows } = await client.query<InstanceRow>(
-        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
         [tenantId, given.threadId],
       );
       if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? given.agent);
@@ -107,12 +112,30 @@ export class Instances {
     const { tenants, schema } = this.tables;
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
+        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
         [tenantId, id],
       ),
     );
     if (rows[0] === undefined) throw new NotFoundError("instance", instanceId);
     return toInstance(rows[0]);
+  }
+
+  /** Ids of the agents of instances; those whose agent came from code or a file have none. */
+  async agentIds(
+    tenantId: string,
+    instanceIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const { tenants, schema } = this.tables;
+    const given = instanceIds.map((id) => checkId("instance", id));
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<{ id: string; agent_id: string }>(
+        `select i.id, d.agent_id from ${schema}.agent_instance i
+        join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
+        where i.tenant_id = $1::uuid and i.id = any($2::uuid[])`,
+        [tenantId, given],
+      ),
+    );
+    return new Map(rows.map((row) => [row.id, row.agent_id]));
   }
 
   /** The instance of a thread; null where there is none. */
@@ -121,7 +144,7 @@ export class Instances {
     const thread = checkText("thread_id", threadId, 500);
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
         [tenantId, thread],
       ),
     );
@@ -131,47 +154,28 @@ export class Instances {
   /** Newest first. */
   async list(
     tenantId: string,
-    filter: PageRequest & { readonly status?: string; readonly agent?: string } = {},
+    filter: PageRequest & {
+      readonly status?: string;
+      readonly agent?: string;
+      readonly agentId?: string;
+    } = {},
   ): Promise<Page<Instance>> {
     const { tenants, schema } = this.tables;
     const { limit, after } = checkPage(filter);
     const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
     const agent = filter.agent === undefined ? null : checkText("agent", filter.agent, 200);
+    const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columns} from ${schema}.agent_instance
+        `select ${columnsIn(schema)} from ${schema}.agent_instance
         where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
           and ($3::text is null or status = $3) and ($4::text is null or agent = $4)
-        order by id desc limit $5`,
-        [tenantId, after, status, agent, limit + 1],
+          and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
+        order by id desc limit $6`,
+        [tenantId, after, status, agent, agentId, limit + 1],
       ),
     );
     return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
-  }
-
-  /** Writes the status of a thread, with the times at which it first started and last completed. False for an unknown instance. */
-  async setStatus(
-    tenantId: string,
-    instanceId: string,
-    given: {
-      readonly status: string;
-      readonly isStarted?: boolean;
-      readonly isCompleted?: boolean;
-    },
-  ): Promise<boolean> {
-    const { tenants, schema, clock } = this.tables;
-    const id = checkId("instance", instanceId);
-    const { status, isStarted = false, isCompleted = false } = given;
-    const { rowCount } = await withTenant(tenants, tenantId, (client) =>
-      client.query(
-        `update ${schema}.agent_instance set status = $3,
-          started_at = case when $5 then coalesce(started_at, $4) else started_at end,
-          completed_at = case when $6 then $4::timestamptz end
-        where tenant_id = $1::uuid and id = $2::uuid`,
-        [tenantId, id, checkText("status", status, 100), clock.now(), isStarted, isCompleted],
-      ),
-    );
-    return rowCount === 1;
   }
 }
 
@@ -179,6 +183,7 @@ function toInstance(row: InstanceRow): Instance {
   return {
     id: row.id,
     definitionId: row.definition_id,
+    agentId: row.agent_id,
     agent: row.agent,
     threadId: row.thread_id,
     status: row.status,

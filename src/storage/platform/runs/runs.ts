@@ -15,7 +15,9 @@ import {
 } from "../checks.ts";
 import { ConflictError, InvalidValueError, NotFoundError } from "../errors.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { Partitions } from "../partitions.ts";
 import type { PlatformTables } from "../platform.ts";
+import type { NewRunEvent, RunEvents } from "./events.ts";
 
 export const runStates = [
   "queued",
@@ -65,7 +67,7 @@ export interface Run {
   readonly endedAt: string | null;
 }
 
-export interface RunRow {
+interface SummaryRow {
   readonly id: string;
   readonly tenant_id: string;
   readonly instance_id: string;
@@ -73,8 +75,6 @@ export interface RunRow {
   readonly seq: number;
   readonly kind: RunKind;
   readonly state: RunState;
-  readonly request: unknown;
-  readonly result: unknown;
   readonly priority: number;
   readonly run_at: Date;
   readonly epoch: number;
@@ -89,31 +89,19 @@ export interface RunRow {
   readonly ended_at: Date | null;
 }
 
-export const runColumns = [
-  "id",
-  "tenant_id",
-  "instance_id",
-  "thread_id",
-  "seq",
-  "kind",
-  "state",
-  "request",
-  "result",
-  "priority",
-  "run_at",
-  "epoch",
-  "attempts",
-  "worker",
-  "lease_until",
-  "cancel_requested_at",
-  "last_event",
-  "metadata",
-  "created_at",
-  "started_at",
-  "ended_at",
+export interface RunRow extends SummaryRow {
+  readonly request: unknown;
+  readonly result: unknown;
+}
+
+const columns = [
+  "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
+  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
 ]
-  .map((column) => `r.${column}`)
-  .join(", ");
+  .flatMap((some) => some.split(", "))
+  .map((column) => `r.${column}`);
+const summaryColumns = columns.filter((column) => !/request$|result$/.test(column)).join(", ");
+export const runColumns = columns.join(", ");
 
 /** Bytes of JSON of a request and of a result. */
 export const maxRunBytes = 16_777_216;
@@ -134,7 +122,19 @@ export interface RunFilter extends PageRequest {
   readonly agentId?: string;
   readonly instanceId?: string;
   readonly threadId?: string;
-  readonly state?: RunState;
+  readonly state?: RunState | readonly RunState[];
+}
+
+/** A run without what it executes and how it ended, which may be large. */
+export type RunSummary = Omit<Run, "request" | "result">;
+
+/** How far a run is. */
+export type RunProgress = Pick<Run, "state" | "lastEvent">;
+
+/** The end of a run that is cancelled before a worker has it. */
+export interface CancelledEnd {
+  readonly result: object;
+  readonly events: readonly NewRunEvent[];
 }
 
 /** The runs of tenants, as callers ask for them. Workers take them by `RunClaims`. */
@@ -142,6 +142,7 @@ export class Runs {
   constructor(
     private readonly tables: PlatformTables,
     private readonly values: ValueCipher,
+    private readonly of: { readonly events: RunEvents; readonly partitions: Partitions },
   ) {}
 
   /** Queues a run on the thread of an instance. @throws NotFoundError for an unknown instance; InvalidValueError */
@@ -179,20 +180,40 @@ export class Runs {
     });
   }
 
-  /** @throws NotFoundError */
-  async get(tenantId: string, runId: string): Promise<Run> {
+  /** @param of.agentId agent of which the run must be @throws NotFoundError */
+  async get(
+    tenantId: string,
+    runId: string,
+    { agentId }: { readonly agentId?: string } = {},
+  ): Promise<Run> {
     const id = checkId("run", runId);
+    const agent = agentId === undefined ? null : checkId("agent", agentId);
     return this.#run(tenantId, async (client) => {
+      const { schema } = this.tables;
       const { rows } = await client.query<RunRow>(
-        `select ${runColumns} from ${this.tables.schema}.run r where r.tenant_id = $1::uuid and r.id = $2::uuid`,
-        [tenantId, id],
+        `select ${runColumns} from ${schema}.run r
+        where r.tenant_id = $1::uuid and r.id = $2::uuid and ${isOfAgent(schema, "$3")}`,
+        [tenantId, id, agent],
       );
       return this.#one(rows, runId);
     });
   }
 
+  /** How far a run is, without its other columns. @throws NotFoundError */
+  async progress(tenantId: string, runId: string): Promise<RunProgress> {
+    const id = checkId("run", runId);
+    const { rows } = await this.#run(tenantId, (client) =>
+      client.query<{ state: RunState; last_event: number }>(
+        `select state, last_event from ${this.tables.schema}.run where tenant_id = $1::uuid and id = $2::uuid`,
+        [tenantId, id],
+      ),
+    );
+    if (rows[0] === undefined) throw new NotFoundError("run", runId);
+    return { state: rows[0].state, lastEvent: rows[0].last_event };
+  }
+
   /** Newest first. */
-  async list(tenantId: string, filter: RunFilter = {}): Promise<Page<Run>> {
+  async list(tenantId: string, filter: RunFilter = {}): Promise<Page<RunSummary>> {
     const { schema } = this.tables;
     const { limit, after } = checkPage(filter);
     const { agentId, instanceId, threadId, state } = filter;
@@ -202,22 +223,20 @@ export class Runs {
       agentId === undefined ? null : checkId("agent", agentId),
       instanceId === undefined ? null : checkId("instance", instanceId),
       threadId === undefined ? null : checkText("thread_id", threadId, 500),
-      state ?? null,
+      state === undefined ? null : [state].flat(),
       limit + 1,
     ];
     const { rows } = await this.#run(tenantId, (client) =>
-      client.query<RunRow>(
-        `select ${runColumns} from ${schema}.run r
-        where r.tenant_id = $1::uuid and ($2::uuid is null or r.id < $2::uuid)
-          and ($3::uuid is null or exists (select from ${schema}.agent_instance i
-            join ${schema}.agent_definition d on d.id = i.definition_id where i.id = r.instance_id and d.agent_id = $3::uuid))
+      client.query<SummaryRow>(
+        `select ${summaryColumns} from ${schema}.run r
+        where r.tenant_id = $1::uuid and ($2::uuid is null or r.id < $2::uuid) and ${isOfAgent(schema, "$3")}
           and ($4::uuid is null or r.instance_id = $4::uuid) and ($5::text is null or r.thread_id = $5)
-          and ($6::text is null or r.state = $6)
+          and ($6::text[] is null or r.state = any($6::text[]))
         order by r.id desc limit $7`,
         values,
       ),
     );
-    return toPage(rows, limit, { id: (row) => row.id, item: (row) => toRun(row, this.values) });
+    return toPage(rows, limit, { id: (row) => row.id, item: toSummary });
   }
 
   /**
@@ -256,13 +275,16 @@ export class Runs {
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
    *
+   * @param endOf the result and the last events of a run that is cancelled at once, written with it; default none
    * @throws NotFoundError
    */
   async requestCancel(
     tenantId: string,
     runId: string,
+    endOf?: (run: Run) => CancelledEnd,
   ): Promise<{ readonly run: Run; readonly was: RunState }> {
-    return this.#run(tenantId, async (client) => {
+    const { events, partitions } = this.of;
+    const cancel = async (client: Queryable) => {
       const { state: was } = await this.#locked(client, tenantId, runId);
       const { rows } = await client.query<RunRow>(
         `update ${this.tables.schema}.run as r set
@@ -273,8 +295,26 @@ export class Runs {
         where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
         [tenantId, runId, this.tables.clock.now()],
       );
-      return { run: this.#one(rows, runId), was };
-    });
+      const run = this.#one(rows, runId);
+      if (endOf === undefined || run.state === was || run.state !== "cancelled")
+        return { run, was };
+      const end = endOf(run);
+      const checked = events.check(end.events);
+      const { rows: ended } = await client.query<RunRow>(
+        `update ${this.tables.schema}.run as r set result = $3::json, last_event = last_event + $4
+        where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
+        [
+          tenantId,
+          runId,
+          sealedText(this.values, "result", end.result, maxRunBytes),
+          end.events.length,
+        ],
+      );
+      const last = this.#one(ended, runId);
+      await events.insert(client, { tenantId, id: runId, last: last.lastEvent }, checked);
+      return { run: last, was };
+    };
+    return partitions.withDays([this.tables.ids()], () => this.#run(tenantId, cancel));
   }
 
   async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {
@@ -307,7 +347,22 @@ function checkTime(field: string, text: string): Date {
   return time;
 }
 
+/** A condition on `run r`; true where the agent is null. */
+function isOfAgent(schema: string, agent: string): string {
+  return `(${agent}::uuid is null or exists (select from ${schema}.agent_instance i
+    join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
+    where i.tenant_id = r.tenant_id and i.id = r.instance_id and d.agent_id = ${agent}::uuid))`;
+}
+
 export function toRun(row: RunRow, values: ValueCipher): Run {
+  return {
+    ...toSummary(row),
+    request: values.openJson(row.request) as Run["request"],
+    result: row.result === null ? null : (values.openJson(row.result) as Run["result"]),
+  };
+}
+
+function toSummary(row: SummaryRow): RunSummary {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -316,8 +371,6 @@ export function toRun(row: RunRow, values: ValueCipher): Run {
     seq: row.seq,
     kind: row.kind,
     state: row.state,
-    request: values.openJson(row.request) as Run["request"],
-    result: row.result === null ? null : (values.openJson(row.result) as Run["result"]),
     priority: row.priority,
     runAt: isoTime(row.run_at),
     epoch: row.epoch,

@@ -127,6 +127,16 @@ async function asked(url: URL, ask: HostLookup, signal: AbortSignal): Promise<re
   }
 }
 
+/**
+ * Checks the address in a URL. A name is looked up when it is called, by {@link resolveHost}.
+ *
+ * @throws ToolFailure for an address that may not be asked
+ */
+export function checkLiteralAddress(url: URL, entry: AllowEntry): void {
+  const literal = addressIn(url.hostname);
+  if (literal !== undefined) checkAddress(url, entry, literal);
+}
+
 function checkAddress(url: URL, entry: AllowEntry, address: string): void {
   const kind = kindOfAddress(address);
   if (kind === "public") return;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isRecord } from "../values/json.ts";
+import { isRecord } from "../../values/json.ts";
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1e293b;background:#fff}
 h2{margin-top:2.5rem;border-bottom:1px solid #cbd5e1}h3{margin-bottom:.25rem}code,pre{font:14px/1.45 ui-monospace,monospace}

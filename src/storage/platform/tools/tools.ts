@@ -1,5 +1,5 @@
-import { sqlStateOf } from "../errors.ts";
-import { withTenant } from "../tenant.ts";
+import { sqlStateOf } from "../../errors.ts";
+import { withTenant } from "../../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -10,9 +10,9 @@ import {
   type Page,
   type PageRequest,
   toPage,
-} from "./checks.ts";
-import { ConflictError, NotFoundError } from "./errors.ts";
-import type { PlatformTables } from "./platform.ts";
+} from "../checks.ts";
+import { ConflictError, NotFoundError } from "../errors.ts";
+import type { PlatformTables } from "../platform.ts";
 
 export interface StoredTool {
   readonly id: string;
@@ -52,12 +52,14 @@ const columns = "t.id, t.name, t.version, t.definition, t.created_at";
 const maxDefinitionBytes = 262_144;
 /** Bindings of an agent. */
 const maxBindings = 200;
+/** Tools of a tenant. */
+const maxTools = 1_000;
 
 /** The tools that tenants have registered, and the agents that use them. */
 export class Tools {
   constructor(private readonly tables: PlatformTables) {}
 
-  /** @throws ConflictError if the tenant has a tool of the name; InvalidValueError */
+  /** @throws ConflictError if the tenant has a tool of the name, or 1,000 tools; InvalidValueError */
   async create(
     tenantId: string,
     given: {
@@ -74,10 +76,13 @@ export class Tools {
     return withTenant(tenants, tenantId, async (client) => {
       const { rows } = await client.query<ToolRow>(
         `insert into ${schema}.tool as t (id, tenant_id, name, version, definition, created_at)
-        values ($1::uuid, $2::uuid, $3, $4, $5::json, $6) returning ${columns}`,
+        select $1::uuid, $2::uuid, $3, $4, $5::json, $6::timestamptz
+        where (select count(*) from ${schema}.tool where tenant_id = $2::uuid) < ${maxTools} returning ${columns}`,
         [ids(), tenantId, name, version, definition, clock.now()],
       );
-      return toTool(rows[0]!);
+      if (rows[0] === undefined)
+        throw new ConflictError("tool", `A tenant has at most ${maxTools} tools.`);
+      return toTool(rows[0]);
     }).catch((error: unknown) => {
       if (sqlStateOf(error) !== "23505") throw error;
       throw new ConflictError("tool", `There is a tool ${JSON.stringify(name)} already.`);
@@ -193,14 +198,18 @@ export class Tools {
 
   /** The tools of an agent, disabled ones included, by name. At most 200. */
   async bindings(tenantId: string, agentId: string): Promise<readonly ToolBinding[]> {
+    return this.bindingsOf(tenantId, [checkId("agent", agentId)]);
+  }
+
+  /** The tools of several agents, disabled ones included, by name. */
+  async bindingsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly ToolBinding[]> {
     const { tenants, schema } = this.tables;
-    const id = checkId("agent", agentId);
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<BindingRow>(
         `select ${columns}, b.id as binding_id, b.agent_id, b.config_overrides, b.is_enabled
         from ${schema}.tool_binding b join ${schema}.tool t on t.id = b.tool_id and t.tenant_id = b.tenant_id
-        where b.tenant_id = $1::uuid and b.agent_id = $2::uuid order by t.name limit ${maxBindings}`,
-        [tenantId, id],
+        where b.tenant_id = $1::uuid and b.agent_id = any($2::uuid[]) order by t.name, b.id`,
+        [tenantId, agentIds],
       ),
     );
     return rows.map((row) => ({
@@ -210,6 +219,22 @@ export class Tools {
       overrides: row.config_overrides,
       isEnabled: row.is_enabled,
     }));
+  }
+
+  /** The tools of a tenant whose name or id is among the texts given. What is neither is left out. */
+  async named(tenantId: string, namesOrIds: readonly string[]): Promise<readonly StoredTool[]> {
+    if (namesOrIds.length === 0) return [];
+    const { tenants, schema } = this.tables;
+    // Names are of letters, digits, - and _, so that Postgres can store all that matter.
+    const texts = namesOrIds.filter((text) => /^[\w-]{1,200}$/.test(text));
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<ToolRow>(
+        `select ${columns} from ${schema}.tool t
+        where t.tenant_id = $1::uuid and (t.name = any($2::text[]) or t.id::text = any($2::text[]))`,
+        [tenantId, texts],
+      ),
+    );
+    return rows.map(toTool);
   }
 }
 

@@ -1,0 +1,372 @@
+import type { Clock } from "../clock.ts";
+import type { CompileServices } from "../compile/compile-agent.ts";
+import { AnswerError, TurnCancelledError } from "../compile/errors.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
+import { durableSaver } from "../durable-saver.ts";
+import { errorMessage, StratagraphError } from "../errors.ts";
+import { DefinitionChangedError } from "../runtime/definition-changed.ts";
+import { type ExecuteResult, executeAgentWith } from "../runtime/execute-agent.ts";
+import { threadConfig } from "../runtime/run-turn.ts";
+import type { Status } from "../state/lifecycle.ts";
+import { noUsage } from "../state/usage.ts";
+import { LeaseLostError } from "../storage/errors.ts";
+import { InvalidValueError } from "../storage/platform/errors.ts";
+import type { Platform } from "../storage/platform/open-platform.ts";
+import type { RunClaim, StoredRunEvent } from "../storage/platform/runs/events.ts";
+import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
+import type { ThreadFences } from "../storage/tenant-pool.ts";
+import { isRecord } from "../values/json.ts";
+import { requestEvent, type RunEvent, RunEventWriter } from "./run-events.ts";
+import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
+import type { RunSignals } from "./run-signals.ts";
+
+/** What a run of a tenant executes on. */
+export interface RunServices {
+  readonly services: CompileServices;
+  /** Those of the services' database. */
+  readonly fences: ThreadFences;
+}
+
+/** An agent, ready to be executed. */
+export interface LoadedAgent {
+  readonly definition: AgentDefinition;
+  /** Those that were given, or with more agents and tools. */
+  readonly services: CompileServices;
+}
+
+export interface RunExecutorOptions {
+  readonly platform: Pick<Platform, "claims" | "events" | "webhooks">;
+  /** Calls `work` with the services of a tenant, which stay open meanwhile. */
+  readonly useServices: <T>(tenantId: string, work: (of: RunServices) => Promise<T>) => Promise<T>;
+  /** Loads a version of an agent. */
+  readonly loadAgent: (
+    services: CompileServices,
+    of: { readonly tenantId: string; readonly definitionId: string },
+  ) => Promise<LoadedAgent>;
+  readonly signals: RunSignals;
+  /** Called when deliveries to webhooks were queued. */
+  readonly onDeliveries?: () => void;
+  readonly clock: Clock;
+  /** Called with what went wrong outside of runs. */
+  readonly onError: (error: unknown) => void;
+  /** Called when an execution of a run has ended here, after the end was written. */
+  readonly onEnd?: (end: RunEnd) => void;
+}
+
+/** How an execution of a run ended in this process. */
+export interface RunEnd {
+  readonly run: Run;
+  /** `handed_over`: another worker continues. */
+  readonly state: FinishedState | "handed_over";
+  readonly code: string | null;
+  /** Milliseconds of this execution. */
+  readonly ms: number;
+}
+
+interface ExecutionOf {
+  readonly agent: LoadedAgent;
+  readonly writer: RunEventWriter;
+  readonly signal: AbortSignal;
+  /** Whether an earlier claim has begun to execute the request. */
+  readonly isContinued: boolean;
+  /** Waits until the checkpoints so far are stored. */
+  flush: () => Promise<void>;
+}
+
+/** Milliseconds between two looks whether a caller wants a run cancelled. */
+const cancelPollMs = 500;
+
+const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
+  COMPLETED: "complete",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  AWAITING_HUMAN: "awaiting_human",
+  AWAITING_TOOL: "awaiting_tool",
+};
+
+/**
+ * Executes claimed runs: the turn of their request, with its events in their log and its end in their row. A run that is
+ * claimed again continues where the earlier claim ended, and of a turn that has ended the result is written.
+ */
+export class RunExecutor {
+  readonly #cancels = new Map<string, () => void>();
+
+  constructor(private readonly options: RunExecutorOptions) {}
+
+  /**
+   * Executes a run. Resolves when its end is written, the run was handed over or the claim is lost; rejects if the end
+   * could not be written.
+   */
+  readonly execute = async (run: Run, signal: AbortSignal): Promise<void> => {
+    const { claims, events } = this.options.platform;
+    const claim: RunClaim = { id: run.id, tenantId: run.tenantId, epoch: run.epoch };
+    const ending = new AbortController();
+    const lose = (error: unknown) => ending.abort(error);
+    const writer = new RunEventWriter({
+      clock: this.options.clock,
+      append: async (batch) => {
+        // As many as one call takes.
+        for (let from = 0; from < batch.length; from += 500) {
+          const last = await events.append(claim, batch.slice(from, from + 500));
+          if (last === null) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+        }
+        this.options.signals.notify(run.id);
+      },
+      onFailure: lose,
+    });
+    const execution = { writer, signal: ending.signal, flush: async () => {} };
+    // The queue stops: once handed over, the fence refuses what this execution writes, and another worker continues.
+    const handOver = () =>
+      void Promise.all([writer.flush(), execution.flush()])
+        .then(() => claims.handOver(claim))
+        .then(() => lose(signal.reason), lose);
+    const stopWatching = this.#watchCancel(claim, ending);
+    const from = this.options.clock.monotonic();
+    const report = (state: RunEnd["state"], code: string | null) =>
+      this.options.onEnd?.({ run, state, code, ms: this.options.clock.monotonic() - from });
+    signal.addEventListener("abort", handOver);
+    if (signal.aborted) handOver();
+    try {
+      const last = await this.#lastEvent(run);
+      if (last?.event === "message" && last.data["done"] === false) {
+        const reason = "the run continues on another worker";
+        writer.write({ event: "message_reset", data: { reason } });
+      }
+      const isContinued = run.attempts > 1 || (last !== null && last.event !== "done");
+      const ended = await this.#run(run, Object.assign(execution, { isContinued }));
+      await writer.flush();
+      await this.#finish(run, ended);
+      report(ended.status, ended.cause?.code ?? null);
+    } catch (thrown) {
+      const isLost = ending.signal.aborted && !(ending.signal.reason instanceof TurnCancelledError);
+      if (!isLost && !(thrown instanceof LeaseLostError)) throw thrown;
+      report("handed_over", null);
+    } finally {
+      signal.removeEventListener("abort", handOver);
+      stopWatching();
+      this.options.signals.notify(run.id);
+    }
+  };
+
+  /** Looks at once whether a run of this process has a request to cancel it. */
+  cancel(runId: string): void {
+    this.#cancels.get(runId)?.();
+  }
+
+  async #lastEvent({ tenantId, id, lastEvent }: Run): Promise<StoredRunEvent | null> {
+    if (lastEvent === 0) return null;
+    const after = lastEvent - 1;
+    const [last] = await this.options.platform.events.read(tenantId, id, { after, limit: 1 });
+    return last ?? null;
+  }
+
+  async #run(run: Run, of: Omit<ExecutionOf, "agent">): Promise<RunResult> {
+    const request = run.request as unknown as RunRequest;
+    const { tenantId, threadId } = run;
+    try {
+      return await this.options.useServices(tenantId, async ({ services, fences }) => {
+        const { definition_id: definitionId } = request;
+        const agent = await this.options.loadAgent(services, { tenantId, definitionId });
+        const saver = durableSaver(agent.services.checkpointer, ["flush"]);
+        if (saver !== null) of.flush = () => saver.flush(threadId);
+        fences.fence(threadId, { runId: run.id, epoch: run.epoch });
+        try {
+          const result = await this.#turn(run, { ...of, agent });
+          const { checkpointer } = agent.services;
+          const tuple = await checkpointer?.getTuple(threadConfig(threadId));
+          return toRunResult(result, { request, checkpointId: tuple?.checkpoint.id ?? null });
+        } finally {
+          fences.release(threadId);
+        }
+      });
+    } catch (thrown) {
+      const ended = of.signal.aborted && !(of.signal.reason instanceof TurnCancelledError);
+      // An outage of the database is no failure of the run: it is claimed again when its lease has ended.
+      const isOutage =
+        thrown instanceof StratagraphError && thrown.kind === "run" && thrown.transient;
+      if (ended || isOutage || thrown instanceof LeaseLostError) throw thrown;
+      return this.#refusal(run, thrown);
+    }
+  }
+
+  async #turn(run: Run, of: ExecutionOf): Promise<ExecuteResult> {
+    const request = run.request as unknown as RunRequest;
+    const { definition, services } = of.agent;
+    const { onEvent, onToken } = of.writer;
+    const { model, user } = request;
+    const options = {
+      services,
+      threadId: run.threadId,
+      turnId: request.turn_id,
+      signal: of.signal,
+      onEvent,
+      onToken,
+      ...(model !== undefined && { model }),
+      ...(user !== undefined && { user }),
+    };
+    if (run.kind === "turn") {
+      const { input, attachments } = request;
+      const files = attachments !== undefined && { attachments };
+      return executeAgentWith(definition, input ?? {}, { ...options, ...files });
+    }
+    const { answers, tool_results: toolResults } = request;
+    const given = {
+      ...(answers !== undefined && { answers }),
+      ...(toolResults !== undefined && { toolResults }),
+    };
+    try {
+      return await executeAgentWith(definition, null, { ...options, ...given });
+    } catch (thrown) {
+      const isTaken = thrown instanceof AnswerError && takenCodes.has(thrown.code);
+      if (!of.isContinued || !isTaken) throw thrown;
+      // An earlier claim of this request has taken the answers.
+      return executeAgentWith(definition, null, options);
+    }
+  }
+
+  /** The end of a run whose turn was refused before anything was written, or broke. */
+  #refusal(run: Run, thrown: unknown): RunResult {
+    const before = run.result as unknown as RunResult | null;
+    const cause = causeOf(thrown);
+    if (cause.code === "internal") this.options.onError(thrown);
+    // The requests are still pending, until the definition and the tools are again what the turn began with.
+    const isPending = thrown instanceof AnswerError || thrown instanceof DefinitionChangedError;
+    if (isPending && before !== null) return { ...before, cause };
+    const { turn_id } = run.request as unknown as RunRequest;
+    const usage = before?.turn_id === turn_id ? before.usage : noUsage;
+    return { ...nothing, turn_id, status: "failed", cause, usage };
+  }
+
+  async #finish(run: Run, result: RunResult): Promise<void> {
+    try {
+      await this.#write(run, result);
+    } catch (thrown) {
+      if (!(thrown instanceof InvalidValueError)) throw thrown;
+      // Larger than a row may be. The checkpoint has it.
+      const { turn_id, usage, checkpoint_id } = result;
+      const status = "failed";
+      await this.#write(run, {
+        ...nothing,
+        turn_id,
+        usage,
+        checkpoint_id,
+        status,
+        cause: causeOf(thrown),
+      });
+    }
+  }
+
+  async #write(run: Run, result: RunResult): Promise<void> {
+    const { claims, webhooks } = this.options.platform;
+    const { turn_id, status, checkpoint_id, cause } = result;
+    const events: RunEvent[] = [
+      ...result.requests.filter(({ kind }) => kind !== "tool_calls").map(requestEvent),
+      ...(status === "failed" && cause !== null ? [{ event: "error" as const, data: cause }] : []),
+      { event: "done", data: { turn_id, status, checkpoint_id } },
+    ];
+    let deliveries = 0;
+    const written = await claims.finish(
+      { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
+      {
+        state: status,
+        result,
+        events,
+        within: async (client) => {
+          const body = {
+            run_id: run.id,
+            thread_id: run.threadId,
+            instance_id: run.instanceId,
+            turn_id,
+            status,
+            cause,
+          };
+          const event = `run.${status}`;
+          deliveries = await webhooks.enqueue(run.tenantId, { event, body }, client);
+        },
+      },
+    );
+    if (!written) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+    if (deliveries > 0) this.options.onDeliveries?.();
+  }
+
+  /** Aborts the run when a caller wants it cancelled. Returns a function that stops watching. */
+  #watchCancel(claim: RunClaim, ending: AbortController): () => void {
+    const { clock, platform } = this.options;
+    let isOver = false;
+    let cancelTimer = () => {};
+    const look = async () => {
+      cancelTimer();
+      try {
+        const isAsked = await platform.claims.isCancelRequested(claim);
+        if (isAsked === null)
+          ending.abort(new LeaseLostError({ runId: claim.id, epoch: claim.epoch }));
+        else if (isAsked) ending.abort(new TurnCancelledError(claim.id, null));
+      } catch {
+        // The next look may succeed.
+      }
+      if (!isOver && !ending.signal.aborted) later();
+    };
+    const later = () => {
+      cancelTimer();
+      cancelTimer = clock.after(cancelPollMs, () => void look(), { keepsAlive: false });
+    };
+    this.#cancels.set(claim.id, () => void look());
+    later();
+    return () => {
+      isOver = true;
+      cancelTimer();
+      this.#cancels.delete(claim.id);
+    };
+  }
+}
+
+/** Codes of answers to requests that are not pending. */
+const takenCodes = new Set(["nothing_to_answer", "unknown_interrupt", "unknown_tool_call"]);
+
+const nothing: Omit<RunResult, "turn_id" | "status" | "cause"> = {
+  message: null,
+  output: null,
+  tool_calls: [],
+  requests: [],
+  incomplete: null,
+  usage: noUsage,
+  checkpoint_id: null,
+};
+
+function toRunResult(
+  result: ExecuteResult,
+  of: { readonly request: RunRequest; readonly checkpointId: string | null },
+): RunResult {
+  const { output, failure, cancel_reason: reason } = result;
+  const status = finishedStates[result.status] ?? "failed";
+  const cause =
+    failure !== null
+      ? { code: failure.cause, message: failure.message }
+      : status === "cancelled"
+        ? { code: "turn_cancelled", message: reason ?? "The turn was cancelled." }
+        : null;
+  return {
+    turn_id: of.request.turn_id,
+    status,
+    message: textOf(output),
+    output,
+    tool_calls: result.toolCalls,
+    requests: result.interrupts,
+    incomplete: result.incomplete_reason,
+    cause,
+    usage: result.usage,
+    checkpoint_id: of.checkpointId,
+  };
+}
+
+function textOf(output: unknown): string | null {
+  const text = isRecord(output) ? output["message"] : output;
+  return typeof text === "string" ? text : null;
+}
+
+/** Messages of unknown errors may have anything in them: they are logged, and not shown. */
+function causeOf(thrown: unknown): TurnCause {
+  if (thrown instanceof StratagraphError)
+    return { code: thrown.code, message: errorMessage(thrown).slice(0, 4_000) };
+  return { code: "internal", message: "An unexpected error occurred." };
+}

@@ -1,0 +1,68 @@
+import type { Clock } from "../clock.ts";
+import type { Platform } from "../storage/platform/open-platform.ts";
+
+/** Work that is due again and again. After an interruption the next time does the rest. */
+export type UpkeepJob = () => Promise<unknown>;
+
+export interface UpkeepOptions {
+  /** Run one after the other, in this order. */
+  readonly jobs: readonly UpkeepJob[];
+  readonly clock: Clock;
+  /** Milliseconds from the end of the last job to the next round. Default 3,600,000: an hour. */
+  readonly everyMs?: number;
+  /** Called with what a job throws. The other jobs are run, and this one again in the next round. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Upkeep under way. */
+export interface Upkeep {
+  /** Begins no further job, and waits for the one that runs. */
+  stop(): Promise<void>;
+}
+
+const hourMs = 3_600_000;
+const deliveryDays = 30;
+
+/**
+ * The jobs of the platform's tables: the partitions of the next days are made, and idempotency keys older than 24 hours
+ * and deliveries of webhooks that ended more than 30 days ago are removed.
+ */
+export function platformJobs(
+  platform: Pick<Platform, "partitions" | "idempotency" | "webhooks">,
+): readonly UpkeepJob[] {
+  const { partitions, idempotency, webhooks } = platform;
+  return [
+    () => partitions.ensure(),
+    () => idempotency.sweep(),
+    () => webhooks.removeEnded({ olderThanDays: deliveryDays }),
+  ];
+}
+
+/** Runs the jobs now, and then again and again until it is stopped. Processes on one database may do so at once. */
+export function startUpkeep({ jobs, clock, everyMs = hourMs, onError }: UpkeepOptions): Upkeep {
+  let isStopped = false;
+  let cancel = () => {};
+  let round: Promise<void> = Promise.resolve();
+  const run = async () => {
+    for (const job of jobs) {
+      if (isStopped) return;
+      try {
+        await job();
+      } catch (error) {
+        onError(error);
+      }
+    }
+    if (!isStopped) cancel = clock.after(everyMs, start, { keepsAlive: false });
+  };
+  const start = () => {
+    round = run();
+  };
+  start();
+  return {
+    async stop() {
+      isStopped = true;
+      cancel();
+      await round;
+    },
+  };
+}

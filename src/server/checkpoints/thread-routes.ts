@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { statuses } from "../../state/lifecycle.ts";
+import { NotFoundError } from "../../storage/platform/errors.ts";
+import type { Instance } from "../../storage/platform/runs/instances.ts";
+import {
+  pageAnswer,
+  pageQuery,
+  pageRequest,
+  pageSchema,
+  parameterText,
+  textUpTo,
+} from "../paging.ts";
+import type { ApiBase, TenantRuntime } from "../ports.ts";
+import { HttpProblem } from "../problems.ts";
+import { defineRoute, type Route } from "../route.ts";
+import { checkpointOf, checkpointSchema, emptyIfNone } from "./routes.ts";
+
+const thread = {
+  thread_id: z.string(),
+  instance_id: z.string(),
+  agent_id: z.string().nullable().describe("Null if the agent is not stored here."),
+  agent: z.string().describe("Name of the agent."),
+  version_id: z.string().nullable().describe("The version of the agent with which it began."),
+  status: z.string().describe("Status of the lifecycle, from CREATED."),
+  turns: z.int(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: z.iso.datetime(),
+  started_at: z.iso.datetime().nullable(),
+  completed_at: z.iso.datetime().nullable(),
+};
+const threadSummary = z.strictObject(thread).meta({ id: "ThreadSummary" });
+const threadSchema = z
+  .strictObject({ ...thread, last_checkpoint: checkpointSchema.nullable() })
+  .meta({ id: "Thread" });
+
+const threadParams = z.strictObject({
+  thread_id: textUpTo(255).describe("Id of the thread."),
+});
+
+/** Creates the routes of threads. */
+export function threadRoutes(base: ApiBase): readonly Route[] {
+  const { platform, runtimes } = base;
+  return [
+    defineRoute({
+      method: "get",
+      path: "/v1/threads",
+      operationId: "listThreads",
+      summary: "Lists threads, newest first.",
+      tag: "threads",
+      scopes: ["runs:read"],
+      query: z.strictObject({
+        ...pageQuery,
+        agent_id: parameterText.describe("Threads of this agent, of all its versions.").optional(),
+        status: z.enum(statuses).optional(),
+      }),
+      answers: {
+        200: { description: "A page of threads.", schema: pageSchema("threads", threadSummary) },
+      },
+      problems: ["invalid_cursor", "not_found"],
+      async handle({ query, principal, request }) {
+        const { agent_id: agentId, status } = query;
+        const page = await platform.instances.list(principal.tenantId, {
+          ...pageRequest(query),
+          ...(agentId !== undefined && { agentId }),
+          ...(status !== undefined && { status }),
+        });
+        return pageAnswer(request, page, { name: "threads", item: threadOf });
+      },
+    }),
+    defineRoute({
+      method: "get",
+      path: "/v1/threads/{thread_id}",
+      operationId: "getThread",
+      summary: "Reads a thread.",
+      tag: "threads",
+      scopes: ["runs:read"],
+      params: threadParams,
+      answers: { 200: { description: "The thread.", schema: threadSchema } },
+      async handle({ params, principal }) {
+        const { tenantId } = principal;
+        const { thread_id: threadId } = params;
+        const instance = await platform.instances.onThread(tenantId, threadId);
+        if (instance === null) throw new NotFoundError("thread", threadId);
+        const last = await runtimes.use(tenantId, ({ runtime }) =>
+          lastCheckpoint(runtime, threadId),
+        );
+        return { status: 200, body: { ...threadOf(instance), last_checkpoint: last } };
+      },
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/v1/threads/{thread_id}",
+      operationId: "deleteThread",
+      summary: "Deletes a thread: its runs, events, checkpoints, calls and attachments.",
+      tag: "threads",
+      scopes: ["runs:write"],
+      params: threadParams,
+      query: z.strictObject({
+        memory: z
+          .enum(["short_term", "all"])
+          .default("short_term")
+          .describe("`all`: also what agents remember from the thread beyond its end."),
+      }),
+      answers: { 204: { description: "Deleted." } },
+      problems: ["conflict"],
+      async handle({ params, query, principal }) {
+        const { tenantId, keyId } = principal;
+        const { thread_id: threadId } = params;
+        const instance = await platform.instances.onThread(tenantId, threadId);
+        await refuseUnderWay(base, tenantId, threadId);
+        await runtimes.use(tenantId, async ({ runtime }) => {
+          // A replay that broke off leaves checkpoints without an instance.
+          if (instance === null && (await lastCheckpoint(runtime, threadId)) === null)
+            throw new NotFoundError("thread", threadId);
+          await runtime.threads.delete(threadId, { memory: query.memory === "all" });
+        });
+        await platform.audit.append(tenantId, {
+          actor: `key:${keyId}`,
+          action: "thread.delete",
+          subject: threadId,
+        });
+        return { status: 204 };
+      },
+    }),
+  ];
+}
+
+/** @throws HttpProblem `conflict` while a run of the thread is queued or running */
+async function refuseUnderWay(
+  { platform }: ApiBase,
+  tenantId: string,
+  threadId: string,
+): Promise<void> {
+  for (const state of ["running", "queued"] as const) {
+    const { items } = await platform.runs.list(tenantId, { threadId, state, limit: 1 });
+    const [run] = items;
+    if (run === undefined) continue;
+    throw new HttpProblem("conflict", {
+      detail: `Run ${run.id} of the thread is ${state}. Cancel it or wait for its end, then delete the thread.`,
+      extensions: { run_id: run.id, state },
+    });
+  }
+}
+
+async function lastCheckpoint({ threads }: TenantRuntime["runtime"], threadId: string) {
+  const page = await threads.history(threadId, { limit: 1 }).catch(emptyIfNone);
+  const [last] = page.items;
+  return last === undefined ? null : checkpointOf(last);
+}
+
+function threadOf(of: Instance): z.output<typeof threadSummary> {
+  return {
+    thread_id: of.threadId,
+    instance_id: of.id,
+    agent_id: of.agentId,
+    agent: of.agent,
+    version_id: of.definitionId,
+    status: of.status,
+    turns: of.turns,
+    metadata: of.metadata,
+    created_at: of.createdAt,
+    started_at: of.startedAt,
+    completed_at: of.completedAt,
+  };
+}

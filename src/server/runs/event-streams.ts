@@ -1,0 +1,160 @@
+import type { Principal } from "../../storage/platform/platform.ts";
+import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
+import { developmentKeyId, secretOf } from "../authenticate.ts";
+import type { ApiBase } from "../ports.ts";
+import { HttpProblem } from "../problems.ts";
+import { type Call, eventStreamType } from "../route.ts";
+import { isUnderWay } from "./run-desk.ts";
+
+/** Milliseconds between two looks at the log of a run that another process executes. */
+const pollMs = 250;
+/** Milliseconds after which a comment is sent and the key is checked again. */
+const heartbeatMs = 15_000;
+/** Events of one read of the log, of 1 MiB at most each. */
+const pageEvents = 50;
+
+export interface StreamOptions {
+  readonly runId: string;
+  /** Number of the event after which the stream begins. */
+  readonly after: number;
+  /** `turn`: it ends after the next `done`. `run`: when the run is over or waits. `now`: it does not wait for events. */
+  readonly until: "turn" | "run" | "now";
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a stream takes from the call of its route. */
+export type StreamCall = Pick<Call<unknown, unknown, unknown>, "principal" | "request" | "closing">;
+
+/**
+ * Streams of the events of runs, read from their logs: any number of them, in any process, and only as fast as their
+ * clients read.
+ */
+export class EventStreams {
+  readonly #open = new Map<string, number>();
+
+  /** @param maxStreams streams of one tenant at the same time */
+  constructor(
+    private readonly base: Pick<ApiBase, "platform" | "signals" | "clock" | "logger">,
+    private readonly maxStreams: number,
+  ) {}
+
+  /** @throws HttpProblem `rate_limited` if the tenant has too many streams */
+  check({ tenantId }: Principal): void {
+    if ((this.#open.get(tenantId) ?? 0) < this.maxStreams) return;
+    throw new HttpProblem("rate_limited", {
+      detail: `A tenant may have ${this.maxStreams} streams of events at the same time. Close some.`,
+      extensions: { limit: "streams" },
+      headers: { "Retry-After": "5" },
+    });
+  }
+
+  /** Call {@link check} before. */
+  respond(call: StreamCall, options: StreamOptions): Response {
+    const { principal, closing } = call;
+    const stop = new AbortController();
+    const isAllowed = this.#keyCheck(call);
+    const texts = this.#texts(principal.tenantId, {
+      ...options,
+      isAllowed,
+      signal: AbortSignal.any([stop.signal, closing]),
+    });
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const next = await texts.next();
+            if (stop.signal.aborted) return;
+            if (next.done === true) controller.close();
+            else controller.enqueue(encoder.encode(next.value));
+          } catch (err) {
+            // The client reads on with Last-Event-ID.
+            this.base.logger.error({ err, run: options.runId }, "stream of events broke off");
+            controller.close();
+          }
+        },
+        cancel: async () => {
+          stop.abort();
+          await texts.return(undefined);
+        },
+      },
+      // Nothing is read from the log until the client takes it.
+      { highWaterMark: 0 },
+    );
+    const headers = { "X-Accel-Buffering": "no", ...options.headers };
+    return new Response(body, { headers: { "Content-Type": eventStreamType, ...headers } });
+  }
+
+  /** Begins with the first read, so that an answer which is never read counts for nothing. */
+  async *#texts(
+    tenantId: string,
+    of: StreamOptions & {
+      readonly isAllowed: () => Promise<boolean>;
+      readonly signal: AbortSignal;
+    },
+  ): AsyncGenerator<string, void, undefined> {
+    const { clock, signals, platform } = this.base;
+    const { runId, until, signal } = of;
+    let { after } = of;
+    let [sentAt, checkedAt] = [clock.monotonic(), clock.monotonic()];
+    this.#count(tenantId, 1);
+    try {
+      yield "retry: 1000\n\n";
+      while (!signal.aborted) {
+        if (clock.monotonic() - checkedAt >= heartbeatMs) {
+          checkedAt = clock.monotonic();
+          if (!(await of.isAllowed())) return;
+        }
+        const waiting = new AbortController();
+        const ms = Math.min(pollMs, Math.max(1, heartbeatMs - (clock.monotonic() - sentAt)));
+        const either = AbortSignal.any([signal, waiting.signal]);
+        // Registered before the log is read: what is written in between wakes it.
+        const signalled = signals.next(runId, { ms, signal: either });
+        try {
+          const { state, lastEvent } = await platform.runs.progress(tenantId, runId);
+          const page = { after, limit: pageEvents };
+          const events = lastEvent > after ? await platform.events.read(tenantId, runId, page) : [];
+          const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
+          const shown = last === -1 ? events : events.slice(0, last + 1);
+          after = shown.at(-1)?.seq ?? after;
+          if (shown.length > 0) {
+            sentAt = clock.monotonic();
+            yield shown.map(eventText).join("");
+          }
+          if (last !== -1) return;
+          if (shown.length > 0) continue;
+          if (until === "now" || !isUnderWay(state)) return;
+          await signalled;
+        } finally {
+          waiting.abort();
+        }
+        if (clock.monotonic() - sentAt < heartbeatMs) continue;
+        sentAt = clock.monotonic();
+        yield ": heartbeat\n\n";
+      }
+    } finally {
+      this.#count(tenantId, -1);
+    }
+  }
+
+  #count(tenantId: string, by: 1 | -1): void {
+    const open = (this.#open.get(tenantId) ?? 0) + by;
+    if (open === 0) this.#open.delete(tenantId);
+    else this.#open.set(tenantId, open);
+  }
+
+  /** Whether the key of a call is still good: not revoked or expired, and its tenant not suspended. */
+  #keyCheck({ principal, request }: StreamCall): () => Promise<boolean> {
+    if (principal.keyId === developmentKeyId) return () => Promise.resolve(true);
+    const secret = secretOf(request.headers) ?? "";
+    return async () => {
+      const { principal: still } = await this.base.platform.apiKeys.verify(secret);
+      return still !== null;
+    };
+  }
+}
+
+/** JSON is one line, whatever its texts contain: no value ends its field. */
+function eventText({ seq, event, data }: StoredRunEvent): string {
+  return `id: ${seq}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
