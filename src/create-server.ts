@@ -51,6 +51,11 @@ export interface ServerOptions extends HttpOptions {
   >;
   /** Runs that execute at the same time in this process. Default 16; 0: other processes execute them. */
   readonly concurrency?: number;
+  /**
+   * Whether the server also speaks LangGraph's HTTP protocol, at `/assistants`, `/threads`, `/runs` and `/store`. Default
+   * true; false where the app is mounted into a server that speaks it itself, as `langgraph dev` does.
+   */
+  readonly langgraph?: boolean;
   /** Further routes. */
   readonly routes?: (parts: ServerBase) => readonly Route[];
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -90,6 +95,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
   const [
     { createServerWith },
     { apiRoutes },
+    { langgraphRoutes },
     { AgentLoader },
     { TenantRuntimes: RuntimeCache },
     { createEmbeddedQueue },
@@ -106,6 +112,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
   ] = await Promise.all([
     import("./server/create-server.ts"),
     import("./server/api-routes.ts"),
+    import("./server/langgraph/routes.ts"),
     import("./server/agents/load-agent.ts"),
     import("./server/tenant-runtimes.ts"),
     import("./engine/embedded-queue.ts"),
@@ -230,7 +237,11 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           },
         ],
         version: packageVersion(),
-        routes: [...apiRoutes(base), ...(options.routes?.(base) ?? [])],
+        routes: [
+          ...apiRoutes(base),
+          ...(options.langgraph === false ? [] : langgraphRoutes(base)),
+          ...(options.routes?.(base) ?? []),
+        ],
         drain: async (graceMs) => {
           await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), upkeep.stop()]);
         },

@@ -5,6 +5,8 @@ import { createServer } from "../../src/index.ts";
 export const server = await createServer({
   development: true,
   folder: process.env["DATA"] ?? ".stratagraph",
+  // `langgraph dev` speaks LangGraph's protocol itself.
+  langgraph: false,
 });
 
 /** An app with a route of its own, and the API. `langgraph.json` mounts it as `http.app`. */

@@ -35,7 +35,7 @@ export type RunState = (typeof runStates)[number];
 /** The states in which the turn of a run ends. */
 export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
 
-export type RunKind = "turn" | "resume" | "replay";
+export type RunKind = "turn" | "resume" | "replay" | "graph";
 
 /** An execution on a thread that was asked for, with all of its turns. */
 export interface Run {

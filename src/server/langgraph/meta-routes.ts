@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { packageVersion } from "../../package-version.ts";
+import { defineRoute, type Route } from "../route.ts";
+
+const infoSchema = z
+  .strictObject({
+    version: z.string().describe("Version of this server."),
+    context: z.literal("js"),
+    flags: z.strictObject({
+      assistants: z.boolean(),
+      crons: z.boolean(),
+      langsmith: z.boolean(),
+    }),
+  })
+  .meta({ id: "ServerInfo" });
+
+/** Creates the routes that tell LangGraph's clients about this server. They need no key. */
+export function metaRoutes(): readonly Route[] {
+  return [
+    defineRoute({
+      method: "get",
+      path: "/ok",
+      operationId: "getOk",
+      summary: "Says that the server answers.",
+      tag: "langgraph",
+      scopes: "public",
+      answers: {
+        200: { description: "It answers.", schema: z.strictObject({ ok: z.literal(true) }) },
+      },
+      handle: async () => ({ status: 200, body: { ok: true } }),
+    }),
+    defineRoute({
+      method: "get",
+      path: "/info",
+      operationId: "getInfo",
+      summary: "Tells the version of the server, and what of LangGraph's protocol it has.",
+      tag: "langgraph",
+      scopes: "public",
+      answers: { 200: { description: "The facts.", schema: infoSchema } },
+      handle: async () => ({
+        status: 200,
+        body: {
+          version: packageVersion(),
+          context: "js",
+          flags: { assistants: true, crons: false, langsmith: false },
+        },
+      }),
+    }),
+  ];
+}
