@@ -3,6 +3,8 @@ import type { Runtime, RuntimeOptions } from "./app.ts";
 import { systemClock, systemIds } from "./clock.ts";
 import type { HttpOptions, StratagraphServer } from "./server/create-server.ts";
 import type { AgentDrawing, ApiBase, ServerLogger } from "./server/ports.ts";
+import type { AgentGraph } from "./compile/agent-graph.ts";
+import type { AgentRegistry } from "./compile/agent-registry.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { TenantAllowance } from "./server/agents/tenant-rules.ts";
 import type { Route } from "./server/route.ts";
@@ -211,7 +213,12 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       onError,
     });
     const allow = options.allow ?? (development ? allAllowed : {});
-    const parts = { platform, runtimes, loadAgent, queue, executor, signals, allow, tools };
+    const known: ApiBase["known"] = (ofTenant, names) =>
+      runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools));
+    const compileDrawing: ApiBase["compileDrawing"] = (definition, agents) =>
+      compileForDrawing(definition, { tools, agents });
+    const running = { platform, runtimes, loadAgent, queue, executor, signals };
+    const parts = { ...running, allow, tools, known, compileDrawing };
     const base: ServerBase = { ...parts, database, clock, ids, logger };
     const upkeep = startUpkeep({ clock, onError, jobs: platformJobs(platform) });
     const server = createServerWith(
@@ -223,8 +230,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           audit: platform.audit,
           draw: (definition) => drawAgent(definition, options),
           allow,
-          known: (ofTenant, names) =>
-            runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools)),
+          known,
         },
         idempotency: platform.idempotency,
         tenantLimits: { tenants: platform.tenants, usage: platform.usage },
@@ -312,30 +318,35 @@ async function findOrCreateTenant({ tenants }: Platform, name: string): Promise<
 /** Draws the graph of an agent without a database, keys or models. */
 async function drawAgent(
   definition: AgentDefinition,
-  { tools = [] }: Pick<ServerOptions, "tools">,
+  options: Pick<ServerOptions, "tools">,
 ): Promise<AgentDrawing> {
-  const [
-    { compileAgent, createRuntime },
-    { drawableDefinition, drawingModels, drawingServices },
-    { mermaidText },
-  ] = await Promise.all([
-    import("./app.ts"),
-    import("./compile/draw-graph.ts"),
+  const [graph, { mermaidText }] = await Promise.all([
+    compileForDrawing(definition, options),
     import("./compile/mermaid-text.ts"),
   ]);
+  const drawing = (await graph.getGraphAsync({ xray: false })).toJSON();
+  const drawn = drawing as unknown as Parameters<typeof mermaidText>[0];
+  return { mermaid: mermaidText(drawn), graph: drawing };
+}
+
+/** Compiles a graph that is only drawn, without a database, keys or models. */
+async function compileForDrawing(
+  definition: AgentDefinition,
+  of: { readonly tools?: RuntimeOptions["tools"]; readonly agents?: AgentRegistry },
+): Promise<AgentGraph> {
+  const [{ compileAgent, createRuntime }, { drawableDefinition, drawingModels, drawingServices }] =
+    await Promise.all([import("./app.ts"), import("./compile/draw-graph.ts")]);
   const runtime = await createRuntime({
     checkpointer: false,
     models: drawingModels,
-    tools,
+    tools: of.tools ?? [],
     env: {},
     secrets: { get: () => undefined },
   });
   try {
-    const services = { ...runtime, ...drawingServices(definition, runtime) };
-    const graph = await compileAgent(drawableDefinition(definition), services);
-    const drawing = (await graph.getGraphAsync({ xray: false })).toJSON();
-    const drawn = drawing as unknown as Parameters<typeof mermaidText>[0];
-    return { mermaid: mermaidText(drawn), graph: drawing };
+    const known = { tools: runtime.tools, ...(of.agents && { agents: of.agents }) };
+    const services = { ...runtime, ...drawingServices(definition, known) };
+    return await compileAgent(drawableDefinition(definition), services);
   } finally {
     await runtime.close();
   }

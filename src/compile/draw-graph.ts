@@ -3,7 +3,7 @@ import { Graph } from "@langchain/core/runnables/graph";
 import { END, START } from "@langchain/langgraph";
 import { z } from "zod";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import { agentReferences } from "../definition/check/agents.ts";
+import { agentReferences, collectAgents } from "../definition/check/agents.ts";
 import { defineAgent } from "../definition/define-agent.ts";
 import { defineTool } from "../definition/tool/define-tool.ts";
 import type { ModelSource } from "../models/agent-model.ts";
@@ -192,20 +192,30 @@ export const drawingModels: ModelSource = {
  */
 export function drawingServices(
   definition: AgentDefinition,
-  { tools }: { readonly tools: ToolRegistry },
+  known: { readonly tools: ToolRegistry; readonly agents?: AgentRegistry },
 ): { readonly tools: ToolRegistry; readonly agents: AgentRegistry } {
-  const own = new Set(definition.tools.map((tool) => tool.definition.name));
-  const unknown = definition.spec.tools.flatMap((tool) =>
-    typeof tool === "string" && !own.has(tool) && tools.get(tool) === undefined ? [tool] : [],
-  );
+  const { tools, agents: inside = new Map<string, AgentDefinition>() } = known;
+  const drawn = [definition, ...inside.values()].flatMap((one) => [...collectAgents(one)]);
+  const unknown = new Set(drawn.flatMap((one) => unknownTools(one, tools)));
   const input_schema = { type: "object", properties: {} };
-  const placeholders = unknown.map((name) =>
+  const placeholders = [...unknown].map((name) =>
     defineTool({ name, description: "Not called.", input_schema, handler: () => null }),
   );
-  const names = new Set(agentReferences(definition.spec).map(({ agent }) => agent));
-  const agents = [...names].map((name) => defineAgent({ name, input_schema: { type: "object" } }));
+  const names = new Set(
+    drawn.flatMap(({ spec }) => agentReferences(spec).map(({ agent }) => agent)),
+  );
+  const agents = [...names]
+    .filter((name) => !inside.has(name))
+    .map((name) => defineAgent({ name, input_schema: { type: "object" } }));
   return {
     tools: createToolRegistry([...tools.resolve(tools.names()), ...placeholders]),
-    agents: createAgentRegistry(agents),
+    agents: new Map([...createAgentRegistry(agents), ...inside]),
   };
+}
+
+function unknownTools({ spec, tools: own }: AgentDefinition, tools: ToolRegistry): string[] {
+  const names = new Set(own.map((tool) => tool.definition.name));
+  return spec.tools.flatMap((tool) =>
+    typeof tool === "string" && !names.has(tool) && tools.get(tool) === undefined ? [tool] : [],
+  );
 }

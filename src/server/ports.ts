@@ -1,4 +1,7 @@
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import type { Clock, IdSource } from "../clock.ts";
+import type { AgentGraph } from "../compile/agent-graph.ts";
+import type { AgentRegistry } from "../compile/agent-registry.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
@@ -9,6 +12,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { Threads } from "../runtime/threads/threads.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
+import type { KnownNames, WrittenNames } from "./agents/read-definition.ts";
 import type { TenantAllowance } from "./agents/tenant-rules.ts";
 import type { TenantRuntimes } from "./tenant-runtimes.ts";
 import type { Agents } from "../storage/platform/agents.ts";
@@ -23,6 +27,7 @@ export interface TenantRuntime {
   readonly runtime: CompileServices & {
     readonly threads: Threads;
     readonly memory: (embeddingModel?: string) => Promise<Memory>;
+    readonly store: BaseStore;
   };
   readonly fences: ThreadFences;
   close(): Promise<void>;
@@ -39,6 +44,13 @@ export interface ApiBase {
   readonly executor: Pick<RunExecutor, "cancel">;
   readonly signals: RunSignals;
   readonly allow: TenantAllowance;
+  /** Which of the names in a definition a tenant has. */
+  readonly known: (tenantId: string, names: WrittenNames) => Promise<KnownNames>;
+  /** Compiles an agent, with these agents for its nodes, into a graph that is only drawn and described. */
+  readonly compileDrawing: (
+    definition: AgentDefinition,
+    agents: AgentRegistry,
+  ) => Promise<AgentGraph>;
   /** Tools that definitions of all tenants may name, in addition to the built-in ones. */
   readonly tools: readonly AgentTool[];
   readonly clock: Clock;

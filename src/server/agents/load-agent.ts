@@ -6,6 +6,7 @@ import type { LoadedAgent } from "../../engine/run-executor.ts";
 import type { Agents, StoredAgent } from "../../storage/platform/agents.ts";
 import type { StoredTool, ToolBinding, Tools } from "../../storage/platform/tools/tools.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";
+import { RecentMap } from "../../values/recent-map.ts";
 import { joinServers, toolEntry, toRegistered } from "../tools/tool-entry.ts";
 import { type KnownNames, readStoredDefinition, type WrittenNames } from "./read-definition.ts";
 
@@ -27,9 +28,9 @@ export interface AgentStores {
  * give the same objects, which are compiled once.
  */
 export class AgentLoader {
-  readonly #versions = new RecentMap<StoredAgent>(maxDefinitions);
-  readonly #definitions = new RecentMap<AgentDefinition>(maxDefinitions);
-  readonly #services = new WeakMap<CompileServices, RecentMap<CompileServices>>();
+  readonly #versions = new RecentMap<string, StoredAgent>(maxDefinitions);
+  readonly #definitions = new RecentMap<string, AgentDefinition>(maxDefinitions);
+  readonly #services = new WeakMap<CompileServices, RecentMap<string, CompileServices>>();
 
   constructor(private readonly stores: AgentStores) {}
 
@@ -115,7 +116,8 @@ export class AgentLoader {
   }
 
   #servicesWith(services: CompileServices, agents: readonly Assembled[]): CompileServices {
-    const known = this.#services.get(services) ?? new RecentMap<CompileServices>(maxRegistries);
+    const known =
+      this.#services.get(services) ?? new RecentMap<string, CompileServices>(maxRegistries);
     this.#services.set(services, known);
     const key = agents.map((agent) => agent.key).join(" ");
     const registry = new Map([
@@ -186,22 +188,4 @@ function withTools(
     ...document,
     tools: [...used.flatMap((one) => ("entry" in one ? [one.entry] : [])), ...registered],
   };
-}
-
-/** The values that were used last, by key. */
-class RecentMap<Value> {
-  readonly #values = new Map<string, Value>();
-
-  constructor(private readonly max: number) {}
-
-  get(key: string): Value | undefined {
-    return this.#values.get(key);
-  }
-
-  set(key: string, value: Value): void {
-    this.#values.delete(key);
-    this.#values.set(key, value);
-    const [oldest] = this.#values.keys();
-    if (this.#values.size > this.max && oldest !== undefined) this.#values.delete(oldest);
-  }
 }

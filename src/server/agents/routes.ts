@@ -1,29 +1,15 @@
 import { z } from "zod";
 import { agentJsonSchema } from "../../definition/schema/agent.ts";
-import type { Principal } from "../../storage/platform/platform.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
 import type { AgentSummary, StoredAgent } from "../../storage/platform/agents.ts";
-import type { AgentStore, AuditWriter, DrawAgent } from "../ports.ts";
+import type { DrawAgent } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, type Route } from "../route.ts";
-import {
-  type KnownNames,
-  mergePatch,
-  readStoredDefinition,
-  readWrittenDefinition,
-  type WrittenNames,
-  writtenNames,
-} from "./read-definition.ts";
-import type { TenantAllowance } from "./tenant-rules.ts";
+import { type AgentWriteOptions, AgentWrites, anotherName } from "./agent-writes.ts";
+import { mergePatch, readStoredDefinition } from "./read-definition.ts";
 
-export interface AgentRoutesOptions {
-  readonly store: AgentStore;
-  /** Null: writes leave no audit rows. */
-  readonly audit: AuditWriter | null;
+export interface AgentRoutesOptions extends AgentWriteOptions {
   readonly draw: DrawAgent;
-  readonly allow?: TenantAllowance;
-  /** Which of the names in a definition a tenant has. Left out, names are not checked. */
-  readonly known?: (tenantId: string, names: WrittenNames) => Promise<KnownNames>;
 }
 
 /** The id of a row in a path. What is no id is no resource. */
@@ -56,16 +42,8 @@ const etagHeaders = { ETag: "The version in quotes, for If-Match." };
 
 /** Creates the routes of agents. */
 export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
-  const { store, audit, allow } = options;
-  const read = async ({ tenantId }: Principal, written: unknown) => {
-    const known = await options.known?.(tenantId, writtenNames(written));
-    return readWrittenDefinition(written, { allow, known });
-  };
-  const record = (
-    principal: Principal,
-    action: string,
-    change: { readonly subject: string; readonly before?: unknown; readonly after?: unknown },
-  ) => audit?.append(principal.tenantId, { actor: `key:${principal.keyId}`, action, ...change });
+  const { store } = options;
+  const writes = new AgentWrites(options);
   return [
     defineRoute({
       method: "post",
@@ -87,11 +65,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       },
       problems: ["invalid_definition", "conflict"],
       async handle({ body, principal }) {
-        const { document, definition } = await read(principal, body);
-        const { name, version } = definition.spec;
-        const given = { name, definition: document, version };
-        const agent = await store.create(principal.tenantId, given);
-        await record(principal, "agent.create", { subject: agent.agentId, after: document });
+        const agent = await writes.create(principal, body);
         return {
           status: 201,
           body: { ...summaryOf(agent), status: "created" },
@@ -154,32 +128,13 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       },
       problems: ["invalid_definition", "version_mismatch"],
       async handle({ params, body, principal, request }) {
-        const { tenantId } = principal;
-        const current = await store.get(tenantId, params.agent_id);
+        const current = await store.get(principal.tenantId, params.agent_id);
         checkIfMatch(request.headers.get("if-match"), current);
-        if (typeof body["name"] === "string" && body["name"] !== current.name) {
-          throw new HttpProblem("invalid_request", {
-            detail: "The name of an agent does not change. Create another agent.",
-            errors: [{ pointer: "/name", detail: `expected "${current.name}"` }],
-          });
-        }
-        const { document, definition } = await read(
-          principal,
-          mergePatch(current.definition, body),
-        );
         const isVersioned = typeof body["version"] === "string";
-        const agent = await store.newVersion(tenantId, {
-          agentId: current.agentId,
-          base: current.version,
-          definition: document,
-          ...(isVersioned && { version: definition.spec.version }),
-        });
-        const before = current.definition;
-        await record(principal, "agent.update", {
-          subject: agent.agentId,
-          before,
-          after: document,
-        });
+        if (typeof body["name"] === "string" && body["name"] !== current.name)
+          throw anotherName(current.name, "/name");
+        const written = mergePatch(current.definition, body);
+        const agent = await writes.change(principal, current, { written, isVersioned });
         return agentAnswer(agent);
       },
     }),
@@ -193,8 +148,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       params: agentParams,
       answers: { 204: { description: "Deactivated." } },
       async handle({ params, principal }) {
-        await store.deactivate(principal.tenantId, params.agent_id);
-        await record(principal, "agent.deactivate", { subject: params.agent_id });
+        await writes.deactivate(principal, params.agent_id);
         return { status: 204 };
       },
     }),

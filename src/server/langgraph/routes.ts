@@ -1,8 +1,18 @@
 import type { ApiBase } from "../ports.ts";
 import type { Route } from "../route.ts";
+import { assistantRoutes } from "./assistant-routes.ts";
+import { cronRoutes } from "./cron-routes.ts";
+import { graphRoutes } from "./graph-routes.ts";
 import { metaRoutes } from "./meta-routes.ts";
+import { storeRoutes } from "./store-routes.ts";
 
 /** Creates the routes of LangGraph's HTTP protocol, on the agents, threads and runs of this server. */
-export function langgraphRoutes(_base: ApiBase): readonly Route[] {
-  return [...metaRoutes()];
+export function langgraphRoutes(base: ApiBase): readonly Route[] {
+  return [
+    ...metaRoutes(),
+    ...assistantRoutes(base),
+    ...graphRoutes(base),
+    ...storeRoutes(base),
+    ...cronRoutes(base),
+  ];
 }

@@ -1,4 +1,5 @@
 import { sqlStateOf } from "../errors.ts";
+import { AgentSearches } from "./agent-search.ts";
 import type { Queryable } from "../pool.ts";
 import { withTenant } from "../tenant.ts";
 import {
@@ -55,7 +56,12 @@ const firstVersion = "1.0.0";
 
 /** The agents of tenants. New runs take the active version; older ones stay readable. */
 export class Agents {
-  constructor(private readonly tables: PlatformTables) {}
+  /** Searches by offset, with numbers of versions. */
+  readonly searches: AgentSearches;
+
+  constructor(private readonly tables: PlatformTables) {
+    this.searches = new AgentSearches(tables.schema, (tenantId, work) => this.#run(tenantId, work));
+  }
 
   /**
    * Stores an agent with its first version.
