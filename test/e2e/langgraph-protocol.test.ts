@@ -1,0 +1,190 @@
+import { readFileSync } from "node:fs";
+import { Client } from "@langchain/langgraph-sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { createServer, type PlatformServer } from "../../src/create-server.ts";
+import { shapeDifferences, withoutIds } from "../helpers/answer-shape.ts";
+import { listenChecked } from "../helpers/api-server.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { type DevServer, startDevServer } from "../helpers/dev-server.ts";
+
+/** A call whose answers are compared. */
+interface Call {
+  readonly name: string;
+  readonly call: (client: Client) => Promise<unknown>;
+  /** `value`: equal apart from ids and times. `shape`: the same keys and types. */
+  readonly same: "value" | "shape";
+  /** Documented differences of the shape. */
+  readonly differs?: readonly string[];
+}
+
+/** The status of an error, for calls that are refused. */
+const refusal = (call: Promise<unknown>) =>
+  call.then(
+    () => "no error",
+    (thrown: unknown) => (thrown as { status?: number }).status,
+  );
+const ownVersion = ["+ [].metadata.agent_version"];
+
+const assistantCalls: readonly Call[] = [
+  {
+    name: "assistants.search",
+    same: "shape",
+    differs: ownVersion,
+    call: ({ assistants }) => assistants.search(),
+  },
+  {
+    name: "assistants.search of a graph, selected",
+    same: "value",
+    call: ({ assistants }) =>
+      assistants.search({ graphId: "letters", select: ["graph_id", "name", "version", "config"] }),
+  },
+  {
+    name: "assistants.search by name and metadata",
+    same: "value",
+    call: async ({ assistants }) => {
+      const metadata = { created_by: "system" };
+      const found = await assistants.search({ name: "LETT", metadata, select: ["name"] });
+      const none = await assistants.search({ metadata: { created_by: "user" } });
+      return [found, none];
+    },
+  },
+  {
+    name: "assistants.count",
+    same: "value",
+    call: async ({ assistants }) => [
+      await assistants.count(),
+      await assistants.count({ graphId: "office" }),
+      await assistants.count({ name: "none" }),
+    ],
+  },
+  {
+    name: "assistants.get by name",
+    same: "shape",
+    differs: ["+ .metadata.agent_version"],
+    call: ({ assistants }) => assistants.get("letters"),
+  },
+  {
+    name: "assistants.get of none",
+    same: "value",
+    call: ({ assistants }) => refusal(assistants.get("00000000-0000-4000-8000-000000000000")),
+  },
+  {
+    name: "assistants.getGraph",
+    same: "value",
+    call: ({ assistants }) => assistants.getGraph("letters"),
+  },
+  {
+    name: "assistants.getGraph with what is inside",
+    same: "value",
+    call: ({ assistants }) => assistants.getGraph("office", { xray: true }),
+  },
+  {
+    name: "assistants.getSchemas",
+    same: "value",
+    call: ({ assistants }) => assistants.getSchemas("letters"),
+  },
+  {
+    name: "assistants.getSubgraphs",
+    same: "value",
+    call: async ({ assistants }) => [
+      await assistants.getSubgraphs("office"),
+      await assistants.getSubgraphs("office", { namespace: "post-room", recurse: true }),
+      await assistants.getSubgraphs("letters"),
+    ],
+  },
+  {
+    name: "assistants.getVersions",
+    same: "shape",
+    differs: ownVersion,
+    call: ({ assistants }) =>
+      assistants
+        .search({ graphId: "letters" })
+        .then(async ([found]) => assistants.getVersions(found?.assistant_id ?? "")),
+  },
+  {
+    name: "assistants.setLatest of no version",
+    same: "value",
+    call: ({ assistants }) => refusal(assistants.setLatest("letters", 9)),
+  },
+];
+
+const storeCalls: readonly Call[] = [
+  {
+    name: "store: write, read, delete",
+    same: "value",
+    call: async ({ store }) => {
+      const none = await store.getItem(["users", "u-1"], "diet");
+      await store.putItem(["users", "u-1"], "diet", { text: "Eats no fish.", rank: 1 });
+      const item = await store.getItem(["users", "u-1"], "diet");
+      await store.deleteItem(["users", "u-1"], "diet");
+      await store.deleteItem(["users", "u-1"], "diet");
+      return [none, item, await store.getItem(["users", "u-1"], "diet")];
+    },
+  },
+  {
+    name: "store: search and namespaces",
+    same: "value",
+    call: async ({ store }) => {
+      for (const [at, user] of ["u-1", "u-2", "u-3"].entries())
+        await store.putItem(["users", user], "rank", { rank: at });
+      const found = [
+        await store.searchItems(["users"], { limit: 2 }),
+        await store.searchItems(["users"], { filter: { rank: { $gte: 1 } }, offset: 1 }),
+        await store.searchItems(["none"]),
+        await store.listNamespaces(),
+        await store.listNamespaces({ prefix: ["users"], maxDepth: 1 }),
+        await store.listNamespaces({ suffix: ["u-2"] }),
+      ];
+      for (const user of ["u-1", "u-2", "u-3"]) await store.deleteItem(["users", user], "rank");
+      return found;
+    },
+  },
+  {
+    name: "store: refusals",
+    same: "value",
+    call: async ({ store }) => [
+      await refusal(store.putItem([], "k", { text: "x" })),
+      await refusal(store.putItem([""], "k", { text: "x" })),
+      await refusal(store.searchItems([""])),
+      await refusal(store.listNamespaces({ prefix: [] })),
+    ],
+  },
+];
+
+describe("LangGraph's protocol, next to langgraph dev", () => {
+  const database = useDatabase("pglite");
+  let dev: DevServer;
+  let server: PlatformServer;
+  let clients: { readonly theirs: Client; readonly ours: Client };
+
+  beforeAll(async () => {
+    dev = await startDevServer({}, "test/e2e/fixtures/protocol/langgraph.json");
+    server = await createServer({ database: database.shared, development: true, env: {} });
+    const { send, listening } = await listenChecked(server);
+    for (const name of ["letters", "office"]) {
+      const text = readFileSync(`test/e2e/fixtures/${name}.yaml`, "utf8");
+      // Agents of tenants are named, not found in files.
+      const body: unknown = parse(text.replace("./letters.yaml", "letters"));
+      expect((await send("POST", "/v1/agents", { body })).status).toBe(201);
+    }
+    const clientOf = (apiUrl: string) =>
+      new Client({ apiUrl, apiKey: null, callerOptions: { maxRetries: 0 } });
+    clients = { theirs: clientOf(dev.url), ours: clientOf(listening.url) };
+  });
+  afterAll(async () => {
+    await server.close(0);
+    await dev.stop();
+  });
+
+  it.each([...assistantCalls, ...storeCalls].map((call) => [call.name, call] as const))(
+    "%s has the same answer",
+    async (_name, { call, same, differs = [] }) => {
+      const theirs = await call(clients.theirs);
+      const ours = await call(clients.ours);
+      expect(shapeDifferences(theirs, ours)).toEqual(differs);
+      const values = same === "value" ? [ours, theirs] : [];
+      expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
+    },
+  );
+});
