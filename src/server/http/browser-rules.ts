@@ -44,7 +44,7 @@ function isAllowedOrigin(origin: string, { origins }: Pick<BrowserRules, "origin
 const allowedHeaders =
   "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Api-Key, X-Request-Id";
 const exposedHeaders =
-  "ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
+  "Content-Location, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Pagination-Next, X-Pagination-Total, X-Request-Id";
 
 /** Returns the CORS headers of an answer; none for origins that are not on the list. */
 export function corsHeaders(

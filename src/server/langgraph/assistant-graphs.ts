@@ -49,28 +49,28 @@ export class AssistantGraphs {
   }
 }
 
-/** The parts of a graph that have schemas. */
-interface Builder {
-  readonly _schemaRuntimeDefinition?: unknown;
-  readonly _inputRuntimeDefinition?: unknown;
-  readonly _outputRuntimeDefinition?: unknown;
-  readonly _configRuntimeSchema?: unknown;
-}
+/** Where a graph has the schemas of its channels. */
+const schemaKeys = {
+  state: "_schemaRuntimeDefinition",
+  input: "_inputRuntimeDefinition",
+  output: "_outputRuntimeDefinition",
+  config: "_configRuntimeSchema",
+} as const;
 
 /**
  * Returns the schemas of a graph as `langgraph dev` reads them: LangGraph's own functions for schemas refuse graphs whose
  * nodes check the state that they write.
  */
 export function describeGraph(graph: object): GraphSchemas {
-  const { builder = {} } = graph as { readonly builder?: Builder };
-  return {
-    state: jsonSchemaOf(builder._schemaRuntimeDefinition),
-    input: jsonSchemaOf(builder._inputRuntimeDefinition),
-    output: jsonSchemaOf(builder._outputRuntimeDefinition),
-    config: jsonSchemaOf(builder._configRuntimeSchema),
+  const { builder = {} } = graph as { readonly builder?: Readonly<Record<string, unknown>> };
+  const read = (key: string): object | undefined => {
+    const schema = builder[key];
+    return schema instanceof z.ZodType ? toJsonSchema(schema) : undefined;
   };
-}
-
-function jsonSchemaOf(schema: unknown): object | undefined {
-  return schema instanceof z.ZodType ? toJsonSchema(schema) : undefined;
+  return {
+    state: read(schemaKeys.state),
+    input: read(schemaKeys.input),
+    output: read(schemaKeys.output),
+    config: read(schemaKeys.config),
+  };
 }
