@@ -1,3 +1,4 @@
+import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { useDatabase } from "../../helpers/databases.ts";
@@ -147,13 +148,27 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect((await client.threads.get(id)).metadata).not.toHaveProperty("more");
     });
 
-    it("are busy, interrupted, failed or idle as their runs are, and change with them", async () => {
+    it("are busy while a run is under way, and failed after one that failed", async () => {
       const hold = gate();
-      const waits = { reply: "Hello.", before: hold.wait } as never;
-      const api = await start([calculates, waits], { runtime: { models: undefined as never } } as never).catch(
-        () => start([calculates, "Hello."]),
-      );
-      expect(api).toBeDefined();
+      const held = async () => (await hold.wait(), new AIMessage("Hello."));
+      const api = await start([held]);
+      const client = clientOf(api);
+      const block = { type: "pii", config: { action: "block" } };
+      const runs = await api.agent({ name: "helper", guardrail_config: { input_rails: [block] } });
+      const { thread_id: id } = await client.threads.create();
+      const path = (await api.post(runs, { input: { message: "Hi." }, thread_id: id })).json;
+      await hold.arrived;
+      const busy = await client.threads.get(id);
+      expect(busy.status).toBe("busy");
+      expect(ids(await client.threads.search({ status: "busy" }))).toEqual([id]);
+      hold.open();
+      await api.until(`${runs}/${String(path["run_id"])}`, "complete");
+      const idle = await client.threads.get(id);
+      expect(idle.status).toBe("idle");
+      expect(idle.updated_at > busy.updated_at).toBe(true);
+      await runOn(api, runs, { thread: id, message: "I am ada@example.org.", until: "failed" });
+      expect((await client.threads.get(id)).status).toBe("error");
+      expect(ids(await client.threads.search({ status: "error" }))).toEqual([id]);
     });
 
     it("are found by metadata, ids and status, in every order", async () => {
@@ -198,6 +213,364 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       const last = await api.post("/threads/search", { limit: 3, offset: 3 });
       expect(last.headers.get("x-pagination-next")).toBeNull();
       expect(last.headers.get("x-pagination-total")).toBe("4");
+    });
+  });
+
+  describe.skipIf(!database.available)("as states", () => {
+    it("have the form that LangGraph's server sends, at every checkpoint", async () => {
+      const api = await start([calculates]);
+      const client = clientOf(api);
+      const { threadId: id } = await runOn(api, await api.agent(), { until: "awaiting_human" });
+      const state = await client.threads.getState<Record<string, unknown>>(id);
+      const interrupt = { id: expect.any(String), value: { kind: "tool_approval" } };
+      expect(state).toMatchObject({
+        values: {
+          status: "AWAITING_HUMAN",
+          messages: [
+            { type: "human", content: "Hi." },
+            { type: "ai", tool_calls: [{ name: "calculator" }] },
+          ],
+        },
+        next: ["human"],
+        tasks: [{ name: "human", error: null, interrupts: [interrupt], state: null, result: null }],
+        metadata: { source: "loop", thread_id: id },
+        created_at: expect.any(String),
+        checkpoint: { thread_id: id, checkpoint_ns: "", checkpoint_map: null },
+        parent_checkpoint: { thread_id: id },
+      });
+      const thread = await client.threads.get(id);
+      expect(state.values).toMatchObject(thread.values);
+      expect(thread.interrupts).toEqual({ [state.tasks[0]!.id]: state.tasks[0]!.interrupts });
+
+      const history = await client.threads.getHistory(id, { limit: 100 });
+      expect(history[0]).toEqual(state);
+      expect(history.length).toBeGreaterThan(3);
+      expect(history.at(-1)).toMatchObject({
+        metadata: { source: "input" },
+        parent_checkpoint: null,
+      });
+      const [, second, third] = history;
+      const idOf = (of: typeof second) => of?.checkpoint.checkpoint_id ?? "";
+      expect(second?.checkpoint).toEqual(state.parent_checkpoint);
+      expect(await client.threads.getState(id, idOf(second))).toEqual(second);
+      expect(await client.threads.getState(id, second!.checkpoint)).toEqual(second);
+      const older = await client.threads.getHistory(id, {
+        limit: 1,
+        before: { configurable: { checkpoint_id: idOf(second) } },
+      });
+      expect(older).toEqual([third]);
+      expect(await client.threads.getHistory(id, { metadata: { source: "input" } })).toEqual(
+        history.filter(({ metadata }) => metadata?.["source"] === "input"),
+      );
+      const got = await api.send("GET", `/threads/${id}/history?limit=1&before=${idOf(second)}`);
+      expect(JSON.parse(got.text)).toEqual([third]);
+      const only = await client.threads.getState(id, undefined, { select: ["values.status"] });
+      expect(only).toEqual({ values: { status: "AWAITING_HUMAN" } });
+      expect(await refusal(client.threads.getState(id, unknownId))).toBe(404);
+      const nowhere = { checkpoint: { checkpoint_ns: "nobody:1" } };
+      expect((await api.post(`/threads/${id}/state/checkpoint`, nowhere)).status).toBe(404);
+    });
+
+    it("have those of nested agents where they are asked for", async () => {
+      const api = await start([calculates]);
+      const client = clientOf(api);
+      await api.agent();
+      const nodes = [{ name: "ask", type: "agent", agent_id: "helper", config: {} }];
+      const outer = await api.agent({
+        name: "outer",
+        workflow_graph: { nodes, edges: [{ from: "ask", to: "__end__" }], entry: "ask" },
+      });
+      const { threadId: id } = await runOn(api, outer, { until: "awaiting_human" });
+      const state = await client.threads.getState(id, undefined, { subgraphs: true });
+      expect(state.tasks).toMatchObject([
+        {
+          name: "ask",
+          interrupts: [{ value: { kind: "tool_approval" } }],
+          state: {
+            values: { status: "AWAITING_HUMAN" },
+            next: ["human"],
+            checkpoint: { thread_id: id },
+          },
+        },
+      ]);
+      const inside = state.tasks[0]?.state?.checkpoint;
+      const flat = await client.threads.getState(id);
+      expect(flat.tasks).toMatchObject([{ state: null, checkpoint: { thread_id: id } }]);
+      const nested = await client.threads.getState(id, flat.tasks[0]!.checkpoint as never);
+      expect(nested.checkpoint).toEqual(inside);
+      const wanted = await refusal(
+        client.threads.updateState(id, { values: {}, checkpoint: inside! }),
+      );
+      expect(wanted).toBe(422);
+    });
+
+    it("hide what rails redacted, from filters too, unless a scope allows it", async () => {
+      const api = await start(["Hello <EMAIL_1>."]);
+      const rail = { input_rails: [{ type: "pii" }] };
+      const runs = await api.agent({ name: "helper", guardrail_config: rail });
+      const { threadId: id } = await runOn(api, runs, { message: "I am ada@example.org." });
+      const open = clientOf(api);
+      const values = { redactions: { "<EMAIL_1>": { value: "ada@example.org" } } };
+      expect(JSON.stringify(await open.threads.getState(id))).toContain("ada@example.org");
+      expect(ids(await open.threads.search({ values }))).toEqual([id]);
+      const { key } = await api.join(["runs:read", "checkpoints:read"], api.tenantId);
+      const closed = clientOf(api, key);
+      const answers = [
+        await closed.threads.getState(id),
+        await closed.threads.getHistory(id, { limit: 100 }),
+        await closed.threads.get(id),
+        await closed.threads.search(),
+      ];
+      expect(JSON.stringify(answers)).not.toContain("ada@example.org");
+      expect(JSON.stringify(answers[2])).toContain("Hello <EMAIL_1>.");
+      expect(await closed.threads.search({ values })).toEqual([]);
+      expect(await closed.threads.count({ values })).toBe(0);
+      expect(await closed.threads.count({ values: { status: "COMPLETED" } })).toBe(1);
+      const blind = clientOf(api, (await api.join(["runs:read"], api.tenantId)).key);
+      expect(await blind.threads.get(id)).toMatchObject({ values: null, interrupts: {} });
+      expect(await refusal(blind.threads.getState(id))).toBe(403);
+      expect(await refusal(blind.threads.getHistory(id))).toBe(403);
+      expect(await refusal(blind.threads.search({ values }))).toBe(403);
+      expect(await refusal(blind.threads.count({ values }))).toBe(403);
+    });
+
+    it("are searched by values among 500 threads at most, and left out of one answer beyond 32 MiB", async () => {
+      const api = await start([]);
+      const client = clientOf(api);
+      await api.agent(plain);
+      const large: string[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        const made = await client.threads.create({
+          graphId: "helper",
+          supersteps: [
+            {
+              updates: [
+                { values: { input: { message: "Hi." } }, command: undefined, asNode: "__start__" },
+              ],
+            },
+          ],
+        } as never);
+        const execution = { note: `${n}`, text: "x".repeat(900_000) };
+        for (let part = 0; part < 1; part += 1)
+          await client.threads.updateState(made.thread_id, { values: { execution } });
+        large.push(made.thread_id);
+      }
+      expect(ids(await client.threads.search({ values: { execution: { note: "1" } } }))).toEqual([
+        large[1],
+      ]);
+      const values = { input: { message: "Hi." } };
+      expect(ids(await client.threads.search({ values, limit: 1, offset: 1 }))).toEqual([large[1]]);
+      const page = await api.post("/threads/search", { values, limit: 2 });
+      expect(page.headers.get("x-pagination-next")).toBe("2");
+      await api.base.platform.tables.tenants.pool.query(
+        `insert into stratagraph.agent_instance (id, tenant_id, thread_id, metadata)
+        select gen_random_uuid(), '${api.tenantId}', 'many ' || n, '{"many": true}' from generate_series(1, 501) n`,
+      );
+      const many = await api.post("/threads/search", { values: { a: 1 } });
+      expect([many.status, many.json["code"]]).toEqual([422, "search_too_wide"]);
+      expect(await refusal(client.threads.count({ values, metadata: { many: true } }))).toBe(422);
+      expect(
+        await client.threads.count({ values, status: "idle", metadata: { graph_id: "helper" } }),
+      ).toBe(3);
+    });
+
+    it("are updated by their agent's graph, also at an older checkpoint", async () => {
+      const api = await start(["Hello.", "Again."]);
+      const client = clientOf(api);
+      const runs = await api.agent(plain);
+      const { threadId: id } = await runOn(api, runs);
+      const before = await client.threads.getState(id);
+      const written = await client.threads.updateState(id, {
+        values: { messages: [{ type: "human", content: "One more.", id: "m" }] },
+      });
+      expect(written).toMatchObject({
+        checkpoint: { thread_id: id, checkpoint_ns: "" },
+        configurable: { thread_id: id },
+      });
+      const after = await client.threads.getState<{ messages: object[] }>(id);
+      expect(after.checkpoint).toEqual((written as { checkpoint?: unknown }).checkpoint);
+      expect(after.values.messages).toHaveLength(3);
+      expect(after.values.messages[2]).toMatchObject({ type: "human", content: "One more." });
+      expect(after.metadata).toMatchObject({ source: "update" });
+      const branch = await client.threads.updateState(id, {
+        values: { execution: { note: "branch" } },
+        checkpoint: before.checkpoint,
+      });
+      const newest = await client.threads.getState<{ messages: object[] }>(id);
+      expect(newest.checkpoint).toEqual((branch as { checkpoint?: unknown }).checkpoint);
+      expect(newest.parent_checkpoint).toEqual(before.checkpoint);
+      expect(newest.values).toMatchObject({ execution: { note: "branch" } });
+      expect(newest.values.messages).toHaveLength(2);
+      expect(newest.values).toMatchObject((await client.threads.get(id)).values);
+      await runOn(api, runs, { thread: id });
+      expect((await client.threads.getState(id)).values).toMatchObject({
+        execution: { note: "branch" },
+        messages: [{}, {}, { content: "Hi." }, { content: "Again." }],
+      });
+    });
+
+    it("are not updated against the rules of the agent", async () => {
+      const hold = gate();
+      const held = async () => (await hold.wait(), new AIMessage("Hello."));
+      const api = await start([calculates, held]);
+      const client = clientOf(api);
+      const runs = await api.agent(helper);
+      const { threadId: id } = await runOn(api, runs, { until: "awaiting_human" });
+      const before = await client.threads.getHistory(id, { limit: 100 });
+      const approvals = { c1: { decision: "approve" } };
+      const path = `/threads/${id}/state`;
+      const refused = await api.post(path, { values: { approvals } });
+      expect(refused.json).toMatchObject({
+        status: 422,
+        errors: [{ detail: expect.stringContaining('"approvals" is not a channel') }],
+      });
+      for (const body of [
+        { values: { usage: {} } },
+        { values: { redactions: {} } },
+        { values: { status: "COMPLETED" } },
+        { values: [{ status: "COMPLETED" }] },
+        { values: { execution: 7 } },
+        { values: { input: 7 } },
+        { values: {}, as_node: "nobody" },
+        { values: {}, as_node: "__copy__" },
+      ])
+        expect([body, (await api.post(path, body)).status]).toEqual([body, 422]);
+      const at = { values: { execution: {} }, checkpoint_id: unknownId };
+      expect((await api.post(path, at)).status).toBe(404);
+      const { key } = await api.join(["runs:write"], api.tenantId);
+      const acts = await api.post(path, { values: {}, as_node: "tools" }, { key });
+      expect(acts.json).toMatchObject({ status: 403, missing_scopes: ["requests:answer"] });
+      const { thread_id: none } = await client.threads.create();
+      expect(await refusal(client.threads.updateState(none, { values: {} }))).toBe(400);
+      expect(await client.threads.getHistory(id, { limit: 100 })).toEqual(before);
+
+      const { json } = await api.post(runs, { input: { message: "Hi." } });
+      await hold.arrived;
+      const busy = String(json["thread_id"]);
+      expect(await refusal(client.threads.updateState(busy, { values: {} }))).toBe(409);
+      expect(await refusal(client.threads.delete(busy))).toBe(409);
+      expect(await refusal(client.threads.prune([busy, id]))).toBe(409);
+      expect((await client.threads.get(id)).thread_id).toBe(id);
+      hold.open();
+      await api.until(`${runs}/${String(json["run_id"])}`, "complete");
+    });
+
+    it("begin with supersteps, and leave no thread if these are refused", async () => {
+      const api = await start(["Hello."]);
+      const client = clientOf(api);
+      const runs = await api.agent(plain);
+      const step = (asNode: string, values: object) => ({ updates: [{ values, asNode }] });
+      const made = await client.threads.create({
+        graphId: "helper",
+        supersteps: [
+          step("__start__", { input: { message: "Hi." } }),
+          step("initialize", { execution: { note: "made" } }),
+        ],
+      });
+      expect(made).toMatchObject({
+        metadata: { graph_id: "helper" },
+        values: { input: { message: "Hi." }, execution: { note: "made" } },
+      });
+      expect((await api.send("GET", `/v1/threads/${made.thread_id}`)).json["agent"]).toBe("helper");
+      const threadId = api.base.ids();
+      const metadata = { graph_id: "helper" };
+      for (const [update, status] of [
+        [{ as_node: "initialize", values: { execution: 7 } }, 422],
+        [{ as_node: "initialize", command: { goto: "finalize" } }, 422],
+        [{ as_node: "initialize", command: { resume: "yes" } }, 422],
+        [{ as_node: "initialize", command: { update: { usage: {} } } }, 422],
+      ] as const) {
+        const body = { thread_id: threadId, metadata, supersteps: [{ updates: [update] }] };
+        expect([update, (await api.post("/threads", body)).status]).toEqual([update, status]);
+        expect(await refusal(client.threads.get(threadId))).toBe(404);
+      }
+      const { key } = await api.join(["runs:write"], api.tenantId);
+      const acting = { supersteps: [{ updates: [{ as_node: "tools", values: {} }] }] };
+      expect((await api.post("/threads", { metadata, ...acting }, { key })).status).toBe(403);
+      expect((await api.post("/threads", acting)).status).toBe(400);
+      expect(await client.threads.count()).toBe(1);
+      await runOn(api, runs);
+    });
+
+    it("are copied, and diverge then", async () => {
+      const api = await start(["Hello.", "Copied.", "Original."]);
+      const client = clientOf(api);
+      const runs = await api.agent(plain);
+      const { thread_id: id } = await client.threads.create({ metadata: { user: "ada" } });
+      const empty = await client.threads.copy(id);
+      expect(empty).toMatchObject({ metadata: { user: "ada", thread_id: empty.thread_id } });
+      await runOn(api, runs, { thread: id });
+      const copy = await client.threads.copy(id);
+      const original = await client.threads.get(id);
+      expect(copy.thread_id).not.toBe(id);
+      expect(copy.values).toEqual(original.values);
+      expect(copy).toMatchObject({ status: "idle", metadata: { user: "ada", graph_id: "helper" } });
+      await runOn(api, runs, { thread: copy.thread_id });
+      await runOn(api, runs, { thread: id });
+      const said = async (thread: string) => {
+        const { values } = await client.threads.getState<{ messages: { content: string }[] }>(
+          thread,
+        );
+        return values.messages.map(({ content }) => content);
+      };
+      expect(await said(copy.thread_id)).toEqual(["Hi.", "Hello.", "Hi.", "Copied."]);
+      expect(await said(id)).toEqual(["Hi.", "Hello.", "Hi.", "Original."]);
+      await client.threads.delete(id);
+      expect(await said(copy.thread_id)).toHaveLength(4);
+    });
+
+    it("are deleted, or pruned to the newest", async () => {
+      const api = await start(["Hello.", "Hello.", "Again."]);
+      const client = clientOf(api);
+      const runs = await api.agent(plain);
+      const { threadId: kept } = await runOn(api, runs);
+      const { threadId: gone } = await runOn(api, runs);
+      const { thread_id: fresh } = await client.threads.create();
+      const { values } = await client.threads.getState(kept);
+      const some = [kept, fresh, unknownId, kept];
+      expect(await client.threads.prune(some, { strategy: "keep_latest" })).toEqual({
+        pruned_count: 2,
+      });
+      const history = await client.threads.getHistory(kept);
+      expect(history).toMatchObject([{ values }]);
+      await runOn(api, runs, { thread: kept });
+      expect(await client.threads.prune([gone, unknownId])).toEqual({ pruned_count: 1 });
+      expect(await refusal(client.threads.getState(gone))).toBe(404);
+      await client.threads.delete(kept);
+      await client.threads.delete(fresh);
+      expect(await refusal(client.threads.delete(kept))).toBe(404);
+      expect(await client.threads.search()).toEqual([]);
+    });
+
+    it("are unknown to other tenants", async () => {
+      const api = await start(["Hello."]);
+      const { threadId: id } = await runOn(api, await api.agent(plain));
+      const own = clientOf(api);
+      const other = clientOf(api, (await api.join()).key);
+      const before = await own.threads.get(id);
+      const threads = other.threads;
+      const { checkpoint } = await own.threads.getState(id);
+      const requests = [
+        () => threads.get(id),
+        () => threads.update(id, { metadata: { a: 1 } }),
+        () => threads.delete(id),
+        () => threads.copy(id),
+        () => threads.getState(id),
+        () => threads.getState(id, checkpoint.checkpoint_id ?? ""),
+        () => threads.getState(id, checkpoint),
+        () => threads.updateState(id, { values: { execution: {} } }),
+        () => threads.getHistory(id),
+      ];
+      for (const request of requests) expect(await refusal(request())).toBe(404);
+      expect((await api.send("GET", `/threads/${id}/history`)).status).toBe(200);
+      expect(await threads.search({ ids: [id] })).toEqual([]);
+      expect(await threads.search({ values: { status: "COMPLETED" } })).toEqual([]);
+      expect(await threads.count()).toBe(0);
+      expect(await threads.prune([id])).toEqual({ pruned_count: 0 });
+      expect(await threads.create({ threadId: id })).toMatchObject({ values: null, metadata: {} });
+      expect(await refusal(threads.getState(id, checkpoint))).toBe("accepted");
+      expect(await threads.getState(id, checkpoint)).toMatchObject({ values: {} });
+      expect(await own.threads.get(id)).toEqual(before);
     });
   });
 });
