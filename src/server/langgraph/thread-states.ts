@@ -96,12 +96,12 @@ export class ThreadStates {
   ): Promise<ShownState | null> {
     const { threadId, checkpoint = {}, subgraphs = false, select } = of;
     return this.#withGraph(principal.tenantId, threadId, async ({ graph, runtime }) => {
-      if (graph === null) return null;
       const config = configOf(threadId, checkpoint);
-      const snapshot = await readState(() => graph.getState(config, { subgraphs }));
-      if (snapshot.createdAt === undefined) {
-        if (checkpoint.checkpoint_id === undefined) return null;
-        throw new NotFoundError("checkpoint", checkpoint.checkpoint_id);
+      const snapshot = graph && (await readState(() => graph.getState(config, { subgraphs })));
+      if (snapshot?.createdAt === undefined) {
+        const { checkpoint_id: id, checkpoint_ns: namespace = "" } = checkpoint;
+        if (id === undefined && namespace === "") return null;
+        throw new NotFoundError("checkpoint", id ?? namespace);
       }
       const viewer = new StateViewer(runtime, threadId, principal);
       return new StateRenderer(viewer, select).render(snapshot);
@@ -279,7 +279,7 @@ async function readState<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (thrown) {
     if (thrown instanceof Error && /^Subgraph .* not found$/s.test(thrown.message))
-      throw new NotFoundError("checkpoint", "of this namespace");
+      throw new NotFoundError("checkpoint", "of an unknown node");
     return refuseDamaged(thrown);
   }
 }

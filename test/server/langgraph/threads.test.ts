@@ -1,6 +1,9 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
+import { type ShownThread, ThreadPresenter } from "../../../src/server/langgraph/thread-view.ts";
+import type { FoundThread } from "../../../src/storage/platform/runs/thread-search.ts";
+import { tenantA } from "../../helpers/api-server.ts";
 import { useDatabase } from "../../helpers/databases.ts";
 import {
   calculates,
@@ -48,6 +51,18 @@ async function refusal(request: Promise<unknown>): Promise<unknown> {
 
 const ids = (threads: readonly { readonly thread_id: string }[]) =>
   threads.map(({ thread_id }) => thread_id);
+
+it("values of threads are left out of an answer beyond 32 MiB", async () => {
+  const text = "x".repeat(9_000_000);
+  const checkpoint = { channel_values: { text }, channel_versions: {}, versions_seen: {} };
+  const runtime = { checkpointer: { getTuple: async () => ({ checkpoint, config: {} }) } };
+  const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
+  const presenter = new ThreadPresenter(runtime as never, principal);
+  const shown: ShownThread[] = [];
+  for (const threadId of ["a", "b", "c", "d"])
+    shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
+  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false]);
+});
 
 describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol on %s", (kind) => {
   const database = useDatabase(kind);
@@ -275,11 +290,13 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       const api = await start([calculates]);
       const client = clientOf(api);
       await api.agent();
-      const nodes = [{ name: "ask", type: "agent", agent_id: "helper", config: {} }];
-      const outer = await api.agent({
-        name: "outer",
-        workflow_graph: { nodes, edges: [{ from: "ask", to: "__end__" }], entry: "ask" },
-      });
+      const nodes = [{ name: "ask", type: "agent", config: { agent: "helper" } }];
+      const workflow_graph = {
+        nodes,
+        edges: [{ from: "ask", to: "END" }],
+        entry_point: "ask",
+      };
+      const outer = await api.agent({ name: "outer", workflow_graph });
       const { threadId: id } = await runOn(api, outer, { until: "awaiting_human" });
       const state = await client.threads.getState(id, undefined, { subgraphs: true });
       expect(state.tasks).toMatchObject([
@@ -334,32 +351,22 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect(await refusal(blind.threads.count({ values }))).toBe(403);
     });
 
-    it("are searched by values among 500 threads at most, and left out of one answer beyond 32 MiB", async () => {
+    it("are searched by values among 500 threads at most", async () => {
       const api = await start([]);
       const client = clientOf(api);
       await api.agent(plain);
-      const large: string[] = [];
-      for (let n = 0; n < 3; n += 1) {
-        const made = await client.threads.create({
-          graphId: "helper",
-          supersteps: [
-            {
-              updates: [
-                { values: { input: { message: "Hi." } }, command: undefined, asNode: "__start__" },
-              ],
-            },
-          ],
-        } as never);
-        const execution = { note: `${n}`, text: "x".repeat(900_000) };
-        for (let part = 0; part < 1; part += 1)
-          await client.threads.updateState(made.thread_id, { values: { execution } });
-        large.push(made.thread_id);
+      const made: string[] = [];
+      for (const note of ["zero", "one", "two"]) {
+        const updates = [{ values: { input: { message: "Hi." } }, asNode: "__start__" }];
+        const created = { graphId: "helper", supersteps: [{ updates }] };
+        const { thread_id: id } = await client.threads.create(created);
+        await client.threads.updateState(id, { values: { execution: { note } } });
+        made.push(id);
       }
-      expect(ids(await client.threads.search({ values: { execution: { note: "1" } } }))).toEqual([
-        large[1],
-      ]);
+      const one = { execution: { note: "one" } };
+      expect(ids(await client.threads.search({ values: one }))).toEqual([made[1]]);
       const values = { input: { message: "Hi." } };
-      expect(ids(await client.threads.search({ values, limit: 1, offset: 1 }))).toEqual([large[1]]);
+      expect(ids(await client.threads.search({ values, limit: 1, offset: 1 }))).toEqual([made[1]]);
       const page = await api.post("/threads/search", { values, limit: 2 });
       expect(page.headers.get("x-pagination-next")).toBe("2");
       await api.base.platform.tables.tenants.pool.query(
@@ -404,7 +411,6 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect(newest.values).toMatchObject((await client.threads.get(id)).values);
       await runOn(api, runs, { thread: id });
       expect((await client.threads.getState(id)).values).toMatchObject({
-        execution: { note: "branch" },
         messages: [{}, {}, { content: "Hi." }, { content: "Again." }],
       });
     });
@@ -568,8 +574,8 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect(await threads.count()).toBe(0);
       expect(await threads.prune([id])).toEqual({ pruned_count: 0 });
       expect(await threads.create({ threadId: id })).toMatchObject({ values: null, metadata: {} });
-      expect(await refusal(threads.getState(id, checkpoint))).toBe("accepted");
-      expect(await threads.getState(id, checkpoint)).toMatchObject({ values: {} });
+      expect(await refusal(threads.getState(id, checkpoint))).toBe(404);
+      expect(await threads.getState(id)).toMatchObject({ values: {} });
       expect(await own.threads.get(id)).toEqual(before);
     });
   });
