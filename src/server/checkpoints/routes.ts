@@ -78,7 +78,7 @@ const diffSchema = z
   .meta({ id: "CheckpointDiff" });
 
 /** What callers may change of a state. The other channels are the engine's, approvals and usage among them. */
-const modifiableChannels = ["input", "execution", "attempt", "nodes", "output"] as const;
+export const modifiableChannels = ["input", "execution", "attempt", "nodes", "output"] as const;
 
 const replayBody = z
   .strictObject({

@@ -61,6 +61,11 @@ export class StateViewer {
     return (secrets?.hasRevealed() === true ? secrets.scrubValue(plain) : plain) as Shown;
   }
 
+  /** Takes values of the thread's newest state, which is not read then. */
+  setLatest(values: Values): void {
+    this.#known = Promise.resolve(redactionsIn(values));
+  }
+
   #latest(): Promise<Redactions> {
     this.#known ??= this.stateAt().then(({ values }) => redactionsIn(values));
     return this.#known;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { statuses } from "../../state/lifecycle.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
+import type { Principal } from "../../storage/platform/platform.ts";
 import type { Instance } from "../../storage/platform/runs/instances.ts";
 import {
   pageAnswer,
@@ -19,7 +20,7 @@ const thread = {
   thread_id: z.string(),
   instance_id: z.string(),
   agent_id: z.string().nullable().describe("Null if the agent is not stored here."),
-  agent: z.string().describe("Name of the agent."),
+  agent: z.string().nullable().describe("Name of the agent; null before the first run."),
   version_id: z.string().nullable().describe("The version of the agent with which it began."),
   status: z.string().describe("Status of the lifecycle, from CREATED."),
   turns: z.int(),
@@ -104,20 +105,9 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
       answers: { 204: { description: "Deleted." } },
       problems: ["conflict"],
       async handle({ params, query, principal }) {
-        const { tenantId, keyId } = principal;
-        const { thread_id: threadId } = params;
-        const instance = await platform.instances.onThread(tenantId, threadId);
-        await refuseUnderWay(base, tenantId, threadId);
-        await runtimes.use(tenantId, async ({ runtime }) => {
-          // A replay that broke off leaves checkpoints without an instance.
-          if (instance === null && (await lastCheckpoint(runtime, threadId)) === null)
-            throw new NotFoundError("thread", threadId);
-          await runtime.threads.delete(threadId, { memory: query.memory === "all" });
-        });
-        await platform.audit.append(tenantId, {
-          actor: `key:${keyId}`,
-          action: "thread.delete",
-          subject: threadId,
+        await deleteThread(base, principal, {
+          threadId: params.thread_id,
+          memory: query.memory === "all",
         });
         return { status: 204 };
       },
@@ -125,9 +115,33 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
   ];
 }
 
+/**
+ * Deletes a thread, with an entry in the audit log.
+ *
+ * @param of.memory whether agents also lose what they remember from it beyond its end; default false
+ * @throws NotFoundError; HttpProblem `conflict` while a run of the thread is queued or running
+ */
+export async function deleteThread(
+  base: ApiBase,
+  { tenantId, keyId }: Principal,
+  { threadId, memory = false }: { readonly threadId: string; readonly memory?: boolean },
+): Promise<void> {
+  const { platform, runtimes } = base;
+  const instance = await platform.instances.onThread(tenantId, threadId);
+  await refuseUnderWay(base, tenantId, threadId);
+  await runtimes.use(tenantId, async ({ runtime }) => {
+    // A replay that broke off leaves checkpoints without an instance.
+    if (instance === null && (await lastCheckpoint(runtime, threadId)) === null)
+      throw new NotFoundError("thread", threadId);
+    await runtime.threads.delete(threadId, { memory });
+  });
+  const entry = { action: "thread.delete", subject: threadId };
+  await platform.audit.append(tenantId, { actor: `key:${keyId}`, ...entry });
+}
+
 /** @throws HttpProblem `conflict` while a run of the thread is queued or running */
-async function refuseUnderWay(
-  { platform }: ApiBase,
+export async function refuseUnderWay(
+  { platform }: Pick<ApiBase, "platform">,
   tenantId: string,
   threadId: string,
 ): Promise<void> {
@@ -136,7 +150,7 @@ async function refuseUnderWay(
     const [run] = items;
     if (run === undefined) continue;
     throw new HttpProblem("conflict", {
-      detail: `Run ${run.id} of the thread is ${state}. Cancel it or wait for its end, then delete the thread.`,
+      detail: `Run ${run.id} of the thread is ${state}. Cancel it or wait for its end, then try again.`,
       extensions: { run_id: run.id, state },
     });
   }

@@ -4,7 +4,9 @@ import { assistantRoutes } from "./assistant-routes.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { graphRoutes } from "./graph-routes.ts";
 import { metaRoutes } from "./meta-routes.ts";
+import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
+import { threadRoutes } from "./thread-routes.ts";
 
 /** Creates the routes of LangGraph's HTTP protocol, on the agents, threads and runs of this server. */
 export function langgraphRoutes(base: ApiBase): readonly Route[] {
@@ -12,6 +14,8 @@ export function langgraphRoutes(base: ApiBase): readonly Route[] {
     ...metaRoutes(),
     ...assistantRoutes(base),
     ...graphRoutes(base),
+    ...threadRoutes(base),
+    ...stateRoutes(base),
     ...storeRoutes(base),
     ...cronRoutes(base),
   ];

@@ -219,7 +219,7 @@ export class RunDesk {
   ): Promise<void> {
     const { instances } = this.base.platform;
     const instance = await instances.onThread(tenantId, threadId);
-    if (instance === null) return;
+    if (instance === null || instance.agent === null) return;
     const ofAgent = await instances.agentIds(tenantId, [instance.id]);
     if (ofAgent.get(instance.id) !== agentId) {
       throw new ConflictError(

@@ -9,6 +9,7 @@ import { AuditLog } from "./audit.ts";
 import { RunEvents } from "./runs/events.ts";
 import { Idempotency } from "./idempotency.ts";
 import { Instances } from "./runs/instances.ts";
+import { ThreadSearch } from "./runs/thread-search.ts";
 import { Partitions } from "./partitions.ts";
 import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.ts";
 import type { PlatformTables } from "./platform.ts";
@@ -45,6 +46,7 @@ export interface Platform {
   readonly apiKeys: ApiKeys;
   readonly agents: Agents;
   readonly instances: Instances;
+  readonly threads: ThreadSearch;
   readonly runs: Runs;
   /** The runs as workers take and end them. */
   readonly claims: RunClaims;
@@ -118,6 +120,7 @@ export async function openPlatform(
     apiKeys: new ApiKeys(tables),
     agents: new Agents(tables),
     instances: new Instances(tables),
+    threads: new ThreadSearch(tables),
     runs: new Runs(tables, values, { events, partitions }),
     claims: new RunClaims(tables, { values, events, partitions, maxAttempts }),
     events,

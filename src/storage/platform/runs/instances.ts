@@ -20,7 +20,8 @@ export interface Instance {
   readonly definitionId: string | null;
   /** Null without a version. */
   readonly agentId: string | null;
-  readonly agent: string;
+  /** Name of the agent; null before the first run of the thread. */
+  readonly agent: string | null;
   readonly threadId: string;
   /** Status of the thread's lifecycle: `CREATED`, then as the log of calls writes it with the rows of each turn. */
   readonly status: string;
@@ -28,35 +29,42 @@ export interface Instance {
   /** Turns so far. */
   readonly turns: number;
   readonly createdAt: string;
+  /** When its metadata, or one of its runs, last changed. */
+  readonly updatedAt: string;
   readonly startedAt: string | null;
   readonly completedAt: string | null;
 }
 
-interface InstanceRow {
+export interface InstanceRow {
   readonly id: string;
   readonly definition_id: string | null;
   readonly agent_id: string | null;
-  readonly agent: string;
+  readonly agent: string | null;
   readonly thread_id: string;
   readonly status: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly turns: number;
   readonly created_at: Date;
+  readonly updated_at: Date;
   readonly started_at: Date | null;
   readonly completed_at: Date | null;
 }
 
-function columnsIn(schema: string): string {
-  return `id, definition_id, agent, thread_id, status, metadata, turns, created_at, started_at, completed_at,
+export function instanceColumns(schema: string): string {
+  return `id, definition_id, agent, thread_id, status, metadata, turns, created_at, updated_at, started_at, completed_at,
     (select d.agent_id from ${schema}.agent_definition d where d.id = definition_id) as agent_id`;
 }
+
+/** Bytes of JSON of a thread's metadata. */
+const maxMetadataBytes = 65_536;
 
 /** The agents on threads. */
 export class Instances {
   constructor(private readonly tables: PlatformTables) {}
 
   /**
-   * Makes the instance of a thread, or returns the one that is there.
+   * Makes the instance of a thread, or returns the one that is there. A thread without an agent gets the given one. Its
+   * metadata stays.
    *
    * @throws ConflictError if the thread has another agent; NotFoundError for an unknown version; InvalidValueError
    */
@@ -64,7 +72,8 @@ export class Instances {
     tenantId: string,
     given: {
       readonly threadId: string;
-      readonly agent: string;
+      /** Null: the thread gets its agent with its first run. */
+      readonly agent: string | null;
       readonly definitionId?: string | null;
       readonly metadata?: Readonly<Record<string, unknown>>;
     },
@@ -72,31 +81,36 @@ export class Instances {
     const { tenants, schema, ids, clock } = this.tables;
     const { definitionId = null } = given;
     if (definitionId !== null) checkId("agent", definitionId);
+    const id = ids();
     const values = [
-      ids(),
+      id,
       tenantId,
       definitionId,
-      checkText("agent", given.agent, 200),
+      given.agent === null ? null : checkText("agent", given.agent, 200),
       checkText("thread_id", given.threadId, 500),
-      jsonbText("metadata", given.metadata ?? {}, 65_536),
+      jsonbText("metadata", given.metadata ?? {}, maxMetadataBytes),
       clock.now(),
     ];
     return withTenant(tenants, tenantId, async (client) => {
       const inserted = await client.query<InstanceRow>(
         // A foreign key alone would take the version of another tenant.
-        `insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, created_at)
-        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7
+        `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at)
+        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7
         where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
-        on conflict (tenant_id, thread_id) do nothing returning ${columnsIn(schema)}`,
+        on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id
+          where i.agent is null and excluded.agent is not null
+        returning ${instanceColumns(schema)}`,
         values,
       );
-      if (inserted.rows[0]) return { ...toInstance(inserted.rows[0]), isNew: true };
+      if (inserted.rows[0]) {
+        return { ...toInstance(inserted.rows[0]), isNew: inserted.rows[0].id === id };
+      }
       const { rows } = await client.query<InstanceRow>(
-        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
         [tenantId, given.threadId],
       );
-      if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? given.agent);
-      if (rows[0].agent !== given.agent) {
+      if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? "");
+      if (given.agent !== null && rows[0].agent !== given.agent) {
         throw new ConflictError(
           "thread",
           `The thread ${JSON.stringify(given.threadId)} belongs to the agent ${JSON.stringify(rows[0].agent)}. Choose another thread.`,
@@ -106,13 +120,40 @@ export class Instances {
     });
   }
 
+  /**
+   * Merges entries into the metadata of a thread; null for an unknown one.
+   *
+   * @throws InvalidValueError if the metadata would have more than 65,536 bytes
+   */
+  async mergeMetadata(
+    tenantId: string,
+    threadId: string,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<Instance | null> {
+    const { tenants, schema } = this.tables;
+    const thread = checkText("thread_id", threadId, 500);
+    const entries = jsonbText("metadata", metadata, maxMetadataBytes);
+    return withTenant(tenants, tenantId, async (client) => {
+      const { rows } = await client.query<InstanceRow>(
+        `update ${schema}.agent_instance set metadata = metadata || $3::jsonb, updated_at = greatest(updated_at, $4::timestamptz)
+        where tenant_id = $1::uuid and thread_id = $2
+        returning ${instanceColumns(schema)}`,
+        [tenantId, thread, entries, this.tables.clock.now()],
+      );
+      if (rows[0] === undefined) return null;
+      // A refusal rolls the transaction back.
+      jsonbText("metadata", rows[0].metadata, maxMetadataBytes);
+      return toInstance(rows[0]);
+    });
+  }
+
   /** @throws NotFoundError */
   async get(tenantId: string, instanceId: string): Promise<Instance> {
     const id = checkId("instance", instanceId);
     const { tenants, schema } = this.tables;
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
+        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
         [tenantId, id],
       ),
     );
@@ -144,7 +185,7 @@ export class Instances {
     const thread = checkText("thread_id", threadId, 500);
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columnsIn(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
         [tenantId, thread],
       ),
     );
@@ -167,7 +208,7 @@ export class Instances {
     const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow>(
-        `select ${columnsIn(schema)} from ${schema}.agent_instance
+        `select ${instanceColumns(schema)} from ${schema}.agent_instance
         where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
           and ($3::text is null or status = $3) and ($4::text is null or agent = $4)
           and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
@@ -179,7 +220,7 @@ export class Instances {
   }
 }
 
-function toInstance(row: InstanceRow): Instance {
+export function toInstance(row: InstanceRow): Instance {
   return {
     id: row.id,
     definitionId: row.definition_id,
@@ -190,6 +231,7 @@ function toInstance(row: InstanceRow): Instance {
     metadata: row.metadata,
     turns: row.turns,
     createdAt: isoTime(row.created_at),
+    updatedAt: isoTime(row.updated_at),
     startedAt: isoTimeOrNull(row.started_at),
     completedAt: isoTimeOrNull(row.completed_at),
   };

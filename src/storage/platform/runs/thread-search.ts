@@ -1,0 +1,137 @@
+import { withTenant } from "../../tenant.ts";
+import { checkCount, checkText, jsonbText } from "../checks.ts";
+import type { PlatformTables } from "../platform.ts";
+import { type Instance, instanceColumns, type InstanceRow, toInstance } from "./instances.ts";
+
+/** What a thread does: `busy` while a run of it is queued or running, else as its newest run ended. */
+export const threadStates = ["idle", "busy", "interrupted", "error"] as const;
+export type ThreadState = (typeof threadStates)[number];
+
+/** What threads are sorted by. */
+export const threadOrders = ["thread_id", "status", "created_at", "updated_at"] as const;
+
+/** A thread with what it does. */
+export interface FoundThread extends Instance {
+  readonly state: ThreadState;
+}
+
+/** Which threads are asked for. All conditions hold. */
+export interface ThreadFilter {
+  /**
+   * The metadata contains this. `graph_id` and `assistant_id` are the name and the id of the thread's agent; of a thread
+   * without one they are entries as others.
+   */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly threadIds?: readonly string[];
+  readonly state?: ThreadState;
+}
+
+export interface ThreadQuery extends ThreadFilter {
+  /** Default `created_at`. */
+  readonly sortBy?: (typeof threadOrders)[number];
+  /** Default `desc`. */
+  readonly order?: "asc" | "desc";
+  /** 1 to 1,001. */
+  readonly limit: number;
+  /** 0 to 1,000,000. Default 0. */
+  readonly offset?: number;
+}
+
+/** Finds threads as LangGraph's protocol asks for them. */
+export class ThreadSearch {
+  constructor(private readonly tables: PlatformTables) {}
+
+  /** @throws InvalidValueError */
+  async search(tenantId: string, query: ThreadQuery): Promise<readonly FoundThread[]> {
+    const { tenants, schema } = this.tables;
+    const { sortBy = "created_at", order = "desc", limit, offset = 0 } = query;
+    const { where, values } = conditionsOf(schema, tenantId, query);
+    values.push(
+      checkCount("limit", limit, { from: 1, to: 1_001 }),
+      checkCount("offset", offset, { from: 0, to: 1_000_000 }),
+    );
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<InstanceRow & { readonly state: ThreadState }>(
+        `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from ${schema}.agent_instance i where ${where}
+        order by ${orders[sortBy].replaceAll("$order", order === "asc" ? "asc" : "desc")}
+        limit $${values.length - 1} offset $${values.length}`,
+        values,
+      ),
+    );
+    return rows.map((row) => ({ ...toInstance(row), state: row.state }));
+  }
+
+  /** @throws InvalidValueError */
+  async count(tenantId: string, filter: ThreadFilter): Promise<number> {
+    const { tenants, schema } = this.tables;
+    const { where, values } = conditionsOf(schema, tenantId, filter);
+    const { rows } = await withTenant(tenants, tenantId, (client) =>
+      client.query<{ count: string }>(
+        `select count(*) as count from ${schema}.agent_instance i where ${where}`,
+        values,
+      ),
+    );
+    return Number(rows[0]?.count ?? 0);
+  }
+
+  /** Null for an unknown thread. */
+  async find(tenantId: string, threadId: string): Promise<FoundThread | null> {
+    checkText("thread_id", threadId, 500);
+    const [found] = await this.search(tenantId, { threadIds: [threadId], limit: 1 });
+    return found ?? null;
+  }
+}
+
+/** Ids are made with their rows, in the order of time: an index has them in this order. */
+const orders: Readonly<Record<(typeof threadOrders)[number], string>> = {
+  created_at: "i.id $order",
+  updated_at: "i.updated_at $order, i.id $order",
+  thread_id: "i.thread_id $order",
+  status: "state $order, i.id $order",
+};
+
+/** States of runs that make the state of their thread. */
+const runStatesOf: Readonly<Record<Exclude<ThreadState, "idle">, readonly string[]>> = {
+  busy: ["queued", "running"],
+  interrupted: ["awaiting_human", "awaiting_tool"],
+  error: ["failed", "dead"],
+};
+
+function stateIn(schema: string): string {
+  const runs = `from ${schema}.run r where r.tenant_id = i.tenant_id and r.thread_id = i.thread_id`;
+  const listed = (state: keyof typeof runStatesOf) =>
+    runStatesOf[state].map((one) => `'${one}'`).join(", ");
+  return `case when exists (select ${runs} and r.state in (${listed("busy")})) then 'busy' else coalesce(
+    (select case when r.state in (${listed("interrupted")}) then 'interrupted' when r.state in (${listed("error")}) then 'error'
+      else 'idle' end ${runs} order by r.seq desc limit 1), 'idle') end`;
+}
+
+function conditionsOf(schema: string, tenantId: string, filter: ThreadFilter) {
+  const values: unknown[] = [tenantId];
+  const given = (value: unknown) => `$${values.push(value)}`;
+  const conditions = ["i.tenant_id = $1::uuid"];
+  const { metadata, threadIds, state } = filter;
+  if (threadIds !== undefined) conditions.push(`i.thread_id = any(${given(threadIds)}::text[])`);
+  if (metadata !== undefined && Object.keys(metadata).length > 0) {
+    const text = given(jsonbText("metadata", metadata, 65_536));
+    conditions.push(`${metadataFor(schema, metadata)} @> ${text}::jsonb`);
+  }
+  if (state !== undefined) {
+    // The index of runs by state leads to the few threads that are not idle.
+    if (state !== "idle") {
+      conditions.push(
+        `i.thread_id in (select o.thread_id from ${schema}.run o where o.tenant_id = $1::uuid and o.state = any(${given(runStatesOf[state])}::text[]))`,
+      );
+    }
+    conditions.push(`${stateIn(schema)} = ${given(state)}`);
+  }
+  return { where: conditions.join(" and "), values };
+}
+
+/** The metadata of a thread as the protocol shows it, as far as a filter looks into it. */
+function metadataFor(schema: string, filter: Readonly<Record<string, unknown>>): string {
+  if (!Object.hasOwn(filter, "graph_id") && !Object.hasOwn(filter, "assistant_id"))
+    return "i.metadata";
+  return `case when i.agent is null then i.metadata else i.metadata || jsonb_strip_nulls(jsonb_build_object('graph_id', i.agent,
+    'assistant_id', (select d.agent_id from ${schema}.agent_definition d where d.id = i.definition_id))) end`;
+}
