@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { createServer, type PlatformServer } from "../../src/create-server.ts";
-import { shapeDifferences, withoutIds } from "../helpers/answer-shape.ts";
+import { shapeDifferences, withoutIds, withoutPaths } from "../helpers/answer-shape.ts";
 import { listenChecked } from "../helpers/api-server.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { type DevServer, startDevServer } from "../helpers/dev-server.ts";
 
-/** A call whose answers are compared. */
+/** A call whose answers are compared; `docs/langgraph-protocol.md` has the differences. */
 interface Call {
   readonly name: string;
   readonly call: (client: Client) => Promise<unknown>;
@@ -152,6 +153,91 @@ const storeCalls: readonly Call[] = [
   },
 ];
 
+const threadId = "7f1ad44c-0d6a-4a5c-9d4e-2f1a3c5b7e90";
+
+const threadCalls: readonly Call[] = [
+  {
+    name: "threads.create",
+    same: "value",
+    differs: ["+ .interrupts", "+ .values"],
+    call: ({ threads }) => threads.create(),
+  },
+  {
+    name: "threads.create with an id, once",
+    same: "value",
+    differs: ["+ [].interrupts", "+ [].values"],
+    call: async ({ threads }) => [
+      await threads.create({ threadId, metadata: { owner: "ada" }, graphId: "letters" }),
+      await refusal(threads.create({ threadId })),
+      await threads.create({ threadId, ifExists: "do_nothing" }),
+      await threads.get(threadId),
+    ],
+  },
+  {
+    name: "threads.get of none",
+    same: "value",
+    call: async ({ threads }) => [
+      await refusal(threads.get("00000000-0000-4000-8000-000000000000")),
+      await refusal(threads.getState("00000000-0000-4000-8000-000000000000")),
+      await refusal(threads.getHistory("00000000-0000-4000-8000-000000000000")),
+      await refusal(threads.update("00000000-0000-4000-8000-000000000000", { metadata: {} })),
+      await refusal(threads.delete("00000000-0000-4000-8000-000000000000")),
+    ],
+  },
+  {
+    name: "threads.update",
+    same: "value",
+    differs: ["+ .interrupts", "+ .values"],
+    call: async ({ threads }) =>
+      threads.update(threadId, { metadata: { tags: ["a"], owner: "bo" } }),
+  },
+  {
+    name: "threads.search",
+    same: "value",
+    differs: ["+ [][].interrupts", "+ [][].values"],
+    call: async ({ threads }) => [
+      await threads.search({ metadata: { owner: "bo" } }),
+      await threads.search({ metadata: { owner: "ada" } }),
+      await threads.search({ metadata: { tags: ["a"] }, status: "idle", select: ["thread_id"] }),
+      await threads.search({ ids: [threadId], select: ["metadata", "status"] }),
+      await threads.search({ status: "busy" }),
+      await threads.count({ metadata: { owner: "bo" } }),
+      await threads.count({ status: "error" }),
+    ],
+  },
+  {
+    name: "threads.getState and getHistory before a run",
+    same: "value",
+    call: async ({ threads }) => [
+      await threads.getState(threadId),
+      await threads.getHistory(threadId),
+    ],
+  },
+  {
+    name: "threads.create with a state",
+    same: "shape",
+    differs: ["+ [].interrupts", "+ [].metadata.assistant_id", "+ [].metadata.definition_hash"],
+    call: async ({ threads }) => {
+      const values = { input: { message: "Dear all" } };
+      const made = await threads.create({
+        graphId: "letters",
+        supersteps: [{ updates: [{ values, asNode: "__start__" }] }],
+      });
+      return [await threads.get(made.thread_id), await threads.getState(made.thread_id)];
+    },
+  },
+  {
+    name: "threads.copy and delete",
+    same: "value",
+    call: async ({ threads }) => {
+      const copy = await threads.copy(threadId);
+      const read = await threads.get(copy.thread_id);
+      await threads.delete(copy.thread_id);
+      return [read.metadata, read.status, await refusal(threads.get(copy.thread_id))];
+    },
+  },
+];
+
 describe("LangGraph's protocol, next to langgraph dev", () => {
   const database = useDatabase("pglite");
   let dev: DevServer;
@@ -159,6 +245,7 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
   let clients: { readonly theirs: Client; readonly ours: Client };
 
   beforeAll(async () => {
+    await rm("test/e2e/fixtures/protocol/.langgraph_api", { recursive: true, force: true });
     dev = await startDevServer({}, "test/e2e/fixtures/protocol/langgraph.json");
     server = await createServer({ database: database.shared, development: true, env: {} });
     const { send, listening } = await listenChecked(server);
@@ -177,14 +264,13 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
     await dev.stop();
   });
 
-  it.each([...assistantCalls, ...storeCalls].map((call) => [call.name, call] as const))(
-    "%s has the same answer",
-    async (_name, { call, same, differs = [] }) => {
-      const theirs = await call(clients.theirs);
-      const ours = await call(clients.ours);
-      expect(shapeDifferences(theirs, ours)).toEqual(differs);
-      const values = same === "value" ? [ours, theirs] : [];
-      expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
-    },
-  );
+  it.each(
+    [...assistantCalls, ...storeCalls, ...threadCalls].map((call) => [call.name, call] as const),
+  )("%s has the same answer", async (_name, { call, same, differs = [] }) => {
+    const theirs = await call(clients.theirs);
+    const ours = await call(clients.ours);
+    expect(shapeDifferences(theirs, ours)).toEqual(differs);
+    const values = same === "value" ? [ours, theirs] : [];
+    expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
+  });
 });

@@ -56,3 +56,13 @@ export function shapeDifferences(expected: unknown, answer: unknown): readonly s
   }
   return found;
 }
+
+/** Returns a value of JSON without what is at some paths, as in `[].metadata.id`. */
+export function withoutPaths(value: unknown, paths: ReadonlySet<string>, at = ""): unknown {
+  if (Array.isArray(value)) return value.map((entry) => withoutPaths(entry, paths, `${at}[]`));
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => !paths.has(`${at}.${key}`));
+  return Object.fromEntries(
+    kept.map(([key, own]) => [key, withoutPaths(own, paths, `${at}.${key}`)]),
+  );
+}
