@@ -123,6 +123,18 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
     },
   );
 
+  it.skipIf(!database.available)("have texts that Postgres refuses", async () => {
+    const { client } = await serve([{ name: "odd", description: "Counts\0" }, clerk]);
+    expect(await client.assistants.get("odd")).toMatchObject({ description: null });
+    expect(await client.assistants.search({ sortBy: "name" })).toHaveLength(2);
+    expect(await client.assistants.search({ name: "\0" })).toEqual([]);
+    expect(await client.assistants.search({ graphId: "\ud800" })).toEqual([]);
+    const metadata = { agent_version: "\0" };
+    expect(await client.assistants.count({ metadata })).toBe(0);
+    expect(await client.assistants.getVersions("odd", { metadata })).toEqual([]);
+    expect(await statusOf(client.assistants.get("\0"))).toBe(404);
+  });
+
   it.skipIf(!database.available)(
     "say how many there are in a header, also after the last one",
     async () => {
