@@ -17,7 +17,13 @@ import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import { isRecord } from "../values/json.ts";
 import { requestEvent, type RunEvent, RunEventWriter } from "./run-events.ts";
-import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
+import {
+  deadResult,
+  endNotice,
+  type RunRequest,
+  type RunResult,
+  type TurnCause,
+} from "./run-request.ts";
 import type { RunSignals } from "./run-signals.ts";
 
 /** What a run of a tenant executes on. */
@@ -47,6 +53,8 @@ export interface RunExecutorOptions {
   /** Called when deliveries to webhooks were queued. */
   readonly onDeliveries?: () => void;
   readonly clock: Clock;
+  /** Workers that may be lost with a request of a run until the run is dead. Default 5. */
+  readonly maxAttempts?: number;
   /** Called with what went wrong outside of runs. */
   readonly onError: (error: unknown) => void;
   /** Called when an execution of a run has ended here, after the end was written. */
@@ -57,11 +65,14 @@ export interface RunExecutorOptions {
 export interface RunEnd {
   readonly run: Run;
   /** `handed_over`: another worker continues. */
-  readonly state: FinishedState | "handed_over";
+  readonly state: FinishedState | "dead" | "handed_over";
   readonly code: string | null;
   /** Milliseconds of this execution. */
   readonly ms: number;
 }
+
+/** A result, with the state in which the run has it. */
+type EndedRun = RunResult & { readonly state: FinishedState | "dead" };
 
 interface ExecutionOf {
   readonly agent: LoadedAgent;
@@ -120,6 +131,8 @@ export class RunExecutor {
       void Promise.all([writer.flush(), execution.flush()])
         .then(() => claims.handOver(claim))
         .then(() => lose(signal.reason), lose);
+    // A worker was lost before it had cancelled the run.
+    if (run.cancelRequestedAt !== null) ending.abort(new TurnCancelledError(run.id, null));
     const stopWatching = this.#watchCancel(claim, ending);
     const from = this.options.clock.monotonic();
     const report = (state: RunEnd["state"], code: string | null) =>
@@ -133,10 +146,15 @@ export class RunExecutor {
         writer.write({ event: "message_reset", data: { reason } });
       }
       const isContinued = run.attempts > 1 || (last !== null && last.event !== "done");
-      const ended = await this.#run(run, Object.assign(execution, { isContinued }));
+      const { maxAttempts = 5 } = this.options;
+      const isDead = run.attempts > maxAttempts;
+      const ended = isDead
+        ? deadResult(run.request as unknown as RunRequest)
+        : await this.#run(run, Object.assign(execution, { isContinued }));
       await writer.flush();
-      await this.#finish(run, ended);
-      report(ended.status, ended.cause?.code ?? null);
+      const state = isDead ? "dead" : ended.status;
+      await this.#finish(run, { ...ended, state });
+      report(state, ended.cause?.code ?? null);
     } catch (thrown) {
       const isLost = ending.signal.aborted && !(ending.signal.reason instanceof TurnCancelledError);
       if (!isLost && !(thrown instanceof LeaseLostError)) throw thrown;
@@ -237,26 +255,26 @@ export class RunExecutor {
     return { ...nothing, turn_id, status: "failed", cause, usage };
   }
 
-  async #finish(run: Run, result: RunResult): Promise<void> {
+  async #finish(run: Run, ended: EndedRun): Promise<void> {
     try {
-      await this.#write(run, result);
+      await this.#write(run, ended);
     } catch (thrown) {
       if (!(thrown instanceof InvalidValueError)) throw thrown;
       // Larger than a row may be. The checkpoint has it.
-      const { turn_id, usage, checkpoint_id } = result;
+      const { turn_id, usage, checkpoint_id } = ended;
       const status = "failed";
+      const kept = { turn_id, usage, checkpoint_id };
       await this.#write(run, {
         ...nothing,
-        turn_id,
-        usage,
-        checkpoint_id,
+        ...kept,
         status,
+        state: status,
         cause: causeOf(thrown),
       });
     }
   }
 
-  async #write(run: Run, result: RunResult): Promise<void> {
+  async #write(run: Run, { state, ...result }: EndedRun): Promise<void> {
     const { claims, webhooks } = this.options.platform;
     const { turn_id, status, checkpoint_id, cause } = result;
     const events: RunEvent[] = [
@@ -268,20 +286,11 @@ export class RunExecutor {
     const written = await claims.finish(
       { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
       {
-        state: status,
+        state,
         result,
         events,
         within: async (client) => {
-          const body = {
-            run_id: run.id,
-            thread_id: run.threadId,
-            instance_id: run.instanceId,
-            turn_id,
-            status,
-            cause,
-          };
-          const event = `run.${status}`;
-          deliveries = await webhooks.enqueue(run.tenantId, { event, body }, client);
+          deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
         },
       },
     );

@@ -16,7 +16,7 @@ export interface RunClaims<Run extends ClaimedRun = ClaimedRun> {
     run: Pick<ClaimedRun, "id" | "epoch">,
     options: { readonly leaseMs: number },
   ): Promise<boolean>;
-  /** Puts runs whose lease has ended back into the queue, or marks them dead after their last attempt. Returns how many. */
+  /** Puts runs whose lease has ended back into the queue. Returns how many. */
   releaseExpired(): Promise<number>;
 }
 

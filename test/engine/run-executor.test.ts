@@ -232,6 +232,63 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
     },
   );
 
+  /** Changes the row of a run, as workers leave it that are lost. */
+  const change = ({ base }: Started, run: Run, set: string) =>
+    withAllTenants(base.platform.tables.tenants.pool, (client) =>
+      client.query(`update ${base.platform.tables.schema}.run set ${set} where id = '${run.id}'`),
+    );
+  const heard = async ({ base }: Started, run: Run) => {
+    const { tables } = base.platform;
+    const { rows } = await withAllTenants(tables.tenants.pool, (client) =>
+      client.query<{ event: string; body: unknown }>(
+        `select event, body from ${tables.schema}.webhook_delivery where tenant_id = '${run.tenantId}'`,
+      ),
+    );
+    return rows;
+  };
+  const listen = ({ base, tenantId }: Started) =>
+    base.platform.webhooks.create(tenantId, { url: "https://example.com/hook", events: ["*"] });
+
+  it.skipIf(!database.available)("ends a run with which five workers were lost", async () => {
+    const stopped = await start([], { concurrency: 0 });
+    await listen(stopped);
+    const queued = await queueRun(stopped);
+    await change(stopped, queued, "attempts = 5");
+    const { model, ...started } = await start(["Hello."]);
+    const run = await until({ ...started, model, tenantId: stopped.tenantId }, queued, "dead");
+    expect(run.result).toMatchObject({ status: "failed", cause: { code: "run_dead" } });
+    expect(await names(stopped, run)).toEqual(["error", "done"]);
+    expect(await heard(stopped, run)).toMatchObject([
+      { event: "run.failed", body: { run_id: run.id, cause: { code: "run_dead" } } },
+    ]);
+    expect(model.requests).toEqual([]);
+  });
+
+  it.skipIf(!database.available)("executes a run with which four workers were lost", async () => {
+    const stopped = await start([], { concurrency: 0 });
+    const queued = await queueRun(stopped);
+    await change(stopped, queued, "attempts = 4");
+    const started = await start(["Hello."]);
+    await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+  });
+
+  it.skipIf(!database.available)(
+    "cancels a run whose worker was lost before it had done so",
+    async () => {
+      const stopped = await start([], { concurrency: 0 });
+      await listen(stopped);
+      const queued = await queueRun(stopped);
+      await change(stopped, queued, "attempts = 1, cancel_requested_at = now()");
+      const { model, ...started } = await start(["Hello."]);
+      const of = { ...started, model, tenantId: stopped.tenantId };
+      const run = await until(of, queued, "cancelled");
+      expect(run.result).toMatchObject({ cause: { code: "turn_cancelled" } });
+      expect((await names(stopped, run)).at(-1)).toBe("done");
+      expect(await heard(stopped, run)).toMatchObject([{ event: "run.cancelled" }]);
+      expect(model.requests).toEqual([]);
+    },
+  );
+
   it.skipIf(!database.available)("ends a run that cannot be executed as failed", async () => {
     const started = await start([]);
     const unknown = { name: "unknown", tools: ["no_such_tool"] };
