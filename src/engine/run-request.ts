@@ -1,8 +1,8 @@
 import type { Attachment } from "../compile/attachments/read-attachments.ts";
 import type { ToolCallResult } from "../runtime/execute-agent.ts";
 import type { ClientCall, PendingRequest } from "../state/human-request.ts";
-import { noUsage, type Usage } from "../state/usage.ts";
-import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
+import type { Usage } from "../state/usage.ts";
+import type { FinishedState } from "../storage/platform/runs/runs.ts";
 
 /** What a claim of a run executes, as the row of the run stores it. */
 export interface RunRequest {
@@ -46,54 +46,4 @@ export interface RunResult {
   /** Of the whole turn. */
   readonly usage: Usage;
   readonly checkpoint_id: string | null;
-}
-
-/** The result of a run that was cancelled before a worker had it, with its last turn. */
-export function cancelledResult(
-  request: Pick<RunRequest, "turn_id">,
-  before: Pick<RunResult, "turn_id" | "usage" | "checkpoint_id"> | null,
-): RunResult {
-  const isOpen = before?.turn_id === request.turn_id;
-  return endedResult(request, {
-    status: "cancelled",
-    cause: { code: "turn_cancelled", message: "The run was cancelled." },
-    usage: isOpen ? before.usage : noUsage,
-    checkpoint_id: isOpen ? before.checkpoint_id : null,
-  });
-}
-
-/** The result of a run whose workers were lost with it, one after the other. */
-export function deadResult(request: Pick<RunRequest, "turn_id">): RunResult {
-  const message = "The workers that executed the run were lost. Cancel it, or send a new turn.";
-  return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
-}
-
-/** What webhooks are told of the end of a turn. */
-export function endNotice(
-  run: Pick<Run, "id" | "threadId" | "instanceId">,
-  { turn_id, status, cause }: Pick<RunResult, "turn_id" | "status" | "cause">,
-) {
-  const { id: run_id, threadId: thread_id, instanceId: instance_id } = run;
-  return {
-    event: `run.${status}`,
-    body: { run_id, thread_id, instance_id, turn_id, status, cause },
-  };
-}
-
-/** A result without an answer. */
-function endedResult(
-  { turn_id }: Pick<RunRequest, "turn_id">,
-  end: Pick<RunResult, "status" | "cause"> & Partial<Pick<RunResult, "usage" | "checkpoint_id">>,
-): RunResult {
-  return {
-    message: null,
-    output: null,
-    tool_calls: [],
-    requests: [],
-    incomplete: null,
-    usage: noUsage,
-    checkpoint_id: null,
-    turn_id,
-    ...end,
-  };
 }

@@ -1,12 +1,8 @@
 import { InactiveAgentError } from "../../compile/errors.ts";
 import type { GivenAnswers } from "../../compile/guards/answers.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
-import {
-  cancelledResult,
-  endNotice,
-  type RunRequest,
-  type RunResult,
-} from "../../engine/run-request.ts";
+import type { RunRequest, RunResult } from "../../engine/run-request.ts";
+import { cancelledResult, endNotice } from "../../engine/run-results.ts";
 import { StratagraphError } from "../../errors.ts";
 import { NothingToCancelError } from "../../runtime/threads/cancel.ts";
 import type { StoredAgent } from "../../storage/platform/agents.ts";

@@ -46,7 +46,8 @@ export class RunClaims {
   /**
    * Takes the next run that is due: by priority, then of the tenant with the fewest running runs, then of each tenant in
    * turn; within a tenant by `runAt`. It chooses from at most 32 tenants with a due run, beginning after the tenant that
-   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a time.
+   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a
+   * time: behind one that waits for answers, the others wait too.
    * Null if there is none.
    */
   async claim(by: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null> {
@@ -180,7 +181,7 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running' or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state in ('running', 'awaiting_human', 'awaiting_tool') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
