@@ -10,6 +10,7 @@ import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { withAllTenants } from "../../src/storage/tenant.ts";
 import { defineTool } from "../../src/index.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { useEmptyQueue } from "../helpers/empty-queue.ts";
 import { gate } from "../helpers/run-server.ts";
 import { ScriptedModel, type ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -18,6 +19,7 @@ const agent = { name: "helper", tools: ["calculator"] };
 describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
   const database = useDatabase(kind);
   const servers: PlatformServer[] = [];
+  useEmptyQueue(database);
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((server) => server.close(0)));
   });

@@ -7,6 +7,7 @@ import { StateViewer } from "../../src/server/checkpoints/shown-state.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { listenForTest, type SendOptions, tenantA } from "../helpers/api-server.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { useEmptyQueue } from "../helpers/empty-queue.ts";
 import { ScriptedModel, type ScriptedReply } from "../helpers/scripted-model.ts";
 
 const location = defineTool({
@@ -43,6 +44,7 @@ describe("a state", () => {
 
 describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
   const database = useDatabase(kind);
+  useEmptyQueue(database);
   let tenants = 0;
 
   /** A server whose tenants have an agent each; all models say the script. */
