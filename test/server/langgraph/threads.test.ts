@@ -3,6 +3,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { StateViewer } from "../../../src/server/checkpoints/shown-state.ts";
 import { StateRenderer } from "../../../src/server/langgraph/state-view.ts";
+import { ThreadFinder } from "../../../src/server/langgraph/thread-finder.ts";
 import { type ShownThread, ThreadPresenter } from "../../../src/server/langgraph/thread-view.ts";
 import type { FoundThread } from "../../../src/storage/platform/runs/thread-search.ts";
 import { tenantA } from "../../helpers/api-server.ts";
@@ -93,6 +94,16 @@ it("states are refused where they have more than 32 MiB together", async () => {
   for (let n = 0; n < 3; n += 1) await renderer.render(snapshot as never);
   const refused = { facts: { extensions: { code: "state_too_large" } } };
   await expect(renderer.render(snapshot as never)).rejects.toMatchObject(refused);
+});
+
+it("a search by values compares 2,000,000 of them at most", async () => {
+  const list = Array.from({ length: 5_000 }, (_, n) => n);
+  const threads = { search: async () => [{ threadId: "a" }] };
+  const presenter = { head: async () => ({ values: { list }, interrupts: {} }) };
+  const finder = new ThreadFinder(threads as never, "t", presenter as never);
+  expect(await finder.count({}, { list: [1, 4_999] })).toBe(1);
+  const refused = { facts: { extensions: { code: "search_too_wide" } } };
+  await expect(finder.count({}, { list: list.toReversed() })).rejects.toMatchObject(refused);
 });
 
 describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol on %s", (kind) => {
@@ -251,6 +262,12 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect(await client.threads.count({ metadata: { user: "ada" } })).toBe(2);
       expect(await client.threads.count({ status: "interrupted" })).toBe(1);
       expect(await client.threads.count()).toBe(4);
+      for (const metadata of [{ text: "\0" }, { text: "\ud800" }, { text: "x".repeat(5_000) }]) {
+        expect(await refusal(client.threads.search({ metadata }))).toBe(422);
+        expect(await refusal(client.threads.getHistory(waiting, { metadata }))).toBe(422);
+      }
+      const nul = { checkpoint: { checkpoint_ns: "a\0" } };
+      expect((await api.post(`/threads/${waiting}/state/checkpoint`, nul)).status).toBe(400);
       const selected = await client.threads.search({ limit: 1, select: ["thread_id", "status"] });
       expect(selected).toEqual([{ thread_id: third, status: "idle" }]);
       const page = await api.post("/threads/search", { limit: 3 });
