@@ -80,7 +80,7 @@ it("results of tasks and nested states hide what only they have redacted", async
   const principal = { tenantId: tenantA, keyId: "k", scopes: [] };
   const viewer = new StateViewer({ threads } as never, "t", principal);
   const renderer = new StateRenderer(viewer, undefined);
-  const state = await renderer.render({ values: {}, next: [], tasks, config } as never);
+  const state = await renderer.render({ values: {}, next: [], tasks, config });
   const hidden = { output: "Hello <EMAIL_1>.", redactions: { "<EMAIL_1>": { label: "EMAIL" } } };
   expect(state.tasks).toMatchObject([{ result: hidden }, { state: { values: hidden } }]);
   expect(JSON.stringify(state)).not.toContain("ada@example.org");
@@ -91,9 +91,9 @@ it("states are refused where they have more than 32 MiB together", async () => {
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
   const renderer = new StateRenderer(new StateViewer({} as never, "t", principal), ["values"]);
   const snapshot = { values: { text }, next: [], tasks: [], config: {} };
-  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot as never);
+  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot);
   const refused = { facts: { extensions: { code: "state_too_large" } } };
-  await expect(renderer.render(snapshot as never)).rejects.toMatchObject(refused);
+  await expect(renderer.render(snapshot)).rejects.toMatchObject(refused);
 });
 
 it("a search by values compares 2,000,000 of them at most", async () => {
