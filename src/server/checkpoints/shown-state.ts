@@ -9,7 +9,7 @@ import { isRecord } from "../../values/json.ts";
 import { HttpProblem } from "../problems.ts";
 
 /** Bytes of JSON of a state that is answered whole. */
-const maxStateBytes = 16_777_216;
+export const maxStateBytes = 16_777_216;
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -58,13 +58,23 @@ const ids = (threads: readonly { readonly thread_id: string }[]) =>
 it("values of threads are left out of an answer beyond 32 MiB", async () => {
   const text = "x".repeat(9_000_000);
   const checkpoint = { channel_values: { text }, channel_versions: {}, versions_seen: {} };
-  const runtime = { checkpointer: { getTuple: async () => ({ checkpoint, config: {} }) } };
+  let reads = 0;
+  const getTuple = async () => ((reads += 1), { checkpoint, config: {} });
+  const runtime = { checkpointer: { getTuple } };
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
   const presenter = new ThreadPresenter(runtime as never, principal);
   const shown: ShownThread[] = [];
-  for (const threadId of ["a", "b", "c", "d"])
+  for (const threadId of ["a", "b", "c", "d", "e"])
     shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
-  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false]);
+  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false, false]);
+  expect(reads).toBe(4);
+  // A search by values reads 128 MiB at most.
+  const threads = { search: async () => Array.from({ length: 50 }, () => ({ threadId: "a" })) };
+  const reader = new ThreadPresenter(runtime as never, principal);
+  const wide = new ThreadFinder(threads as never, "t", reader).count({}, { text: "y" });
+  const refused = { facts: { extensions: { code: "search_too_wide" } } };
+  await expect(wide).rejects.toMatchObject(refused);
+  expect(reads).toBe(4 + 15);
 });
 
 it("results of tasks and nested states hide what only they have redacted", async () => {
@@ -99,7 +109,7 @@ it("states are refused where they have more than 32 MiB together", async () => {
 it("a search by values compares 2,000,000 of them at most", async () => {
   const list = Array.from({ length: 5_000 }, (_, n) => n);
   const threads = { search: async () => [{ threadId: "a" }] };
-  const presenter = { head: async () => ({ values: { list }, interrupts: {} }) };
+  const presenter = { head: async () => ({ values: { list } }), bytesRead: 0 };
   const finder = new ThreadFinder(threads as never, "t", presenter as never);
   expect(await finder.count({}, { list: [1, 4_999] })).toBe(1);
   const refused = { facts: { extensions: { code: "search_too_wide" } } };
