@@ -37,6 +37,9 @@ export interface ThreadQuery extends ThreadFilter {
   readonly offset?: number;
 }
 
+/** Bytes of JSON of a filter by metadata: lists are compared element by element. */
+const maxFilterBytes = 4_096;
+
 /** Finds threads as LangGraph's protocol asks for them. */
 export class ThreadSearch {
   constructor(private readonly tables: PlatformTables) {}
@@ -117,7 +120,7 @@ function conditionsOf(schema: string, tenantId: string, filter: ThreadFilter) {
   const { metadata, threadIds, state } = filter;
   if (threadIds !== undefined) conditions.push(`i.thread_id = any(${given(threadIds)}::text[])`);
   if (metadata !== undefined && Object.keys(metadata).length > 0) {
-    const text = given(jsonbText("metadata", metadata, 65_536));
+    const text = given(jsonbText("metadata", metadata, maxFilterBytes));
     conditions.push(`${metadataFor(schema, metadata)} @> ${text}::jsonb`);
   }
   if (state !== undefined) {
