@@ -365,7 +365,8 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
     const queued = await queueRun(stopped);
     await change(stopped, queued, "attempts = 4");
     const started = await start(["Hello."]);
-    await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+    const run = await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+    expect(run.attempts).toBe(5);
   });
 
   it.skipIf(!database.available)(
