@@ -233,7 +233,7 @@ class GraphEvents {
   }
 
   #write(event: string, payload: unknown): void {
-    const data = redactKnownValues(withoutRedacted(plainData(payload)), this.#known);
+    const data = redactKnownValues(shownData(plainData(payload)), this.#known);
     const bytes = Buffer.byteLength(JSON.stringify(data));
     if (bytes <= maxEventBytes) this.write({ event, data });
     else this.write({ event: "omitted", data: { event: event.slice(0, 1_000), bytes } });
@@ -277,18 +277,19 @@ function keyIn(config: unknown): unknown {
   return configurable === null ? null : { configurable };
 }
 
-/** The redactions themselves have the values that they replace. */
-function withoutRedacted(data: unknown): unknown {
-  if (Array.isArray(data)) return data.map(withoutRedacted);
+/** Leaves out keys of the engine, and the values that redactions replace. */
+function shownData(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(shownData);
   if (!isRecord(data)) return data;
   return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => {
-      if (name !== "redactions" || !isRecord(value)) return [name, withoutRedacted(value)];
+    Object.entries(data).flatMap(([name, value]) => {
+      if (name.startsWith("__pregel")) return [];
+      if (name !== "redactions" || !isRecord(value)) return [[name, shownData(value)]];
       const labels = Object.entries(value).map(([placeholder, redaction]) => [
         placeholder,
         isRecord(redaction) ? { label: redaction["label"] } : {},
       ]);
-      return [name, Object.fromEntries(labels)];
+      return [[name, Object.fromEntries(labels)]];
     }),
   );
 }
