@@ -238,6 +238,179 @@ const threadCalls: readonly Call[] = [
   },
 ];
 
+const letter = { input: { input: { message: "Dear all" } } };
+const sum = { input: { input: { message: "What is 6 * 7?" } } };
+const unknown = "00000000-0000-4000-8000-000000000000";
+
+/** Runs a turn of `letters` on a new thread, which then waits for a person. */
+async function waitingThread({ threads, runs }: Client): Promise<string> {
+  const { thread_id: id } = await threads.create();
+  await runs.wait(id, "letters", letter);
+  return id;
+}
+
+const runCalls: readonly Call[] = [
+  {
+    name: "runs.wait",
+    same: "shape",
+    call: async ({ threads, runs }) => {
+      const { thread_id: id } = await threads.create();
+      return [await runs.wait(id, "clerk", sum), await threads.getState(id)];
+    },
+  },
+  {
+    name: "runs.wait on a thread that begins with it",
+    same: "value",
+    call: async ({ runs }) => [
+      await refusal(runs.wait(unknown, "clerk", sum)),
+      await refusal(runs.wait(unknown, "clerk", { ...sum, ifNotExists: "create" })),
+    ],
+  },
+  {
+    name: "runs.wait without a thread",
+    same: "shape",
+    call: ({ runs }) => runs.wait(null, "clerk", sum),
+  },
+  {
+    name: "runs.wait of an unknown assistant",
+    same: "value",
+    call: async ({ runs }) => [
+      await refusal(runs.wait(null, "nobody", sum)),
+      await refusal(runs.wait(null, unknown, sum)),
+    ],
+  },
+  {
+    name: "runs.create, join, get, list and delete",
+    same: "shape",
+    call: async ({ threads, runs }) => {
+      const { thread_id: id } = await threads.create();
+      const made = await runs.create(id, "clerk", { ...sum, metadata: { order: 1 } });
+      const joined = await runs.join(id, made.run_id);
+      const read = await runs.get(id, made.run_id);
+      const listed = await runs.list(id);
+      await runs.delete(id, made.run_id);
+      return [made, joined, read, listed, await refusal(runs.get(id, made.run_id))];
+    },
+  },
+  {
+    name: "runs.createBatch",
+    same: "shape",
+    call: ({ runs }) =>
+      runs.createBatch([
+        { assistantId: "clerk", ...sum },
+        { assistantId: "clerk", ...sum },
+      ]),
+  },
+  {
+    name: "an interrupt",
+    same: "shape",
+    call: async (client) => {
+      const id = await waitingThread(client);
+      const { threads, runs } = client;
+      return {
+        thread: await threads.get(id),
+        state: await threads.getState(id),
+        history: await threads.getHistory(id, { limit: 50 }),
+        runs: await runs.list(id),
+        found: await threads.search({ ids: [id], status: "interrupted" }),
+      };
+    },
+  },
+  {
+    name: "an answer to an interrupt",
+    same: "shape",
+    call: async (client) => {
+      const id = await waitingThread(client);
+      const { threads, runs } = client;
+      const values = await runs.wait(id, "letters", {
+        command: { resume: { decision: "approve" } },
+      });
+      return [values, await threads.get(id), await threads.getHistory(id, { limit: 50 })];
+    },
+  },
+  {
+    name: "what an answered interrupt leaves",
+    same: "value",
+    call: async (client) => {
+      const id = await waitingThread(client);
+      await client.runs.wait(id, "letters", { command: { resume: { decision: "approve" } } });
+      const { values, next, tasks } = await client.threads.getState<{ output: unknown }>(id);
+      const { status } = await client.threads.get(id);
+      return [values.output, next, tasks, status];
+    },
+  },
+  {
+    name: "interrupt_before, and a run without an input",
+    same: "shape",
+    call: async ({ threads, runs }) => {
+      const { thread_id: id } = await threads.create();
+      await runs.wait(id, "clerk", { ...sum, interruptBefore: ["tools"] });
+      const before = await threads.getState(id);
+      const after = await runs.wait(id, "clerk", { input: null });
+      return [before.next, after, (await threads.getState(id)).next];
+    },
+  },
+  {
+    name: "an update of a state",
+    same: "shape",
+    call: async (client) => {
+      const id = await waitingThread(client);
+      const values = { input: { message: "Dear both" } };
+      const updated = await client.threads.updateState(id, { values, asNode: "write" });
+      return [updated, (await client.threads.getState(id)).next];
+    },
+  },
+  {
+    name: "a state inside of an agent",
+    same: "shape",
+    call: async ({ threads, runs }) => {
+      const { thread_id: id } = await threads.create();
+      await runs.wait(id, "office", letter);
+      return threads.getState(id, undefined, { subgraphs: true });
+    },
+  },
+];
+
+/** A stream whose names of events are the same, and whose data has the same shape by name. */
+interface StreamCall {
+  readonly name: string;
+  readonly agent: "clerk" | "letters" | "office";
+  readonly payload: NonNullable<Parameters<Client["runs"]["stream"]>[2]>;
+  readonly differs?: readonly string[];
+}
+
+const modes = ["values", "updates", "messages", "messages-tuple", "events"] as const;
+const rareModes = ["debug", "tasks", "checkpoints", "custom"] as const;
+const streamCalls: readonly StreamCall[] = [
+  ...[...modes, ...rareModes].map((mode): StreamCall => ({
+    name: mode,
+    agent: "clerk",
+    payload: { ...sum, streamMode: mode },
+  })),
+  {
+    name: "values and updates of an interrupt",
+    agent: "letters",
+    payload: { ...letter, streamMode: ["values", "updates"] },
+  },
+  {
+    name: "updates of what is inside",
+    agent: "office",
+    payload: { ...letter, streamMode: ["updates"], streamSubgraphs: true },
+  },
+];
+
+async function streamed(client: Client, { agent, payload }: StreamCall) {
+  const { thread_id: id } = await client.threads.create();
+  const names: string[] = [];
+  const data: Record<string, unknown[]> = {};
+  for await (const { event, data: own } of client.runs.stream(id, agent, payload)) {
+    const name = withoutIds(event) as string;
+    names.push(name);
+    data[name] = [...(data[name] ?? []), own];
+  }
+  return { names, data };
+}
+
 describe("LangGraph's protocol, next to langgraph dev", () => {
   const database = useDatabase("pglite");
   let dev: DevServer;
@@ -249,7 +422,7 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
     dev = await startDevServer({}, "test/e2e/fixtures/protocol/langgraph.json");
     server = await createServer({ database: database.shared, development: true, env: {} });
     const { send, listening } = await listenChecked(server);
-    for (const name of ["letters", "office"]) {
+    for (const name of ["protocol/clerk", "letters", "office"]) {
       const text = readFileSync(`test/e2e/fixtures/${name}.yaml`, "utf8");
       // Agents of tenants are named, not found in files.
       const body: unknown = parse(text.replace("./letters.yaml", "letters"));
@@ -265,7 +438,9 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
   });
 
   it.each(
-    [...assistantCalls, ...storeCalls, ...threadCalls].map((call) => [call.name, call] as const),
+    [...assistantCalls, ...storeCalls, ...threadCalls, ...runCalls].map(
+      (call) => [call.name, call] as const,
+    ),
   )("%s has the same answer", async (_name, { call, same, differs = [] }) => {
     const theirs = await call(clients.theirs);
     const ours = await call(clients.ours);
@@ -274,4 +449,14 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
     const values = same === "value" ? [withoutPaths(ours, additional), theirs] : [];
     expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
   });
+
+  it.each(streamCalls.map((call) => [call.name, call] as const))(
+    "runs.stream of %s has the same events",
+    async (_name, call) => {
+      const theirs = await streamed(clients.theirs, call);
+      const ours = await streamed(clients.ours, call);
+      expect(ours.names).toEqual(theirs.names);
+      expect(shapeDifferences(theirs.data, ours.data)).toEqual(call.differs ?? []);
+    },
+  );
 });

@@ -60,8 +60,8 @@ interface FoundRow {
   readonly agent_created_at: Date;
 }
 
-// `->>` fails for escapes of NUL and of half a surrogate pair, which definitions may have.
-const description = String.raw`case when (one.definition->'description')::text !~ '\\u(0000|[dD][89a-fA-F])'
+// `->` fails for a document with an escape of NUL or of half a surrogate pair anywhere: such a one shows no description.
+const description = String.raw`case when one.definition::text !~ '\\u(0000|[dD][89a-fA-F])'
     then nullif(left(one.definition->>'description', 4000), '') end`;
 
 /** Finds versions of a tenant's agents, with their numbers. */

@@ -124,7 +124,10 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
   );
 
   it.skipIf(!database.available)("have texts that Postgres refuses", async () => {
-    const { client } = await serve([{ name: "odd", description: "Counts\0" }, clerk]);
+    const { client } = await serve([
+      { name: "odd", description: "Counts\0" },
+      { ...clerk, system_prompt: "Count.\0" },
+    ]);
     expect(await client.assistants.get("odd")).toMatchObject({ description: null });
     expect(await client.assistants.search({ sortBy: "name" })).toHaveLength(2);
     expect(await client.assistants.search({ name: "\0" })).toEqual([]);
