@@ -11,10 +11,11 @@ const tag = "langgraph";
 const checkpointId = z.guid();
 const fields = z.array(z.string().min(1).max(200)).max(50);
 
+const namespace = z.union([z.literal(""), textUpTo(2_000)]);
 const checkpointSchema = z.object({
   checkpoint_id: checkpointId.nullish(),
-  checkpoint_ns: z.string().max(2_000).nullish(),
-  checkpoint_map: z.record(z.string().max(2_000), z.string().max(100)).nullish(),
+  checkpoint_ns: namespace.nullish(),
+  checkpoint_map: z.record(namespace, checkpointId).nullish(),
 });
 
 /** A parameter that is true for `true`, `1` and `yes`. */

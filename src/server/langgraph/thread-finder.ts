@@ -12,6 +12,8 @@ type Values = Readonly<Record<string, unknown>>;
 /** Threads whose states a search by values reads. */
 const maxCandidates = 500;
 const batchSize = 100;
+/** Values that one search compares. */
+const maxComparisons = 2_000_000;
 
 /** A thread with its newest state; without it where it was not read. */
 interface Match {
@@ -63,13 +65,18 @@ export class ThreadFinder {
 
   /** States are compared as the caller may see them: a filter reveals nothing that rails redacted. */
   async *#matching(filter: ThreadFilter, values: Values): AsyncGenerator<Match> {
+    let comparisons = 0;
+    const step = () => {
+      comparisons += 1;
+      if (comparisons > maxComparisons) throw tooWide();
+    };
     for (let read = 0; ; read += batchSize) {
       const page = { ...filter, limit: batchSize, offset: read };
       const batch = await this.threads.search(this.tenantId, page);
       if (batch.length > 0 && read === maxCandidates) throw tooWide();
       for (const thread of batch) {
         const head = await this.presenter.head(thread.threadId);
-        if (head !== null && containsJson(head.values, values)) yield { thread, head };
+        if (head !== null && containsJson(head.values, values, step)) yield { thread, head };
       }
       if (batch.length < batchSize) return;
     }
@@ -78,7 +85,7 @@ export class ThreadFinder {
 
 function tooWide(): HttpProblem {
   return new HttpProblem("invalid_input", {
-    detail: `A search by values reads the newest states of at most ${maxCandidates} threads, and the other filters leave more. Narrow it by metadata, status or ids.`,
+    detail: `A search by values reads the newest states of at most ${maxCandidates} threads, and compares at most ${maxComparisons.toLocaleString("en")} values. Narrow it by metadata, status or ids.`,
     extensions: { code: "search_too_wide" },
   });
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { AgentGraph } from "../../compile/agent-graph.ts";
 import { InvalidStateUpdateError } from "../../compile/guards/updates.ts";
 import { graphOf } from "../../runtime/run-turn.ts";
+import { jsonbText } from "../../storage/platform/checks.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { Instance } from "../../storage/platform/runs/instances.ts";
@@ -121,6 +122,8 @@ export class ThreadStates {
     },
   ): Promise<readonly ShownState[]> {
     const { threadId, checkpoint = {}, limit, before, metadata, select } = of;
+    // Postgres refuses some texts.
+    if (metadata !== undefined) jsonbText("metadata", metadata, 4_096);
     return this.#withGraph(principal.tenantId, threadId, async ({ graph, runtime }) => {
       if (graph === null) return [];
       const viewer = new StateViewer(runtime, threadId, principal);

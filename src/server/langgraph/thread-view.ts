@@ -127,16 +127,21 @@ export function metadataOf({ metadata, agent, agentId }: Instance): Record<strin
   };
 }
 
-/** Whether a value contains another one, as `@>` of Postgres' jsonb has it. */
-export function containsJson(value: unknown, part: unknown): boolean {
+/**
+ * Whether a value contains another one, as `@>` of Postgres' jsonb has it.
+ *
+ * @param step called for each comparison; lists are compared element by element
+ */
+export function containsJson(value: unknown, part: unknown, step: () => void): boolean {
+  step();
   if (Array.isArray(part)) {
     if (!Array.isArray(value)) return false;
-    return part.every((one) => value.some((other) => containsJson(other, one)));
+    return part.every((one) => value.some((other) => containsJson(other, one, step)));
   }
   if (isRecord(part)) {
     if (!isRecord(value)) return false;
     return Object.entries(part).every(
-      ([key, one]) => Object.hasOwn(value, key) && containsJson(value[key], one),
+      ([key, one]) => Object.hasOwn(value, key) && containsJson(value[key], one, step),
     );
   }
   return value === part;

@@ -1,6 +1,9 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
+import { StateViewer } from "../../../src/server/checkpoints/shown-state.ts";
+import { StateRenderer } from "../../../src/server/langgraph/state-view.ts";
+import { ThreadFinder } from "../../../src/server/langgraph/thread-finder.ts";
 import { type ShownThread, ThreadPresenter } from "../../../src/server/langgraph/thread-view.ts";
 import type { FoundThread } from "../../../src/storage/platform/runs/thread-search.ts";
 import { tenantA } from "../../helpers/api-server.ts";
@@ -62,6 +65,45 @@ it("values of threads are left out of an answer beyond 32 MiB", async () => {
   for (const threadId of ["a", "b", "c", "d"])
     shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
   expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false]);
+});
+
+it("results of tasks and nested states hide what only they have redacted", async () => {
+  const redactions = { "<EMAIL_1>": { label: "EMAIL", value: "ada@example.org" } };
+  const said = { output: "Hello ada@example.org.", redactions };
+  const config = { configurable: { thread_id: "t", checkpoint_id: "c" } };
+  const nested = { values: said, next: [], tasks: [], config };
+  const tasks = [
+    { id: "1", name: "done", interrupts: [], result: said },
+    { id: "2", name: "inside", interrupts: [], state: nested },
+  ];
+  const threads = { stateAt: async () => ({ values: {} }) };
+  const principal = { tenantId: tenantA, keyId: "k", scopes: [] };
+  const viewer = new StateViewer({ threads } as never, "t", principal);
+  const renderer = new StateRenderer(viewer, undefined);
+  const state = await renderer.render({ values: {}, next: [], tasks, config } as never);
+  const hidden = { output: "Hello <EMAIL_1>.", redactions: { "<EMAIL_1>": { label: "EMAIL" } } };
+  expect(state.tasks).toMatchObject([{ result: hidden }, { state: { values: hidden } }]);
+  expect(JSON.stringify(state)).not.toContain("ada@example.org");
+});
+
+it("states are refused where they have more than 32 MiB together", async () => {
+  const text = "x".repeat(9_000_000);
+  const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
+  const renderer = new StateRenderer(new StateViewer({} as never, "t", principal), ["values"]);
+  const snapshot = { values: { text }, next: [], tasks: [], config: {} };
+  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot as never);
+  const refused = { facts: { extensions: { code: "state_too_large" } } };
+  await expect(renderer.render(snapshot as never)).rejects.toMatchObject(refused);
+});
+
+it("a search by values compares 2,000,000 of them at most", async () => {
+  const list = Array.from({ length: 5_000 }, (_, n) => n);
+  const threads = { search: async () => [{ threadId: "a" }] };
+  const presenter = { head: async () => ({ values: { list }, interrupts: {} }) };
+  const finder = new ThreadFinder(threads as never, "t", presenter as never);
+  expect(await finder.count({}, { list: [1, 4_999] })).toBe(1);
+  const refused = { facts: { extensions: { code: "search_too_wide" } } };
+  await expect(finder.count({}, { list: list.toReversed() })).rejects.toMatchObject(refused);
 });
 
 describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol on %s", (kind) => {
@@ -220,6 +262,12 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       expect(await client.threads.count({ metadata: { user: "ada" } })).toBe(2);
       expect(await client.threads.count({ status: "interrupted" })).toBe(1);
       expect(await client.threads.count()).toBe(4);
+      for (const metadata of [{ text: "\0" }, { text: "\ud800" }, { text: "x".repeat(5_000) }]) {
+        expect(await refusal(client.threads.search({ metadata }))).toBe(422);
+        expect(await refusal(client.threads.getHistory(waiting, { metadata }))).toBe(422);
+      }
+      const nul = { checkpoint: { checkpoint_ns: "a\0" } };
+      expect((await api.post(`/threads/${waiting}/state/checkpoint`, nul)).status).toBe(400);
       const selected = await client.threads.search({ limit: 1, select: ["thread_id", "status"] });
       expect(selected).toEqual([{ thread_id: third, status: "idle" }]);
       const page = await api.post("/threads/search", { limit: 3 });
@@ -455,10 +503,26 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       const busy = String(json["thread_id"]);
       expect(await refusal(client.threads.updateState(busy, { values: {} }))).toBe(409);
       expect(await refusal(client.threads.delete(busy))).toBe(409);
-      expect(await refusal(client.threads.prune([busy, id]))).toBe(409);
-      expect((await client.threads.get(id)).thread_id).toBe(id);
+      const { thread_id: fresh } = await client.threads.create();
+      expect(await refusal(client.threads.prune([busy, fresh]))).toBe(409);
+      expect((await client.threads.get(fresh)).thread_id).toBe(fresh);
       hold.open();
       await api.until(`${runs}/${String(json["run_id"])}`, "complete");
+    });
+
+    it("are not updated while a run of their thread is queued", async () => {
+      const api = await start([], { concurrency: 0 });
+      const { threads } = clientOf(api);
+      const runs = await api.agent(plain);
+      const { json } = await api.post(runs, { input: { message: "Hi." } });
+      const id = String(json["thread_id"]);
+      expect(await threads.get(id)).toMatchObject({ status: "busy", values: null });
+      const execution = { note: "changed" };
+      const refused = await refusal(threads.updateState(id, { values: { execution } }));
+      // Servers of later tests take runs of this database.
+      await api.post(`${runs}/${String(json["run_id"])}/cancel`, {});
+      expect(refused).toBe(409);
+      expect(await threads.getState(id)).toMatchObject({ values: {} });
     });
 
     it("begin with supersteps, and leave no thread if these are refused", async () => {

@@ -5,6 +5,8 @@ alter table {schema}.agent_instance alter column agent drop not null;
 -- When the thread, its metadata or one of its runs last changed.
 alter table {schema}.agent_instance add column updated_at timestamptz not null default now();
 create index on {schema}.agent_instance (tenant_id, updated_at, id);
+-- Lists in the order of creation read no rows of other tenants, which the primary key alone would.
+create index on {schema}.agent_instance (tenant_id, created_at, id);
 
 -- `graph`: the graph of an agent with an input or a command of LangGraph's protocol.
 alter table {schema}.run drop constraint run_kind_check;

@@ -37,6 +37,9 @@ export interface ThreadQuery extends ThreadFilter {
   readonly offset?: number;
 }
 
+/** Bytes of JSON of a filter by metadata: lists are compared element by element. */
+const maxFilterBytes = 4_096;
+
 /** Finds threads as LangGraph's protocol asks for them. */
 export class ThreadSearch {
   constructor(private readonly tables: PlatformTables) {}
@@ -50,11 +53,15 @@ export class ThreadSearch {
       checkCount("limit", limit, { from: 1, to: 1_001 }),
       checkCount("offset", offset, { from: 0, to: 1_000_000 }),
     );
+    const sorted = orders[sortBy]
+      .replaceAll("$order", order === "asc" ? "asc" : "desc")
+      .replace("$state", () => stateIn(schema));
+    // The states of threads before the page are not computed.
+    const page = `select i.* from ${schema}.agent_instance i where ${where} order by ${sorted}
+      limit $${values.length - 1} offset $${values.length}`;
     const { rows } = await withTenant(tenants, tenantId, (client) =>
       client.query<InstanceRow & { readonly state: ThreadState }>(
-        `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from ${schema}.agent_instance i where ${where}
-        order by ${orders[sortBy].replaceAll("$order", order === "asc" ? "asc" : "desc")}
-        limit $${values.length - 1} offset $${values.length}`,
+        `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from (${page}) i order by ${sorted}`,
         values,
       ),
     );
@@ -82,12 +89,11 @@ export class ThreadSearch {
   }
 }
 
-/** Ids are made with their rows, in the order of time: an index has them in this order. */
 const orders: Readonly<Record<(typeof threadOrders)[number], string>> = {
-  created_at: "i.id $order",
+  created_at: "i.created_at $order, i.id $order",
   updated_at: "i.updated_at $order, i.id $order",
   thread_id: "i.thread_id $order",
-  status: "state $order, i.id $order",
+  status: "$state $order, i.id $order",
 };
 
 /** States of runs that make the state of their thread. */
@@ -101,7 +107,8 @@ function stateIn(schema: string): string {
   const runs = `from ${schema}.run r where r.tenant_id = i.tenant_id and r.thread_id = i.thread_id`;
   const listed = (state: keyof typeof runStatesOf) =>
     runStatesOf[state].map((one) => `'${one}'`).join(", ");
-  return `case when exists (select ${runs} and r.state in (${listed("busy")})) then 'busy' else coalesce(
+  // With a limit Postgres looks into an index for each thread, rather than reading all runs once.
+  return `case when (select true ${runs} and r.state in (${listed("busy")}) limit 1) then 'busy' else coalesce(
     (select case when r.state in (${listed("interrupted")}) then 'interrupted' when r.state in (${listed("error")}) then 'error'
       else 'idle' end ${runs} order by r.seq desc limit 1), 'idle') end`;
 }
@@ -113,7 +120,7 @@ function conditionsOf(schema: string, tenantId: string, filter: ThreadFilter) {
   const { metadata, threadIds, state } = filter;
   if (threadIds !== undefined) conditions.push(`i.thread_id = any(${given(threadIds)}::text[])`);
   if (metadata !== undefined && Object.keys(metadata).length > 0) {
-    const text = given(jsonbText("metadata", metadata, 65_536));
+    const text = given(jsonbText("metadata", metadata, maxFilterBytes));
     conditions.push(`${metadataFor(schema, metadata)} @> ${text}::jsonb`);
   }
   if (state !== undefined) {
