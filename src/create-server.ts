@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import type { Runtime, RuntimeOptions } from "./app.ts";
 import { systemClock, systemIds } from "./clock.ts";
 import type { HttpOptions, StratagraphServer } from "./server/create-server.ts";
@@ -100,11 +99,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { langgraphRoutes },
     { AgentLoader },
     { TenantRuntimes: RuntimeCache },
-    { createEmbeddedQueue },
-    { RunExecutor },
-    { RunSignals },
-    { platformJobs, startUpkeep },
-    { WebhookSender },
+    { createRunWorker },
     { environmentSecrets },
     { openDatabase },
     { createEncryption },
@@ -117,11 +112,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./server/langgraph/routes.ts"),
     import("./server/agents/load-agent.ts"),
     import("./server/tenant-runtimes.ts"),
-    import("./engine/embedded-queue.ts"),
-    import("./engine/run-executor.ts"),
-    import("./engine/run-signals.ts"),
-    import("./engine/upkeep.ts"),
-    import("./engine/webhook-sender.ts"),
+    import("./engine/run-worker.ts"),
     import("./tools/secrets.ts"),
     import("./storage/database.ts"),
     import("./storage/encryption/stored-encryption.ts"),
@@ -149,6 +140,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       ? await findOrCreateTenant(platform, options.developmentTenant ?? "default")
       : null;
     const { maxRuntimes: max, concurrency = 16 } = options;
+    const onError = (err: unknown) => logger.error({ err }, "error outside of a request");
     const { createRuntime } = await import("./app.ts");
     const open = options.runtimeOf ?? createRuntime;
     const runtimes = new RuntimeCache(
@@ -170,48 +162,23 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
         });
         return { runtime, fences, close: () => runtime.close() };
       },
-      { ...(max !== undefined && { max }) },
+      { ...(max !== undefined && { max }), onError },
     );
-    const onError = (err: unknown) => logger.error({ err }, "error outside of a request");
-    const signals = new RunSignals(clock);
     const loader = new AgentLoader(platform);
     const { load: loadAgent } = loader;
-    const sender = new WebhookSender({
-      webhooks: platform.webhooks,
-      clock,
-      httpAllow: httpAllowOf(options, env),
-      onError,
-    });
-    const executor = new RunExecutor({
+    const worker = createRunWorker({
       platform,
+      clock,
+      ids,
+      logger,
+      concurrency,
+      httpAllow: httpAllowOf(options, env),
       useServices: (ofTenant, work) =>
         runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
       loadAgent,
-      signals,
-      onDeliveries: sender.wake,
-      clock,
-      onError,
-      onEnd: ({ run, state, code, ms }) =>
-        logger.info(
-          {
-            run_id: run.id,
-            tenant: run.tenantId,
-            thread_id: run.threadId,
-            state,
-            ...(code !== null && { code }),
-            attempt: run.attempts,
-            ms: Math.round(ms),
-          },
-          "run",
-        ),
-    });
-    const queue = createEmbeddedQueue({
-      claims: platform.claims,
-      clock,
-      worker: `${hostname()}-${process.pid}-${ids()}`,
-      concurrency,
       onError,
     });
+    const { queue, executor, signals } = worker;
     const allow = options.allow ?? (development ? allAllowed : {});
     const known: ApiBase["known"] = (ofTenant, names) =>
       runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools));
@@ -220,7 +187,6 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     const running = { platform, runtimes, loadAgent, queue, executor, signals };
     const parts = { ...running, allow, tools, known, compileDrawing };
     const base: ServerBase = { ...parts, database, clock, ids, logger };
-    const upkeep = startUpkeep({ clock, onError, jobs: platformJobs(platform) });
     const server = createServerWith(
       {
         authentication:
@@ -248,9 +214,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           ...(options.langgraph === false ? [] : langgraphRoutes(base)),
           ...(options.routes?.(base) ?? []),
         ],
-        drain: async (graceMs) => {
-          await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), upkeep.stop()]);
-        },
+        drain: (graceMs) => worker.stop(graceMs),
         close: async () => {
           await runtimes.close();
           await own?.close();
@@ -258,10 +222,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       },
       options,
     );
-    if (concurrency > 0) {
-      queue.start(executor.execute);
-      sender.start();
-    }
+    worker.start();
     return Object.assign(server, { platform, developmentTenantId: tenantId });
   } catch (thrown) {
     await own?.close();

@@ -12,7 +12,7 @@ class LeaseEndedError extends StratagraphError {
   }
 }
 
-/** The queue stops, and the time for its runs is over. */
+/** The queue stops. The reason of the signals of its runs. */
 class QueueStoppedError extends StratagraphError {
   readonly code = "queue_stopped";
   override readonly kind = "run";
@@ -51,6 +51,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   readonly #leaseMs: number;
   readonly #executing = new Set<Promise<void>>();
   readonly #aborts = new Set<AbortController>();
+  readonly #draining = new AbortController();
   #execute: ExecuteRun<Run> | undefined;
   #cancelPoll: (() => void) | undefined;
   #taking: Promise<void> | undefined;
@@ -88,6 +89,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     this.#execute = undefined;
     this.#isAwake = false;
     this.#cancelPoll?.();
+    this.#draining.abort(new QueueStoppedError());
     await this.#taking;
     const cancel = this.#options.clock.after(graceMs, () => {
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
@@ -136,7 +138,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     this.#aborts.add(abort);
     const lease = this.#keepLease(run, abort);
     try {
-      await execute(run, abort.signal);
+      await execute(run, abort.signal, this.#draining.signal);
     } catch (error) {
       this.#options.onError(error);
     } finally {

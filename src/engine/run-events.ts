@@ -73,6 +73,8 @@ export interface RunEventWriterOptions {
   /** Called once with the error of a failed append; later events are dropped. */
   readonly onFailure: (error: unknown) => void;
   readonly clock: Clock;
+  /** Events of the agent that the log has already. Default none. */
+  readonly repeated?: { has(event: RunEvent): boolean };
   /** Milliseconds during which deltas of a reply are joined to one event. Default 40. */
   readonly coalesceMs?: number;
   /** Maximum UTF-8 bytes of an input or output of a tool, and of a thought; a longer one is truncated. Default 65,536. */
@@ -147,7 +149,8 @@ export class RunEventWriter {
   /** Takes an event of the agent; kinds that clients do not read are left out. */
   onEvent = (event: AgentEvent): void => {
     const written = this.#toRunEvent(event);
-    if (written !== null) this.write(written);
+    if (written === null || this.#options.repeated?.has(written) === true) return;
+    this.write(written);
   };
 
   /** Takes a delta of a reply. Those of nested agents are left out. */

@@ -3,11 +3,11 @@ import type { CompileServices } from "../compile/compile-agent.ts";
 import { AnswerError, TurnCancelledError } from "../compile/errors.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { durableSaver } from "../durable-saver.ts";
-import { errorMessage, StratagraphError } from "../errors.ts";
+import { StratagraphError } from "../errors.ts";
 import { DefinitionChangedError } from "../runtime/definition-changed.ts";
+import { TurnDrainedError } from "../runtime/drain-control.ts";
 import { type ExecuteResult, executeAgentWith } from "../runtime/execute-agent.ts";
 import { threadConfig } from "../runtime/run-turn.ts";
-import type { Status } from "../state/lifecycle.ts";
 import { noUsage } from "../state/usage.ts";
 import { LeaseLostError } from "../storage/errors.ts";
 import { InvalidValueError } from "../storage/platform/errors.ts";
@@ -15,9 +15,10 @@ import type { Platform } from "../storage/platform/open-platform.ts";
 import type { RunClaim, StoredRunEvent } from "../storage/platform/runs/events.ts";
 import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
-import { isRecord } from "../values/json.ts";
+import { RepeatedEvents } from "./repeated-events.ts";
 import { requestEvent, type RunEvent, RunEventWriter } from "./run-events.ts";
-import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
+import type { RunRequest, RunResult } from "./run-request.ts";
+import { causeOf, deadResult, endedResult, endNotice, toRunResult } from "./run-results.ts";
 import type { RunSignals } from "./run-signals.ts";
 
 /** What a run of a tenant executes on. */
@@ -47,6 +48,8 @@ export interface RunExecutorOptions {
   /** Called when deliveries to webhooks were queued. */
   readonly onDeliveries?: () => void;
   readonly clock: Clock;
+  /** Workers that may be lost with a request of a run until the run is dead. Default 5. */
+  readonly maxAttempts?: number;
   /** Called with what went wrong outside of runs. */
   readonly onError: (error: unknown) => void;
   /** Called when an execution of a run has ended here, after the end was written. */
@@ -57,16 +60,20 @@ export interface RunExecutorOptions {
 export interface RunEnd {
   readonly run: Run;
   /** `handed_over`: another worker continues. */
-  readonly state: FinishedState | "handed_over";
+  readonly state: FinishedState | "dead" | "handed_over";
   readonly code: string | null;
   /** Milliseconds of this execution. */
   readonly ms: number;
 }
 
+/** A result, with the state in which the run has it. */
+type EndedRun = RunResult & { readonly state: FinishedState | "dead" };
+
 interface ExecutionOf {
   readonly agent: LoadedAgent;
   readonly writer: RunEventWriter;
   readonly signal: AbortSignal;
+  readonly drain: AbortSignal;
   /** Whether an earlier claim has begun to execute the request. */
   readonly isContinued: boolean;
   /** Waits until the checkpoints so far are stored. */
@@ -76,13 +83,8 @@ interface ExecutionOf {
 /** Milliseconds between two looks whether a caller wants a run cancelled. */
 const cancelPollMs = 500;
 
-const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
-  COMPLETED: "complete",
-  FAILED: "failed",
-  CANCELLED: "cancelled",
-  AWAITING_HUMAN: "awaiting_human",
-  AWAITING_TOOL: "awaiting_tool",
-};
+/** Events of a turn that are read when it is continued. The step under way has few. */
+const maxLogRead = 500;
 
 /**
  * Executes claimed runs: the turn of their request, with its events in their log and its end in their row. A run that is
@@ -97,11 +99,12 @@ export class RunExecutor {
    * Executes a run. Resolves when its end is written, the run was handed over or the claim is lost; rejects if the end
    * could not be written.
    */
-  readonly execute = async (run: Run, signal: AbortSignal): Promise<void> => {
+  readonly execute = async (run: Run, signal: AbortSignal, drain: AbortSignal): Promise<void> => {
     const { claims, events } = this.options.platform;
     const claim: RunClaim = { id: run.id, tenantId: run.tenantId, epoch: run.epoch };
     const ending = new AbortController();
     const lose = (error: unknown) => ending.abort(error);
+    const log = await this.#turnSoFar(run);
     const writer = new RunEventWriter({
       clock: this.options.clock,
       append: async (batch) => {
@@ -113,36 +116,46 @@ export class RunExecutor {
         this.options.signals.notify(run.id);
       },
       onFailure: lose,
+      repeated: new RepeatedEvents(log),
     });
-    const execution = { writer, signal: ending.signal, flush: async () => {} };
-    // The queue stops: once handed over, the fence refuses what this execution writes, and another worker continues.
-    const handOver = () =>
-      void Promise.all([writer.flush(), execution.flush()])
-        .then(() => claims.handOver(claim))
-        .then(() => lose(signal.reason), lose);
+    const execution = { writer, signal: ending.signal, drain, flush: async () => {} };
+    const handOver = async () => {
+      await Promise.all([writer.flush(), execution.flush()]);
+      await claims.handOver(claim);
+    };
+    // Once handed over, the fence refuses what this execution writes. An end before that would be stored as a cancelled turn.
+    const stop = () => void handOver().then(() => lose(signal.reason), lose);
+    // A worker was lost before it had cancelled the run.
+    if (run.cancelRequestedAt !== null) ending.abort(new TurnCancelledError(run.id, null));
     const stopWatching = this.#watchCancel(claim, ending);
     const from = this.options.clock.monotonic();
     const report = (state: RunEnd["state"], code: string | null) =>
       this.options.onEnd?.({ run, state, code, ms: this.options.clock.monotonic() - from });
-    signal.addEventListener("abort", handOver);
-    if (signal.aborted) handOver();
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
     try {
-      const last = await this.#lastEvent(run);
+      const last = log.at(-1);
       if (last?.event === "message" && last.data["done"] === false) {
         const reason = "the run continues on another worker";
         writer.write({ event: "message_reset", data: { reason } });
       }
-      const isContinued = run.attempts > 1 || (last !== null && last.event !== "done");
-      const ended = await this.#run(run, Object.assign(execution, { isContinued }));
+      const isContinued = run.attempts > 1 || log.length > 0;
+      const { maxAttempts = 5 } = this.options;
+      const isDead = run.attempts > maxAttempts;
+      const ended = isDead
+        ? deadResult(run.request as unknown as RunRequest)
+        : await this.#run(run, Object.assign(execution, { isContinued }));
       await writer.flush();
-      await this.#finish(run, ended);
-      report(ended.status, ended.cause?.code ?? null);
+      const state = isDead ? "dead" : ended.status;
+      await this.#finish(run, { ...ended, state });
+      report(state, ended.cause?.code ?? null);
     } catch (thrown) {
       const isLost = ending.signal.aborted && !(ending.signal.reason instanceof TurnCancelledError);
-      if (!isLost && !(thrown instanceof LeaseLostError)) throw thrown;
+      if (thrown instanceof TurnDrainedError) await handOver();
+      else if (!isLost && !(thrown instanceof LeaseLostError)) throw thrown;
       report("handed_over", null);
     } finally {
-      signal.removeEventListener("abort", handOver);
+      signal.removeEventListener("abort", stop);
       stopWatching();
       this.options.signals.notify(run.id);
     }
@@ -153,11 +166,18 @@ export class RunExecutor {
     this.#cancels.get(runId)?.();
   }
 
-  async #lastEvent({ tenantId, id, lastEvent }: Run): Promise<StoredRunEvent | null> {
-    if (lastEvent === 0) return null;
-    const after = lastEvent - 1;
-    const [last] = await this.options.platform.events.read(tenantId, id, { after, limit: 1 });
-    return last ?? null;
+  /** The events of the request that earlier claims have written, or the last of them. */
+  async #turnSoFar({ tenantId, id, lastEvent }: Run): Promise<readonly StoredRunEvent[]> {
+    if (lastEvent === 0) return [];
+    const newest = (limit: number) =>
+      this.options.platform.events.read(tenantId, id, {
+        after: Math.max(0, lastEvent - limit),
+        limit,
+      });
+    // Most claims are the first of their request.
+    if ((await newest(1)).at(-1)?.event === "done") return [];
+    const read = await newest(maxLogRead);
+    return read.slice(read.findLastIndex(({ event }) => event === "done") + 1);
   }
 
   async #run(run: Run, of: Omit<ExecutionOf, "agent">): Promise<RunResult> {
@@ -184,7 +204,8 @@ export class RunExecutor {
       // An outage of the database is no failure of the run: it is claimed again when its lease has ended.
       const isOutage =
         thrown instanceof StratagraphError && thrown.kind === "run" && thrown.transient;
-      if (ended || isOutage || thrown instanceof LeaseLostError) throw thrown;
+      const isStopped = thrown instanceof LeaseLostError || thrown instanceof TurnDrainedError;
+      if (ended || isOutage || isStopped) throw thrown;
       return this.#refusal(run, thrown);
     }
   }
@@ -199,6 +220,7 @@ export class RunExecutor {
       threadId: run.threadId,
       turnId: request.turn_id,
       signal: of.signal,
+      drain: of.drain,
       onEvent,
       onToken,
       ...(model !== undefined && { model }),
@@ -234,29 +256,23 @@ export class RunExecutor {
     if (isPending && before !== null) return { ...before, cause };
     const { turn_id } = run.request as unknown as RunRequest;
     const usage = before?.turn_id === turn_id ? before.usage : noUsage;
-    return { ...nothing, turn_id, status: "failed", cause, usage };
+    return endedResult({ turn_id }, { status: "failed", cause, usage });
   }
 
-  async #finish(run: Run, result: RunResult): Promise<void> {
+  async #finish(run: Run, ended: EndedRun): Promise<void> {
     try {
-      await this.#write(run, result);
+      await this.#write(run, ended);
     } catch (thrown) {
       if (!(thrown instanceof InvalidValueError)) throw thrown;
       // Larger than a row may be. The checkpoint has it.
-      const { turn_id, usage, checkpoint_id } = result;
-      const status = "failed";
-      await this.#write(run, {
-        ...nothing,
-        turn_id,
-        usage,
-        checkpoint_id,
-        status,
-        cause: causeOf(thrown),
-      });
+      const { usage, checkpoint_id } = ended;
+      const failed = { status: "failed", cause: causeOf(thrown) } as const;
+      const result = endedResult(ended, { ...failed, usage, checkpoint_id });
+      await this.#write(run, { ...result, state: failed.status });
     }
   }
 
-  async #write(run: Run, result: RunResult): Promise<void> {
+  async #write(run: Run, { state, ...result }: EndedRun): Promise<void> {
     const { claims, webhooks } = this.options.platform;
     const { turn_id, status, checkpoint_id, cause } = result;
     const events: RunEvent[] = [
@@ -268,20 +284,11 @@ export class RunExecutor {
     const written = await claims.finish(
       { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
       {
-        state: status,
+        state,
         result,
         events,
         within: async (client) => {
-          const body = {
-            run_id: run.id,
-            thread_id: run.threadId,
-            instance_id: run.instanceId,
-            turn_id,
-            status,
-            cause,
-          };
-          const event = `run.${status}`;
-          deliveries = await webhooks.enqueue(run.tenantId, { event, body }, client);
+          deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
         },
       },
     );
@@ -322,51 +329,3 @@ export class RunExecutor {
 
 /** Codes of answers to requests that are not pending. */
 const takenCodes = new Set(["nothing_to_answer", "unknown_interrupt", "unknown_tool_call"]);
-
-const nothing: Omit<RunResult, "turn_id" | "status" | "cause"> = {
-  message: null,
-  output: null,
-  tool_calls: [],
-  requests: [],
-  incomplete: null,
-  usage: noUsage,
-  checkpoint_id: null,
-};
-
-function toRunResult(
-  result: ExecuteResult,
-  of: { readonly request: RunRequest; readonly checkpointId: string | null },
-): RunResult {
-  const { output, failure, cancel_reason: reason } = result;
-  const status = finishedStates[result.status] ?? "failed";
-  const cause =
-    failure !== null
-      ? { code: failure.cause, message: failure.message }
-      : status === "cancelled"
-        ? { code: "turn_cancelled", message: reason ?? "The turn was cancelled." }
-        : null;
-  return {
-    turn_id: of.request.turn_id,
-    status,
-    message: textOf(output),
-    output,
-    tool_calls: result.toolCalls,
-    requests: result.interrupts,
-    incomplete: result.incomplete_reason,
-    cause,
-    usage: result.usage,
-    checkpoint_id: of.checkpointId,
-  };
-}
-
-function textOf(output: unknown): string | null {
-  const text = isRecord(output) ? output["message"] : output;
-  return typeof text === "string" ? text : null;
-}
-
-/** Messages of unknown errors may have anything in them: they are logged, and not shown. */
-function causeOf(thrown: unknown): TurnCause {
-  if (thrown instanceof StratagraphError)
-    return { code: thrown.code, message: errorMessage(thrown).slice(0, 4_000) };
-  return { code: "internal", message: "An unexpected error occurred." };
-}

@@ -9,14 +9,14 @@ export interface ClaimedRun {
 
 /** The table of runs, as a queue uses it. */
 export interface RunClaims<Run extends ClaimedRun = ClaimedRun> {
-  /** Takes the next run that is due, of any tenant; null if there is none. A thread has one running run at most. */
+  /** Takes the next run that is due, of any tenant; null if there is none. A thread has one open run at most, running or waiting. */
   claim(options: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null>;
   /** Extends a lease. False if the run was claimed again or has ended. */
   renew(
     run: Pick<ClaimedRun, "id" | "epoch">,
     options: { readonly leaseMs: number },
   ): Promise<boolean>;
-  /** Puts runs whose lease has ended back into the queue, or marks them dead after their last attempt. Returns how many. */
+  /** Puts runs whose lease has ended back into the queue. Returns how many. */
   releaseExpired(): Promise<number>;
 }
 
@@ -25,6 +25,8 @@ export type ExecuteRun<Run extends ClaimedRun = ClaimedRun> = (
   run: Run,
   /** Aborts when the lease is lost, and when the queue stops and the time for its runs is over. */
   signal: AbortSignal,
+  /** Aborts when the queue stops: the run is handed over before its next step. */
+  draining: AbortSignal,
 ) => Promise<void>;
 
 /** Takes runs and executes them. Every implementation passes the suite of test/contract/run-queue.ts. */
@@ -36,8 +38,8 @@ export interface RunQueue<Run extends ClaimedRun = ClaimedRun> {
   /** Number of runs that execute in this process. */
   readonly running: number;
   /**
-   * Takes no more runs, waits `graceMs` milliseconds for those that execute, then aborts them and waits for their end.
-   * What was aborted goes back into the queue when its lease ends.
+   * Takes no more runs. Those that execute are handed over before their next step; after `graceMs` milliseconds the rest
+   * is aborted. Resolves when all have ended here.
    */
   stop(options: { readonly graceMs: number }): Promise<void>;
 }

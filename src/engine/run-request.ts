@@ -1,7 +1,7 @@
 import type { Attachment } from "../compile/attachments/read-attachments.ts";
 import type { ToolCallResult } from "../runtime/execute-agent.ts";
 import type { ClientCall, PendingRequest } from "../state/human-request.ts";
-import { noUsage, type Usage } from "../state/usage.ts";
+import type { Usage } from "../state/usage.ts";
 import type { FinishedState } from "../storage/platform/runs/runs.ts";
 
 /** What a claim of a run executes, as the row of the run stores it. */
@@ -46,36 +46,4 @@ export interface RunResult {
   /** Of the whole turn. */
   readonly usage: Usage;
   readonly checkpoint_id: string | null;
-}
-
-/** The result of a run that was cancelled before a worker had it, with its last turn. */
-export function cancelledResult(
-  request: Pick<RunRequest, "turn_id">,
-  before: Pick<RunResult, "turn_id" | "usage" | "checkpoint_id"> | null,
-): RunResult {
-  const isOpen = before?.turn_id === request.turn_id;
-  return endedResult(request, {
-    status: "cancelled",
-    cause: { code: "turn_cancelled", message: "The run was cancelled." },
-    usage: isOpen ? before.usage : noUsage,
-    checkpoint_id: isOpen ? before.checkpoint_id : null,
-  });
-}
-
-/** A result without an answer. */
-export function endedResult(
-  { turn_id }: Pick<RunRequest, "turn_id">,
-  end: Pick<RunResult, "status" | "cause"> & Partial<Pick<RunResult, "usage" | "checkpoint_id">>,
-): RunResult {
-  return {
-    message: null,
-    output: null,
-    tool_calls: [],
-    requests: [],
-    incomplete: null,
-    usage: noUsage,
-    checkpoint_id: null,
-    turn_id,
-    ...end,
-  };
 }

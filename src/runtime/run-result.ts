@@ -5,6 +5,7 @@ import {
   publicRequest,
 } from "../state/human-request.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { DrainControl } from "./drain-control.ts";
 import { forwardToken, PartialOutput, type TokenOrigin } from "./streamed-text.ts";
 import { type Command, isInterrupted } from "@langchain/langgraph";
 import type { AgentGraph, Durability } from "../compile/agent-graph.ts";
@@ -121,6 +122,7 @@ export interface TurnRun {
   readonly context: RunContext;
   readonly durability: Durability;
   readonly signal?: AbortSignal | undefined;
+  readonly drain?: AbortSignal | undefined;
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
   readonly onToken?: ((text: string, of: TokenOrigin) => void) | undefined;
   readonly onReasoning?: ((text: string, of: TokenOrigin) => void) | undefined;
@@ -148,6 +150,7 @@ export async function streamTurn(run: TurnRun): Promise<StreamedTurn> {
     ...withWholeState(start),
     context: run.context,
     durability: run.durability,
+    ...(run.drain && { control: new DrainControl(run.drain) }),
     subgraphs: true,
     streamMode: [
       "values",

@@ -1,5 +1,6 @@
 import { llmConfigFor } from "../compile/bound-models.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { GraphDrained } from "@langchain/langgraph";
 import { inOwnRun } from "../compile/run/withheld-callbacks.ts";
 import {
   type AgentGraph,
@@ -19,6 +20,7 @@ import { contextSchema, type GraphState, type RunContext } from "../state/channe
 import type { AgentEvent } from "../state/events.ts";
 import { canTransition } from "../state/lifecycle.ts";
 import type { TurnState } from "../state/turn.ts";
+import { TurnDrainedError } from "./drain-control.ts";
 import { InvalidRunOptionError, NoCheckpointerError } from "./errors.ts";
 import { withWriteFailureGuard } from "./write-failure-guard.ts";
 import { type ExecuteResult, streamTurn, toResult, type TurnRun } from "./run-result.ts";
@@ -28,6 +30,11 @@ import type { TokenOrigin } from "./streamed-text.ts";
 export interface TurnOptions {
   /** Aborting it ends the turn CANCELLED. The thread can be resumed, unless it stores only one checkpoint per turn. */
   readonly signal?: AbortSignal;
+  /**
+   * Aborting it stops the turn before its next step, with a TurnDrainedError. The thread can be resumed. Under durability
+   * `exit` the turn runs on.
+   */
+  readonly drain?: AbortSignal;
   /** `provider:model` instead of the definition's. */
   readonly model?: string;
   /** 0.0 to 2.0, instead of the definition's. */
@@ -105,7 +112,7 @@ export async function prepareRun(
 /**
  * Runs a turn until it ends or waits.
  *
- * @throws the error of a failed checkpoint write, or the reason the thread's lock was lost
+ * @throws TurnDrainedError, the error of a failed checkpoint write, or the reason the thread's lock was lost
  */
 export async function runTurn(
   run: PreparedRun,
@@ -121,9 +128,11 @@ export async function runTurn(
   const ends = { threadId, signal, lockLost };
   const running = withWriteFailureGuard(checkpointer, ends, async (ending, hasFailed) => {
     const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
-    const turn = { graph, thread, input, context, signal: ending, ...listeners, durability };
+    const drain = durability === "exit" ? undefined : options.drain;
+    const turn = { graph, thread, input, context, signal: ending, drain, ...listeners, durability };
     const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
     return streaming.catch(async (thrown: unknown) => {
+      if (thrown instanceof GraphDrained) throw new TurnDrainedError(threadId);
       if (checkpointer === undefined) {
         if (isMissingCheckpointer(thrown))
           throw new NoCheckpointerError("human", { cause: thrown });

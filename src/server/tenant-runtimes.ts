@@ -6,12 +6,17 @@ interface ClosableRuntime {
 /** Runtimes of tenants, opened on first use and closed when they were not used for longest. */
 export class TenantRuntimes<Runtime extends ClosableRuntime> {
   readonly #entries = new Map<string, Entry<Runtime>>();
+  readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
   /** @param options.max runtimes that stay open while none of them is in use beyond it; default 100 */
   constructor(
     private readonly open: (tenantId: string) => Promise<Runtime>,
-    private readonly options: { readonly max?: number } = {},
+    private readonly options: {
+      readonly max?: number;
+      /** Called with what closing a runtime throws. */
+      readonly onError?: (error: unknown) => void;
+    } = {},
   ) {}
 
   /** Runs `work` on the runtime of a tenant, which stays open meanwhile. */
@@ -33,37 +38,40 @@ export class TenantRuntimes<Runtime extends ClosableRuntime> {
       throw thrown;
     } finally {
       entry.users -= 1;
-      await this.#closeUnused();
+      // In the background: a slow one of another tenant does not delay this one.
+      this.#closeUnused();
     }
   }
 
   /** Closes all runtimes. Those in use are closed too. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const entries = [...this.#entries.values()];
+    for (const entry of this.#entries.values()) this.#close(entry);
     this.#entries.clear();
-    await Promise.all(entries.map(closeEntry));
+    await Promise.all(this.#closing);
   }
 
-  async #closeUnused(): Promise<void> {
+  #closeUnused(): void {
     const max = this.#isClosed ? 0 : (this.options.max ?? 100);
-    const closing: Promise<void>[] = [];
     for (const [tenantId, entry] of this.#entries) {
       if (this.#entries.size <= max) break;
       if (entry.users > 0) continue;
       this.#entries.delete(tenantId);
-      closing.push(closeEntry(entry));
+      this.#close(entry);
     }
-    await Promise.all(closing);
+  }
+
+  #close({ runtime }: Entry<Runtime>): void {
+    const closing = runtime
+      .catch(() => undefined)
+      .then((opened) => opened?.close())
+      .catch((error: unknown) => this.options.onError?.(error))
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 }
 
 interface Entry<Runtime> {
   readonly runtime: Promise<Runtime>;
   users: number;
-}
-
-async function closeEntry<Runtime extends ClosableRuntime>(entry: Entry<Runtime>): Promise<void> {
-  const runtime = await entry.runtime.catch(() => undefined);
-  await runtime?.close();
 }

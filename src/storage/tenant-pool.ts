@@ -21,8 +21,8 @@ export interface RunClaim {
  * The claims under which threads are written, shared by the checkpointer and the journal of a tenant. While a thread is
  * fenced, each transaction that writes for its run begins with a check of the claim, and holds the run's row until it
  * ends: a new claim waits for a write under way, and what an older one writes afterwards is refused. The epoch alone is
- * not enough: a run whose lease ended may be cancelled or dead without a further claim, and the next run of the thread
- * begins.
+ * not enough: a run whose lease ended may be cancelled in the queue without a further claim, and the next run of the
+ * thread begins.
  */
 export class ThreadFences {
   readonly #fences = new Map<string, Fence>();

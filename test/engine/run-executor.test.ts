@@ -1,8 +1,17 @@
+import { AIMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { createServer, type PlatformServer, type ServerBase } from "../../src/create-server.ts";
+import {
+  createServer,
+  type PlatformServer,
+  type ServerBase,
+  type ServerOptions,
+} from "../../src/create-server.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { withAllTenants } from "../../src/storage/tenant.ts";
+import { defineTool } from "../../src/index.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { useEmptyQueue } from "../helpers/empty-queue.ts";
+import { gate } from "../helpers/run-server.ts";
 import { ScriptedModel, type ScriptedReply } from "../helpers/scripted-model.ts";
 
 const agent = { name: "helper", tools: ["calculator"] };
@@ -10,12 +19,13 @@ const agent = { name: "helper", tools: ["calculator"] };
 describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
   const database = useDatabase(kind);
   const servers: PlatformServer[] = [];
+  useEmptyQueue(database);
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((server) => server.close(0)));
   });
   let tenants = 0;
 
-  async function start(script: readonly ScriptedReply[], options: { concurrency?: number } = {}) {
+  async function start(script: readonly ScriptedReply[], options: Partial<ServerOptions> = {}) {
     let base: ServerBase | undefined;
     const model = new ScriptedModel(script);
     const server = await createServer({
@@ -35,7 +45,11 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
   }
   type Started = Awaited<ReturnType<typeof start>>;
 
-  async function queueRun({ server, base, tenantId }: Started, definition: object = agent) {
+  async function queueRun(
+    { server, base, tenantId }: Started,
+    definition: object = agent,
+    { wakes = true }: { wakes?: boolean } = {},
+  ) {
     const { agents, instances, runs } = server.platform;
     const { name } = definition as { name: string };
     const stored = await agents.create(tenantId, { name, definition });
@@ -51,7 +65,7 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       input: { message: "What is 6 * 7?" },
     };
     const run = await runs.create(tenantId, { instanceId: instance.id, request });
-    base.queue.wake();
+    if (wakes) base.queue.wake();
     return run;
   }
 
@@ -130,6 +144,88 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       const log = await names({ ...second, tenantId: first.tenantId }, run);
       expect(log.filter((name) => name === "tool_result")).toHaveLength(1);
       expect(log.filter((name) => name === "done")).toHaveLength(1);
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "hands a run over before its next step when the server closes",
+    async () => {
+      const { arrived, open, wait } = gate();
+      const calls = { name: "calculator", args: { expression: "6 * 7" }, id: "call_1" };
+      const first = await start([
+        async () => (await wait(), new AIMessage({ content: "", tool_calls: [calls] })),
+        "never asked",
+      ]);
+      const queued = await queueRun(first);
+      await arrived;
+      const closed = first.server.close(60_000);
+      open();
+      await closed;
+      const { state, attempts } = await first.base.platform.runs.get(first.tenantId, queued.id);
+      expect([state, attempts, first.model.requests.length]).toEqual(["queued", 0, 1]);
+
+      const second = await start(["It is 42."]);
+      const run = await until({ ...second, tenantId: first.tenantId }, queued, "complete");
+      expect(run.result).toMatchObject({ message: "It is 42." });
+      expect(second.model.requests).toHaveLength(1);
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "writes no event twice when a worker dies in the middle of a step",
+    async () => {
+      const { arrived, wait } = gate();
+      let deaths = 0;
+      const waits = defineTool({
+        name: "waits",
+        description: "Waits.",
+        input_schema: { type: "object" },
+        execution: { idempotent: true },
+        handler: async (_input, { signal }) => {
+          if ((deaths += 1) > 1) return "done";
+          void wait();
+          await new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason as Error));
+          });
+          return "never";
+        },
+      });
+      const definition = { name: "waiter", tools: ["calculator", "waits"] };
+      const both = { calls: [...calculation.calls, { name: "waits", args: {} }] };
+      const first = await start([both], { tools: [waits] });
+      const queued = await queueRun(first, definition);
+      await arrived;
+      while (!(await names(first, queued)).includes("tool_result"))
+        await first.base.signals.next(queued.id, { ms: 100 });
+      // As after the end of a lease: the dead worker writes nothing more.
+      const { tables } = first.base.platform;
+      await withAllTenants(tables.tenants.pool, (client) =>
+        client.query(
+          `update ${tables.schema}.run set state = 'queued', epoch = epoch + 1, run_at = now() + interval '1 hour'
+          where id = '${queued.id}'`,
+        ),
+      );
+      const before = await first.base.platform.events.read(first.tenantId, queued.id);
+      first.base.executor.cancel(queued.id);
+      await first.server.close(0);
+      const second = await start(["It is 42."], { tools: [waits] });
+      await withAllTenants(tables.tenants.pool, (client) =>
+        client.query(`update ${tables.schema}.run set run_at = now() where id = '${queued.id}'`),
+      );
+      second.base.queue.wake();
+      await until({ ...second, tenantId: first.tenantId }, queued, "complete");
+      const log = await second.base.platform.events.read(first.tenantId, queued.id);
+      expect(log.slice(0, before.length)).toEqual(before);
+      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
+      const calls = log.filter(({ event }) => event.startsWith("tool_"));
+      expect(calls.map(({ event, data }) => `${event} ${String(data["tool"])}`)).toEqual([
+        "tool_call calculator",
+        "tool_call waits",
+        "tool_result calculator",
+        "tool_result waits",
+      ]);
+      const taken = log.slice(before.length).map(({ event }) => event);
+      expect(taken[0]).toBe("tool_result");
     },
   );
 
@@ -229,6 +325,79 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       const second = await start(["Sent."]);
       const run = await until({ ...second, tenantId: first.tenantId }, waiting, "complete");
       expect(run.result).toMatchObject({ status: "complete" });
+    },
+  );
+
+  /** Changes the row of a run, as workers leave it that are lost. */
+  const change = ({ base }: Started, run: Run, set: string) =>
+    withAllTenants(base.platform.tables.tenants.pool, (client) =>
+      client.query(`update ${base.platform.tables.schema}.run set ${set} where id = '${run.id}'`),
+    );
+  const heard = async ({ base }: Started, run: Run) => {
+    const { tables } = base.platform;
+    const { rows } = await withAllTenants(tables.tenants.pool, (client) =>
+      client.query<{ event: string; body: unknown }>(
+        `select event, body from ${tables.schema}.webhook_delivery where tenant_id = '${run.tenantId}'`,
+      ),
+    );
+    return rows;
+  };
+  const listen = ({ base, tenantId }: Started) =>
+    base.platform.webhooks.create(tenantId, { url: "https://example.com/hook", events: ["*"] });
+
+  it.skipIf(!database.available)("ends a run with which five workers were lost", async () => {
+    const stopped = await start([], { concurrency: 0 });
+    await listen(stopped);
+    const queued = await queueRun(stopped);
+    await change(stopped, queued, "attempts = 5");
+    const { model, ...started } = await start(["Hello."]);
+    const run = await until({ ...started, model, tenantId: stopped.tenantId }, queued, "dead");
+    expect(run.result).toMatchObject({ status: "failed", cause: { code: "run_dead" } });
+    expect(await names(stopped, run)).toEqual(["error", "done"]);
+    expect(await heard(stopped, run)).toMatchObject([
+      { event: "run.failed", body: { run_id: run.id, cause: { code: "run_dead" } } },
+    ]);
+    expect(model.requests).toEqual([]);
+  });
+
+  it.skipIf(!database.available)("executes a run with which four workers were lost", async () => {
+    const stopped = await start([], { concurrency: 0 });
+    const queued = await queueRun(stopped);
+    await change(stopped, queued, "attempts = 4");
+    const started = await start(["Hello."]);
+    await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+  });
+
+  it.skipIf(!database.available)(
+    "cancels a run whose worker was lost before it had done so",
+    async () => {
+      const stopped = await start([], { concurrency: 0 });
+      await listen(stopped);
+      const queued = await queueRun(stopped);
+      await change(stopped, queued, "attempts = 1, cancel_requested_at = now()");
+      const { model, ...started } = await start(["Hello."]);
+      const of = { ...started, model, tenantId: stopped.tenantId };
+      const run = await until(of, queued, "cancelled");
+      expect(run.result).toMatchObject({ cause: { code: "turn_cancelled" } });
+      expect((await names(stopped, run)).at(-1)).toBe("done");
+      expect(await heard(stopped, run)).toMatchObject([{ event: "run.cancelled" }]);
+      expect(model.requests).toEqual([]);
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "executes a run that was queued behind one that waits once that one has ended",
+    async () => {
+      const started = await start(["Sent.", "Hello."]);
+      const { runs } = started.base.platform;
+      const asks = await queueRun(started, asking, { wakes: false });
+      const request = { ...asks.request, turn_id: started.base.ids() };
+      const behind = await runs.create(started.tenantId, { instanceId: asks.instanceId, request });
+      const waiting = await until(started, asks, "awaiting_human");
+      expect((await runs.get(started.tenantId, behind.id)).state).toBe("queued");
+      await answer(started, waiting, true);
+      await until(started, waiting, "complete");
+      await until(started, behind, "awaiting_human");
     },
   );
 

@@ -11,6 +11,7 @@ import { defineTool } from "../../src/index.ts";
 import type { Route } from "../../src/server/route.ts";
 import { listenChecked, type SendOptions } from "./api-server.ts";
 import type { TestDatabase } from "./databases.ts";
+import { useEmptyQueue } from "./empty-queue.ts";
 import { ScriptedModel, type ScriptedReply } from "./scripted-model.ts";
 
 /** A tool that the client runs. */
@@ -45,6 +46,7 @@ let tenants = 0;
 /** Returns a function that starts a server with a scripted model and a tenant of its own. They close after each test. */
 export function useRunServers(database: TestDatabase) {
   const started: PlatformServer[] = [];
+  useEmptyQueue(database);
   afterEach(async () => {
     await Promise.all(started.splice(0).map((server) => server.close(0)));
   });
@@ -86,7 +88,8 @@ export function useRunServers(database: TestDatabase) {
         ask("POST", path, { body, ...of }),
       /** Stores an agent, and returns the path of its runs. */
       async agent(definition: object = helper): Promise<string> {
-        const { json } = await ask("POST", "/v1/agents", { body: definition });
+        const { status, json } = await ask("POST", "/v1/agents", { body: definition });
+        if (status !== 201) throw new Error(`The agent was refused: ${JSON.stringify(json)}`);
         return `/v1/agents/${String(json["id"])}/runs`;
       },
       /** Waits until a run is in a status. */
@@ -94,9 +97,12 @@ export function useRunServers(database: TestDatabase) {
         const id = path.split("/").at(-1) ?? "";
         for (;;) {
           const signalled = base!.signals.next(id, { ms: 100 });
-          const { json } = await ask("GET", path);
+          const { status: answered, json } = await ask("GET", path);
           if (json["status"] === status) return json;
-          if (["complete", "failed", "cancelled", "dead"].includes(String(json["status"])))
+          const isOver = ["complete", "failed", "cancelled", "dead"].includes(
+            String(json["status"]),
+          );
+          if (answered !== 200 || isOver)
             throw new Error(`expected ${status}, got ${JSON.stringify(json)}`);
           await signalled;
         }

@@ -7,6 +7,7 @@ import { StateViewer } from "../../src/server/checkpoints/shown-state.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { listenForTest, type SendOptions, tenantA } from "../helpers/api-server.ts";
 import { useDatabase } from "../helpers/databases.ts";
+import { useEmptyQueue } from "../helpers/empty-queue.ts";
 import { ScriptedModel, type ScriptedReply } from "../helpers/scripted-model.ts";
 
 const location = defineTool({
@@ -43,6 +44,7 @@ describe("a state", () => {
 
 describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
   const database = useDatabase(kind);
+  useEmptyQueue(database);
   let tenants = 0;
 
   /** A server whose tenants have an agent each; all models say the script. */
@@ -108,7 +110,9 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
   }
 
   async function runNow(started: Started, tenant: Tenant, message: string, thread?: string) {
-    return ended(started, tenant, (await queue(started, tenant, message, thread)).id);
+    const run = await ended(started, tenant, (await queue(started, tenant, message, thread)).id);
+    if (run.state === "failed") throw new Error(`The run failed: ${JSON.stringify(run.result)}`);
+    return run;
   }
 
   const listed = (json: Record<string, unknown>) =>
@@ -473,17 +477,19 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
     const pii = { type: "pii", config: { action: "block" } };
     const blocked = { guardrail_config: { input_rails: [pii] } };
     it.each([
-      ["complete", "COMPLETED", ["Hello."], {}],
-      ["failed", "FAILED", [], blocked],
-      ["awaiting_human", "AWAITING_HUMAN", [calculate], approval],
-      ["awaiting_tool", "AWAITING_TOOL", [ask], { tools: ["user_location"] }],
-    ] as const)("say the status of a run that is %s", async (state, status, script, definition) => {
+      ["complete", "COMPLETED", ["Hello."], {}, undefined],
+      ["failed", "FAILED", [], blocked, "guardrail:pii"],
+      ["awaiting_human", "AWAITING_HUMAN", [calculate], approval, undefined],
+      ["awaiting_tool", "AWAITING_TOOL", [ask], { tools: ["user_location"] }, undefined],
+    ] as const)("say the status of a run that is %s", async (...of) => {
+      const [state, status, script, definition, code] = of;
       const started = await start(script, definition);
       const tenant = await started.tenant();
       const waiting = await queue(started, tenant, "Write to ada@example.org.");
       const created = await tenant.send("GET", `/v1/threads/${waiting.threadId}`);
       expect(created.json["created_at"]).toEqual(expect.any(String));
-      const { threadId, state: end } = await ended(started, tenant, waiting.id);
+      const { threadId, state: end, result } = await ended(started, tenant, waiting.id);
+      expect(result).toMatchObject({ cause: code === undefined ? null : { code } });
       const { json } = await tenant.send("GET", `/v1/threads/${threadId}`);
       const isOver = status === "COMPLETED" || status === "FAILED";
       expect([end, json["status"], json["completed_at"] !== null]).toEqual([state, status, isOver]);

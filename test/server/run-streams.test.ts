@@ -180,39 +180,59 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     },
   );
 
-  it.skipIf(!database.available)(
-    "send a comment after 15 s, and end when their key is revoked",
-    async () => {
-      const api = await start([], { concurrency: 0 });
-      const path = await runOf(api);
-      const clock = new ManualClock();
-      // Waits for time alone: nothing signals.
-      const signals = {
-        next: async () => clock.advance(250),
-        notify: () => {},
-      } as unknown as RunServer["base"]["signals"];
-      const streams = new EventStreams({ ...api.base, clock, signals }, 10);
-      const { tenantId, keyId, key } = api;
-      const request = new Request("http://x", { headers: { authorization: `Bearer ${key}` } });
-      const response = streams.respond(
-        {
-          principal: { tenantId, keyId, scopes: ["*"] },
-          request,
-          closing: new AbortController().signal,
-        },
-        { runId: path.split("/").at(-1) ?? "", after: 0, until: "run" },
-      );
-      const reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-      const read = async () => new TextDecoder().decode((await reader.read()).value);
-      expect(await read()).toBe("retry: 1000\n\n");
-      expect(await read()).toBe(": heartbeat\n\n");
-      expect(clock.monotonic()).toBe(15_000);
-      await api.server.platform.apiKeys.revoke(tenantId, keyId);
-      expect(await reader.read()).toEqual({ done: true, value: undefined });
-      const id = path.split("/").at(-1) ?? "";
-      await api.server.platform.runs.requestCancel(tenantId, id);
-    },
-  );
+  it.skipIf(!database.available)("follow a run that another server executes", async () => {
+    const { held, reply } = holding("It is 42.");
+    const api = await start([{ calls: calls(2) }, reply]);
+    const path = await runOf(api, { name: "plain", tools: ["calculator"] });
+    const other = await start([], { concurrency: 0 });
+    const stream = await other.stream(`${path}/events`, { key: api.key });
+    await held.arrived;
+    expect(await stream.next()).toMatchObject({ id: 1 });
+    held.open();
+    const rest = await stream.rest();
+    expect(numbers(rest)).toEqual(upTo(rest.length + 1, 2));
+    expect(rest.at(-1)).toMatchObject({ event: "done", data: { status: "complete" } });
+  });
+
+  it.skipIf(!database.available).each([
+    [
+      "their key is revoked",
+      ({ server, tenantId, keyId }: RunServer) => server.platform.apiKeys.revoke(tenantId, keyId),
+    ],
+    [
+      "their tenant is suspended",
+      ({ server, tenantId }: RunServer) => server.platform.tenants.suspend(tenantId),
+    ],
+  ] as const)("send a comment after 15 s, and end when %s", async (_why, refuse) => {
+    const api = await start([], { concurrency: 0 });
+    const path = await runOf(api);
+    const clock = new ManualClock();
+    // Waits for time alone: nothing signals.
+    const signals = {
+      next: async () => clock.advance(250),
+      notify: () => {},
+    } as unknown as RunServer["base"]["signals"];
+    const streams = new EventStreams({ ...api.base, clock, signals }, 10);
+    const { tenantId, keyId, key } = api;
+    const request = new Request("http://x", { headers: { authorization: `Bearer ${key}` } });
+    const response = streams.respond(
+      {
+        principal: { tenantId, keyId, scopes: ["*"] },
+        request,
+        closing: new AbortController().signal,
+      },
+      { runId: path.split("/").at(-1) ?? "", after: 0, until: "run" },
+    );
+    const reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    const read = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await read()).toBe("retry: 1000\n\n");
+    expect(await read()).toBe(": heartbeat\n\n");
+    expect(clock.monotonic()).toBe(15_000);
+    await refuse(api);
+    expect(await reader.read()).toEqual({ done: true, value: undefined });
+    const id = path.split("/").at(-1) ?? "";
+    await api.server.platform.runs.requestCancel(tenantId, id);
+  });
 
   it.skipIf(!database.available)("read the log only as fast as their client", async () => {
     const api = await start([], { concurrency: 0 });

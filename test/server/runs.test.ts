@@ -306,6 +306,94 @@ describe.each(["pglite", "postgres"] as const)("the routes of runs on %s", (kind
     },
   );
 
+  it.skipIf(!database.available)("take the answers to several requests one by one", async () => {
+    const ask = (name: string) => ({
+      name,
+      type: "human",
+      config: { kind: "approval", prompt: `May ${name}?` },
+    });
+    const api = await start(["Both said yes."]);
+    const runs = await api.agent({
+      name: "two",
+      tools: ["calculator"],
+      workflow_graph: {
+        entry_point: "begin",
+        nodes: [
+          {
+            name: "begin",
+            type: "tool",
+            config: { tool: "calculator", args: { expression: "1" } },
+          },
+          ask("ann"),
+          ask("bob"),
+          { name: "say", type: "llm", config: { prompt: "Say it." } },
+        ],
+        edges: [
+          { from: "begin", to: ["ann", "bob"] },
+          { from: "ann", to: "say" },
+          { from: "bob", to: "say" },
+          { from: "say", to: "END" },
+        ],
+      },
+    });
+    const { json } = await api.post(runs, hello);
+    const path = `${runs}/${String(json["run_id"])}`;
+    const waiting = await api.until(path, "awaiting_human");
+    const { requests } = (waiting["result"] as { output: Output }).output;
+    const [ann, bob] = requests.map(({ id }) => id);
+    expect(requests).toHaveLength(2);
+    const wait = { config: { wait: true } };
+    const answer = (id = "") => api.post(`${path}/resume`, { answers: { [id]: true }, ...wait });
+    expect((await answer(ann)).json["output"]).toMatchObject({
+      status: "awaiting_human",
+      requests: [{ id: bob }],
+    });
+    const twice = await answer(ann);
+    expect(twice.json).toMatchObject({ status: 422, code: "unknown_interrupt" });
+    expect((await answer(bob)).json["output"]).toMatchObject({
+      status: "complete",
+      message: "Both said yes.",
+    });
+  });
+
+  it.skipIf(!database.available)(
+    "leave a caller who waits with 503 when the server closes, and go on elsewhere",
+    async () => {
+      const held = gate();
+      const hangs = async (_request: unknown, { signal }: { signal?: AbortSignal }) => {
+        await Promise.race([
+          held.wait(),
+          new Promise((_resolve, reject) => {
+            signal?.addEventListener("abort", () => reject(signal.reason as Error));
+          }),
+        ]);
+        return new AIMessage("Late.");
+      };
+      const api = await start(["First.", hangs]);
+      const runs = await api.agent();
+      const { json } = await api.post(runs, hello);
+      const path = `${runs}/${String(json["run_id"])}`;
+      await api.until(path, "complete");
+      const late = api.post(`${path}/turns`, { input: { message: "More." } });
+      await held.arrived;
+      const closed = api.server.close(1_000);
+      const refused = await late;
+      await closed;
+      expect(refused.json).toMatchObject({ status: 503, run_id: json["run_id"] });
+      expect(refused.headers.get("retry-after")).toBe("5");
+      const other = await start(["Again."]);
+      const id = String(json["run_id"]);
+      for (;;) {
+        const { state, result } = await other.base.platform.runs.get(api.tenantId, id);
+        if (state === "complete") {
+          expect(result).toMatchObject({ message: "Again." });
+          break;
+        }
+        await other.base.signals.next(id, { ms: 50 });
+      }
+    },
+  );
+
   it.skipIf(!database.available)("need their scopes", async () => {
     const api = await start([calculates]);
     const runs = await api.agent();

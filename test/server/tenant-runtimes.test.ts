@@ -19,7 +19,8 @@ describe("runtimes of tenants", () => {
   it("are opened once, and the one that was not used for longest is closed first", async () => {
     const { cache, log } = runtimes(2);
     for (const tenant of ["a", "b", "a", "c"]) await cache.use(tenant, async () => {});
-    expect(log).toEqual(["open a", "open b", "open c", "close b"]);
+    await cache.close();
+    expect(log.slice(0, 4)).toEqual(["open a", "open b", "open c", "close b"]);
   });
 
   it("stay open while they are in use", async () => {
@@ -36,4 +37,28 @@ describe("runtimes of tenants", () => {
     await cache.close();
     expect(log).toEqual(["open a", "close a"]);
   });
+
+  it("are not waited for while another one closes, whose failure is reported", async () => {
+    const { opened, close, fail } = slowlyClosing();
+    const errors: unknown[] = [];
+    const cache = new TenantRuntimes(opened, { max: 1, onError: (error) => errors.push(error) });
+    await cache.use("a", async () => {});
+    expect(await cache.use("b", async () => "result")).toBe("result");
+    const closed = cache.close();
+    fail(new Error("unreachable"));
+    await closed;
+    expect(errors).toEqual([new Error("unreachable")]);
+    expect(close).toEqual(["a", "b"]);
+  });
 });
+
+/** Runtimes of which the first to close ends when the test says so. */
+function slowlyClosing() {
+  const close: string[] = [];
+  let fail = (_error: Error) => {};
+  const failed = new Promise<void>((_resolve, reject) => (fail = reject));
+  const opened = async (tenant: string) => ({
+    close: () => (close.push(tenant), tenant === "a" ? failed : Promise.resolve()),
+  });
+  return { opened, close, fail: (error: Error) => fail(error) };
+}

@@ -269,6 +269,22 @@ describe("a call of a tool", () => {
     expect(called).toMatchObject({ status: 200, json: { outcome: "error", output: null } });
   });
 
+  it("waits no longer than the caller for a server that does not answer", async () => {
+    const host = await httpServer(() => {});
+    const { send } = await startTenantApi(database.shared, { allow: { mcpHosts: ["127.0.0.1"] } });
+    const endpoint = `http://${host}/mcp`;
+    const transport = { ...mcp.transport, endpoint, start_timeout_ms: 300_000 };
+    const { json } = await send("POST", "/v1/tools", { body: { ...mcp, transport } });
+    const path = `/v1/tools/${String(json["id"])}/execute`;
+    expect(await send("POST", path, { body: { timeout_ms: 5 } })).toMatchObject({
+      status: 200,
+      json: { outcome: "timeout", status: "error", error: expect.stringMatching(/within 5 ms/) },
+    });
+    const longer = { ...transport, start_timeout_ms: 300_001 };
+    const refused = await send("POST", "/v1/tools", { body: { ...mcp, transport: longer } });
+    expect(pointers(refused.json)).toEqual(["/transport/start_timeout_ms"]);
+  });
+
   it("is not made for tools that the caller of a run runs", async () => {
     const { send } = await startTenantApi(database.shared);
     const { json } = await send("POST", "/v1/tools", {

@@ -87,6 +87,23 @@ describe("webhooks", () => {
     expect(refused).toMatchObject({ status: 400, json: { errors: [{ pointer }] } });
   });
 
+  it("hear of a run that is cancelled in the queue", async () => {
+    const { host, received, until } = await receiver();
+    const api = await startTenantApi(database.shared, { runtime: { httpAllow: [host] } });
+    const hook = { url: `http://${host}/`, events: ["run.cancelled"] };
+    await api.send("POST", "/v1/webhooks", { body: hook });
+    const { json: agent } = await api.send("POST", "/v1/agents", { body: { name: "a" } });
+    const runs = `/v1/agents/${String(agent["id"])}/runs`;
+    const later = { input: { message: "Hi" }, config: { run_at: "2100-01-01T00:00:00Z" } };
+    const { json } = await api.send("POST", runs, { body: later });
+    await api.send("POST", `${runs}/${String(json["run_id"])}/cancel`, { body: {} });
+    await until(1);
+    expect(JSON.parse(received[0]!.body)).toMatchObject({
+      type: "run.cancelled",
+      data: { run_id: json["run_id"], status: "cancelled", cause: { code: "turn_cancelled" } },
+    });
+  });
+
   it("get a signed delivery when a run ends", async () => {
     const { host, received, until } = await receiver();
     const api = await startTenantApi(database.shared, {

@@ -53,7 +53,12 @@ const common = {
     .regex(/^[A-Za-z0-9_-]{1,32}$/, "expected 1 to 32 letters, digits, _ and -")
     .describe("Put before the names of its tools.")
     .optional(),
-  start_timeout_ms: milliseconds.default(15_000).describe("For starting it and listing its tools."),
+  start_timeout_ms: z
+    .int()
+    .min(1)
+    .max(300_000)
+    .default(15_000)
+    .describe("Milliseconds for starting it and listing its tools."),
   ...toolSettings,
   overrides: z
     .record(

@@ -1,7 +1,8 @@
 import { InactiveAgentError } from "../../compile/errors.ts";
 import type { GivenAnswers } from "../../compile/guards/answers.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
-import { cancelledResult, type RunRequest, type RunResult } from "../../engine/run-request.ts";
+import type { RunRequest, RunResult } from "../../engine/run-request.ts";
+import { cancelledResult, endNotice } from "../../engine/run-results.ts";
 import { StratagraphError } from "../../errors.ts";
 import { NothingToCancelError } from "../../runtime/threads/cancel.ts";
 import type { StoredAgent } from "../../storage/platform/agents.ts";
@@ -139,7 +140,11 @@ export class RunDesk {
     const { run, was } = await platform.runs.requestCancel(tenantId, id, (ended) => {
       const result = cancelledResult(requestOf(ended), ended.result as RunResult | null);
       const { turn_id, status, checkpoint_id } = result;
-      return { result, events: [{ event: "done", data: { turn_id, status, checkpoint_id } }] };
+      return {
+        result,
+        events: [{ event: "done", data: { turn_id, status, checkpoint_id } }],
+        within: (client) => platform.webhooks.enqueue(tenantId, endNotice(ended, result), client),
+      };
     });
     if (isUnderWay(was) || awaiting.includes(was))
       await this.#record(tenantId, keyId, { action: "run.cancel", subject: id });

@@ -1,4 +1,4 @@
-import { endedResult, type RunRequest, type RunResult } from "../../engine/run-request.ts";
+import type { RunRequest, RunResult } from "../../engine/run-request.ts";
 import type { PendingRequest } from "../../state/human-request.ts";
 import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
 import { toJson } from "../../values/bounded-json.ts";
@@ -12,18 +12,9 @@ export function requestOf({ request }: Pick<Run, "request">): RunRequest {
   return request as unknown as RunRequest;
 }
 
-/** How the last turn of a run ended; that of a run which no worker could end, too. Null until then. */
-export function resultOf(run: Run): RunResult | null {
-  const stored = run.result as unknown as RunResult | null;
-  const request = requestOf(run);
-  if (run.state === "dead") {
-    const message = "The workers that executed the run were lost. Cancel it, or send a new turn.";
-    return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
-  }
-  if (run.state !== "cancelled" || stored?.status === "cancelled") return stored;
-  // It was to be cancelled, and its worker was lost.
-  const message = "The run was cancelled.";
-  return endedResult(request, { status: "cancelled", cause: { code: "turn_cancelled", message } });
+/** How the last turn of a run ended. Null until then. */
+export function resultOf({ result }: Pick<Run, "result">): RunResult | null {
+  return result as unknown as RunResult | null;
 }
 
 export function turnBodyOf(runId: string, result: RunResult): TurnResultBody {

@@ -6,6 +6,7 @@ import {
   isPermission,
   type ToolDefinition,
 } from "../../definition/tool/tool.ts";
+import { abortable, sleep } from "../../async.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
@@ -18,6 +19,9 @@ import type { ApiBase, TenantRuntime } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { defineRoute, type Route } from "../route.ts";
 import { toolEntry, toRegistered } from "./tool-entry.ts";
+
+/** Milliseconds that a caller waits for the server of a tool to start. */
+const maxStartMs = 30_000;
 
 /** What comes before the name in the id of a tool that is not registered. */
 export const builtinPrefix = "builtin:";
@@ -33,7 +37,9 @@ const bodySchema = z
       .int()
       .min(1)
       .max(300_000)
-      .describe("Milliseconds of a try, where that is less than the tool's own time.")
+      .describe(
+        "Milliseconds of a try, where that is less than the tool's own time, and until the server of the tool is ready.",
+      )
       .optional(),
     permissions: z
       .array(
@@ -81,7 +87,8 @@ export function executeToolRoute(base: ApiBase): Route {
       base.runtimes.use(principal.tenantId, async ({ runtime }) => {
         const { tenantId, keyId } = principal;
         const { tool_id: id } = params;
-        const found = await findTool(base, { id, tenantId, runtime });
+        const limitMs = Math.min(body.timeout_ms ?? maxStartMs, maxStartMs);
+        const found = await findTool(base, { id, tenantId, runtime, limitMs, signal });
         const result =
           "problem" in found ? found : await call(found.tool, { ...body, signal, base, runtime });
         await base.platform.audit.append(tenantId, {
@@ -112,12 +119,25 @@ export function builtinTool(
 
 type Runtime = TenantRuntime["runtime"];
 
+/** Why a tool was not called. */
+interface NoTool {
+  readonly problem: string;
+  readonly outcome: "error" | "timeout";
+}
+
 /** The tool, or why its server does not provide it now. @throws NotFoundError */
 async function findTool(
-  { platform, allow }: ApiBase,
-  of: { readonly id: string; readonly tenantId: string; readonly runtime: Runtime },
-): Promise<{ readonly tool: AgentTool } | { readonly problem: string }> {
-  const { id, tenantId, runtime } = of;
+  { platform, allow, clock }: ApiBase,
+  of: {
+    readonly id: string;
+    readonly tenantId: string;
+    readonly runtime: Runtime;
+    /** Milliseconds. */
+    readonly limitMs: number;
+    readonly signal: AbortSignal;
+  },
+): Promise<{ readonly tool: AgentTool } | NoTool> {
+  const { id, tenantId, runtime, limitMs, signal } = of;
   if (id.startsWith(builtinPrefix)) {
     const { name } = builtinTool(runtime.tools, { id, allow });
     return { tool: runtime.tools.resolve([name])[0]! };
@@ -125,15 +145,24 @@ async function findTool(
   const stored = await platform.tools.get(tenantId, id);
   const tools = [toolEntry(toRegistered(stored))];
   const definition = readStoredDefinition({ name: "tools", tools });
+  const waiting = new AbortController();
+  const either = AbortSignal.any([signal, waiting.signal]);
   try {
-    const tool = (await agentTools(definition, runtime)).get(stored.name);
-    return tool === undefined
-      ? { problem: `The server has no tool "${stored.name}" that agents can use.` }
-      : { tool };
+    const late = sleep(limitMs, { clock, signal: either }).then(() => null);
+    const started = await abortable(Promise.race([agentTools(definition, runtime), late]), signal);
+    if (started === null) {
+      const problem = `The server of the tool was not ready within ${limitMs.toLocaleString("en")} ms.`;
+      return { problem, outcome: "timeout" };
+    }
+    const tool = started.get(stored.name);
+    const problem = `The server has no tool "${stored.name}" that agents can use.`;
+    return tool === undefined ? { problem, outcome: "error" } : { tool };
   } catch (thrown) {
     if (!(thrown instanceof StratagraphError)) throw thrown;
     const problem = errorMessage(thrown);
-    return { problem: runtime.secrets?.scrub(problem) ?? problem };
+    return { problem: runtime.secrets?.scrub(problem) ?? problem, outcome: "error" };
+  } finally {
+    waiting.abort();
   }
 }
 
@@ -182,10 +211,10 @@ function withTimeLimit(tool: AgentTool, limitMs: number): AgentTool {
   return { ...tool, definition: { ...definition, execution } };
 }
 
-function answerOf(result: ToolResult | { readonly problem: string }) {
+function answerOf(result: ToolResult | NoTool) {
   if ("problem" in result) {
-    const error = result.problem;
-    return { output: null, outcome: "error", status: "error", error, latency_ms: 0 };
+    const { problem: error, outcome } = result;
+    return { output: null, outcome, status: "error", error, latency_ms: 0 };
   }
   const { outcome, error, execution_time_ms: latency_ms } = result;
   return {

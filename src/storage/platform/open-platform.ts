@@ -30,8 +30,6 @@ export interface PlatformOptions {
   readonly ids?: IdSource;
   /** Seals inputs, outputs, messages, events and secrets before they are stored. Default: they are stored as plain JSON. */
   readonly cipher?: ValueCipher;
-  /** Workers that may die with a request of a run until the run is dead. Default 5. */
-  readonly maxAttempts?: number;
 }
 
 /** The tables of the platform, with a store for each subject. */
@@ -97,7 +95,7 @@ export async function openPlatform(
   options: PlatformOptions = {},
 ): Promise<Platform> {
   const { schema = "stratagraph", clock = systemClock, ids = systemIds } = options;
-  const { cipher: values = createValueCipher([]), maxAttempts = 5 } = options;
+  const { cipher: values = createValueCipher([]) } = options;
   const quoted = quoteIdentifier(schema);
   const { pool } = database;
   const schemas = opened.get(pool) ?? new Map<string, Promise<TenantPool>>();
@@ -122,7 +120,7 @@ export async function openPlatform(
     instances: new Instances(tables),
     threads: new ThreadSearch(tables),
     runs: new Runs(tables, values, { events, partitions }),
-    claims: new RunClaims(tables, { values, events, partitions, maxAttempts }),
+    claims: new RunClaims(tables, { values, events, partitions }),
     events,
     tools: new Tools(tables),
     secrets: new TenantSecrets(tables, values, options.cipher !== undefined),

@@ -252,7 +252,7 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await runs.get(tenantId, frozen.id)).toMatchObject({ lastEvent: 2, result: null });
     });
 
-    test("are dead after five workers died, and tried again by hand", async () => {
+    test("count the workers that died with them, and are dead if their last one says so", async () => {
       const { runs, claims } = subject.platform;
       const { tenantId, create } = await start();
       const { id: runId } = await create();
@@ -261,13 +261,17 @@ export function runsContract(subject: PlatformSubject): void {
         subject.clock.advance(1_000);
         expect(await claims.releaseExpired()).toBe(1);
       }
+      const last = (await claims.claim(by))!;
+      expect(last).toMatchObject({ attempts: 6, epoch: 6 });
+      expect(await claims.finish(last, { state: "dead", result: null })).toBe(true);
       expect(await claims.claim(by)).toBeNull();
-      expect(await runs.get(tenantId, runId)).toMatchObject({ state: "dead", epoch: 5 });
+      const dead = await runs.get(tenantId, runId);
+      expect(dead).toMatchObject({ state: "dead", endedAt: expect.any(String) });
       await runs.requeue(tenantId, { runId, kind: "turn", request: {}, from: ["dead"] });
       const run = await claims.claim(by);
-      expect(run).toMatchObject({ epoch: 6, attempts: 1 });
+      expect(run).toMatchObject({ epoch: 7, attempts: 1 });
       expect(await claims.handOver(run!)).toBe(true);
-      expect(await claims.claim(by)).toMatchObject({ epoch: 7, attempts: 1 });
+      expect(await claims.claim(by)).toMatchObject({ epoch: 8, attempts: 1 });
     });
 
     test("are cancelled at once in the queue, and by their worker while they run", async () => {
@@ -284,7 +288,12 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await claims.isCancelRequested(running)).toBe(true);
       subject.clock.advance(1_000);
       await claims.releaseExpired();
-      expect(await runs.get(tenantId, second)).toMatchObject({ state: "cancelled" });
+      const next = await claims.claim(by);
+      expect(next).toMatchObject({ id: second, cancelRequestedAt: expect.any(String) });
+      subject.clock.advance(1_000);
+      await claims.releaseExpired();
+      const { run: ended } = await runs.requestCancel(tenantId, second);
+      expect(ended).toMatchObject({ state: "cancelled" });
       const { run: still } = await runs.requestCancel(tenantId, id);
       expect(still.cancelRequestedAt).toBe(run.cancelRequestedAt);
     });

@@ -57,7 +57,8 @@ export function turnRowsContract(database: TestDatabase): void {
       runtimes.push(runtime);
       return runtime;
     }
-    const thread = () => `turn-row-${(made += 1)}`;
+    // Padded, since rows of the same time are in the order of their threads.
+    const thread = () => `turn-row-${String((made += 1)).padStart(4, "0")}`;
     const rows = (sql: string, of = tenantId) =>
       withTenant(platform.tables.tenants, of, async (client) => {
         const found = await client.query(sql.replaceAll("$s", platform.tables.schema));

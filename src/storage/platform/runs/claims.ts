@@ -28,8 +28,6 @@ export interface RunClaimsOptions {
   readonly values: ValueCipher;
   readonly events: RunEvents;
   readonly partitions: Partitions;
-  /** Claims of a request until its run is dead. Default 5. */
-  readonly maxAttempts?: number;
 }
 
 /**
@@ -48,7 +46,8 @@ export class RunClaims {
   /**
    * Takes the next run that is due: by priority, then of the tenant with the fewest running runs, then of each tenant in
    * turn; within a tenant by `runAt`. It chooses from at most 32 tenants with a due run, beginning after the tenant that
-   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a time.
+   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a
+   * time: behind one that waits for answers, the others wait too.
    * Null if there is none.
    */
   async claim(by: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null> {
@@ -111,7 +110,7 @@ export class RunClaims {
   async finish(
     claim: RunClaim,
     given: {
-      readonly state: FinishedState;
+      readonly state: FinishedState | "dead";
       readonly result: object | null;
       readonly events?: readonly NewRunEvent[];
       /** Further writes of the same transaction, made only if the claim still holds. */
@@ -126,7 +125,7 @@ export class RunClaims {
       withTenant(tenants, claim.tenantId, async (client) => {
         const { rows } = await client.query<{ last_event: number }>(
           `update ${schema}.run set state = $4, result = $5::json, worker = null, lease_until = null,
-            ended_at = case when $4 in ('complete', 'failed', 'cancelled') then $6::timestamptz end, last_event = last_event + $7
+            ended_at = case when $4 in ('complete', 'failed', 'cancelled', 'dead') then $6::timestamptz end, last_event = last_event + $7
           where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event`,
           [
             claim.tenantId,
@@ -160,15 +159,11 @@ export class RunClaims {
     return rowCount === 1;
   }
 
-  /**
-   * Puts runs whose lease has ended back into the queue. Those that a caller wants cancelled are cancelled, and those
-   * that were claimed `maxAttempts` times are dead. Returns how many runs were changed.
-   */
+  /** Puts runs whose lease has ended back into the queue, also those to be cancelled. Returns how many. */
   async releaseExpired(): Promise<number> {
     const { tenants, clock } = this.tables;
-    const { maxAttempts = 5 } = this.of;
     const { rowCount } = await withAllTenants(tenants.pool, (client: Queryable) =>
-      client.query(expireStatement(this.tables.schema), [clock.now(), maxAttempts]),
+      client.query(expireStatement(this.tables.schema), [clock.now()]),
     );
     return rowCount ?? 0;
   }
@@ -186,7 +181,7 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running' or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state in ('running', 'awaiting_human', 'awaiting_tool') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
@@ -214,8 +209,6 @@ function expireStatement(schema: string): string {
     select id from ${schema}.run where state = 'running' and lease_until <= $1::timestamptz
     order by lease_until limit 1000 for update skip locked
   )
-  update ${schema}.run r set worker = null, lease_until = null,
-    state = case when cancel_requested_at is not null then 'cancelled' when attempts >= $2::integer then 'dead' else 'queued' end,
-    ended_at = case when cancel_requested_at is not null or attempts >= $2::integer then $1::timestamptz end
+  update ${schema}.run r set worker = null, lease_until = null, state = 'queued'
   from expired where r.id = expired.id`;
 }

@@ -135,6 +135,8 @@ export type RunProgress = Pick<Run, "state" | "lastEvent">;
 export interface CancelledEnd {
   readonly result: object;
   readonly events: readonly NewRunEvent[];
+  /** Further writes of the same transaction. */
+  readonly within?: (client: Queryable) => Promise<unknown>;
 }
 
 /** The runs of tenants, as callers ask for them. Workers take them by `RunClaims`. */
@@ -312,6 +314,7 @@ export class Runs {
       );
       const last = this.#one(ended, runId);
       await events.insert(client, { tenantId, id: runId, last: last.lastEvent }, checked);
+      await end.within?.(client);
       return { run: last, was };
     };
     return partitions.withDays([this.tables.ids()], () => this.#run(tenantId, cancel));

@@ -1,0 +1,104 @@
+import { errorMessage, StratagraphError } from "../errors.ts";
+import type { ExecuteResult } from "../runtime/execute-agent.ts";
+import type { Status } from "../state/lifecycle.ts";
+import { noUsage } from "../state/usage.ts";
+import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
+import { isRecord } from "../values/json.ts";
+import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
+
+const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
+  COMPLETED: "complete",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  AWAITING_HUMAN: "awaiting_human",
+  AWAITING_TOOL: "awaiting_tool",
+};
+
+/** The result of a turn that has ended or waits. */
+export function toRunResult(
+  result: ExecuteResult,
+  of: { readonly request: RunRequest; readonly checkpointId: string | null },
+): RunResult {
+  const { output, failure, cancel_reason: reason } = result;
+  const status = finishedStates[result.status] ?? "failed";
+  const cause =
+    failure !== null
+      ? { code: failure.cause, message: failure.message }
+      : status === "cancelled"
+        ? { code: "turn_cancelled", message: reason ?? "The turn was cancelled." }
+        : null;
+  return {
+    turn_id: of.request.turn_id,
+    status,
+    message: textOf(output),
+    output,
+    tool_calls: result.toolCalls,
+    requests: result.interrupts,
+    incomplete: result.incomplete_reason,
+    cause,
+    usage: result.usage,
+    checkpoint_id: of.checkpointId,
+  };
+}
+
+function textOf(output: unknown): string | null {
+  const text = isRecord(output) ? output["message"] : output;
+  return typeof text === "string" ? text : null;
+}
+
+/** Messages of unknown errors may have anything in them: they are logged, and not shown. */
+export function causeOf(thrown: unknown): TurnCause {
+  if (thrown instanceof StratagraphError)
+    return { code: thrown.code, message: errorMessage(thrown).slice(0, 4_000) };
+  return { code: "internal", message: "An unexpected error occurred." };
+}
+
+/** The result of a run that was cancelled before a worker had it, with its last turn. */
+export function cancelledResult(
+  request: Pick<RunRequest, "turn_id">,
+  before: Pick<RunResult, "turn_id" | "usage" | "checkpoint_id"> | null,
+): RunResult {
+  const isOpen = before?.turn_id === request.turn_id;
+  return endedResult(request, {
+    status: "cancelled",
+    cause: { code: "turn_cancelled", message: "The run was cancelled." },
+    usage: isOpen ? before.usage : noUsage,
+    checkpoint_id: isOpen ? before.checkpoint_id : null,
+  });
+}
+
+/** The result of a run whose workers were lost with it, one after the other. */
+export function deadResult(request: Pick<RunRequest, "turn_id">): RunResult {
+  const message = "The workers that executed the run were lost. Cancel it, or send a new turn.";
+  return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
+}
+
+/** What webhooks are told of the end of a turn. */
+export function endNotice(
+  run: Pick<Run, "id" | "threadId" | "instanceId">,
+  { turn_id, status, cause }: Pick<RunResult, "turn_id" | "status" | "cause">,
+) {
+  const { id: run_id, threadId: thread_id, instanceId: instance_id } = run;
+  return {
+    event: `run.${status}`,
+    body: { run_id, thread_id, instance_id, turn_id, status, cause },
+  };
+}
+
+/** A result without an answer. */
+export function endedResult(
+  { turn_id }: Pick<RunRequest, "turn_id">,
+  end: Pick<RunResult, "status" | "cause"> & Partial<Pick<RunResult, "usage" | "checkpoint_id">>,
+): RunResult {
+  return {
+    message: null,
+    output: null,
+    tool_calls: [],
+    requests: [],
+    incomplete: null,
+    usage: noUsage,
+    checkpoint_id: null,
+    turn_id,
+    ...end,
+  };
+}
