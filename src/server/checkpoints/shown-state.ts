@@ -9,7 +9,7 @@ import { isRecord } from "../../values/json.ts";
 import { HttpProblem } from "../problems.ts";
 
 /** Bytes of JSON of a state that is answered whole. */
-const maxStateBytes = 16_777_216;
+export const maxStateBytes = 16_777_216;
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -91,7 +91,7 @@ function tooLarge(values: Values): HttpProblem {
     return [name, Buffer.byteLength(plainJson(value, 0))] as const;
   });
   return new HttpProblem("invalid_input", {
-    detail: `The state has more than ${maxStateBytes.toLocaleString("en")} bytes of JSON. Ask for one channel with ?channel=NAME.`,
+    detail: `The state has more than ${maxStateBytes.toLocaleString("en")} bytes of JSON. Ask for one channel: channel=NAME under /v1, select=values.NAME in LangGraph's protocol.`,
     extensions: { code: "state_too_large", channel_bytes: Object.fromEntries(sizes) },
   });
 }

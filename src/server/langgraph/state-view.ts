@@ -139,11 +139,17 @@ export class StateRenderer {
       error,
       interrupts: interrupts as unknown as Record<string, unknown>[],
       path,
-      checkpoint: inside === null ? null : (checkpointKey(inside) ?? null),
+      checkpoint: inside === null ? null : taskCheckpoint(inside),
       state: nested === null ? null : await this.#state(nested, known),
       result: result === null ? null : await this.viewer.shown(result, of),
     };
   }
+}
+
+/** The newest checkpoint of a nested agent has no id in the protocol. */
+function taskCheckpoint(config: RunnableConfig): Record<string, unknown> | null {
+  const key = checkpointKey(config);
+  return key && Object.fromEntries(Object.entries(key).filter(([, value]) => value !== null));
 }
 
 function redactionsIn({ redactions }: Values): Values {

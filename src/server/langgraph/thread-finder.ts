@@ -14,6 +14,8 @@ const maxCandidates = 500;
 const batchSize = 100;
 /** Values that one search compares. */
 const maxComparisons = 2_000_000;
+/** Bytes of JSON of the states that one search reads. */
+const maxBytes = 134_217_728;
 
 /** A thread with its newest state; without it where it was not read. */
 interface Match {
@@ -76,6 +78,7 @@ export class ThreadFinder {
       if (batch.length > 0 && read === maxCandidates) throw tooWide();
       for (const thread of batch) {
         const head = await this.presenter.head(thread.threadId);
+        if (this.presenter.bytesRead > maxBytes) throw tooWide();
         if (head !== null && containsJson(head.values, values, step)) yield { thread, head };
       }
       if (batch.length < batchSize) return;
@@ -85,7 +88,7 @@ export class ThreadFinder {
 
 function tooWide(): HttpProblem {
   return new HttpProblem("invalid_input", {
-    detail: `A search by values reads the newest states of at most ${maxCandidates} threads, and compares at most ${maxComparisons.toLocaleString("en")} values. Narrow it by metadata, status or ids.`,
+    detail: `A search by values reads the newest states of at most ${maxCandidates} threads with 128 MiB of JSON, and compares at most ${maxComparisons.toLocaleString("en")} values. Narrow it by metadata, status or ids.`,
     extensions: { code: "search_too_wide" },
   });
 }

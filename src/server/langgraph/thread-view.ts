@@ -8,7 +8,7 @@ import type { Principal } from "../../storage/platform/platform.ts";
 import type { Instance } from "../../storage/platform/runs/instances.ts";
 import { type FoundThread, threadStates } from "../../storage/platform/runs/thread-search.ts";
 import { isRecord } from "../../values/json.ts";
-import { StateViewer } from "../checkpoints/shown-state.ts";
+import { maxStateBytes, StateViewer } from "../checkpoints/shown-state.ts";
 import { HttpProblem } from "../problems.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -41,6 +41,8 @@ export const maxAnswerBytes = 33_554_432;
 export interface ShownHead {
   readonly values: Values;
   readonly interrupts: ShownThread["interrupts"];
+  /** Bytes of its JSON. */
+  readonly bytes: number;
 }
 
 type Runtime = CompileServices & { readonly threads: Threads };
@@ -48,6 +50,7 @@ type Runtime = CompileServices & { readonly threads: Threads };
 /** Shows threads to one caller. All states of one answer share a limit of {@link maxAnswerBytes}. */
 export class ThreadPresenter {
   #left = maxAnswerBytes;
+  #bytesRead = 0;
 
   constructor(
     private readonly runtime: Runtime,
@@ -56,10 +59,10 @@ export class ThreadPresenter {
 
   /** @param head the thread's newest state, if it was read already; null leaves it out */
   async show(thread: FoundThread, head?: ShownHead | null): Promise<ShownThread> {
-    const shown = head === undefined ? await this.head(thread.threadId) : head;
-    const bytes = shown === null ? 0 : Buffer.byteLength(JSON.stringify(shown));
-    const fits = bytes <= this.#left;
-    if (fits) this.#left -= bytes;
+    const shown = head === undefined && this.#left > 0 ? await this.head(thread.threadId) : head;
+    const fits = shown && shown.bytes <= this.#left;
+    // Further states are not read.
+    if (shown) this.#left = fits ? this.#left - shown.bytes : 0;
     return {
       thread_id: thread.threadId,
       created_at: thread.createdAt,
@@ -67,9 +70,14 @@ export class ThreadPresenter {
       metadata: metadataOf(thread),
       status: thread.state,
       config: {},
-      values: fits && shown !== null ? shown.values : null,
-      interrupts: fits && shown !== null ? shown.interrupts : {},
+      values: fits ? shown.values : null,
+      interrupts: fits ? shown.interrupts : {},
     };
+  }
+
+  /** Bytes of JSON of the states that were read. */
+  get bytesRead(): number {
+    return this.#bytesRead;
   }
 
   /** Null where there is none, or none that the caller can be shown. */
@@ -77,10 +85,14 @@ export class ThreadPresenter {
     if (!hasScope(this.principal, "checkpoints:read")) return null;
     const viewer = new StateViewer(this.runtime, threadId, this.principal);
     try {
-      return await readHead(this.runtime, viewer, threadId);
+      const head = await readHead(this.runtime, viewer, threadId);
+      this.#bytesRead += head?.bytes ?? 0;
+      return head;
     } catch (thrown) {
-      if (isUnreadable(thrown)) return null;
-      throw thrown;
+      const bytes = unreadableBytes(thrown);
+      this.#bytesRead += bytes;
+      this.#left = Math.max(0, this.#left - bytes);
+      return null;
     }
   }
 }
@@ -104,18 +116,23 @@ async function readHead(
   }
   viewer.setLatest(values);
   const shown = await viewer.shown({ interrupts }, { values });
-  return {
+  const head = {
     values: await viewer.shown(values, { values }),
     interrupts: shown.interrupts as ShownHead["interrupts"],
   };
+  return { ...head, bytes: Buffer.byteLength(JSON.stringify(head)) };
 }
 
-/** Whether a state is damaged or too large: its thread is shown without it. */
-function isUnreadable(thrown: unknown): boolean {
-  if ((Object(thrown) as { code?: unknown }).code === "corrupt_checkpoint") return true;
-  if (!(thrown instanceof HttpProblem)) return false;
-  const code = thrown.facts.extensions?.["code"];
-  return code === "state_too_large" || code === "corrupt_checkpoint";
+/**
+ * The bytes that reading a state cost that is damaged or too large: its thread is shown without it.
+ *
+ * @throws what was thrown, for other reasons
+ */
+function unreadableBytes(thrown: unknown): number {
+  if ((Object(thrown) as { code?: unknown }).code === "corrupt_checkpoint") return 0;
+  const { code } = (thrown instanceof HttpProblem && thrown.facts.extensions) || {};
+  if (code === "state_too_large") return maxStateBytes;
+  throw thrown;
 }
 
 /** The metadata of a thread, with its agent as LangGraph's server writes it there. */

@@ -12,8 +12,12 @@ import type { PlatformSubject } from "./subject.ts";
 
 const by = { worker: "w", leaseMs: 1_000 };
 
-/** A pool that explains the statements of claims, which do what they do and return nothing. */
-function explainingPool(pool: DatabasePool, onPlan: (text: string) => void): DatabasePool {
+/** A pool that explains statements, which do what they do and return nothing. `begins`: default, those of claims. */
+export function explainingPool(
+  pool: DatabasePool,
+  onPlan: (text: string) => void,
+  begins = "with recursive",
+): DatabasePool {
   return {
     query: (...given) => pool.query(...given),
     end: () => pool.end(),
@@ -22,7 +26,7 @@ function explainingPool(pool: DatabasePool, onPlan: (text: string) => void): Dat
       return {
         release: () => client.release(),
         async query<Row>(query: string | QueryConfig, values?: readonly unknown[]) {
-          if (typeof query !== "string" || !query.startsWith("with recursive"))
+          if (typeof query !== "string" || !query.startsWith(begins))
             return client.query<Row>(query, values);
           const result = await client.query(`explain (analyze, format json) ${query}`, values);
           onPlan(JSON.stringify(result.rows, null, 1));

@@ -58,13 +58,23 @@ const ids = (threads: readonly { readonly thread_id: string }[]) =>
 it("values of threads are left out of an answer beyond 32 MiB", async () => {
   const text = "x".repeat(9_000_000);
   const checkpoint = { channel_values: { text }, channel_versions: {}, versions_seen: {} };
-  const runtime = { checkpointer: { getTuple: async () => ({ checkpoint, config: {} }) } };
+  let reads = 0;
+  const getTuple = async () => ((reads += 1), { checkpoint, config: {} });
+  const runtime = { checkpointer: { getTuple } };
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
   const presenter = new ThreadPresenter(runtime as never, principal);
   const shown: ShownThread[] = [];
-  for (const threadId of ["a", "b", "c", "d"])
+  for (const threadId of ["a", "b", "c", "d", "e"])
     shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
-  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false]);
+  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false, false]);
+  expect(reads).toBe(4);
+  // A search by values reads 128 MiB at most.
+  const threads = { search: async () => Array.from({ length: 50 }, () => ({ threadId: "a" })) };
+  const reader = new ThreadPresenter(runtime as never, principal);
+  const wide = new ThreadFinder(threads as never, "t", reader).count({}, { text: "y" });
+  const refused = { facts: { extensions: { code: "search_too_wide" } } };
+  await expect(wide).rejects.toMatchObject(refused);
+  expect(reads).toBe(4 + 15);
 });
 
 it("results of tasks and nested states hide what only they have redacted", async () => {
@@ -80,7 +90,7 @@ it("results of tasks and nested states hide what only they have redacted", async
   const principal = { tenantId: tenantA, keyId: "k", scopes: [] };
   const viewer = new StateViewer({ threads } as never, "t", principal);
   const renderer = new StateRenderer(viewer, undefined);
-  const state = await renderer.render({ values: {}, next: [], tasks, config } as never);
+  const state = await renderer.render({ values: {}, next: [], tasks, config });
   const hidden = { output: "Hello <EMAIL_1>.", redactions: { "<EMAIL_1>": { label: "EMAIL" } } };
   expect(state.tasks).toMatchObject([{ result: hidden }, { state: { values: hidden } }]);
   expect(JSON.stringify(state)).not.toContain("ada@example.org");
@@ -91,15 +101,15 @@ it("states are refused where they have more than 32 MiB together", async () => {
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
   const renderer = new StateRenderer(new StateViewer({} as never, "t", principal), ["values"]);
   const snapshot = { values: { text }, next: [], tasks: [], config: {} };
-  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot as never);
+  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot);
   const refused = { facts: { extensions: { code: "state_too_large" } } };
-  await expect(renderer.render(snapshot as never)).rejects.toMatchObject(refused);
+  await expect(renderer.render(snapshot)).rejects.toMatchObject(refused);
 });
 
 it("a search by values compares 2,000,000 of them at most", async () => {
   const list = Array.from({ length: 5_000 }, (_, n) => n);
   const threads = { search: async () => [{ threadId: "a" }] };
-  const presenter = { head: async () => ({ values: { list }, interrupts: {} }) };
+  const presenter = { head: async () => ({ values: { list } }), bytesRead: 0 };
   const finder = new ThreadFinder(threads as never, "t", presenter as never);
   expect(await finder.count({}, { list: [1, 4_999] })).toBe(1);
   const refused = { facts: { extensions: { code: "search_too_wide" } } };
@@ -360,7 +370,9 @@ describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol 
       ]);
       const inside = state.tasks[0]?.state?.checkpoint;
       const flat = await client.threads.getState(id);
-      expect(flat.tasks).toMatchObject([{ state: null, checkpoint: { thread_id: id } }]);
+      const checkpoint = { thread_id: id, checkpoint_ns: expect.stringMatching(/^ask:/) };
+      expect(flat.tasks).toMatchObject([{ state: null }]);
+      expect(flat.tasks[0]?.checkpoint).toEqual(checkpoint);
       const nested = await client.threads.getState(id, flat.tasks[0]!.checkpoint as never);
       expect(nested.checkpoint).toEqual(inside);
       const wanted = await refusal(

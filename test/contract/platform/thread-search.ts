@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { runStates } from "../../../src/storage/platform/runs/runs.ts";
+import { ThreadSearch, threadStates } from "../../../src/storage/platform/runs/thread-search.ts";
+import { withAllTenants } from "../../../src/storage/tenant.ts";
+import { explainingPool } from "./runs.ts";
+import type { PlatformSubject } from "./subject.ts";
+
+/** Threads as LangGraph's protocol searches for them. */
+export function threadSearchContract(subject: PlatformSubject): void {
+  describe.skipIf(!subject.database.available)(`threads on ${subject.database.kind}`, () => {
+    const execute = (text: string, values: readonly unknown[] = []) =>
+      withAllTenants(subject.platform.tables.tenants.pool, (client) => client.query(text, values));
+
+    test("have a state by their runs, which a filter and an order know", async () => {
+      const { threads, runs, tables } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const made = async (...states: readonly string[]) => {
+        const { id: instanceId, threadId } = await subject.newInstance(tenantId);
+        for (const state of states) {
+          const { id } = await runs.create(tenantId, { instanceId, request: {} });
+          await execute(`update ${tables.schema}.run set state = $2 where id = $1`, [id, state]);
+        }
+        return threadId;
+      };
+      const expected = new Map<string, string>([[await made(), "idle"]]);
+      const ofState = {
+        queued: "busy",
+        running: "busy",
+        awaiting_human: "interrupted",
+        awaiting_tool: "interrupted",
+        complete: "idle",
+        failed: "error",
+        cancelled: "idle",
+        dead: "error",
+      };
+      for (const state of runStates) expected.set(await made(state), ofState[state]);
+      expected.set(await made("failed", "complete"), "idle");
+      expected.set(await made("awaiting_human", "failed"), "error");
+      expected.set(await made("running", "cancelled"), "busy");
+      const all = await threads.search(tenantId, { limit: 100, sortBy: "status", order: "asc" });
+      expect(new Map(all.map(({ threadId, state }) => [threadId, state]))).toEqual(expected);
+      const states = all.map(({ state }) => state);
+      expect(states).toEqual(states.toSorted());
+      for (const state of threadStates) {
+        const found = await threads.search(tenantId, { limit: 100, state });
+        const some = [...expected].filter(([, one]) => one === state).map(([id]) => id);
+        expect(found.map(({ threadId }) => threadId).toSorted()).toEqual(some.toSorted());
+        expect(await threads.count(tenantId, { state })).toBe(some.length);
+      }
+    });
+
+    test("are found without reading other threads, however many there are", async () => {
+      const { tables } = subject.platform;
+      const [own, other] = [await subject.newTenant(), await subject.newTenant()];
+      for (const [tenant, minutes] of [
+        [own, 0],
+        [other, 60],
+      ] as const) {
+        await execute(
+          `with made as (
+            insert into ${tables.schema}.agent_instance (id, tenant_id, thread_id, agent, created_at, updated_at)
+            select ($2::text || lpad(to_hex(n), 12, '0'))::uuid, $1::uuid, 'thread ' || n, 'a', t, t
+            from (select n, now() + n * interval '1 ms' + $3 * interval '1 min' as t from generate_series(1, 3000) n) s returning *)
+          insert into ${tables.schema}.run (id, tenant_id, instance_id, thread_id, seq, kind, request, state)
+          select gen_random_uuid(), tenant_id, id, thread_id, 1, 'turn', '{}', 'complete' from made`,
+          [tenant.id, `ffffffff-ffff-700${minutes === 0 ? 0 : 1}-8000-`, minutes],
+        );
+      }
+      const { pool } = tables.tenants;
+      for (const table of ["agent_instance", "run"])
+        await pool.query(`analyze ${tables.schema}.${table}`);
+      for (const sortBy of ["created_at", "updated_at", "thread_id"] as const) {
+        let plan = "";
+        const explained = explainingPool(pool, (text) => (plan = text), "select id");
+        const tenants = { ...tables.tenants, pool: explained };
+        const search = new ThreadSearch({ ...tables, tenants });
+        expect(await search.search(own.id, { limit: 11, sortBy })).toEqual([]);
+        // Rows that a node returned or removed, each time it ran.
+        const rows = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)": (\d+)/g)];
+        expect(rows.length).toBeGreaterThan(3);
+        expect(Math.max(...rows.map(([, count]) => Number(count)))).toBeLessThan(50);
+      }
+      await execute(`delete from ${tables.schema}.agent_instance where thread_id like 'thread %'`);
+    });
+  });
+}
