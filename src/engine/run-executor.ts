@@ -15,6 +15,8 @@ import type { Platform } from "../storage/platform/open-platform.ts";
 import type { RunClaim, StoredRunEvent } from "../storage/platform/runs/events.ts";
 import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
+import { runGraph } from "./graph-run.ts";
+import type { LoadedAgent } from "./load-agent.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
 import { requestEvent, type RunEvent, RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
@@ -26,13 +28,6 @@ export interface RunServices {
   readonly services: CompileServices;
   /** Those of the services' database. */
   readonly fences: ThreadFences;
-}
-
-/** An agent, ready to be executed. */
-export interface LoadedAgent {
-  readonly definition: AgentDefinition;
-  /** Those that were given, or with more agents and tools. */
-  readonly services: CompileServices;
 }
 
 export interface RunExecutorOptions {
@@ -194,7 +189,9 @@ export class RunExecutor {
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));
-          return toRunResult(result, { request, checkpointId: tuple?.checkpoint.id ?? null });
+          const checkpointId = tuple?.checkpoint.id ?? null;
+          const isGraph = run.kind === "graph";
+          return toRunResult(result, { request, checkpointId, isGraph });
         } finally {
           fences.release(threadId);
         }
@@ -226,6 +223,10 @@ export class RunExecutor {
       ...(model !== undefined && { model }),
       ...(user !== undefined && { user }),
     };
+    if (run.kind === "graph") {
+      const { agent, isContinued, signal, drain, writer } = of;
+      return runGraph(run, { agent, isContinued, signal, drain, write: writer.writeGraph });
+    }
     if (run.kind === "turn") {
       const { input, attachments } = request;
       const files = attachments !== undefined && { attachments };
@@ -289,6 +290,7 @@ export class RunExecutor {
         events,
         within: async (client) => {
           deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
+          if (run.kind === "graph" && status !== "failed") await claims.supersede(run, client);
         },
       },
     );

@@ -20,6 +20,10 @@ export interface StreamOptions {
   /** `turn`: it ends after the next `done`. `run`: when the run is over or waits. `now`: it does not wait for events. */
   readonly until: "turn" | "run" | "now";
   readonly headers?: Readonly<Record<string, string>>;
+  /** The text of an event; empty for one that is left out. Default: {@link eventText}. */
+  readonly show?: (event: StoredRunEvent) => string;
+  /** Called when the client goes away before the end. */
+  readonly onCancel?: () => Promise<unknown>;
 }
 
 /** What a stream takes from the call of its route. */
@@ -76,6 +80,7 @@ export class EventStreams {
         cancel: async () => {
           stop.abort();
           await texts.return(undefined);
+          await options.onCancel?.();
         },
       },
       // Nothing is read from the log until the client takes it.
@@ -94,7 +99,7 @@ export class EventStreams {
     },
   ): AsyncGenerator<string, void, undefined> {
     const { clock, signals, platform } = this.base;
-    const { runId, until, signal } = of;
+    const { runId, until, signal, show = eventText } = of;
     let { after } = of;
     let [sentAt, checkedAt] = [clock.monotonic(), clock.monotonic()];
     this.#count(tenantId, 1);
@@ -119,7 +124,7 @@ export class EventStreams {
           after = shown.at(-1)?.seq ?? after;
           if (shown.length > 0) {
             sentAt = clock.monotonic();
-            yield shown.map(eventText).join("");
+            yield shown.map(show).join("");
           }
           if (last !== -1) return;
           if (shown.length > 0) continue;
@@ -155,6 +160,6 @@ export class EventStreams {
 }
 
 /** JSON is one line, whatever its texts contain: no value ends its field. */
-function eventText({ seq, event, data }: StoredRunEvent): string {
+export function eventText({ seq, event, data }: Omit<StoredRunEvent, "at">): string {
   return `id: ${seq}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -116,6 +116,8 @@ export interface NewRun {
   /** ISO 8601: not claimed before. Default: now. */
   readonly runAt?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Whether it is refused while another run of the thread is queued or running. Default false. */
+  readonly rejectsBusy?: boolean;
 }
 
 export interface RunFilter extends PageRequest {
@@ -169,6 +171,7 @@ export class Runs {
         [tenantId, instanceId],
       );
       if (instances.length === 0) throw new NotFoundError("instance", given.instanceId);
+      if (given.rejectsBusy === true) await this.#refuseBusy(client, tenantId, instanceId);
       // Runs of one instance are numbered one after the other: the row above is locked.
       const { rows } = await client.query<RunRow>(
         `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at)
@@ -273,6 +276,23 @@ export class Runs {
     });
   }
 
+  /** Removes a run with its events. False while it is queued or running. @throws NotFoundError */
+  async delete(tenantId: string, runId: string): Promise<boolean> {
+    return this.#run(tenantId, async (client) => {
+      const { state } = await this.#locked(client, tenantId, runId);
+      if (state === "queued" || state === "running") return false;
+      const values = [tenantId, runId];
+      for (const table of ["run_event", "run"]) {
+        const column = table === "run" ? "id" : "run_id";
+        await client.query(
+          `delete from ${this.tables.schema}.${table} where tenant_id = $1::uuid and ${column} = $2::uuid`,
+          values,
+        );
+      }
+      return true;
+    });
+  }
+
   /**
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
@@ -318,6 +338,21 @@ export class Runs {
       return { run: last, was };
     };
     return partitions.withDays([this.tables.ids()], () => this.#run(tenantId, cancel));
+  }
+
+  /** @throws ConflictError */
+  async #refuseBusy(client: Queryable, tenantId: string, instanceId: string): Promise<void> {
+    const { rows } = await client.query<{ id: string }>(
+      `select id from ${this.tables.schema}.run
+      where tenant_id = $1::uuid and instance_id = $2::uuid and state in ('queued', 'running') limit 1`,
+      [tenantId, instanceId],
+    );
+    const [busy] = rows;
+    if (busy === undefined) return;
+    throw new ConflictError(
+      "thread",
+      `Run ${busy.id} of the thread is under way. Wait for its end.`,
+    );
   }
 
   async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {
