@@ -9,7 +9,11 @@ import { listenChecked } from "../helpers/api-server.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { type DevServer, startDevServer } from "../helpers/dev-server.ts";
 import { assistantCalls } from "../helpers/langgraph-calls/assistants.ts";
+import { ownDifferences } from "../helpers/langgraph-calls/call.ts";
+import { remoteCalls } from "../helpers/langgraph-calls/remote.ts";
+import { runCalls } from "../helpers/langgraph-calls/runs.ts";
 import { storeCalls } from "../helpers/langgraph-calls/store.ts";
+import { streamCalls, streamed } from "../helpers/langgraph-calls/streams.ts";
 import { threadCalls } from "../helpers/langgraph-calls/threads.ts";
 
 describe("LangGraph's protocol, next to langgraph dev", () => {
@@ -39,13 +43,31 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
   });
 
   it.each(
-    [...assistantCalls, ...storeCalls, ...threadCalls].map((call) => [call.name, call] as const),
-  )("%s has the same answer", async (_name, { call, same, differs = [] }) => {
+    [
+      ...[...assistantCalls, ...storeCalls, ...threadCalls].map((call) => ({
+        ...call,
+        isOfRuns: false,
+      })),
+      ...[...runCalls, ...remoteCalls].map((call) => ({ ...call, isOfRuns: true })),
+    ].map((call) => [call.name, call] as const),
+  )("%s has the same answer", async (_name, { call, same, differs = [], isOfRuns }) => {
     const theirs = await call(clients.theirs);
     const ours = await call(clients.ours);
-    expect(shapeDifferences(theirs, ours)).toEqual(differs);
+    const differences = shapeDifferences(theirs, ours);
+    expect(isOfRuns ? ownDifferences(differences) : differences).toEqual(differs);
     const additional = new Set(differs.map((path) => path.replace(/^\+ /, "")));
     const values = same === "value" ? [withoutPaths(ours, additional), theirs] : [];
     expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
   });
+
+  it.each(streamCalls.map((call) => [call.name, call] as const))(
+    "runs.stream of %s has the same events",
+    async (_name, call) => {
+      const theirs = await streamed(clients.theirs, call);
+      const ours = await streamed(clients.ours, call);
+      expect(ours.names).toEqual(theirs.names);
+      const differences = shapeDifferences(theirs.data, ours.data);
+      expect(ownDifferences(differences)).toEqual(call.differs ?? []);
+    },
+  );
 });
