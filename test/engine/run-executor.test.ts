@@ -78,7 +78,7 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       if (!["queued", "running"].includes(now.state) && now.lastEvent > run.lastEvent) break;
       await signalled;
     }
-    expect(now).toMatchObject({ state });
+    expect([now.state, now.result?.["cause"]]).toMatchObject([state, now.result?.["cause"]]);
     return now;
   }
 
@@ -365,7 +365,8 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
     const queued = await queueRun(stopped);
     await change(stopped, queued, "attempts = 4");
     const started = await start(["Hello."]);
-    await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+    const run = await until({ ...started, tenantId: stopped.tenantId }, queued, "complete");
+    expect(run.attempts).toBe(5);
   });
 
   it.skipIf(!database.available)(

@@ -383,14 +383,11 @@ describe.each(["pglite", "postgres"] as const)("the routes of runs on %s", (kind
       expect(refused.headers.get("retry-after")).toBe("5");
       const other = await start(["Again."]);
       const id = String(json["run_id"]);
-      for (;;) {
-        const { state, result } = await other.base.platform.runs.get(api.tenantId, id);
-        if (state === "complete") {
-          expect(result).toMatchObject({ message: "Again." });
-          break;
-        }
+      const ended = () => other.base.platform.runs.get(api.tenantId, id);
+      let run = await ended();
+      for (; run.state !== "complete"; run = await ended())
         await other.base.signals.next(id, { ms: 50 });
-      }
+      expect(run.result).toMatchObject({ message: "Again." });
     },
   );
 

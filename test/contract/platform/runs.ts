@@ -278,6 +278,25 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await claims.claim(by)).toMatchObject({ epoch: 8, attempts: 1 });
     });
 
+    test("wait for the turn of another run on their thread, however late it was queued again", async () => {
+      const { runs, claims } = subject.platform;
+      const { tenantId, create } = await start();
+      const first = await create();
+      const { id: second } = await create();
+      await finish((await claims.claim(by))!, "awaiting_human");
+      expect(await claims.claim(by)).toBeNull();
+      subject.clock.advance(5_000);
+      await runs.requeue(tenantId, { runId: first.id, kind: "resume", request: {} });
+      // Another worker looked a moment before.
+      subject.clock.advance(-5_000);
+      expect(await claims.claim(by)).toBeNull();
+      subject.clock.advance(5_000);
+      const resumed = (await claims.claim(by))!;
+      expect(resumed.id).toBe(first.id);
+      await finish(resumed);
+      expect((await claims.claim(by))?.id).toBe(second);
+    });
+
     test("are cancelled at once in the queue, and by their worker while they run", async () => {
       const { runs, claims } = subject.platform;
       const { tenantId, create } = await start();

@@ -68,7 +68,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
       const client = clientOf(api);
       const { thread_id: threadId } = await client.threads.create();
       const values = await client.runs.wait(threadId, "plain", { input });
-      expect(values).toMatchObject({ status: "COMPLETED", output: "It is 42." });
+      expect(values).toMatchObject({ status: "COMPLETED", output: { message: "It is 42." } });
       const state = await client.threads.getState(threadId);
       expect(state).toMatchObject({ values: { status: "COMPLETED" }, next: [] });
       const [run] = await client.runs.list(threadId);
@@ -107,7 +107,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
       ]);
       expect(chunks[0]).toMatchObject({ event: "metadata", data: { attempt: 1 } });
       const last = chunks.findLast(({ event }) => event === "values");
-      expect(last?.data).toMatchObject({ status: "COMPLETED", output: "It is 42." });
+      expect(last?.data).toMatchObject({ status: "COMPLETED", output: { message: "It is 42." } });
       const [run] = await client.runs.list(threadId);
       const half = chunks[Math.floor(chunks.length / 2)]!;
       const again = await chunksOf(
@@ -145,7 +145,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
     expect(await refusal(own.runs.create(threadId, "approving", { command }))).toBe(403);
     expect(await client.runs.wait(threadId, "approving", { command })).toMatchObject({
       status: "COMPLETED",
-      output: "It is 42.",
+      output: { message: "It is 42." },
     });
     expect(await client.threads.get(threadId)).toMatchObject({ status: "idle" });
     expect((await api.send("GET", "/v1/requests")).json["requests"]).toEqual([]);
@@ -164,7 +164,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
     expect(next.length).toBeGreaterThan(0);
     expect(await client.threads.get(threadId)).toMatchObject({ status: "interrupted" });
     const values = await client.runs.wait(threadId, "plain", { input: null });
-    expect(values).toMatchObject({ status: "COMPLETED", output: "Hello." });
+    expect(values).toMatchObject({ status: "COMPLETED", output: { message: "Hello." } });
   });
 
   it.skipIf(!database.available)(
@@ -187,7 +187,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
       expect(queued).toMatchObject({ status: "pending" });
       const urgent = { input, multitaskStrategy: "interrupt" } as const;
       const values = await client.runs.wait(threadId, "plain", urgent);
-      expect(values).toMatchObject({ output: "Second." });
+      expect(values).toMatchObject({ output: { message: "Second." } });
       for (const { run_id: runId } of [first, queued])
         expect(await client.runs.get(threadId, runId)).toMatchObject({ status: "interrupted" });
       held.open();

@@ -182,6 +182,8 @@ export class RunClaims {
 }
 
 /**
+ * A run in the middle of a turn is first on its thread, also where it was queued again after $1, the time of this worker.
+ *
  * Walks from tenant to tenant on the index of queued runs, beginning after $4, and stops at the last of `maxTenants`
  * that have a run to take. Neither other runs nor other tenants are read, however many there are. Only the run that is
  * taken is locked: `chosen` is in order, and the limit at the end reads no further than it must.
@@ -193,7 +195,10 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running' or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state = 'running'
+          or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph')
+          or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
+          or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
