@@ -37,8 +37,8 @@ export function assistantRoutes(base: ApiBase): readonly Route[] {
   const writes = new AgentWrites({ store: agents, audit, allow: base.allow, known: base.known });
   const find = ({ tenantId }: Principal, idOrName: string) =>
     findAssistant(agents, tenantId, idOrName);
-  const findNamed = async ({ tenantId }: Principal, name: string) =>
-    (await agents.searches.search(tenantId, { name, limit: 1, offset: 0 })).items[0];
+  const findNamed = ({ tenantId }: Principal, name: string) =>
+    agents.searches.find(tenantId, { name });
 
   /** Creates an agent, or returns the one of its name. */
   const create = async (principal: Principal, body: z.output<typeof createSchema>) => {

@@ -57,10 +57,9 @@ export async function findAssistant(
   tenantId: string,
   idOrName: string,
 ): Promise<FoundAgent> {
-  const page = { idOrName, limit: 1, offset: 0 };
-  const { items } = await agents.searches.search(tenantId, page);
-  if (items[0] === undefined) throw new NotFoundError("assistant", idOrName);
-  return items[0];
+  const found = await agents.searches.find(tenantId, { idOrName });
+  if (found === undefined) throw new NotFoundError("assistant", idOrName);
+  return found;
 }
 
 export const metadataSchema = z.record(z.string().max(200), z.unknown());

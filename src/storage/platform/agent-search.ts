@@ -60,8 +60,8 @@ interface FoundRow {
   readonly agent_created_at: Date;
 }
 
-// `->>` fails for escapes of NUL and of half a surrogate pair, which definitions may have.
-const description = String.raw`case when (one.definition->'description')::text !~ '\\u(0000|[dD][89a-fA-F])'
+// `->` fails for a document with an escape of NUL or of half a surrogate pair anywhere: such a one shows no description.
+const description = String.raw`case when one.definition::text !~ '\\u(0000|[dD][89a-fA-F])'
     then nullif(left(one.definition->>'description', 4000), '') end`;
 
 /** Finds versions of a tenant's agents, with their numbers. */
@@ -79,18 +79,19 @@ export class AgentSearches {
     tenantId: string,
     search: AgentSearch,
   ): Promise<{ readonly items: readonly FoundAgent[]; readonly total: number }> {
-    const { limit, offset, sortBy = "created_at", isAscending = false } = search;
-    const direction = isAscending ? "asc" : "desc";
     const values = filterValues(tenantId, search);
-    return this.run(tenantId, async (client) => {
-      const { rows } = await client.query<FoundRow>(
-        `select * from (select ${this.#columns()}, ${rank} as rank
-          from ${this.schema}.agent_definition one where one.is_active and ${conditions}) found
-        order by rank, ${sortColumns[sortBy]} ${direction}, agent_id ${direction} limit $7 offset $8`,
-        [...values, limit, offset],
-      );
-      return { items: rows.map(toFound), total: await this.#count(client, values) };
-    });
+    return this.run(tenantId, async (client) => ({
+      items: await this.#page(client, values, search),
+      total: await this.#count(client, values),
+    }));
+  }
+
+  /** The active version of the first agent that a filter fits; undefined if none does. */
+  async find(tenantId: string, filter: AgentFilter): Promise<FoundAgent | undefined> {
+    const values = filterValues(tenantId, filter);
+    const page = { limit: 1, offset: 0 };
+    const [found] = await this.run(tenantId, (client) => this.#page(client, values, page));
+    return found;
   }
 
   async count(tenantId: string, filter: AgentFilter): Promise<number> {
@@ -126,6 +127,21 @@ export class AgentSearches {
       ),
     );
     return rows[0] && toFound(rows[0]);
+  }
+
+  async #page(
+    client: Queryable,
+    values: readonly unknown[],
+    { limit, offset, sortBy = "created_at", isAscending = false }: AgentSearch,
+  ): Promise<readonly FoundAgent[]> {
+    const direction = isAscending ? "asc" : "desc";
+    const { rows } = await client.query<FoundRow>(
+      `select * from (select ${this.#columns()}, ${rank} as rank
+        from ${this.schema}.agent_definition one where one.is_active and ${conditions}) found
+      order by rank, ${sortColumns[sortBy]} ${direction}, agent_id ${direction} limit $7 offset $8`,
+      [...values, limit, offset],
+    );
+    return rows.map(toFound);
   }
 
   #columns(): string {

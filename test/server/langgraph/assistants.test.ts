@@ -124,7 +124,10 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
   );
 
   it.skipIf(!database.available)("have texts that Postgres refuses", async () => {
-    const { client } = await serve([{ name: "odd", description: "Counts\0" }, clerk]);
+    const { client } = await serve([
+      { name: "odd", description: "Counts\0" },
+      { ...clerk, system_prompt: "Count.\0" },
+    ]);
     expect(await client.assistants.get("odd")).toMatchObject({ description: null });
     expect(await client.assistants.search({ sortBy: "name" })).toHaveLength(2);
     expect(await client.assistants.search({ name: "\0" })).toEqual([]);
@@ -274,7 +277,7 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
   it.skipIf(!database.available)(
     "draw their graph, with the agents of their tenant inside",
     async () => {
-      const { client } = await serve([clerk, office]);
+      const { api, client } = await serve([clerk, office]);
       const edges = async (xray?: boolean | number) =>
         (
           await client.assistants.getGraph("office", { ...(xray !== undefined && { xray }) })
@@ -284,6 +287,15 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
       expect(await edges(true)).toContain("post-room:reason -> post-room:tools");
       expect(await edges(1)).toEqual(await edges(true));
       expect(await edges(0)).toEqual(await edges());
+
+      const [node] = office.workflow_graph.nodes;
+      const house = { ...office.workflow_graph, nodes: [{ ...node, config: { agent: "office" } }] };
+      await api.agent({ ...office, name: "house", workflow_graph: house });
+      const idsOf = async (xray: boolean | number) =>
+        (await client.assistants.getGraph("house", { xray })).nodes.map(({ id }) => id);
+      expect(await idsOf(1)).toContain("post-room:post-room");
+      expect(await idsOf(2)).toContain("post-room:post-room:reason");
+      expect(await idsOf(2)).toEqual(await idsOf(true));
     },
   );
 
