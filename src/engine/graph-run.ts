@@ -147,14 +147,14 @@ async function streamGraph(
     events.chunk(chunk);
   };
   if (asked.has("events") || asked.has("messages")) {
-    const stream = graph.streamEvents(turn.input as never, { ...options, version: "v2" } as never);
+    const stream = graph.streamEvents(turn.input, { ...options, version: "v2" } as never);
     for await (const event of stream as unknown as AsyncIterable<StreamEvent>) {
       if (event.event === "on_chain_stream" && event.run_id === run.id)
         onChunk(event.data.chunk as Chunk);
       events.event(event);
     }
   } else {
-    const stream = await graph.stream(turn.input as never, options as never);
+    const stream = await graph.stream(turn.input, options as never);
     for await (const chunk of stream as AsyncIterable<unknown>) onChunk(chunk as Chunk);
   }
   const { snapshot, waiting } = await readWaiting(graph, thread);

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { AnswerError, TurnCancelledError } from "../compile/errors.ts";
-import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { durableSaver } from "../durable-saver.ts";
 import { StratagraphError } from "../errors.ts";
 import { DefinitionChangedError } from "../runtime/definition-changed.ts";

@@ -1,6 +1,7 @@
 import type { GraphRequest } from "../../engine/graph-request.ts";
 import { valuesOf } from "../../runtime/threads/stored.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
+import { hasScope } from "../../storage/platform/api-keys.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { Run, RunState, RunSummary } from "../../storage/platform/runs/runs.ts";
 import { isRecord } from "../../values/json.ts";
@@ -9,7 +10,7 @@ import type { ApiBase } from "../ports.ts";
 import { HttpProblem, jsonPointer } from "../problems.ts";
 import { isUnderWay, RunDesk } from "../runs/run-desk.ts";
 import { findAssistant } from "./assistants.ts";
-import { refuseRollback, type RunBody, statuses } from "./run-routes.ts";
+import { refuseRollback, type RunBody, statuses } from "./run-schemas.ts";
 import { ThreadPresenter } from "./thread-view.ts";
 
 /** Milliseconds between two looks at a run that another process executes. */
@@ -120,19 +121,19 @@ export class GraphRuns {
     }));
   }
 
-  show(run: Run): object {
-    const {
-      assistant_id,
-      multitask_strategy,
-      definition_id: _id,
-      turn_id: _turn,
-      ...kwargs
-    } = run.request as unknown as GraphRequest;
+  /** Rails have not seen the input of a run: it is shown to keys that read what rails redact. */
+  show(run: Run, principal: Principal): object {
+    const request = run.request as unknown as Partial<GraphRequest>;
+    const { assistant_id = "", multitask_strategy = "enqueue", ...rest } = request;
+    const { definition_id: _version, turn_id: _turn, ...kwargs } = rest;
+    const { input: _input, command: _command, ...settings } = kwargs;
+    const isWhole = hasScope(principal, "checkpoints:unredacted");
+    const shown = isWhole ? kwargs : settings;
     return {
       ...shownOf(run),
-      assistant_id: assistant_id ?? "",
-      multitask_strategy: multitask_strategy ?? "enqueue",
-      kwargs: run.kind === "graph" ? kwargs : {},
+      assistant_id,
+      multitask_strategy,
+      kwargs: run.kind === "graph" ? shown : {},
     };
   }
 

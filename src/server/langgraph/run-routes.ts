@@ -1,89 +1,14 @@
 import { z } from "zod";
-import { streamModes } from "../../engine/graph-request.ts";
 import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
-import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
+import type { Run } from "../../storage/platform/runs/runs.ts";
 import { textUpTo } from "../paging.ts";
 import type { ApiBase } from "../ports.ts";
-import { HttpProblem } from "../problems.ts";
 import { type Call, defineRoute, type Route } from "../route.ts";
 import { EventStreams, eventText } from "../runs/event-streams.ts";
 import { GraphRuns } from "./graph-runs.ts";
-import { anything } from "./thread-view.ts";
+import { refuseRollback, runBody, runSchema } from "./run-schemas.ts";
 
 const tag = "langgraph";
-
-const node = z.string().min(1).max(200);
-const nodes = z.union([z.literal("*"), z.array(node).max(100)]);
-const target = z.union([node, z.object({ node, input: z.unknown().optional() })]);
-const mode = z.enum(streamModes);
-
-const command = z.object({
-  resume: z.unknown().optional().describe("The answer to the only request, or answers by id."),
-  update: z
-    .union([anything, z.array(z.tuple([z.string(), z.unknown()])).max(1_000)])
-    .nullish()
-    .describe("Refused: change the state with POST /threads/{thread_id}/state."),
-  goto: z
-    .union([target, z.array(target).max(100)])
-    .nullish()
-    .describe("Refused: the agent decides which nodes follow."),
-});
-
-export const runBody = z
-  .object({
-    assistant_id: z.string().min(1).max(200).describe("Id or name of an agent."),
-    input: z.unknown().optional(),
-    command: command.nullish(),
-    stream_mode: z
-      .union([mode, z.array(mode).max(10)])
-      .nullish()
-      .describe("Default `values`."),
-    stream_subgraphs: z.boolean().nullish(),
-    stream_resumable: z.boolean().nullish().describe("Streams always are."),
-    config: z
-      .object({
-        recursion_limit: z.int().min(1).max(10_000).optional(),
-        tags: z.array(z.string().max(200)).max(50).optional(),
-        configurable: anything.optional(),
-      })
-      .nullish(),
-    context: anything.nullish().describe("`model`, `temperature` and `user` of the run."),
-    metadata: anything.nullish(),
-    checkpoint_id: z.string().max(100).nullish(),
-    checkpoint: z
-      .object({
-        checkpoint_id: z.string().max(100).nullish(),
-        checkpoint_ns: z.string().max(1_000).nullish(),
-        checkpoint_map: z.record(z.string(), z.string()).nullish(),
-      })
-      .nullish(),
-    interrupt_before: nodes.nullish(),
-    interrupt_after: nodes.nullish(),
-    multitask_strategy: z.enum(["reject", "enqueue", "interrupt", "rollback"]).nullish(),
-    if_not_exists: z.enum(["reject", "create"]).nullish(),
-    on_disconnect: z.enum(["cancel", "continue"]).nullish(),
-    on_completion: z.enum(["delete", "keep"]).nullish(),
-    after_seconds: z.number().min(0).max(31_536_000).nullish(),
-    durability: z.enum(["sync", "async", "exit"]).nullish(),
-    webhook: z.string().max(2_000).nullish().describe("Refused: make one with POST /v1/webhooks."),
-    feedback_keys: z.array(z.string()).nullish().describe("Ignored: there is no LangSmith here."),
-  })
-  .meta({ id: "LangGraphRunCreate" });
-export type RunBody = z.output<typeof runBody>;
-
-const runSchema = z
-  .looseObject({
-    run_id: z.string(),
-    thread_id: z.string(),
-    assistant_id: z.string(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime(),
-    status: z.enum(["pending", "running", "error", "success", "timeout", "interrupted"]),
-    metadata: anything,
-    kwargs: anything,
-    multitask_strategy: z.string(),
-  })
-  .meta({ id: "LangGraphRun" });
 
 const threadParams = z.strictObject({ thread_id: textUpTo(255) });
 const runParams = z.strictObject({ thread_id: textUpTo(255), run_id: textUpTo(100) });
@@ -120,7 +45,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
     description: "The values of the thread at the end of the run, or `__error__`.",
     schema: z.unknown(),
   };
-  const problems = ["conflict", "invalid_input", "quota_exceeded"] as const;
+  const problems = ["conflict", "invalid_input", "not_found", "quota_exceeded"] as const;
   const writes = { tag, scopes: ["runs:write"], spends: true, problems } as const;
 
   const stream = (
@@ -156,7 +81,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
         async handle({ params: given, body, principal }) {
           const run = await runs.create(principal, threadOf(given), body);
           const headers = { "Content-Location": pathOf(run, isStateless) };
-          return { status: 200, body: runs.show(run), headers };
+          return { status: 200, body: runs.show(run, principal), headers };
         },
       }),
       defineRoute({
@@ -215,7 +140,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
       async handle({ body, principal }) {
         const made: Run[] = [];
         for (const one of body) made.push(await runs.create(principal, undefined, one));
-        return { status: 200, body: made.map((run) => runs.show(run)) };
+        return { status: 200, body: made.map((run) => runs.show(run, principal)) };
       },
     }),
     defineRoute({
@@ -234,7 +159,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
         })
         .meta({ id: "LangGraphRunsCancel" }),
       answers: { 204: { description: "Cancelled, or asked to end." } },
-      problems: ["invalid_input"],
+      problems: ["invalid_input", "not_found"],
       async handle({ query, body, principal }) {
         refuseRollback(query.action);
         const { thread_id: threadId, run_ids: runIds, status } = body;
@@ -275,7 +200,10 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
       params: runParams,
       answers: { 200: answer },
       async handle({ params, principal }) {
-        return { status: 200, body: runs.show(await runs.get(principal, idsIn(params))) };
+        return {
+          status: 200,
+          body: runs.show(await runs.get(principal, idsIn(params)), principal),
+        };
       },
     }),
     defineRoute({
@@ -391,15 +319,6 @@ function pathOf({ id, threadId }: Pick<Run, "id" | "threadId">, isStateless: boo
   return isStateless ? `/runs/${id}` : `/threads/${encodeURIComponent(threadId)}/runs/${id}`;
 }
 
-/** @throws HttpProblem `invalid_input` */
-export function refuseRollback(action: string | null | undefined): void {
-  if (action !== "rollback") return;
-  throw new HttpProblem("invalid_input", {
-    detail: "This server keeps the states of a run that is cancelled: use interrupt.",
-    extensions: { code: "rollback_unavailable" },
-  });
-}
-
 /** The number after which a stream begins. Clients send -1 for all events. */
 function lastEventId(request: Request): number {
   const given = request.headers.get("last-event-id") ?? "";
@@ -452,15 +371,3 @@ function keptAlive(
   });
   return new Response(body, { headers: { "Content-Type": "application/json", ...of.headers } });
 }
-
-export const statuses: Readonly<Record<RunSummary["state"], z.output<typeof runSchema>["status"]>> =
-  {
-    queued: "pending",
-    running: "running",
-    complete: "success",
-    awaiting_human: "interrupted",
-    awaiting_tool: "interrupted",
-    failed: "error",
-    dead: "error",
-    cancelled: "interrupted",
-  };

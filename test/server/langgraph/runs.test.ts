@@ -122,7 +122,7 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
       expect([...names]).toEqual(
         expect.arrayContaining(["metadata", "messages/complete", "events", "debug"]),
       );
-      expect(JSON.stringify(old)).not.toContain("__pregel");
+      expect(JSON.stringify(old)).not.toMatch(/"__pregel\w*":/);
     },
   );
 
@@ -241,19 +241,22 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
     await client.runs.wait(threadId, "plain", { input });
     const [run] = await client.runs.list(threadId);
     const { run_id: runId } = run!;
+    const reader = clientOf(api, (await api.join(["runs:read"], api.tenantId)).key);
+    const { kwargs } = (await reader.runs.get(threadId, runId)) as { kwargs?: object };
+    expect(kwargs).toEqual({ stream_mode: ["values"], subgraphs: false });
     const other = clientOf(api, (await api.join()).key);
     const { thread_id: elsewhere } = await client.threads.create();
     for (const request of [
-      other.runs.get(threadId, runId),
-      other.runs.list(threadId),
-      other.runs.join(threadId, runId),
-      other.runs.cancel(threadId, runId),
-      other.runs.delete(threadId, runId),
-      other.runs.create(threadId, "plain", { input }),
-      client.runs.get(elsewhere, runId),
-      client.runs.create("00000000-0000-7000-8000-000000000000", "plain", { input }),
-      client.runs.create(elsewhere, "unknown", { input }),
+      () => other.runs.get(threadId, runId),
+      () => other.runs.list(threadId),
+      () => other.runs.join(threadId, runId),
+      () => other.runs.cancel(threadId, runId),
+      () => other.runs.delete(threadId, runId),
+      () => other.runs.create(threadId, "plain", { input }),
+      () => client.runs.get(elsewhere, runId),
+      () => client.runs.create("00000000-0000-7000-8000-000000000000", "plain", { input }),
+      () => client.runs.create(elsewhere, "unknown", { input }),
     ])
-      expect(await refusal(request)).toBe(404);
+      expect(await refusal(request())).toBe(404);
   });
 });

@@ -6,14 +6,8 @@ import type { NewRunEvent, RunClaim, RunEvents } from "./events.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { PlatformTables } from "../platform.ts";
-import {
-  type FinishedState,
-  maxRunBytes,
-  type Run,
-  runColumns,
-  type RunRow,
-  toRun,
-} from "./runs.ts";
+import { runColumns, type RunRow, toRun } from "./run.ts";
+import { type FinishedState, maxRunBytes, type Run } from "./runs.ts";
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
