@@ -132,4 +132,19 @@ export const runCalls: readonly Call[] = [
       return threads.getState(id, undefined, { subgraphs: true });
     },
   },
+  {
+    name: "a run on a busy thread, and its cancelling",
+    same: "value",
+    call: async ({ threads, runs }) => {
+      const { thread_id: id } = await threads.create();
+      const first = await runs.create(id, "clerk", { ...sum, afterSeconds: 3600 });
+      const refused = await refusal(
+        runs.wait(id, "clerk", { ...sum, multitaskStrategy: "reject" }),
+      );
+      const { status } = await threads.get(id);
+      const listed = (await runs.list(id)).map((run) => run.status);
+      await runs.cancel(id, first.run_id, true);
+      return [first.status, refused, status, listed, (await threads.get(id)).status];
+    },
+  },
 ];
