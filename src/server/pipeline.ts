@@ -58,7 +58,7 @@ export async function runRoute(
   checkAccept(request.headers.get("accept"), route);
   const call = {
     params: parse(params, { schema: route.params, in: "path" }),
-    query: parse(queryOf(request), { schema: route.query, in: "query" }),
+    query: parse(queryOf(request, route), { schema: route.query, in: "query" }),
   };
   const body = await readBody(route, request, options);
   const run = async (signal: AbortSignal) => {
@@ -121,10 +121,17 @@ function checkAccept(accept: string | null, route: Route): void {
   });
 }
 
-function queryOf(request: Request): Record<string, string> {
+function queryOf(
+  request: Request,
+  { repeated = [] }: Pick<Route, "repeated">,
+): Record<string, string> {
   const { searchParams } = new URL(request.url);
   const query = Object.create(null) as Record<string, string>;
   for (const [name, value] of searchParams) {
+    if (name in query && repeated.includes(name)) {
+      query[name] = `${query[name]},${value}`;
+      continue;
+    }
     if (name in query) {
       throw new HttpProblem("invalid_request", {
         detail: "A query parameter is given twice.",

@@ -73,6 +73,8 @@ export interface Route<
   readonly params?: Params;
   /** Strict: unknown parameters are refused. */
   readonly query?: Query;
+  /** Parameters of the query that may come several times, and are read as one with commas. Others are refused then. */
+  readonly repeated?: readonly string[];
   readonly body?: Body;
   /** JSON Schema of the body for the document. Default: of `body`. */
   readonly bodySchema?: { readonly id: string; readonly schema: object };

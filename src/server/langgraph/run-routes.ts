@@ -89,6 +89,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
         method: "post",
         path: `${prefix}/runs/stream`,
         operationId: id("stream"),
+        scopes: ["runs:write", "runs:read"],
         summary: "Queues a run and streams its events.",
         ...(params && { params }),
         body: runBody,
@@ -106,6 +107,7 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
         method: "post",
         path: `${prefix}/runs/wait`,
         operationId: id("wait"),
+        scopes: ["runs:write", "runs:read"],
         summary: "Queues a run and answers with the values at its end.",
         ...(params && { params }),
         body: runBody,
@@ -182,8 +184,9 @@ export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
         limit: z.coerce.number().int().min(1).max(1_000).optional(),
         offset: z.coerce.number().int().min(0).max(10_000).optional(),
         status: z.string().max(50).optional(),
-        select: z.string().max(1_000).optional(),
+        select: z.string().max(1_000).optional().describe("Ignored."),
       }),
+      repeated: ["select"],
       answers: { 200: { description: "The runs.", schema: z.array(runSchema) } },
       async handle({ params, query, principal }) {
         const found = await runs.list(principal, params.thread_id, query);

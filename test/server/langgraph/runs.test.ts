@@ -244,6 +244,10 @@ describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) 
     const reader = clientOf(api, (await api.join(["runs:read"], api.tenantId)).key);
     const { kwargs } = (await reader.runs.get(threadId, runId)) as { kwargs?: object };
     expect(kwargs).toEqual({ stream_mode: ["values"], subgraphs: false });
+    const [listed] = await client.runs.list(threadId, { select: ["run_id", "status"] });
+    expect(listed).toMatchObject({ run_id: runId });
+    const writer = clientOf(api, (await api.join(["runs:write"], api.tenantId)).key);
+    expect(await refusal(writer.runs.wait(threadId, "plain", { input }))).toBe(403);
     const other = clientOf(api, (await api.join()).key);
     const { thread_id: elsewhere } = await client.threads.create();
     for (const request of [
