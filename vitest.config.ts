@@ -6,10 +6,12 @@ const resultsFile = "coverage/test-results.json";
 
 /** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
 const slow = [
-  /e2e\/(?:package|examples|studio)/,
-  /time-travel-p|kill-run|experiments\/run|docs\.test|langgraph-dev/,
-  /storage\/database\.test|cli\/main|cli\/answer|chat-command|growth\/rails|runtime\/event-loop/,
-  /crash|killed|planning-p|empty-database|disk-full|remote-servers|damage-p|plain-data-p|build-reas/,
+  /e2e\/(?:examples|studio|langgraph)|time-travel-p/,
+  /kill-run|docs\.test|stored-encryption-on|api-fuzz|planning-p|server\/(?:checkpoints|runs)/,
+  /plan-crash|damage-p|context-fold|time-travel-memory|deployment|statements-p|tool-crash|serve-runs/,
+  /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-on|remote-servers/,
+  /storage\/(?:database|move)|cli\/main|cli\/answer|crash|killed|runtime\/event-loop|e2e\/package/,
+  /empty-database|disk-full|plain-data-p|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads)/,
 ];
 
 class SlowFirst extends BaseSequencer {
