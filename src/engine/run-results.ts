@@ -4,6 +4,7 @@ import type { Status } from "../state/lifecycle.ts";
 import { noUsage } from "../state/usage.ts";
 import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import { isRecord } from "../values/json.ts";
+import { requestEvent, type RunEvent } from "./run-events.ts";
 import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
 
 const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
@@ -85,6 +86,28 @@ export function endNotice(
   };
 }
 
+/** The last events of a turn. The stream of a graph has its errors and interrupts already. */
+export function endEvents(
+  { kind }: Pick<Run, "kind">,
+  end: RunResult & { readonly state: FinishedState | "dead" },
+): readonly RunEvent[] {
+  const { turn_id, status, checkpoint_id, cause, state } = end;
+  const asked = end.requests.filter((request) => request.kind !== "tool_calls");
+  const isTold = kind !== "graph" || state === "dead";
+  return [
+    ...(kind === "graph" ? [] : asked.map(requestEvent)),
+    ...(isTold && status === "failed" && cause !== null
+      ? [
+          {
+            event: "error" as const,
+            data: { ...cause, ...(kind === "graph" && { error: "RunDeadError" }) },
+          },
+        ]
+      : []),
+    { event: "done", data: { turn_id, status, checkpoint_id } },
+  ];
+}
+
 /** A result without an answer. */
 export function endedResult(
   { turn_id }: Pick<RunRequest, "turn_id">,
@@ -102,3 +125,10 @@ export function endedResult(
     ...end,
   };
 }
+
+/** Codes of answers to requests that are not pending. */
+export const takenCodes = new Set<string>([
+  "nothing_to_answer",
+  "unknown_interrupt",
+  "unknown_tool_call",
+]);

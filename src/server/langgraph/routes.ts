@@ -4,6 +4,7 @@ import { assistantRoutes } from "./assistant-routes.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { graphRoutes } from "./graph-routes.ts";
 import { metaRoutes } from "./meta-routes.ts";
+import { runRoutes } from "./run-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
@@ -16,6 +17,7 @@ export function langgraphRoutes(base: ApiBase): readonly Route[] {
     ...graphRoutes(base),
     ...threadRoutes(base),
     ...stateRoutes(base),
+    ...runRoutes(base),
     ...storeRoutes(base),
     ...cronRoutes(base),
   ];

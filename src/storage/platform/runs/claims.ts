@@ -146,6 +146,19 @@ export class RunClaims {
     );
   }
 
+  /** Ends the runs of a thread that wait, since a later run has continued their turn. Call it within `finish`. */
+  async endWaiting(
+    run: Pick<Run, "id" | "tenantId" | "threadId" | "seq">,
+    client: Queryable,
+  ): Promise<void> {
+    const { schema, clock } = this.tables;
+    await client.query(
+      `update ${schema}.run set state = 'complete', ended_at = $4
+      where tenant_id = $1::uuid and thread_id = $2 and seq < $3 and state in ('awaiting_human', 'awaiting_tool')`,
+      [run.tenantId, run.threadId, run.seq, clock.now()],
+    );
+  }
+
   /** Puts a claimed run back into the queue, as a worker does that stops. It does not count as an attempt. */
   async handOver(claim: RunClaim): Promise<boolean> {
     const { tenants, schema } = this.tables;

@@ -1,0 +1,218 @@
+import type { GraphRequest } from "../../engine/graph-request.ts";
+import type { RunResult } from "../../engine/run-request.ts";
+import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
+import type { Principal } from "../../storage/platform/platform.ts";
+import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
+import { isRecord } from "../../values/json.ts";
+import { checkScopes } from "../authenticate.ts";
+import { deleteThread } from "../checkpoints/thread-routes.ts";
+import type { ApiBase } from "../ports.ts";
+import { HttpProblem } from "../problems.ts";
+import { awaiting } from "../runs/run-checks.ts";
+import type { Call } from "../route.ts";
+import { isUnderWay, RunDesk } from "../runs/run-desk.ts";
+import { findAssistant } from "./assistants.ts";
+import { commandOf, optionsOf } from "./new-run.ts";
+import type { NewGraphRun } from "./run-schemas.ts";
+
+/** Milliseconds between two looks at a run that another process executes. */
+const pollMs = 250;
+/** Milliseconds in which a cancelled run ends. */
+const cancelMs = 30_000;
+
+/** Queues runs of LangGraph's protocol, waits for them and cancels them. */
+export class GraphRuns {
+  readonly #desk: RunDesk;
+
+  constructor(private readonly base: ApiBase) {
+    this.#desk = new RunDesk(base);
+  }
+
+  /**
+   * Queues a run.
+   *
+   * @param threadId null for a thread of its own
+   * @throws NotFoundError; HttpProblem `invalid_input`, also for `reject` while a run is under way; ConflictError for a thread of
+   * another agent
+   */
+  async create(
+    { principal, closing }: Pick<Call<unknown, unknown, unknown>, "principal" | "closing">,
+    threadId: string | null,
+    body: NewGraphRun,
+  ): Promise<Run> {
+    const { platform, ids, clock } = this.base;
+    const { tenantId } = principal;
+    const options = optionsOf(body);
+    const command = commandOf(body);
+    if (command !== null && (command.resume !== undefined || command.goto !== undefined))
+      checkScopes(principal, ["requests:answer"]);
+    const agent = await findAssistant(platform.agents, tenantId, body.assistant_id);
+    const thread = threadId ?? ids();
+    if (threadId !== null && body.if_not_exists !== "create") {
+      const known = await platform.instances.onThread(tenantId, thread);
+      if (known === null) throw new NotFoundError("thread", thread);
+    }
+    const given = { threadId: thread, agent: agent.name, definitionId: agent.id };
+    const instance = await platform.instances.create(tenantId, given);
+    const input = isRecord(body.input) && command === null ? body.input : null;
+    const before = input === null ? await this.#newest(tenantId, thread) : null;
+    const strategy = options.multitask_strategy;
+    const others = await this.#underWay(tenantId, thread);
+    if (strategy === "rollback")
+      for (const other of others) await this.cancel(principal, other, "rollback");
+    const request: GraphRequest = {
+      ...options,
+      definition_id: definitionOf(before) ?? agent.id,
+      turn_id: turnOf(before) ?? ids(),
+      assistant_id: agent.agentId,
+      input,
+      ...(command !== null && { command: withIds(command, before) }),
+    };
+    const after = body.after_seconds ?? 0;
+    const run = await platform.runs
+      .create(tenantId, {
+        instanceId: instance.id,
+        kind: "graph",
+        request,
+        isExclusive: strategy === "reject",
+        metadata: body.metadata ?? {},
+        ...(after > 0 && { runAt: new Date(clock.now().getTime() + after * 1_000).toISOString() }),
+      })
+      .catch(refuseBusy);
+    if (strategy === "interrupt")
+      for (const other of others) await this.#desk.cancel(principal, other);
+    this.base.queue.wake();
+    await platform.usage.add(tenantId, { runs: 1 }).catch((err: unknown) => {
+      this.base.logger.error({ err, run: run.id }, "run not counted");
+    });
+    if (threadId === null && body.on_completion !== "keep")
+      this.#deleteLater(principal, run, closing);
+    return run;
+  }
+
+  /** @throws NotFoundError also for a run of another thread */
+  async find({ tenantId }: Principal, runId: string, threadId?: string): Promise<Run> {
+    const run = await this.base.platform.runs.get(tenantId, runId);
+    if (threadId !== undefined && run.threadId !== threadId) throw new NotFoundError("run", runId);
+    return run;
+  }
+
+  /** Waits until a run is neither queued nor running, or `signal` aborts. Returns whether it is over. */
+  async awaitEnd(run: Run, signal: AbortSignal): Promise<boolean> {
+    const { platform, signals } = this.base;
+    for (;;) {
+      const waiting = new AbortController();
+      const either = AbortSignal.any([signal, waiting.signal]);
+      const signalled = signals.next(run.id, { ms: pollMs, signal: either });
+      try {
+        const { state } = await platform.runs.progress(run.tenantId, run.id);
+        if (!isUnderWay(state)) return true;
+        if (signal.aborted) return false;
+        await signalled;
+      } finally {
+        waiting.abort();
+      }
+    }
+  }
+
+  /**
+   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for its end and removes it.
+   *
+   * @throws HttpProblem `conflict` if a run to be removed did not end in time
+   */
+  async cancel(principal: Principal, run: Run, action: "interrupt" | "rollback"): Promise<void> {
+    if (isUnderWay(run.state)) await this.#desk.cancel(principal, run);
+    if (action === "interrupt") return;
+    const late = new AbortController();
+    const stop = this.base.clock.after(cancelMs, () => late.abort());
+    try {
+      if (!(await this.awaitEnd(run, late.signal))) {
+        throw new HttpProblem("conflict", { detail: `The run ${run.id} has not ended in time.` });
+      }
+    } finally {
+      stop();
+    }
+    await this.remove(principal, run);
+  }
+
+  /** Removes a run with its events. @throws ConflictError while it is queued or running */
+  async remove({ tenantId, keyId }: Principal, run: Run): Promise<void> {
+    const { platform } = this.base;
+    await platform.runs.remove(tenantId, run.id);
+    const entry = { action: "run.delete", subject: run.id };
+    await platform.audit.append(tenantId, { actor: `key:${keyId}`, ...entry });
+  }
+
+  async #newest(tenantId: string, threadId: string): Promise<Run | null> {
+    const { runs } = this.base.platform;
+    const { items } = await runs.list(tenantId, { threadId, limit: 1 });
+    return items[0] === undefined ? null : runs.get(tenantId, items[0].id);
+  }
+
+  async #underWay(tenantId: string, threadId: string): Promise<readonly Run[]> {
+    const { runs } = this.base.platform;
+    const filter = { threadId, state: ["queued", "running"], limit: 100 } as const;
+    const { items } = await runs.list(tenantId, filter);
+    return Promise.all(items.map(({ id }: RunSummary) => runs.get(tenantId, id)));
+  }
+
+  /** Deletes the thread of a stateless run a minute after its end, when its readers have read it. */
+  #deleteLater(principal: Principal, run: Run, closing: AbortSignal): void {
+    const { clock, logger } = this.base;
+    const remove = async () => {
+      if (!(await this.awaitEnd(run, closing))) return;
+      clock.after(
+        60_000,
+        () => {
+          deleteThread(this.base, principal, { threadId: run.threadId }).catch(failed);
+        },
+        { keepsAlive: false },
+      );
+    };
+    const failed = (err: unknown) => {
+      logger.warn({ err, run: run.id }, "thread of a stateless run not deleted");
+    };
+    remove().catch(failed);
+  }
+}
+
+function requestOf(run: Run): Partial<GraphRequest> {
+  return run.request as Partial<GraphRequest>;
+}
+
+function definitionOf(run: Run | null): string | undefined {
+  return run === null ? undefined : requestOf(run).definition_id;
+}
+
+function turnOf(run: Run | null): string | undefined {
+  return run === null ? undefined : requestOf(run).turn_id;
+}
+
+/** The command with the id of the only request that a run waits with, so that no other request gets the answer. */
+function withIds(
+  command: NonNullable<GraphRequest["command"]>,
+  run: Run | null,
+): NonNullable<GraphRequest["command"]> {
+  const { resume } = command;
+  const result = run?.result as unknown as RunResult | null;
+  if (resume === undefined || run === null || result === null || !awaiting.includes(run.state))
+    return command;
+  const ids = new Set([
+    ...result.requests.map(({ id }) => id),
+    ...result.tool_calls.map(({ request_id }) => request_id),
+  ]);
+  const [only] = ids;
+  if (only === undefined || ids.size > 1) return command;
+  const isById = isRecord(resume) && Object.hasOwn(resume, only);
+  return isById ? command : { ...command, resume: { [only]: resume } };
+}
+
+function refuseBusy(thrown: unknown): never {
+  if (!(thrown instanceof ConflictError)) throw thrown;
+  throw new HttpProblem("invalid_input", {
+    detail:
+      "A run of the thread is queued or running. Wait for it, or use another multitask_strategy.",
+    extensions: { code: "thread_busy" },
+    cause: thrown,
+  });
+}
