@@ -66,7 +66,7 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
       expect(lastValues(parts)).toMatchObject({
         status: "COMPLETED",
         output: { message: "It is 42." },
-        messages: [{ type: "human" }, { type: "ai", content: "It is 42." }],
+        messages: [{ type: "human" }, { type: "ai" }, { type: "tool" }, { content: "It is 42." }],
       });
       expect(await runs.get(thread_id, run_id)).toMatchObject({ status: "success", thread_id });
       expect(await runs.join(thread_id, run_id)).toEqual(lastValues(parts));

@@ -194,7 +194,7 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state in ('running', 'awaiting_human', 'awaiting_tool') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state = 'running' or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
