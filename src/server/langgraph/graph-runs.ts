@@ -177,7 +177,7 @@ export class GraphRuns {
 }
 
 function requestOf(run: Run): Partial<GraphRequest> {
-  return run.request as Partial<GraphRequest>;
+  return run.request;
 }
 
 function definitionOf(run: Run | null): string | undefined {

@@ -2,13 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { useDatabase } from "../../helpers/databases.ts";
-import {
-  calculates,
-  gate,
-  helper,
-  type RunServer,
-  useRunServers,
-} from "../../helpers/run-server.ts";
+import { calculates, gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
 const plainAgent = { name: "plain", tools: ["calculator"] };
@@ -60,7 +54,7 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
         }),
       );
       expect(parts[0]).toMatchObject({ event: "metadata", data: { attempt: 1 } });
-      const { run_id } = parts[0]?.data as { run_id: string };
+      const { run_id } = parts[0]!.data as { run_id: string };
       expect(created).toEqual({ run_id, thread_id });
       expect(new Set(parts.map(({ event }) => event))).toEqual(new Set(["metadata", "values"]));
       expect(lastValues(parts)).toMatchObject({
@@ -133,10 +127,8 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
     await api.agent();
     const { threads, runs } = clientOf(api);
     const { thread_id } = await threads.create();
-    const waiting = (await runs.wait(thread_id, "helper", { input: question })) as {
-      __interrupt__: { id: string; value: object }[];
-    };
-    expect(waiting.__interrupt__).toMatchObject([{ value: { kind: "tool_approval" } }]);
+    const waiting = await runs.wait(thread_id, "helper", { input: question });
+    expect(waiting).toMatchObject({ __interrupt__: [{ value: { kind: "tool_approval" } }] });
     const first = (await runs.list(thread_id))[0]!;
     expect(first.status).toBe("success");
     expect(await threads.get(thread_id)).toMatchObject({ status: "interrupted" });
@@ -254,7 +246,7 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
       const parts = await all(
         runs.stream(thread_id, "plain", { input: question, streamMode: "updates" }),
       );
-      const { run_id } = parts[0]?.data as { run_id: string };
+      const { run_id } = parts[0]!.data as { run_id: string };
       const there = clientOf({ ...other, key: api.key }).runs;
       expect(await all(there.joinStream(thread_id, run_id))).toEqual(parts);
       const lastEventId = String(parts[1]?.id);
@@ -271,7 +263,7 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
     const { threads, runs } = clientOf(api);
     const { thread_id } = await threads.create();
     await runs.wait(thread_id, "plain", { input: question });
-    const [{ run_id = "" } = {}] = await runs.list(thread_id);
+    const { run_id } = (await runs.list(thread_id))[0]!;
     const stranger = clientOf({ ...api, ...(await api.join()) }).runs;
     for (const call of [
       () => stranger.get(thread_id, run_id),
@@ -326,9 +318,9 @@ describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on 
         { update: { redactions: {} } },
         { goto: { node: "tools", input: { calls: [] } } },
       ])
-        await expect(
-          runs.create(thread_id, "plain", { command: command as never }),
-        ).rejects.toMatchObject({ status: 422 });
+        await expect(runs.create(thread_id, "plain", { command })).rejects.toMatchObject({
+          status: 422,
+        });
       const webhook = "http://127.0.0.1/";
       await expect(
         runs.create(thread_id, "plain", { input: question, webhook }),
