@@ -74,7 +74,7 @@ export function deadResult(request: Pick<RunRequest, "turn_id">): RunResult {
   return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
 }
 
-/** What webhooks are told of the end of a turn. */
+/** The notice for webhooks of the end of a turn. */
 export function endNotice(
   run: Pick<Run, "id" | "threadId" | "instanceId">,
   { turn_id, status, cause }: Pick<RunResult, "turn_id" | "status" | "cause">,
