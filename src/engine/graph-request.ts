@@ -1,7 +1,8 @@
 import type { Durability } from "../compile/agent-graph.ts";
+import type { RunContext } from "../state/channels.ts";
 
-/** What of LangGraph's protocol a run may stream. */
-export const streamModes = [
+/** The stream modes of LangGraph's protocol. `messages-tuple` is LangGraph's own `messages`. */
+export const graphStreamModes = [
   "values",
   "messages",
   "messages-tuple",
@@ -13,43 +14,42 @@ export const streamModes = [
   "custom",
   "tools",
 ] as const;
-export type StreamMode = (typeof streamModes)[number];
+export type GraphStreamMode = (typeof graphStreamModes)[number];
+
+export const multitaskStrategies = ["reject", "enqueue", "interrupt", "rollback"] as const;
+export type MultitaskStrategy = (typeof multitaskStrategies)[number];
 
 /** A command of LangGraph's protocol. */
 export interface GraphCommand {
+  /** Answers by id of their interrupts, or the answer to the only one. */
   readonly resume?: unknown;
-  readonly update?: unknown;
-  readonly goto?: GraphTarget | readonly GraphTarget[];
+  readonly update?: Readonly<Record<string, unknown>>;
+  readonly goto?: readonly string[];
 }
-
-type GraphTarget = string | { readonly node: string; readonly input?: unknown };
 
 /** What a claim of a run of kind `graph` executes, as the row of the run stores it. */
 export interface GraphRequest {
   /** The version of the agent. */
   readonly definition_id: string;
-  /** Names the turn that begins or goes on, so that it is executed once however often the run is claimed. */
+  /** Names the turn that an input begins; without an input the turn that the run continues, as far as it was known. */
   readonly turn_id: string;
   readonly assistant_id: string;
-  /** The input of the graph; null resumes it. */
-  readonly input?: unknown;
-  /** Instead of an input. */
+  /** Null resumes the thread. */
+  readonly input: Readonly<Record<string, unknown>> | null;
   readonly command?: GraphCommand;
-  readonly stream_mode: readonly StreamMode[];
-  /** Whether nested agents stream too. */
+  readonly context: RunContext;
+  readonly config: {
+    readonly tags?: readonly string[];
+    readonly recursion_limit?: number;
+    readonly configurable?: Readonly<Record<string, unknown>>;
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  };
+  readonly stream_mode: readonly GraphStreamMode[];
   readonly subgraphs: boolean;
   readonly interrupt_before?: "*" | readonly string[];
   readonly interrupt_after?: "*" | readonly string[];
-  /** Where the run starts. Default: the newest checkpoint. */
-  readonly checkpoint?: Readonly<Record<string, unknown>>;
-  readonly recursion_limit?: number;
-  readonly tags?: readonly string[];
-  readonly metadata?: Readonly<Record<string, unknown>>;
   readonly durability?: Durability;
-  /** `provider:model` instead of the definition's. */
-  readonly model?: string;
-  readonly temperature?: number;
-  /** Whose memories the run reads and writes. */
-  readonly user?: string;
-  readonly multitask_strategy: string;
+  /** The checkpoint from which the run starts. Default: the newest. */
+  readonly checkpoint_id?: string;
+  readonly multitask_strategy: MultitaskStrategy;
 }

@@ -109,7 +109,7 @@ export function requestEvent(request: PendingRequest): RunEvent {
 }
 
 /** The beginning of a value whose JSON has at most `maxBytes` UTF-8 bytes. */
-function cutJson(
+export function cutJson(
   given: unknown,
   maxBytes: number,
 ): { readonly value: unknown; readonly whole: boolean } {

@@ -17,9 +17,19 @@ import type { ThreadFences } from "../storage/tenant-pool.ts";
 import { runGraph } from "./graph-run.ts";
 import type { LoadedAgent } from "./load-agent.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
-import { requestEvent, type RunEvent, RunEventWriter } from "./run-events.ts";
+import { RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
-import { causeOf, deadResult, endedResult, endNotice, toRunResult } from "./run-results.ts";
+import {
+  causeOf,
+  deadResult,
+  endedResult,
+  endEvents,
+  endNotice,
+  takenCodes,
+  toRunResult,
+} from "./run-results.ts";
+import { errorEvent, write } from "./graph-events.ts";
+import { runGraph } from "./graph-run.ts";
 import type { RunSignals } from "./run-signals.ts";
 
 /** What a run of a tenant executes on. */
@@ -185,6 +195,7 @@ export class RunExecutor {
         if (saver !== null) of.flush = () => saver.flush(threadId);
         fences.fence(threadId, { runId: run.id, epoch: run.epoch });
         try {
+          if (run.kind === "graph") return await runGraph(run, { ...of, agent });
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));
@@ -202,6 +213,7 @@ export class RunExecutor {
         thrown instanceof StratagraphError && thrown.kind === "run" && thrown.transient;
       const isStopped = thrown instanceof LeaseLostError || thrown instanceof TurnDrainedError;
       if (ended || isOutage || isStopped) throw thrown;
+      if (run.kind === "graph") write(of.writer, errorEvent(thrown));
       return this.#refusal(run, thrown);
     }
   }
@@ -274,12 +286,7 @@ export class RunExecutor {
 
   async #write(run: Run, { state, ...result }: EndedRun): Promise<void> {
     const { claims, webhooks } = this.options.platform;
-    const { turn_id, status, checkpoint_id, cause } = result;
-    const events: RunEvent[] = [
-      ...result.requests.filter(({ kind }) => kind !== "tool_calls").map(requestEvent),
-      ...(status === "failed" && cause !== null ? [{ event: "error" as const, data: cause }] : []),
-      { event: "done", data: { turn_id, status, checkpoint_id } },
-    ];
+    const events = endEvents(run, { ...result, state });
     let deliveries = 0;
     const written = await claims.finish(
       { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
@@ -288,6 +295,9 @@ export class RunExecutor {
         result,
         events,
         within: async (client) => {
+          // A refused run leaves open what an earlier one waits for.
+          if (run.kind === "graph" && result.checkpoint_id !== null)
+            await claims.endWaiting(run, client);
           deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
           if (run.kind === "graph" && status !== "failed") await claims.supersede(run, client);
         },
@@ -327,6 +337,3 @@ export class RunExecutor {
     };
   }
 }
-
-/** Codes of answers to requests that are not pending. */
-const takenCodes = new Set(["nothing_to_answer", "unknown_interrupt", "unknown_tool_call"]);

@@ -4,6 +4,7 @@ import type { Status } from "../state/lifecycle.ts";
 import { noUsage } from "../state/usage.ts";
 import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import { isRecord } from "../values/json.ts";
+import { requestEvent, type RunEvent } from "./run-events.ts";
 import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
 
 const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
@@ -78,7 +79,7 @@ export function deadResult(request: Pick<RunRequest, "turn_id">): RunResult {
   return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
 }
 
-/** What webhooks get at the end of a turn. */
+/** The notice for webhooks of the end of a turn. */
 export function endNotice(
   run: Pick<Run, "id" | "threadId" | "instanceId">,
   { turn_id, status, cause }: Pick<RunResult, "turn_id" | "status" | "cause">,
@@ -88,6 +89,28 @@ export function endNotice(
     event: `run.${status}`,
     body: { run_id, thread_id, instance_id, turn_id, status, cause },
   };
+}
+
+/** The last events of a turn. The stream of a graph has its errors and interrupts already. */
+export function endEvents(
+  { kind }: Pick<Run, "kind">,
+  end: RunResult & { readonly state: FinishedState | "dead" },
+): readonly RunEvent[] {
+  const { turn_id, status, checkpoint_id, cause, state } = end;
+  const asked = end.requests.filter((request) => request.kind !== "tool_calls");
+  const isTold = kind !== "graph" || state === "dead";
+  return [
+    ...(kind === "graph" ? [] : asked.map(requestEvent)),
+    ...(isTold && status === "failed" && cause !== null
+      ? [
+          {
+            event: "error" as const,
+            data: { ...cause, ...(kind === "graph" && { error: "RunDeadError" }) },
+          },
+        ]
+      : []),
+    { event: "done", data: { turn_id, status, checkpoint_id } },
+  ];
 }
 
 /** A result without an answer. */
@@ -107,3 +130,10 @@ export function endedResult(
     ...end,
   };
 }
+
+/** Codes of answers to requests that are not pending. */
+export const takenCodes = new Set<string>([
+  "nothing_to_answer",
+  "unknown_interrupt",
+  "unknown_tool_call",
+]);

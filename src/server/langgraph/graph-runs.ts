@@ -1,22 +1,26 @@
 import type { GraphRequest } from "../../engine/graph-request.ts";
-import { valuesOf } from "../../runtime/threads/stored.ts";
+import type { RunResult } from "../../engine/run-request.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
-import { hasScope } from "../../storage/platform/api-keys.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
-import type { Run, RunState, RunSummary } from "../../storage/platform/runs/runs.ts";
+import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
 import { isRecord } from "../../values/json.ts";
 import { checkScopes } from "../authenticate.ts";
+import { deleteThread } from "../checkpoints/thread-routes.ts";
 import type { ApiBase } from "../ports.ts";
-import { HttpProblem, jsonPointer } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
+import { awaiting } from "../runs/run-checks.ts";
+import type { Call } from "../route.ts";
 import { isUnderWay, RunDesk } from "../runs/run-desk.ts";
 import { findAssistant } from "./assistants.ts";
-import { refuseRollback, type RunBody, statuses } from "./run-schemas.ts";
-import { ThreadPresenter } from "./thread-view.ts";
+import { commandOf, optionsOf } from "./new-run.ts";
+import type { NewGraphRun } from "./run-schemas.ts";
 
 /** Milliseconds between two looks at a run that another process executes. */
 const pollMs = 250;
+/** Milliseconds in which a cancelled run ends. */
+const cancelMs = 30_000;
 
-/** Runs of LangGraph's protocol. */
+/** Queues runs of LangGraph's protocol, waits for them and cancels them. */
 export class GraphRuns {
   readonly #desk: RunDesk;
 
@@ -27,157 +31,83 @@ export class GraphRuns {
   /**
    * Queues a run.
    *
-   * @param threadId undefined for a thread of its own
-   * @throws NotFoundError; HttpProblem `missing_scope`, `invalid_input`; ConflictError
+   * @param threadId null for a thread of its own
+   * @throws NotFoundError; HttpProblem `invalid_input`, also for `reject` while a run is under way; ConflictError for a thread of
+   * another agent
    */
-  async create(principal: Principal, threadId: string | undefined, body: RunBody): Promise<Run> {
-    const { tenantId } = principal;
+  async create(
+    { principal, closing }: Pick<Call<unknown, unknown, unknown>, "principal" | "closing">,
+    threadId: string | null,
+    body: NewGraphRun,
+  ): Promise<Run> {
     const { platform, ids, clock } = this.base;
-    checkBody(body);
-    if (body.command?.resume !== undefined) checkScopes(principal, ["requests:answer"]);
-    const assistant = await findAssistant(platform.agents, tenantId, body.assistant_id);
-    const isNew = threadId === undefined;
+    const { tenantId } = principal;
+    const options = optionsOf(body);
+    const command = commandOf(body);
+    if (command !== null && (command.resume !== undefined || command.goto !== undefined))
+      checkScopes(principal, ["requests:answer"]);
+    const agent = await findAssistant(platform.agents, tenantId, body.assistant_id);
     const thread = threadId ?? ids();
-    const instance = isNew ? null : await platform.instances.onThread(tenantId, thread);
-    if (!isNew && instance === null && body.if_not_exists !== "create")
-      throw new NotFoundError("thread", thread);
-    const strategy = body.multitask_strategy ?? "reject";
-    const active =
-      strategy === "interrupt"
-        ? await this.underWay(principal, { threadId: thread, status: "all" })
-        : [];
-    const turnId = beginsTurn(body) ? ids() : await this.#openTurn(tenantId, thread);
-    const { id: instanceId } = await platform.instances.create(tenantId, {
-      threadId: thread,
-      agent: assistant.name,
-      definitionId: assistant.id,
-    });
-    const request = requestOf(body, {
-      definition_id: assistant.id,
-      assistant_id: assistant.agentId,
-      turn_id: turnId ?? ids(),
-      multitask_strategy: strategy,
-    });
-    const seconds = body.after_seconds ?? 0;
+    if (threadId !== null && body.if_not_exists !== "create") {
+      const known = await platform.instances.onThread(tenantId, thread);
+      if (known === null) throw new NotFoundError("thread", thread);
+    }
+    const given = { threadId: thread, agent: agent.name, definitionId: agent.id };
+    const instance = await platform.instances.create(tenantId, given);
+    const input = isRecord(body.input) && command === null ? body.input : null;
+    const before = input === null ? await this.#newest(tenantId, thread) : null;
+    const strategy = options.multitask_strategy;
+    const others = await this.#underWay(tenantId, thread);
+    if (strategy === "rollback")
+      for (const other of others) await this.cancel(principal, other, "rollback");
+    const request: GraphRequest = {
+      ...options,
+      definition_id: definitionOf(before) ?? agent.id,
+      turn_id: turnOf(before) ?? ids(),
+      assistant_id: agent.agentId,
+      input,
+      ...(command !== null && { command: withIds(command, before) }),
+    };
+    const after = body.after_seconds ?? 0;
     const run = await platform.runs
       .create(tenantId, {
-        instanceId,
+        instanceId: instance.id,
         kind: "graph",
         request,
-        ...(body.metadata && { metadata: body.metadata }),
-        ...(seconds > 0 && {
-          runAt: new Date(clock.now().getTime() + seconds * 1_000).toISOString(),
-        }),
-        rejectsBusy: strategy === "reject",
+        isExclusive: strategy === "reject",
+        metadata: body.metadata ?? {},
+        ...(after > 0 && { runAt: new Date(clock.now().getTime() + after * 1_000).toISOString() }),
       })
       .catch(refuseBusy);
-    for (const { id } of active) await this.cancel(principal, id);
+    if (strategy === "interrupt")
+      for (const other of others) await this.#desk.cancel(principal, other);
     this.base.queue.wake();
+    await platform.usage.add(tenantId, { runs: 1 }).catch((err: unknown) => {
+      this.base.logger.error({ err, run: run.id }, "run not counted");
+    });
+    if (threadId === null && body.on_completion !== "keep")
+      this.#deleteLater(principal, run, closing);
     return run;
   }
 
   /** @throws NotFoundError also for a run of another thread */
-  async get(
-    { tenantId }: Principal,
-    of: { readonly runId: string; readonly threadId?: string | null | undefined },
-  ): Promise<Run> {
-    const run = await this.base.platform.runs.get(tenantId, of.runId);
-    if (of.threadId && run.threadId !== of.threadId) throw new NotFoundError("run", of.runId);
+  async find({ tenantId }: Principal, runId: string, threadId?: string): Promise<Run> {
+    const run = await this.base.platform.runs.get(tenantId, runId);
+    if (threadId !== undefined && run.threadId !== threadId) throw new NotFoundError("run", runId);
     return run;
   }
 
-  /** Newest first. @throws NotFoundError for an unknown thread */
-  async list(
-    { tenantId }: Principal,
-    threadId: string,
-    of: { readonly limit?: number; readonly offset?: number; readonly status?: string },
-  ): Promise<readonly object[]> {
-    const { runs, instances } = this.base.platform;
-    const instance = await instances.onThread(tenantId, threadId);
-    if (instance === null) throw new NotFoundError("thread", threadId);
-    const { limit = 10, offset = 0, status } = of;
-    const state = (Object.keys(statuses) as RunState[]).filter(
-      (one) => status === undefined || statuses[one] === status,
-    );
-    if (state.length === 0) return [];
-    const found: RunSummary[] = [];
-    let after: string | undefined;
-    while (found.length < offset + limit) {
-      const page = await runs.list(tenantId, {
-        threadId,
-        state,
-        limit: Math.min(200, offset + limit - found.length),
-        ...(after !== undefined && { after }),
-      });
-      found.push(...page.items);
-      if (page.next === null) break;
-      after = page.next;
-    }
-    return found.slice(offset, offset + limit).map((run) => ({
-      ...shownOf(run),
-      assistant_id: instance.agentId ?? "",
-      kwargs: {},
-      multitask_strategy: "enqueue",
-    }));
-  }
-
-  /** Rails have not seen the input of a run: it is shown to keys that read what rails redact. */
-  show(run: Run, principal: Principal): object {
-    const request = run.request as unknown as Partial<GraphRequest>;
-    const { assistant_id = "", multitask_strategy = "enqueue", ...rest } = request;
-    const { definition_id: _version, turn_id: _turn, ...kwargs } = rest;
-    const { input: _input, command: _command, ...settings } = kwargs;
-    const isWhole = hasScope(principal, "checkpoints:unredacted");
-    const shown = isWhole ? kwargs : settings;
-    return {
-      ...shownOf(run),
-      assistant_id,
-      multitask_strategy,
-      kwargs: run.kind === "graph" ? shown : {},
-    };
-  }
-
-  /** Runs that are queued or running. */
-  async underWay(
-    { tenantId }: Principal,
-    of: {
-      readonly threadId?: string | null | undefined;
-      readonly status: "pending" | "running" | "all";
-    },
-  ): Promise<readonly RunSummary[]> {
-    const state: RunState[] = [
-      ...(of.status === "running" ? [] : (["queued"] as const)),
-      ...(of.status === "pending" ? [] : (["running"] as const)),
-    ];
-    const { items } = await this.base.platform.runs.list(tenantId, {
-      state,
-      limit: 200,
-      ...(of.threadId && { threadId: of.threadId }),
-    });
-    return items;
-  }
-
-  async cancel(principal: Principal, runId: string): Promise<void> {
-    await this.#desk.cancel(principal, { id: runId });
-  }
-
-  /** @throws HttpProblem `conflict` while it is queued or running */
-  async remove({ tenantId }: Principal, runId: string): Promise<void> {
-    if (await this.base.platform.runs.delete(tenantId, runId)) return;
-    throw new HttpProblem("conflict", { detail: "The run is under way. Cancel it first." });
-  }
-
-  /** Waits until a run is neither queued nor running. @throws the signal's reason */
-  async ended({ tenantId }: Principal, runId: string, signal: AbortSignal): Promise<RunState> {
-    const { signals, platform } = this.base;
+  /** Waits until a run is neither queued nor running, or `signal` aborts. Returns whether it is over. */
+  async awaitEnd(run: Run, signal: AbortSignal): Promise<boolean> {
+    const { platform, signals } = this.base;
     for (;;) {
       const waiting = new AbortController();
       const either = AbortSignal.any([signal, waiting.signal]);
-      const signalled = signals.next(runId, { ms: pollMs, signal: either });
+      const signalled = signals.next(run.id, { ms: pollMs, signal: either });
       try {
-        const { state } = await platform.runs.progress(tenantId, runId);
-        if (!isUnderWay(state)) return state;
-        signal.throwIfAborted();
+        const { state } = await platform.runs.progress(run.tenantId, run.id);
+        if (!isUnderWay(state)) return true;
+        if (signal.aborted) return false;
         await signalled;
       } finally {
         waiting.abort();
@@ -185,98 +115,104 @@ export class GraphRuns {
     }
   }
 
-  /** The values of the thread at the end of a run, as its caller may see them; `__error__` for one that failed. */
-  async valuesAtEnd(principal: Principal, run: Run, signal: AbortSignal): Promise<unknown> {
-    const { tenantId } = principal;
-    const state = await this.ended(principal, run.id, signal);
-    if (state === "failed" || state === "dead") {
-      const { result } = await this.base.platform.runs.get(tenantId, run.id);
-      const { code, message } = (result?.["cause"] ?? {}) as Record<string, unknown>;
-      return { __error__: { error: code ?? "Error", message: message ?? "The run failed." } };
+  /**
+   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for its end and removes it.
+   *
+   * @throws HttpProblem `conflict` if a run to be removed did not end in time
+   */
+  async cancel(principal: Principal, run: Run, action: "interrupt" | "rollback"): Promise<void> {
+    if (isUnderWay(run.state)) await this.#desk.cancel(principal, run);
+    if (action === "interrupt") return;
+    const late = new AbortController();
+    const stop = this.base.clock.after(cancelMs, () => late.abort());
+    try {
+      if (!(await this.awaitEnd(run, late.signal))) {
+        throw new HttpProblem("conflict", { detail: `The run ${run.id} has not ended in time.` });
+      }
+    } finally {
+      stop();
     }
-    const head = await this.base.runtimes.use(tenantId, ({ runtime }) =>
-      new ThreadPresenter(runtime, principal).head(run.threadId),
-    );
-    if (head === null) return null;
-    const interrupts = Object.values(head.interrupts).flat();
-    return { ...head.values, ...(interrupts.length > 0 && { __interrupt__: interrupts }) };
+    await this.remove(principal, run);
   }
 
-  /** The id of the turn that a thread is in. */
-  async #openTurn(tenantId: string, threadId: string): Promise<string | undefined> {
-    return this.base.runtimes.use(tenantId, async ({ runtime: { checkpointer } }) => {
-      const configurable = { thread_id: threadId, checkpoint_ns: "" };
-      const tuple = await checkpointer?.getTuple({ configurable });
-      const { turn } = tuple === undefined ? {} : (valuesOf(tuple) as { turn?: unknown });
-      const run = isRecord(turn) ? turn["run"] : undefined;
-      return typeof run === "string" ? run : undefined;
-    });
+  /** Removes a run with its events. @throws ConflictError while it is queued or running */
+  async remove({ tenantId, keyId }: Principal, run: Run): Promise<void> {
+    const { platform } = this.base;
+    await platform.runs.remove(tenantId, run.id);
+    const entry = { action: "run.delete", subject: run.id };
+    await platform.audit.append(tenantId, { actor: `key:${keyId}`, ...entry });
+  }
+
+  async #newest(tenantId: string, threadId: string): Promise<Run | null> {
+    const { runs } = this.base.platform;
+    const { items } = await runs.list(tenantId, { threadId, limit: 1 });
+    return items[0] === undefined ? null : runs.get(tenantId, items[0].id);
+  }
+
+  async #underWay(tenantId: string, threadId: string): Promise<readonly Run[]> {
+    const { runs } = this.base.platform;
+    const filter = { threadId, state: ["queued", "running"], limit: 100 } as const;
+    const { items } = await runs.list(tenantId, filter);
+    return Promise.all(items.map(({ id }: RunSummary) => runs.get(tenantId, id)));
+  }
+
+  /** Deletes the thread of a stateless run a minute after its end, when its readers have read it. */
+  #deleteLater(principal: Principal, run: Run, closing: AbortSignal): void {
+    const { clock, logger } = this.base;
+    const remove = async () => {
+      if (!(await this.awaitEnd(run, closing))) return;
+      clock.after(
+        60_000,
+        () => {
+          deleteThread(this.base, principal, { threadId: run.threadId }).catch(failed);
+        },
+        { keepsAlive: false },
+      );
+    };
+    const failed = (err: unknown) => {
+      logger.warn({ err, run: run.id }, "thread of a stateless run not deleted");
+    };
+    remove().catch(failed);
   }
 }
 
-function beginsTurn({ input, command }: RunBody): boolean {
-  return !command && input !== null && input !== undefined;
+function requestOf(run: Run): Partial<GraphRequest> {
+  return run.request;
 }
 
-/** @throws HttpProblem `invalid_input` */
-function checkBody({ command, webhook, multitask_strategy: strategy, ...body }: RunBody): void {
-  const refuse = (path: readonly string[], detail: string) =>
-    new HttpProblem("invalid_input", {
-      detail: "The run cannot be made like this. Nothing was written.",
-      errors: [{ pointer: jsonPointer([...path]), detail }],
-    });
-  refuseRollback(strategy);
-  if (command?.update) throw refuse(["command", "update"], "use POST /threads/{thread_id}/state");
-  if (command?.goto) throw refuse(["command", "goto"], "the agent decides which nodes follow");
-  if (webhook) throw refuse(["webhook"], "make a webhook with POST /v1/webhooks");
-  const namespace = body.checkpoint?.checkpoint_ns ?? "";
-  if (namespace !== "")
-    throw refuse(["checkpoint", "checkpoint_ns"], "runs start at states of the thread itself");
+function definitionOf(run: Run | null): string | undefined {
+  return run === null ? undefined : requestOf(run).definition_id;
 }
 
-function requestOf(
-  body: RunBody,
-  own: Pick<GraphRequest, "definition_id" | "assistant_id" | "turn_id" | "multitask_strategy">,
-): GraphRequest {
-  const { command, config, durability, metadata } = body;
-  const checkpointId = body.checkpoint?.checkpoint_id ?? body.checkpoint_id;
-  const { model, temperature, user } = { ...config?.configurable, ...body.context };
-  const { recursion_limit: recursionLimit, tags } = config ?? {};
-  const { interrupt_before: before, interrupt_after: after } = body;
-  return {
-    ...own,
-    ...(command ? { command: { resume: command.resume } } : { input: body.input ?? null }),
-    stream_mode: body.stream_mode ? [body.stream_mode].flat() : ["values"],
-    subgraphs: body.stream_subgraphs ?? false,
-    ...(checkpointId && { checkpoint: { checkpoint_id: checkpointId } }),
-    ...(before && { interrupt_before: before }),
-    ...(after && { interrupt_after: after }),
-    ...(recursionLimit !== undefined && { recursion_limit: recursionLimit }),
-    ...(tags && { tags }),
-    ...(metadata && { metadata }),
-    ...(durability && { durability }),
-    ...(typeof model === "string" && { model }),
-    ...(typeof temperature === "number" && { temperature }),
-    ...(typeof user === "string" && { user }),
-  };
+function turnOf(run: Run | null): string | undefined {
+  return run === null ? undefined : requestOf(run).turn_id;
 }
 
-function shownOf(run: RunSummary) {
-  return {
-    run_id: run.id,
-    thread_id: run.threadId,
-    created_at: run.createdAt,
-    updated_at: run.endedAt ?? run.startedAt ?? run.createdAt,
-    status: statuses[run.state],
-    metadata: run.metadata,
-  };
+/** The command with the id of the only request that a run waits with, so that no other request gets the answer. */
+function withIds(
+  command: NonNullable<GraphRequest["command"]>,
+  run: Run | null,
+): NonNullable<GraphRequest["command"]> {
+  const { resume } = command;
+  const result = run?.result as unknown as RunResult | null;
+  if (resume === undefined || run === null || result === null || !awaiting.includes(run.state))
+    return command;
+  const ids = new Set([
+    ...result.requests.map(({ id }) => id),
+    ...result.tool_calls.map(({ request_id }) => request_id),
+  ]);
+  const [only] = ids;
+  if (only === undefined || ids.size > 1) return command;
+  const isById = isRecord(resume) && Object.hasOwn(resume, only);
+  return isById ? command : { ...command, resume: { [only]: resume } };
 }
 
-/** @throws HttpProblem `invalid_input` where a run is under way, as LangGraph's server answers */
 function refuseBusy(thrown: unknown): never {
-  if (!(thrown instanceof ConflictError) || thrown.subject !== "thread") throw thrown;
+  if (!(thrown instanceof ConflictError)) throw thrown;
   throw new HttpProblem("invalid_input", {
-    detail: `${thrown.message} Or choose another multitask_strategy.`,
+    detail:
+      "A run of the thread is queued or running. Wait for it, or use another multitask_strategy.",
     extensions: { code: "thread_busy" },
+    cause: thrown,
   });
 }

@@ -4,7 +4,7 @@ import { assistantRoutes } from "./assistant-routes.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { graphRoutes } from "./graph-routes.ts";
 import { metaRoutes } from "./meta-routes.ts";
-import { langgraphRunRoutes } from "./run-routes.ts";
+import { runRoutes } from "./run-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
@@ -17,7 +17,7 @@ export function langgraphRoutes(base: ApiBase): readonly Route[] {
     ...graphRoutes(base),
     ...threadRoutes(base),
     ...stateRoutes(base),
-    ...langgraphRunRoutes(base),
+    ...runRoutes(base),
     ...storeRoutes(base),
     ...cronRoutes(base),
   ];

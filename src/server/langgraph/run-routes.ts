@@ -1,376 +1,339 @@
 import { z } from "zod";
-import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
-import type { Run } from "../../storage/platform/runs/runs.ts";
-import { textUpTo } from "../paging.ts";
+import { NotFoundError } from "../../storage/platform/errors.ts";
+import type { Principal } from "../../storage/platform/platform.ts";
+import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
+import { checkScopes } from "../authenticate.ts";
 import type { ApiBase } from "../ports.ts";
-import { type Call, defineRoute, type Route } from "../route.ts";
-import { EventStreams, eventText } from "../runs/event-streams.ts";
+import { defineRoute, eventStreamType, type Route } from "../route.ts";
+import type { StreamCall } from "../runs/event-streams.ts";
+import { maxRunBodyBytes } from "../runs/schemas.ts";
 import { GraphRuns } from "./graph-runs.ts";
-import { refuseRollback, runBody, runSchema } from "./run-schemas.ts";
+import {
+  cancelAction,
+  cancelMany,
+  flag,
+  graphRun,
+  isSet,
+  newRun,
+  newRuns,
+  runParams,
+  runStatuses,
+  threadParams,
+  threadRunParams,
+} from "./run-schemas.ts";
+import { graphRunOf, lastEventId, placeOf, RunAnswers, statesOf } from "./run-streams.ts";
 
 const tag = "langgraph";
+const location = { "Content-Location": "Path of the run." };
+const events = { schema: z.string(), mediaType: eventStreamType, headers: location };
+const values = z.unknown().describe("The last values, or `__error__`.");
+const shared = {
+  tag,
+  scopes: ["runs:write"],
+  spends: true,
+  maxBodyBytes: maxRunBodyBytes,
+  problems: ["conflict", "invalid_input", "not_found"],
+} as const;
 
-const threadParams = z.strictObject({ thread_id: textUpTo(255) });
-const runParams = z.strictObject({ thread_id: textUpTo(255), run_id: textUpTo(100) });
-const statelessParams = z.strictObject({ run_id: textUpTo(100) });
-const flag = z.enum(["true", "false", "1", "0", "yes", "no"]).optional();
-const isSet = (value: string | undefined) => ["true", "1", "yes"].includes(value ?? "");
-const joinQuery = z.strictObject({
-  cancel_on_disconnect: flag,
-  stream_mode: z
-    .string()
-    .max(200)
-    .optional()
-    .describe("Ignored: a run has the modes it began with."),
-});
-
-/** Names of events that the protocol knows. The log of a run has others for /v1. */
-const known =
-  /^(?:values|updates|messages(?:\/\w+)?|events|tasks|checkpoints|debug|custom|tools|metadata|omitted|error)(?:\||$)/;
-
-function shownEvent({ seq, event, data }: StoredRunEvent): string {
-  if (!known.test(event)) return "";
-  if (event !== "error") return eventText({ seq, event, data });
-  const { code, message } = data;
-  return eventText({ seq, event, data: { error: code, message } });
+type RunAnswer = (
+  call: StreamCall & { readonly body: z.output<typeof newRun> },
+  of: NewRun,
+) => Promise<Answered>;
+type Answered =
+  | Response
+  | { readonly status: number; readonly body: unknown; readonly headers: Record<string, string> };
+interface NewRun {
+  readonly threadId?: string;
 }
 
-/** Creates the routes of runs, on threads and without. */
-export function langgraphRunRoutes(base: ApiBase): readonly Route[] {
+/** Creates the routes of runs of LangGraph's protocol. */
+export function runRoutes(base: ApiBase): readonly Route[] {
+  const { platform } = base;
   const runs = new GraphRuns(base);
-  const streams = new EventStreams(base, 1_000);
-  const answer = { description: "The run.", schema: runSchema };
-  const eventsAnswer = { description: "Its events.", mediaType: "text/event-stream" };
-  const valuesAnswer = {
-    description: "The values of the thread at the end of the run, or `__error__`.",
-    schema: z.unknown(),
+  const answers = new RunAnswers(base, runs);
+
+  const shown = async (run: Run) => {
+    const ids = await platform.instances.agentIds(run.tenantId, [run.instanceId]);
+    return graphRunOf(run, ids.get(run.instanceId) ?? null);
   };
-  const problems = ["conflict", "invalid_input", "not_found", "quota_exceeded"] as const;
-  const writes = { tag, scopes: ["runs:write"], spends: true, problems } as const;
-
-  const stream = (
-    call: Pick<Call<unknown, unknown, unknown>, "principal" | "request" | "closing">,
-    run: Pick<Run, "id" | "threadId">,
-    of: { readonly cancels: boolean; readonly isStateless: boolean; readonly after?: number },
-  ) =>
-    streams.respond(call, {
-      runId: run.id,
-      after: of.after ?? 0,
-      until: "turn",
-      headers: { "Content-Location": pathOf(run, of.isStateless) },
-      show: shownEvent,
-      ...(of.cancels && { onCancel: () => runs.cancel(call.principal, run.id) }),
-    });
-
-  /** Routes that create a run, on a thread or on one of its own. */
-  const creating = (prefix: string, isStateless: boolean): readonly Route[] => {
-    const id = (name: string) => (isStateless ? `${name}StatelessRun` : `${name}ThreadRun`);
-    const params = isStateless ? undefined : threadParams;
-    const threadOf = (given: unknown) =>
-      isStateless ? undefined : (given as z.output<typeof threadParams>).thread_id;
+  const forms: Readonly<Record<"" | "/stream" | "/wait", RunAnswer>> = {
+    "": async (call, { threadId }) => {
+      const run = await runs.create(call, threadId ?? null, call.body);
+      const place = { ...(threadId !== undefined && { threadId }), run };
+      return {
+        status: 200,
+        body: await shown(run),
+        headers: { "Content-Location": placeOf(place) },
+      };
+    },
+    "/stream": async (call, { threadId }) => {
+      checkScopes(call.principal, ["runs:read"]);
+      answers.check(call.principal);
+      const run = await runs.create(call, threadId ?? null, call.body);
+      const cancels = call.body.on_disconnect === "cancel";
+      return answers.stream(
+        call,
+        { ...(threadId !== undefined && { threadId }), run },
+        { cancels },
+      );
+    },
+    "/wait": async (call, { threadId }) => {
+      checkScopes(call.principal, ["runs:read"]);
+      const run = await runs.create(call, threadId ?? null, call.body);
+      const cancels = call.body.on_disconnect === "cancel";
+      return answers.wait(call, { ...(threadId !== undefined && { threadId }), run }, { cancels });
+    },
+  };
+  const creating = Object.entries(forms).flatMap(([suffix, answer]) => {
+    const name = suffix === "" ? "create" : suffix === "/wait" ? "wait" : "stream";
+    const ok =
+      suffix === "/stream"
+        ? { description: "The events of the run.", ...events }
+        : suffix === "/wait"
+          ? { description: "The values at its end.", schema: values, headers: location }
+          : { description: "The run, queued.", schema: graphRun, headers: location };
+    const what =
+      name === "create"
+        ? "Queues a run"
+        : name === "wait"
+          ? "Queues a run and waits for its end,"
+          : "Queues a run and streams its events,";
     return [
       defineRoute({
-        ...writes,
+        ...shared,
         method: "post",
-        path: `${prefix}/runs`,
-        operationId: id("create"),
-        summary: isStateless ? "Queues a run on a thread of its own." : "Queues a run on a thread.",
-        ...(params && { params }),
-        body: runBody,
-        answers: { 200: answer },
-        async handle({ params: given, body, principal }) {
-          const run = await runs.create(principal, threadOf(given), body);
-          const headers = { "Content-Location": pathOf(run, isStateless) };
-          return { status: 200, body: runs.show(run, principal), headers };
-        },
+        path: `/threads/{thread_id}/runs${suffix}`,
+        operationId: `${name}LangGraphThreadRun`,
+        summary: `${what} on a thread.`,
+        params: threadParams,
+        body: newRun,
+        answers: { 200: ok },
+        handle: (call) => answer(call, { threadId: call.params.thread_id }),
       }),
       defineRoute({
-        ...writes,
+        ...shared,
         method: "post",
-        path: `${prefix}/runs/stream`,
-        operationId: id("stream"),
-        scopes: ["runs:write", "runs:read"],
-        summary: "Queues a run and streams its events.",
-        ...(params && { params }),
-        body: runBody,
-        timeoutMs: 0,
-        answers: { 200: eventsAnswer },
-        async handle(call) {
-          streams.check(call.principal);
-          const run = await runs.create(call.principal, threadOf(call.params), call.body);
-          const cancels = call.body.on_disconnect === "cancel";
-          return stream(call, run, { cancels, isStateless });
-        },
-      }),
-      defineRoute({
-        ...writes,
-        method: "post",
-        path: `${prefix}/runs/wait`,
-        operationId: id("wait"),
-        scopes: ["runs:write", "runs:read"],
-        summary: "Queues a run and answers with the values at its end.",
-        ...(params && { params }),
-        body: runBody,
-        timeoutMs: 0,
-        answers: { 200: valuesAnswer },
-        async handle({ params: given, body, principal, closing }) {
-          const run = await runs.create(principal, threadOf(given), body);
-          const headers = { "Content-Location": pathOf(run, isStateless) };
-          const cancels = body.on_disconnect === "cancel";
-          return keptAlive(base, {
-            headers,
-            ending: (signal) =>
-              runs.valuesAtEnd(principal, run, AbortSignal.any([signal, closing])),
-            ...(cancels && { onCancel: () => runs.cancel(principal, run.id) }),
-          });
-        },
+        path: `/runs${suffix}`,
+        operationId: `${name}LangGraphRun`,
+        summary: `${what} on a thread of its own.`,
+        description:
+          "The thread is deleted a minute after the end, unless `on_completion` is `keep`.",
+        body: newRun,
+        answers: { 200: ok },
+        handle: (call) => answer(call, {}),
       }),
     ];
-  };
+  });
+
+  const streamRoute = (path: string, params: typeof runParams, operationId: string) =>
+    defineRoute({
+      method: "get",
+      path,
+      operationId,
+      summary: "Streams the events of a run from its beginning, or after Last-Event-ID.",
+      tag,
+      scopes: ["runs:read"],
+      params,
+      query: z.strictObject({
+        cancel_on_disconnect: flag,
+        stream_mode: z.string().max(500).optional().describe("A mode of those that the run has."),
+        namespace: z.string().max(1_000).optional().describe("Ignored."),
+        checkpoint_id: z.string().max(200).optional().describe("Ignored."),
+      }),
+      headers: { "Last-Event-ID": "Number of the event after which the stream goes on." },
+      answers: { 200: { description: "The events.", ...events } },
+      async handle(call) {
+        const { params: given, query, principal, request } = call;
+        const { run_id: id, thread_id: threadId } = given as { run_id: string; thread_id?: string };
+        const after = lastEventId(request);
+        const cancels = isSet(query.cancel_on_disconnect);
+        if (cancels) checkScopes(principal, ["runs:write"]);
+        answers.check(principal);
+        const run = await runs.find(principal, id, threadId);
+        const modes = modesIn(query.stream_mode);
+        const place = { ...(threadId !== undefined && { threadId }), run };
+        return answers.stream(call, place, { after, cancels, ...(modes !== null && { modes }) });
+      },
+    });
 
   return [
-    ...creating("/threads/{thread_id}", false),
-    ...creating("", true),
+    ...creating,
     defineRoute({
-      ...writes,
+      ...shared,
       method: "post",
       path: "/runs/batch",
-      operationId: "createRunBatch",
-      summary: "Queues runs, each on a thread of its own.",
-      body: z.array(runBody).min(1).max(100).meta({ id: "LangGraphRunBatch" }),
-      answers: { 200: { description: "The runs.", schema: z.array(runSchema) } },
-      async handle({ body, principal }) {
-        const made: Run[] = [];
-        for (const one of body) made.push(await runs.create(principal, undefined, one));
-        return { status: 200, body: made.map((run) => runs.show(run, principal)) };
+      operationId: "createLangGraphRuns",
+      summary: "Queues runs on threads of their own.",
+      body: newRuns,
+      answers: { 200: { description: "The runs, queued.", schema: z.array(graphRun) } },
+      async handle(call) {
+        const made: unknown[] = [];
+        for (const body of call.body) made.push(await shown(await runs.create(call, null, body)));
+        return { status: 200, body: made };
       },
     }),
     defineRoute({
       method: "post",
       path: "/runs/cancel",
-      operationId: "cancelRuns",
-      summary: "Cancels runs.",
+      operationId: "cancelLangGraphRuns",
+      summary: "Cancels runs by their ids, or those of a thread.",
       tag,
       scopes: ["runs:write"],
-      query: z.strictObject({ action: z.enum(["interrupt", "rollback"]).optional() }),
-      body: z
-        .object({
-          thread_id: textUpTo(255).nullish(),
-          run_ids: z.array(textUpTo(100)).max(1_000).nullish(),
-          status: z.enum(["pending", "running", "all"]).nullish(),
-        })
-        .meta({ id: "LangGraphRunsCancel" }),
-      answers: { 204: { description: "Cancelled, or asked to end." } },
-      problems: ["invalid_input", "not_found"],
-      async handle({ query, body, principal }) {
-        refuseRollback(query.action);
-        const { thread_id: threadId, run_ids: runIds, status } = body;
-        const found = runIds
-          ? await Promise.all(runIds.map((runId) => runs.get(principal, { runId, threadId })))
-          : await runs.underWay(principal, { threadId, status: status ?? "all" });
-        for (const { id } of found) await runs.cancel(principal, id);
+      query: z.strictObject({ action: cancelAction }),
+      body: cancelMany,
+      answers: { 204: { description: "Cancelled." } },
+      problems: ["conflict"],
+      async handle({ body, query, principal }) {
+        const found = await listed(principal, body);
+        for (const run of found) await runs.cancel(principal, run, query.action);
         return { status: 204 };
       },
     }),
     defineRoute({
       method: "get",
       path: "/threads/{thread_id}/runs",
-      operationId: "listThreadRuns",
+      operationId: "listLangGraphRuns",
       summary: "Lists the runs of a thread, newest first.",
       tag,
       scopes: ["runs:read"],
       params: threadParams,
       query: z.strictObject({
-        limit: z.coerce.number().int().min(1).max(1_000).optional(),
-        offset: z.coerce.number().int().min(0).max(10_000).optional(),
-        status: z.string().max(50).optional(),
-        select: z.string().max(1_000).optional().describe("Ignored."),
+        limit: z.coerce.number().int().min(1).max(1_000).default(10),
+        offset: z.coerce.number().int().min(0).max(10_000).default(0),
+        status: z.enum(runStatuses).optional(),
+        select: z.string().max(500).optional().describe("Ignored."),
       }),
-      repeated: ["select"],
-      answers: { 200: { description: "The runs.", schema: z.array(runSchema) } },
+      answers: { 200: { description: "The runs.", schema: z.array(graphRun) } },
       async handle({ params, query, principal }) {
-        const found = await runs.list(principal, params.thread_id, query);
-        return { status: 200, body: found };
+        const { tenantId } = principal;
+        const { thread_id: threadId } = params;
+        const instance = await platform.instances.onThread(tenantId, threadId);
+        if (instance === null) throw new NotFoundError("thread", threadId);
+        const { limit, offset, status } = query;
+        const found: RunSummary[] = [];
+        let cursor: string | null | undefined;
+        while (cursor !== null && found.length < offset + limit) {
+          const page = await platform.runs.list(tenantId, {
+            threadId,
+            limit: 100,
+            ...(status !== undefined && { state: statesOf(status) }),
+            ...(cursor !== undefined && { cursor }),
+          });
+          found.push(...page.items);
+          cursor = page.next;
+        }
+        const body = found
+          .slice(offset, offset + limit)
+          .map((run) => graphRunOf(run, instance.agentId));
+        return { status: 200, body };
       },
     }),
     defineRoute({
       method: "get",
       path: "/threads/{thread_id}/runs/{run_id}",
-      operationId: "getThreadRun",
+      operationId: "getLangGraphRun",
       summary: "Reads a run.",
       tag,
       scopes: ["runs:read"],
-      params: runParams,
-      answers: { 200: answer },
+      params: threadRunParams,
+      answers: { 200: { description: "The run.", schema: graphRun } },
+      handle: async ({ params, principal }) => ({
+        status: 200,
+        body: await shown(await runs.find(principal, params.run_id, params.thread_id)),
+      }),
+    }),
+    defineRoute({
+      method: "delete",
+      path: "/threads/{thread_id}/runs/{run_id}",
+      operationId: "deleteLangGraphRun",
+      summary: "Removes a run that is not under way. The states of its thread stay.",
+      tag,
+      scopes: ["runs:write"],
+      params: threadRunParams,
+      answers: { 204: { description: "Removed." } },
+      problems: ["conflict"],
       async handle({ params, principal }) {
-        return {
-          status: 200,
-          body: runs.show(await runs.get(principal, idsIn(params)), principal),
-        };
+        await runs.remove(principal, await runs.find(principal, params.run_id, params.thread_id));
+        return { status: 204 };
       },
     }),
     defineRoute({
       method: "get",
       path: "/threads/{thread_id}/runs/{run_id}/join",
-      operationId: "joinThreadRun",
-      summary: "Waits for the end of a run and answers with the values of its thread.",
+      operationId: "joinLangGraphRun",
+      summary: "Waits for the end of a run.",
       tag,
       scopes: ["runs:read"],
-      params: runParams,
-      query: joinQuery,
-      timeoutMs: 0,
-      answers: { 200: valuesAnswer },
-      async handle({ params, query, principal, closing }) {
-        const run = await runs.get(principal, idsIn(params));
+      params: threadRunParams,
+      query: z.strictObject({ cancel_on_disconnect: flag }),
+      answers: {
+        200: { description: "The values at its end.", schema: values, headers: location },
+      },
+      async handle(call) {
+        const { params, query, principal } = call;
         const cancels = isSet(query.cancel_on_disconnect);
-        return keptAlive(base, {
-          ending: (signal) => runs.valuesAtEnd(principal, run, AbortSignal.any([signal, closing])),
-          ...(cancels && { onCancel: () => runs.cancel(principal, run.id) }),
-        });
+        if (cancels) checkScopes(principal, ["runs:write"]);
+        const run = await runs.find(principal, params.run_id, params.thread_id);
+        return answers.wait(call, { threadId: params.thread_id, run }, { cancels });
       },
     }),
-    defineRoute({
-      method: "get",
-      path: "/threads/{thread_id}/runs/{run_id}/stream",
-      operationId: "streamThreadRunEvents",
-      summary: "Streams the events of a run, after Last-Event-ID.",
-      tag,
-      scopes: ["runs:read"],
-      params: runParams,
-      query: joinQuery,
-      timeoutMs: 0,
-      headers: { "Last-Event-ID": "Number of the event after which the stream begins." },
-      answers: { 200: eventsAnswer },
-      async handle(call) {
-        streams.check(call.principal);
-        const run = await runs.get(call.principal, idsIn(call.params));
-        const cancels = isSet(call.query.cancel_on_disconnect);
-        return stream(call, run, { cancels, isStateless: false, after: lastEventId(call.request) });
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/runs/{run_id}/stream",
-      operationId: "streamStatelessRunEvents",
-      summary: "Streams the events of a run without a thread, after Last-Event-ID.",
-      tag,
-      scopes: ["runs:read"],
-      params: statelessParams,
-      query: joinQuery,
-      timeoutMs: 0,
-      headers: { "Last-Event-ID": "Number of the event after which the stream begins." },
-      answers: { 200: eventsAnswer },
-      async handle(call) {
-        streams.check(call.principal);
-        const run = await runs.get(call.principal, { runId: call.params.run_id });
-        const cancels = isSet(call.query.cancel_on_disconnect);
-        return stream(call, run, { cancels, isStateless: true, after: lastEventId(call.request) });
-      },
-    }),
+    streamRoute(
+      "/threads/{thread_id}/runs/{run_id}/stream",
+      threadRunParams,
+      "streamLangGraphThreadRunEvents",
+    ),
+    streamRoute("/runs/{run_id}/stream", runParams, "streamLangGraphRunEvents"),
     defineRoute({
       method: "post",
       path: "/threads/{thread_id}/runs/{run_id}/cancel",
-      operationId: "cancelThreadRun",
-      summary: "Cancels a run.",
+      operationId: "cancelLangGraphRun",
+      summary: "Cancels a run that is queued or running. One that has ended stays as it is.",
       tag,
       scopes: ["runs:write"],
-      params: runParams,
+      params: threadRunParams,
       query: z.strictObject({
         wait: flag,
-        action: z.enum(["interrupt", "rollback"]).optional(),
+        action: cancelAction,
+        reason: z.string().max(1_000).optional().describe("Ignored."),
       }),
-      timeoutMs: 0,
       answers: {
-        202: { description: "It was asked to end." },
-        204: { description: "It has ended, with `wait`." },
+        202: { description: "It is asked to end." },
+        204: { description: "With `wait`: it has ended." },
       },
-      problems: ["invalid_input"],
-      async handle({ params, query, principal, closing }) {
-        refuseRollback(query.action);
-        const run = await runs.get(principal, idsIn(params));
-        await runs.cancel(principal, run.id);
-        if (!isSet(query.wait)) return { status: 202 };
-        await runs.ended(principal, run.id, closing);
-        return { status: 204 };
-      },
-    }),
-    defineRoute({
-      method: "delete",
-      path: "/threads/{thread_id}/runs/{run_id}",
-      operationId: "deleteThreadRun",
-      summary: "Deletes a run that has ended. The states of its thread stay.",
-      tag,
-      scopes: ["runs:write"],
-      params: runParams,
-      answers: { 204: { description: "Deleted." } },
       problems: ["conflict"],
-      async handle({ params, principal }) {
-        const run = await runs.get(principal, idsIn(params));
-        await runs.remove(principal, run.id);
+      async handle({ params, query, principal, signal }) {
+        const run = await runs.find(principal, params.run_id, params.thread_id);
+        await runs.cancel(principal, run, query.action);
+        if (!isSet(query.wait)) return { status: 202 };
+        if (query.action === "interrupt") await runs.awaitEnd(run, signal);
         return { status: 204 };
       },
     }),
   ];
+
+  async function listed(
+    principal: Principal,
+    { thread_id: threadId, run_ids: ids, status }: z.output<typeof cancelMany>,
+  ): Promise<readonly Run[]> {
+    if (ids) {
+      return Promise.all(ids.map((id) => runs.find(principal, id, threadId ?? undefined)));
+    }
+    const states = {
+      pending: ["queued"],
+      running: ["running"],
+      all: ["queued", "running"],
+    } as const;
+    const { items } = await platform.runs.list(principal.tenantId, {
+      ...(threadId && { threadId }),
+      state: states[status ?? "all"],
+      limit: 100,
+    });
+    return Promise.all(items.map(({ id }) => runs.find(principal, id)));
+  }
 }
 
-const idsIn = (params: z.output<typeof runParams>) => ({
-  threadId: params.thread_id,
-  runId: params.run_id,
-});
-
-function pathOf({ id, threadId }: Pick<Run, "id" | "threadId">, isStateless: boolean): string {
-  return isStateless ? `/runs/${id}` : `/threads/${encodeURIComponent(threadId)}/runs/${id}`;
-}
-
-/** The number after which a stream begins. Clients send -1 for all events. */
-function lastEventId(request: Request): number {
-  const given = request.headers.get("last-event-id") ?? "";
-  const number = /^\d{1,9}$/.test(given) ? Number(given) : 0;
-  return number;
-}
-
-/** Milliseconds between two line breaks that keep a connection alive. */
-const keepAliveMs = 5_000;
-
-/** An answer of JSON that takes long: line breaks come before it, which JSON allows. */
-function keptAlive(
-  { clock, logger }: Pick<ApiBase, "clock" | "logger">,
-  of: {
-    readonly ending: (signal: AbortSignal) => Promise<unknown>;
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly onCancel?: () => Promise<unknown>;
-  },
-): Response {
-  const stop = new AbortController();
-  const encoder = new TextEncoder();
-  let cancelTimer = () => {};
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const beat = () => {
-        controller.enqueue(encoder.encode("\n"));
-        cancelTimer = clock.after(keepAliveMs, beat);
-      };
-      cancelTimer = clock.after(keepAliveMs, beat);
-      void of
-        .ending(stop.signal)
-        .catch((err: unknown) => {
-          if (!stop.signal.aborted) logger.error({ err }, "run could not be awaited");
-          return {
-            __error__: { error: "unavailable", message: "The run goes on: join it again." },
-          };
-        })
-        .then((values) => {
-          cancelTimer();
-          if (stop.signal.aborted) return;
-          controller.enqueue(encoder.encode(JSON.stringify(values)));
-          controller.close();
-        });
-    },
-    async cancel() {
-      cancelTimer();
-      stop.abort();
-      await of.onCancel?.();
-    },
-  });
-  return new Response(body, { headers: { "Content-Type": "application/json", ...of.headers } });
+/** The modes of a query: a name, or a list of them as JSON. Null for all. */
+function modesIn(text: string | undefined): ReadonlySet<string> | null {
+  if (text === undefined || text === "") return null;
+  return new Set(text.match(/[a-z-]+/g) ?? []);
 }

@@ -75,7 +75,7 @@ interface UpdateEntry {
 const starts: ReadonlySet<string | undefined> = new Set(["__start__", "__input__", undefined]);
 
 /** Channels that callers may write. The others are the engine's: approvals, usage, redactions and more. */
-const writable: ReadonlySet<string> = new Set([...modifiableChannels, "messages"]);
+export const writable: ReadonlySet<string> = new Set([...modifiableChannels, "messages"]);
 
 /** States of threads, read and written by the graphs of their agents. */
 export class ThreadStates {

@@ -20,10 +20,12 @@ export interface StreamOptions {
   /** `turn`: it ends after the next `done`. `run`: when the run is over or waits. `now`: it does not wait for events. */
   readonly until: "turn" | "run" | "now";
   readonly headers?: Readonly<Record<string, string>>;
-  /** The text of an event; empty for one that is left out. Default: {@link eventText}. */
-  readonly show?: (event: StoredRunEvent) => string;
+  /** Whether an event is left out. Default: none is. */
+  readonly isHidden?: (event: StoredRunEvent) => boolean;
   /** Called when the client goes away before the end. */
-  readonly onCancel?: () => Promise<unknown>;
+  readonly onDisconnect?: () => Promise<unknown>;
+  /** Whether clients learn when to connect again. Default true. */
+  readonly hasRetry?: boolean;
 }
 
 /** What a stream takes from the call of its route. */
@@ -79,8 +81,7 @@ export class EventStreams {
         },
         cancel: async () => {
           stop.abort();
-          await texts.return(undefined);
-          await options.onCancel?.();
+          await Promise.all([texts.return(undefined), options.onDisconnect?.()]);
         },
       },
       // Nothing is read from the log until the client takes it.
@@ -104,7 +105,7 @@ export class EventStreams {
     let [sentAt, checkedAt] = [clock.monotonic(), clock.monotonic()];
     this.#count(tenantId, 1);
     try {
-      yield "retry: 1000\n\n";
+      if (of.hasRetry !== false) yield "retry: 1000\n\n";
       while (!signal.aborted) {
         if (clock.monotonic() - checkedAt >= heartbeatMs) {
           checkedAt = clock.monotonic();
@@ -124,7 +125,10 @@ export class EventStreams {
           after = shown.at(-1)?.seq ?? after;
           if (shown.length > 0) {
             sentAt = clock.monotonic();
-            yield shown.map(show).join("");
+            yield shown
+              .filter((event) => of.isHidden?.(event) !== true)
+              .map(eventText)
+              .join("");
           }
           if (last !== -1) return;
           if (shown.length > 0) continue;

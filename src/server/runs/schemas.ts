@@ -233,7 +233,9 @@ const summary = {
   agent_id: z.string(),
   thread_id: z.string(),
   status: runState,
-  kind: z.enum(["turn", "resume", "replay"]).describe("Of what is executed now, or was last."),
+  kind: z
+    .enum(["turn", "resume", "replay", "graph"])
+    .describe("Of what is executed now, or was last."),
   priority: z.int(),
   run_at: time,
   attempts: z.int(),

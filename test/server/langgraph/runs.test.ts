@@ -1,266 +1,333 @@
+import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { useDatabase } from "../../helpers/databases.ts";
 import { calculates, gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
-import { AIMessage } from "@langchain/core/messages";
 
-const plain = { name: "plain", tools: ["calculator"] };
-const approving = {
-  ...plain,
-  name: "approving",
-  guardrail_config: { tool_rails: { require_approval: ["calculator"] } },
-};
-const input = { input: { message: "What is 6 * 7?" } };
+const question = { input: { message: "What is 6 * 7?" } };
+const plainAgent = { name: "plain", tools: ["calculator"] };
 
-function clientOf(api: RunServer, key = api.key): Client {
-  return new Client({
-    apiUrl: `http://127.0.0.1:${api.port}`,
-    apiKey: key,
-    callerOptions: { maxRetries: 0 },
-  });
+function clientOf(api: Pick<RunServer, "port" | "key">): Client {
+  const apiUrl = `http://127.0.0.1:${api.port}`;
+  return new Client({ apiUrl, apiKey: api.key, callerOptions: { maxRetries: 0 } });
 }
 
-async function refusal(request: Promise<unknown>): Promise<unknown> {
-  try {
-    await request;
-    return "accepted";
-  } catch (thrown) {
-    return (thrown as { status?: unknown }).status;
-  }
-}
-
-interface Chunk {
-  readonly id?: string;
+interface Part {
+  readonly id?: string | undefined;
   readonly event: string;
   readonly data: unknown;
 }
 
-async function chunksOf(stream: AsyncIterable<unknown>): Promise<readonly Chunk[]> {
-  const chunks: Chunk[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Chunk);
-  return chunks;
+async function all(stream: AsyncIterable<unknown>): Promise<Part[]> {
+  const parts: Part[] = [];
+  for await (const part of stream) parts.push(part as Part);
+  return parts;
 }
 
-/** A reply that waits, and ends with its signal. */
-function holding(text: string) {
-  const held = gate();
-  const reply = async (_request: unknown, { signal }: { readonly signal?: AbortSignal }) => {
-    await Promise.race([
-      held.wait(),
-      new Promise((_resolve, reject) => {
-        signal?.addEventListener("abort", () => reject(signal.reason as Error));
-      }),
-    ]);
-    return new AIMessage(text);
-  };
-  return { held, reply };
-}
+const message = (text: string) => new AIMessage(text);
 
-describe.each(["pglite", "postgres"] as const)("LangGraph's runs on %s", (kind) => {
+/** A reply that is awaited until the run is cancelled. */
+const aborted = (signal: AbortSignal | undefined) =>
+  new Promise<never>((_resolve, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+
+const lastValues = (parts: readonly Part[]) =>
+  parts.findLast(({ event }) => event === "values")?.data;
+
+describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 
   it.skipIf(!database.available)(
-    "are executed on a thread, and its state has the answer",
+    "streams the values of a run, and nothing of the engine",
     async () => {
       const api = await start([calculates, "It is 42."]);
-      await api.agent(plain);
-      const client = clientOf(api);
-      const { thread_id: threadId } = await client.threads.create();
-      const values = await client.runs.wait(threadId, "plain", { input });
-      expect(values).toMatchObject({ status: "COMPLETED", output: { message: "It is 42." } });
-      const state = await client.threads.getState(threadId);
-      expect(state).toMatchObject({ values: { status: "COMPLETED" }, next: [] });
-      const [run] = await client.runs.list(threadId);
-      expect(run).toMatchObject({ thread_id: threadId, status: "success" });
-      expect(await client.runs.get(threadId, run!.run_id)).toMatchObject({
-        kwargs: { input, stream_mode: ["values"] },
-        multitask_strategy: "reject",
+      await api.agent(plainAgent);
+      const { threads, runs } = clientOf(api);
+      const { thread_id } = await threads.create();
+      let created: unknown;
+      const parts = await all(
+        runs.stream(thread_id, "plain", {
+          input: question,
+          onRunCreated: (run) => (created = run),
+        }),
+      );
+      expect(parts[0]).toMatchObject({ event: "metadata", data: { attempt: 1 } });
+      const { run_id } = parts[0]!.data as { run_id: string };
+      expect(created).toEqual({ run_id, thread_id });
+      expect(new Set(parts.map(({ event }) => event))).toEqual(new Set(["metadata", "values"]));
+      expect(lastValues(parts)).toMatchObject({
+        status: "COMPLETED",
+        output: { message: "It is 42." },
+        messages: [{ type: "human" }, { type: "ai" }, { type: "tool" }, { content: "It is 42." }],
       });
-      expect(await client.runs.join(threadId, run!.run_id)).toEqual(values);
-      const runs = await api.send("GET", `/v1/threads/${threadId}`);
-      expect(runs.json).toMatchObject({ agent: "plain", status: "COMPLETED", turns: 1 });
-      await client.runs.delete(threadId, run!.run_id);
-      expect(await client.runs.list(threadId)).toEqual([]);
+      expect(await runs.get(thread_id, run_id)).toMatchObject({ status: "success", thread_id });
+      expect(await runs.join(thread_id, run_id)).toEqual(lastValues(parts));
+      expect(await runs.list(thread_id)).toMatchObject([{ run_id, status: "success" }]);
+      expect(await runs.list(thread_id, { status: "error" })).toEqual([]);
+      expect(await threads.get(thread_id)).toMatchObject({
+        status: "idle",
+        metadata: { graph_id: "plain" },
+      });
+      await runs.delete(thread_id, run_id);
+      await expect(runs.get(thread_id, run_id)).rejects.toMatchObject({ status: 404 });
     },
   );
 
-  it.skipIf(!database.available)(
-    "stream in the modes that are asked for, and again after an event",
-    async () => {
-      const api = await start([calculates, "It is 42.", calculates, "It is 42."]);
-      await api.agent(plain);
-      const client = clientOf(api);
-      const modes = ["values", "updates", "messages-tuple", "custom", "tasks"] as const;
-      const { thread_id: threadId } = await client.threads.create();
-      const chunks = await chunksOf(
-        client.runs.stream(threadId, "plain", { input, streamMode: [...modes] }),
+  it.skipIf(!database.available)("streams all modes together, and each by itself", async () => {
+    const modes = [
+      "values",
+      "updates",
+      "messages",
+      "messages-tuple",
+      "events",
+      "tasks",
+      "checkpoints",
+      "debug",
+      "custom",
+      "tools",
+    ] as const;
+    const expected = {
+      values: "values",
+      updates: "updates",
+      messages: "messages/complete",
+      "messages-tuple": "messages",
+      events: "events",
+      tasks: "tasks",
+      checkpoints: "checkpoints",
+      debug: "debug",
+      custom: "custom",
+      tools: null,
+    } as const;
+    const api = await start(["all", ...modes.map((mode) => `only ${mode}`)]);
+    await api.agent(plainAgent);
+    const { runs } = clientOf(api);
+    const together = await all(
+      runs.stream(null, "plain", { input: question, streamMode: [...modes] }),
+    );
+    const names = new Set(together.map(({ event }) => event));
+    expect([...names]).toEqual(
+      expect.arrayContaining(Object.values(expected).filter((name) => name !== null)),
+    );
+    expect(names).not.toContain("done");
+    for (const mode of modes) {
+      const parts = await all(runs.stream(null, "plain", { input: question, streamMode: mode }));
+      const own = parts
+        .slice(1)
+        .map(({ event }) => event.replace(/^messages\/.*/, "messages/complete"));
+      expect([mode, ...new Set(own)]).toEqual(
+        expected[mode] === null ? [mode] : [mode, expected[mode]],
       );
-      const kinds = new Set(chunks.map(({ event }) => event));
-      expect([...kinds].toSorted()).toEqual([
-        "custom",
-        "messages",
-        "metadata",
-        "tasks",
-        "updates",
-        "values",
-      ]);
-      expect(chunks[0]).toMatchObject({ event: "metadata", data: { attempt: 1 } });
-      const last = chunks.findLast(({ event }) => event === "values");
-      expect(last?.data).toMatchObject({ status: "COMPLETED", output: { message: "It is 42." } });
-      const [run] = await client.runs.list(threadId);
-      const half = chunks[Math.floor(chunks.length / 2)]!;
-      const again = await chunksOf(
-        client.runs.joinStream(threadId, run!.run_id, { lastEventId: half.id! }),
-      );
-      expect(again).toEqual(chunks.slice(chunks.indexOf(half) + 1));
+    }
+  });
 
-      const old = await chunksOf(
-        client.runs.stream(null, "plain", { input, streamMode: ["messages", "events", "debug"] }),
-      );
-      const names = new Set(old.map(({ event }) => event));
-      expect([...names]).toEqual(
-        expect.arrayContaining(["metadata", "messages/complete", "events", "debug"]),
-      );
-      expect(JSON.stringify(old)).not.toMatch(/"__pregel\w*":/);
-    },
-  );
+  it.skipIf(!database.available)("asks for approval, and resumes by a command", async () => {
+    const api = await start([calculates, "It is 42.", calculates, "Again 42."]);
+    await api.agent();
+    const { threads, runs } = clientOf(api);
+    const { thread_id } = await threads.create();
+    const waiting = await runs.wait(thread_id, "helper", { input: question });
+    expect(waiting).toMatchObject({ __interrupt__: [{ value: { kind: "tool_approval" } }] });
+    const first = (await runs.list(thread_id))[0]!;
+    expect(first.status).toBe("success");
+    expect(await threads.get(thread_id)).toMatchObject({ status: "interrupted" });
 
-  it.skipIf(!database.available)("wait for an approval, which a command gives", async () => {
-    const api = await start([calculates, "It is 42."]);
-    await api.agent(approving);
-    const client = clientOf(api);
-    const { thread_id: threadId } = await client.threads.create();
-    const waiting = (await client.runs.wait(threadId, "approving", { input })) as Record<
-      string,
-      unknown
-    >;
-    expect(waiting["__interrupt__"]).toMatchObject([{ value: { kind: "tool_approval" } }]);
-    expect(await client.threads.get(threadId)).toMatchObject({ status: "interrupted" });
-    const requests = await api.send("GET", "/v1/requests");
-    expect(requests.json["requests"]).toHaveLength(1);
-    const writer = await api.join(["runs:write", "runs:read"], api.tenantId);
+    const reader = await api.join(["runs:write", "runs:read"], api.tenantId);
+    const unable = clientOf({ ...api, ...reader });
     const command = { resume: "approve" };
-    const own = clientOf(api, writer.key);
-    expect(await refusal(own.runs.create(threadId, "approving", { command }))).toBe(403);
-    expect(await client.runs.wait(threadId, "approving", { command })).toMatchObject({
-      status: "COMPLETED",
-      output: { message: "It is 42." },
+    await expect(runs.wait(thread_id, "helper", { command: { resume: 7 } })).rejects.toThrow(
+      "InvalidAnswerError",
+    );
+    await expect(unable.runs.wait(thread_id, "helper", { command })).rejects.toMatchObject({
+      status: 403,
     });
-    expect(await client.threads.get(threadId)).toMatchObject({ status: "idle" });
+    expect(await threads.get(thread_id)).toMatchObject({ status: "error" });
+    const done = await runs.wait(thread_id, "helper", { command });
+    expect(done).toMatchObject({ status: "COMPLETED", output: { message: "It is 42." } });
     expect((await api.send("GET", "/v1/requests")).json["requests"]).toEqual([]);
-    const statuses = (await client.runs.list(threadId)).map(({ status }) => status);
-    expect(statuses).toEqual(["success", "success"]);
+    expect(await threads.get(thread_id)).toMatchObject({ status: "idle" });
+
+    await runs.wait(thread_id, "helper", { input: question });
+    const { interrupts } = await threads.get(thread_id);
+    const [id] = Object.values(interrupts)
+      .flat()
+      .map((one) => one.id);
+    const byId = { resume: { [String(id)]: "approve" } };
+    expect(await runs.wait(thread_id, "helper", { command: byId })).toMatchObject({
+      output: { message: "Again 42." },
+      turn_number: 1,
+    });
   });
 
-  it.skipIf(!database.available)("stop before a node, and go on without an input", async () => {
-    const api = await start(["Hello."]);
-    await api.agent(plain);
-    const client = clientOf(api);
-    const { thread_id: threadId } = await client.threads.create();
-    const interruptBefore = "*" as const;
-    await client.runs.wait(threadId, "plain", { input, interruptBefore });
-    const { next } = await client.threads.getState(threadId);
-    expect(next.length).toBeGreaterThan(0);
-    expect(await client.threads.get(threadId)).toMatchObject({ status: "interrupted" });
-    const values = await client.runs.wait(threadId, "plain", { input: null });
-    expect(values).toMatchObject({ status: "COMPLETED", output: { message: "Hello." } });
+  it.skipIf(!database.available)("cancels a run and removes one that is rolled back", async () => {
+    const held = [gate(), gate()] as const;
+    const api = await start([
+      async (_request, config) => {
+        held[0].open();
+        return aborted(config.signal);
+      },
+      async (_request, config) => {
+        held[1].open();
+        return aborted(config.signal);
+      },
+      "Hello.",
+    ]);
+    await api.agent(plainAgent);
+    const { threads, runs } = clientOf(api);
+    const { thread_id } = await threads.create();
+    const first = await runs.create(thread_id, "plain", { input: question });
+    await held[0].wait();
+    await runs.cancel(thread_id, first.run_id, true);
+    expect(await runs.get(thread_id, first.run_id)).toMatchObject({ status: "interrupted" });
+    expect(await threads.get(thread_id)).toMatchObject({ status: "idle" });
+    const second = await runs.create(thread_id, "plain", { input: question });
+    await held[1].wait();
+    await runs.cancel(thread_id, second.run_id, false, "rollback");
+    await expect(runs.get(thread_id, second.run_id)).rejects.toMatchObject({ status: 404 });
+    const values = await runs.wait(thread_id, "plain", { input: question });
+    expect(values).toMatchObject({ turn_number: 0, messages: [{}, { content: "Hello." }] });
+  });
+
+  it.skipIf(!database.available)("follows the multitask strategy of a run", async () => {
+    const held = [gate(), gate(), gate()] as const;
+    const api = await start([
+      async () => (await held[0].wait(), message("first")),
+      "second",
+      async (_request, config) => (held[1].open(), aborted(config.signal)),
+      "third",
+      async (_request, config) => (held[2].open(), aborted(config.signal)),
+      "fourth",
+    ]);
+    await api.agent(plainAgent);
+    const { threads, runs } = clientOf(api);
+    const { thread_id } = await threads.create();
+    const first = await runs.create(thread_id, "plain", { input: question });
+    await held[0].arrived;
+    await expect(runs.create(thread_id, "plain", { input: question })).rejects.toMatchObject({
+      status: 422,
+    });
+    const strategy = (multitaskStrategy: "enqueue" | "interrupt" | "rollback") =>
+      runs.create(thread_id, "plain", { input: question, multitaskStrategy });
+    const second = await strategy("enqueue");
+    expect(second).toMatchObject({ status: "pending", multitask_strategy: "enqueue" });
+    held[0].open();
+    expect(await runs.join(thread_id, second.run_id)).toMatchObject({
+      output: { message: "second" },
+      turn_number: 1,
+    });
+    expect(await runs.get(thread_id, first.run_id)).toMatchObject({ status: "success" });
+
+    const third = await strategy("enqueue");
+    await held[1].wait();
+    const after = await strategy("interrupt");
+    expect(await runs.join(thread_id, after.run_id)).toMatchObject({
+      output: { message: "third" },
+    });
+    expect(await runs.get(thread_id, third.run_id)).toMatchObject({ status: "interrupted" });
+
+    const fourth = await strategy("enqueue");
+    await held[2].wait();
+    const last = await strategy("rollback");
+    expect(await runs.join(thread_id, last.run_id)).toMatchObject({
+      output: { message: "fourth" },
+    });
+    await expect(runs.get(thread_id, fourth.run_id)).rejects.toMatchObject({ status: 404 });
   });
 
   it.skipIf(!database.available)(
-    "are refused, queued or cancelled while another one runs",
+    "resumes a stream by Last-Event-ID on another server",
     async () => {
-      const { held, reply } = holding("Late.");
-      const api = await start([reply, "Second.", "Third."]);
-      await api.agent(plain);
-      const client = clientOf(api);
-      const { thread_id: threadId } = await client.threads.create();
-      const first = await client.runs.create(threadId, "plain", { input });
-      await held.arrived;
-      expect(await refusal(client.runs.create(threadId, "plain", { input }))).toBe(422);
-      const rollback = { input, multitaskStrategy: "rollback" } as const;
-      expect(await refusal(client.runs.create(threadId, "plain", rollback))).toBe(422);
-      const queued = await client.runs.create(threadId, "plain", {
-        input,
-        multitaskStrategy: "enqueue",
-      });
-      expect(queued).toMatchObject({ status: "pending" });
-      const urgent = { input, multitaskStrategy: "interrupt" } as const;
-      const values = await client.runs.wait(threadId, "plain", urgent);
-      expect(values).toMatchObject({ output: { message: "Second." } });
-      for (const { run_id: runId } of [first, queued])
-        expect(await client.runs.get(threadId, runId)).toMatchObject({ status: "interrupted" });
-      held.open();
+      const api = await start([calculates, "It is 42."]);
+      await api.agent(plainAgent);
+      const other = await start([], { concurrency: 0 });
+      const { threads, runs } = clientOf(api);
+      const { thread_id } = await threads.create();
+      const parts = await all(
+        runs.stream(thread_id, "plain", { input: question, streamMode: "updates" }),
+      );
+      const { run_id } = parts[0]!.data as { run_id: string };
+      const there = clientOf({ ...other, key: api.key }).runs;
+      expect(await all(there.joinStream(thread_id, run_id))).toEqual(parts);
+      const lastEventId = String(parts[1]?.id);
+      expect(await all(there.joinStream(thread_id, run_id, { lastEventId }))).toEqual(
+        parts.slice(2),
+      );
+      expect(await all(there.joinStream(thread_id, run_id, { lastEventId: "-1" }))).toEqual(parts);
     },
   );
 
-  it.skipIf(!database.available)("are cancelled by their client, also by going away", async () => {
-    const [one, two] = [holding("Late."), holding("Late.")];
-    const api = await start([one.reply, two.reply]);
-    await api.agent(plain);
-    const client = clientOf(api);
-    const { thread_id: threadId } = await client.threads.create();
-    const run = await client.runs.create(threadId, "plain", { input });
-    await one.held.arrived;
-    await client.runs.cancel(threadId, run.run_id, true);
-    expect(await client.runs.get(threadId, run.run_id)).toMatchObject({ status: "interrupted" });
-
-    const leaving = new AbortController();
-    const options = { input, onDisconnect: "cancel", signal: leaving.signal } as const;
-    const stream = client.runs.stream(threadId, "plain", options);
-    const reading = chunksOf(stream).catch(() => []);
-    await two.held.arrived;
-    leaving.abort();
-    await reading;
-    const [left] = await client.runs.list(threadId);
-    await api.until(`/threads/${threadId}/runs/${left!.run_id}`, "interrupted");
-  });
-
-  it.skipIf(!database.available)("start at an earlier state", async () => {
-    const api = await start(["One.", "Two.", "Other."]);
-    await api.agent(plain);
-    const client = clientOf(api);
-    const { thread_id: threadId } = await client.threads.create();
-    await client.runs.wait(threadId, "plain", { input });
-    const { checkpoint } = await client.threads.getState(threadId);
-    await client.runs.wait(threadId, "plain", { input });
-    const checkpointId = checkpoint.checkpoint_id!;
-    const values = (await client.runs.wait(threadId, "plain", { input, checkpointId })) as {
-      messages: readonly { content: unknown }[];
-    };
-    const texts = values.messages.map(({ content }) => content);
-    expect(texts).toContain("Other.");
-    expect(texts).not.toContain("Two.");
-  });
-
-  it.skipIf(!database.available)("are those of their tenant and thread alone", async () => {
+  it.skipIf(!database.available)("shows other tenants nothing", async () => {
     const api = await start(["Hello."]);
-    await api.agent(plain);
-    const client = clientOf(api);
-    const { thread_id: threadId } = await client.threads.create();
-    await client.runs.wait(threadId, "plain", { input });
-    const [run] = await client.runs.list(threadId);
-    const { run_id: runId } = run!;
-    const reader = clientOf(api, (await api.join(["runs:read"], api.tenantId)).key);
-    const { kwargs } = (await reader.runs.get(threadId, runId)) as { kwargs?: object };
-    expect(kwargs).toEqual({ stream_mode: ["values"], subgraphs: false });
-    const [listed] = await client.runs.list(threadId, { select: ["run_id", "status"] });
-    expect(listed).toMatchObject({ run_id: runId });
-    const writer = clientOf(api, (await api.join(["runs:write"], api.tenantId)).key);
-    expect(await refusal(writer.runs.wait(threadId, "plain", { input }))).toBe(403);
-    const other = clientOf(api, (await api.join()).key);
-    const { thread_id: elsewhere } = await client.threads.create();
-    for (const request of [
-      () => other.runs.get(threadId, runId),
-      () => other.runs.list(threadId),
-      () => other.runs.join(threadId, runId),
-      () => other.runs.cancel(threadId, runId),
-      () => other.runs.delete(threadId, runId),
-      () => other.runs.create(threadId, "plain", { input }),
-      () => client.runs.get(elsewhere, runId),
-      () => client.runs.create("00000000-0000-7000-8000-000000000000", "plain", { input }),
-      () => client.runs.create(elsewhere, "unknown", { input }),
+    await api.agent(plainAgent);
+    const { threads, runs } = clientOf(api);
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, "plain", { input: question });
+    const { run_id } = (await runs.list(thread_id))[0]!;
+    const stranger = clientOf({ ...api, ...(await api.join()) }).runs;
+    for (const call of [
+      () => stranger.get(thread_id, run_id),
+      () => stranger.list(thread_id),
+      () => stranger.join(thread_id, run_id),
+      () => stranger.cancel(thread_id, run_id),
+      () => stranger.delete(thread_id, run_id),
+      () => stranger.cancelMany({ runIds: [run_id] }),
+      () => all(stranger.joinStream(thread_id, run_id)),
+      () => stranger.create(thread_id, "plain", { input: question }),
     ])
-      expect(await refusal(request())).toBe(404);
+      await expect(call()).rejects.toMatchObject({ status: 404 });
+    const elsewhere = await threads.create();
+    await expect(runs.get(elsewhere.thread_id, run_id)).rejects.toMatchObject({ status: 404 });
   });
+
+  it.skipIf(!database.available)("writes placeholders for values that rails redact", async () => {
+    const api = await start(["Noted <EMAIL_1>."]);
+    await api.agent({
+      name: "guarded",
+      guardrail_config: { input_rails: [{ type: "pii", config: { action: "redact" } }] },
+    });
+    const { runs } = clientOf(api);
+    const input = { input: { message: "I am ann@example.com." } };
+    const streamMode = ["values", "updates", "debug", "events", "messages-tuple"] as const;
+    const parts = await all(runs.stream(null, "guarded", { input, streamMode: [...streamMode] }));
+    expect(lastValues(parts)).toMatchObject({ status: "COMPLETED" });
+    expect(JSON.stringify(parts)).toContain("<EMAIL_1>");
+    expect(JSON.stringify(parts)).not.toContain("ann@example.com");
+  });
+
+  it.skipIf(!database.available)(
+    "stops before nodes, and refuses what is not a caller's",
+    async () => {
+      const api = await start(["Hello."]);
+      await api.agent(plainAgent);
+      const { threads, runs } = clientOf(api);
+      const { thread_id } = await threads.create();
+      const stopped = await runs.wait(thread_id, "plain", {
+        input: question,
+        interruptBefore: ["reason"],
+        config: { configurable: { thread_id: "other", checkpoint_ns: "x", __pregel_read: 1 } },
+      });
+      expect(stopped).not.toHaveProperty("output.message");
+      const state = await threads.getState(thread_id);
+      expect(state.next).toEqual(["reason"]);
+      expect(await threads.get(thread_id)).toMatchObject({ status: "interrupted" });
+      expect(await runs.wait(thread_id, "plain", { input: null })).toMatchObject({
+        output: { message: "Hello." },
+      });
+      for (const command of [
+        { update: { redactions: {} } },
+        { goto: { node: "tools", input: { calls: [] } } },
+      ])
+        await expect(runs.create(thread_id, "plain", { command })).rejects.toMatchObject({
+          status: 422,
+        });
+      const webhook = "http://127.0.0.1/";
+      await expect(
+        runs.create(thread_id, "plain", { input: question, webhook }),
+      ).rejects.toMatchObject({ status: 422 });
+      await expect(runs.create("none", "plain", { input: question })).rejects.toMatchObject({
+        status: 404,
+      });
+    },
+  );
 });

@@ -140,15 +140,16 @@ export class RunClaims {
     );
   }
 
-  /** Ends the runs that waited on the thread of a run, whose turn that run has continued. */
-  async supersede(
-    { tenantId, threadId, id }: Pick<Run, "tenantId" | "threadId" | "id">,
+  /** Ends the runs of a thread that wait, since a later run has continued their turn. Call it within `finish`. */
+  async endWaiting(
+    run: Pick<Run, "id" | "tenantId" | "threadId" | "seq">,
     client: Queryable,
   ): Promise<void> {
+    const { schema, clock } = this.tables;
     await client.query(
-      `update ${this.tables.schema}.run set state = 'complete', ended_at = $4::timestamptz
-      where tenant_id = $1::uuid and thread_id = $2 and id <> $3::uuid and state in ('awaiting_human', 'awaiting_tool')`,
-      [tenantId, threadId, id, this.tables.clock.now()],
+      `update ${schema}.run set state = 'complete', ended_at = $4
+      where tenant_id = $1::uuid and thread_id = $2 and seq < $3 and state in ('awaiting_human', 'awaiting_tool')`,
+      [run.tenantId, run.threadId, run.seq, clock.now()],
     );
   }
 
@@ -189,10 +190,7 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running'
-          or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph')
-          or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
-          or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state = 'running' or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null

@@ -77,7 +77,7 @@ export class RunEvents {
       throw new InvalidValueError("events", `at most ${maxEvents} at once`);
     return {
       ids: events.map(() => this.tables.ids()),
-      names: events.map(({ event }) => checkText("event", event, 100)),
+      names: events.map(({ event }) => checkText("event", event, 2_000)),
       texts: events.map(({ data }) => {
         jsonText("data", data, maxEventBytes);
         return this.values.sealJson(data);

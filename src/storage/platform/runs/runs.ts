@@ -16,18 +16,7 @@ import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { Partitions } from "../partitions.ts";
 import type { PlatformTables } from "../platform.ts";
 import type { NewRunEvent, RunEvents } from "./events.ts";
-import {
-  type Run,
-  type RunKind,
-  runColumns,
-  type RunRow,
-  type RunState,
-  type RunSummary,
-  summaryColumns,
-  type SummaryRow,
-  toRun,
-  toSummary,
-} from "./run.ts";
+import { refuseOthers, removeRun } from "./run-rows.ts";
 
 export {
   type FinishedState,
@@ -52,7 +41,7 @@ export interface NewRun {
   readonly runAt?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Whether it is refused while another run of the thread is queued or running. Default false. */
-  readonly rejectsBusy?: boolean;
+  readonly isExclusive?: boolean;
 }
 
 export interface RunFilter extends PageRequest {
@@ -81,7 +70,7 @@ export class Runs {
     private readonly of: { readonly events: RunEvents; readonly partitions: Partitions },
   ) {}
 
-  /** Queues a run on the thread of an instance. @throws NotFoundError for an unknown instance; InvalidValueError */
+  /** Queues a run on the thread of an instance. @throws NotFoundError; ConflictError for `isExclusive`; InvalidValueError */
   async create(tenantId: string, given: NewRun): Promise<Run> {
     const { schema, ids, clock } = this.tables;
     const instanceId = checkId("instance", given.instanceId);
@@ -103,7 +92,7 @@ export class Runs {
         [tenantId, instanceId],
       );
       if (instances.length === 0) throw new NotFoundError("instance", given.instanceId);
-      if (given.rejectsBusy === true) await this.#refuseBusy(client, tenantId, instanceId);
+      if (given.isExclusive === true) await refuseOthers(client, schema, { tenantId, instanceId });
       // Runs of one instance are numbered one after the other: the row above is locked.
       const { rows } = await client.query<RunRow>(
         `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at)
@@ -133,6 +122,14 @@ export class Runs {
         [tenantId, id, agent],
       );
       return this.#one(rows, runId);
+    });
+  }
+
+  /** Removes a run that is not under way, with its events. @throws NotFoundError; ConflictError */
+  async remove(tenantId: string, runId: string): Promise<void> {
+    await this.#run(tenantId, async (client) => {
+      const { state } = await this.#locked(client, tenantId, runId);
+      await removeRun(client, this.tables.schema, { tenantId, runId, state });
     });
   }
 

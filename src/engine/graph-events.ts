@@ -1,0 +1,117 @@
+import { redactKnownValues } from "../guardrails/redaction.ts";
+import type { Redactions } from "../state/rails.ts";
+import type { Secrets } from "../tools/secrets.ts";
+import { plainData } from "../values/diff.ts";
+import { isRecord } from "../values/json.ts";
+import { StratagraphError } from "../errors.ts";
+import { cutJson, type RunEvent, type RunEventWriter } from "./run-events.ts";
+
+/** UTF-8 bytes of JSON of an event. A log takes 1 MiB. */
+const maxEventBytes = 1_000_000;
+/** Bytes of events that wait for the log until the run waits for it, too. */
+const maxPendingBytes = 1_048_576;
+
+/** An event of a graph's stream: `values`, `updates|node:task`, `messages`. */
+export interface GraphEvent {
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** Set in an event that is only the beginning of a larger one. */
+export const truncatedKey = "__truncated__";
+
+/**
+ * Writes a graph's stream to the log of its run: as JSON, without values that rails have redacted and without secrets.
+ */
+export class GraphEventLog {
+  #known: Redactions = {};
+  #held: GraphEvent[] | null;
+  #pendingBytes = 0;
+
+  constructor(
+    private readonly writer: Pick<RunEventWriter, "write" | "flush">,
+    private readonly of: {
+      readonly secrets: Secrets | undefined;
+      /** Whether events wait until `release`: an input is redacted by the first node. */
+      readonly isHeld: boolean;
+    },
+  ) {
+    this.#held = of.isHeld ? [] : null;
+  }
+
+  /** Takes the redactions of a state, of which later events show placeholders only. */
+  know(state: unknown): void {
+    const redactions = isRecord(state) ? state["redactions"] : undefined;
+    if (!isRecord(redactions) || Object.keys(redactions).length === 0) return;
+    this.#known = { ...this.#known, ...(redactions as Redactions) };
+  }
+
+  async write(event: GraphEvent): Promise<void> {
+    if (this.#held === null) return this.#write(event);
+    // A copy: nodes may change what they have streamed.
+    this.#held.push({ ...event, data: plainData(event.data) });
+  }
+
+  /** Writes the events that were held. */
+  async release(): Promise<void> {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const event of held) await this.#write(event);
+  }
+
+  async #write({ event, data }: GraphEvent): Promise<void> {
+    const plain = redactKnownValues(withoutValues(plainData(data)), this.#known);
+    const { secrets } = this.of;
+    const shown = secrets?.hasRevealed() === true ? secrets.scrubValue(plain) : plain;
+    const { value, whole } = cutJson(shown, maxEventBytes);
+    const cut = !whole && isRecord(value) ? { ...value, [truncatedKey]: true } : value;
+    write(this.writer, { event, data: cut });
+    this.#pendingBytes += Buffer.byteLength(JSON.stringify(cut) ?? "");
+    if (this.#pendingBytes < maxPendingBytes) return;
+    this.#pendingBytes = 0;
+    await this.writer.flush();
+  }
+}
+
+/** The events of LangGraph's protocol have other names than those of turns. The log takes any. */
+export function write(writer: Pick<RunEventWriter, "write">, event: GraphEvent): void {
+  writer.write(event as unknown as RunEvent);
+}
+
+const maxDepth = 8;
+
+/** The data without the values of channels `redactions`, which keep their labels. */
+function withoutValues(data: unknown, depth = 0): unknown {
+  if (depth > maxDepth) return data;
+  if (Array.isArray(data)) return data.map((one: unknown) => withoutValues(one, depth + 1));
+  if (!isRecord(data)) return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [
+      key,
+      key === "redactions" ? labelsOf(value) : withoutValues(value, depth + 1),
+    ]),
+  );
+}
+
+function labelsOf(redactions: unknown): unknown {
+  if (!isRecord(redactions)) return redactions;
+  return Object.fromEntries(
+    Object.entries(redactions).map(([placeholder, redaction]) => [
+      placeholder,
+      isRecord(redaction) ? { label: redaction["label"] } : {},
+    ]),
+  );
+}
+
+/** Errors of LangGraph whose messages have no values of the run. */
+const shownErrors: ReadonlySet<string> = new Set(["GraphRecursionError", "EmptyInputError"]);
+
+/** The event of an error that ended a run. Messages of unknown errors may have anything in them. */
+export function errorEvent(thrown: unknown): GraphEvent {
+  const isShown =
+    thrown instanceof StratagraphError || (thrown instanceof Error && shownErrors.has(thrown.name));
+  const data = isShown
+    ? { error: thrown.name, message: thrown.message.slice(0, 4_000) }
+    : { error: "InternalError", message: "An unexpected error occurred." };
+  return { event: "error", data };
+}
