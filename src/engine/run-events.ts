@@ -163,10 +163,6 @@ export class RunEventWriter {
     });
   };
 
-  /** Writes an event of LangGraph's protocol. */
-  writeGraph = (event: { readonly event: string; readonly data: unknown }): void =>
-    this.write(event as RunEvent);
-
   write(event: RunEvent): void {
     if (this.#failed) return;
     this.#endDelta();

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { AnswerError, TurnCancelledError } from "../compile/errors.ts";
+import type { AgentDefinition } from "../definition/agent-definition.ts";
 import { durableSaver } from "../durable-saver.ts";
 import { StratagraphError } from "../errors.ts";
 import { DefinitionChangedError } from "../runtime/definition-changed.ts";
@@ -14,8 +15,6 @@ import type { Platform } from "../storage/platform/open-platform.ts";
 import type { RunClaim, StoredRunEvent } from "../storage/platform/runs/events.ts";
 import type { FinishedState, Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
-import { runGraph } from "./graph-run.ts";
-import type { LoadedAgent } from "./load-agent.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
 import { RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
@@ -37,6 +36,13 @@ export interface RunServices {
   readonly services: CompileServices;
   /** Those of the services' database. */
   readonly fences: ThreadFences;
+}
+
+/** An agent, ready to be executed. */
+export interface LoadedAgent {
+  readonly definition: AgentDefinition;
+  /** Those that were given, or with more agents and tools. */
+  readonly services: CompileServices;
 }
 
 export interface RunExecutorOptions {
@@ -165,6 +171,11 @@ export class RunExecutor {
     }
   };
 
+  /** Sends at once what was queued for webhooks. */
+  wakeWebhooks(): void {
+    this.options.onDeliveries?.();
+  }
+
   /** Looks at once whether a run of this process has a request to cancel it. */
   cancel(runId: string): void {
     this.#cancels.get(runId)?.();
@@ -199,9 +210,7 @@ export class RunExecutor {
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));
-          const checkpointId = tuple?.checkpoint.id ?? null;
-          const isGraph = run.kind === "graph";
-          return toRunResult(result, { request, checkpointId, isGraph });
+          return toRunResult(result, { request, checkpointId: tuple?.checkpoint.id ?? null });
         } finally {
           fences.release(threadId);
         }
@@ -234,10 +243,6 @@ export class RunExecutor {
       ...(model !== undefined && { model }),
       ...(user !== undefined && { user }),
     };
-    if (run.kind === "graph") {
-      const { agent, isContinued, signal, drain, writer } = of;
-      return runGraph(run, { agent, isContinued, signal, drain, write: writer.writeGraph });
-    }
     if (run.kind === "turn") {
       const { input, attachments } = request;
       const files = attachments !== undefined && { attachments };
@@ -299,7 +304,6 @@ export class RunExecutor {
           if (run.kind === "graph" && result.checkpoint_id !== null)
             await claims.endWaiting(run, client);
           deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
-          if (run.kind === "graph" && status !== "failed") await claims.supersede(run, client);
         },
       },
     );

@@ -18,15 +18,10 @@ const finishedStates: Readonly<Partial<Record<Status, FinishedState>>> = {
 /** The result of a turn that has ended or waits. */
 export function toRunResult(
   result: ExecuteResult,
-  of: {
-    readonly request: RunRequest;
-    readonly checkpointId: string | null;
-    /** Whether the run may stop before or after a node, as LangGraph's protocol allows. */
-    readonly isGraph: boolean;
-  },
+  of: { readonly request: RunRequest; readonly checkpointId: string | null },
 ): RunResult {
   const { output, failure, cancel_reason: reason } = result;
-  const status = finishedStates[result.status] ?? (of.isGraph ? "awaiting_human" : "failed");
+  const status = finishedStates[result.status] ?? "failed";
   const cause =
     failure !== null
       ? { code: failure.cause, message: failure.message }

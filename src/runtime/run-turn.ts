@@ -23,13 +23,7 @@ import type { TurnState } from "../state/turn.ts";
 import { TurnDrainedError } from "./drain-control.ts";
 import { InvalidRunOptionError, NoCheckpointerError } from "./errors.ts";
 import { withWriteFailureGuard } from "./write-failure-guard.ts";
-import {
-  type ExecuteResult,
-  type StreamedTurn,
-  streamTurn,
-  toResult,
-  type TurnRun,
-} from "./run-result.ts";
+import { type ExecuteResult, streamTurn, toResult, type TurnRun } from "./run-result.ts";
 import type { TokenOrigin } from "./streamed-text.ts";
 
 /** Run options of a turn, independent of its input. */
@@ -122,14 +116,10 @@ export async function prepareRun(
  */
 export async function runTurn(
   run: PreparedRun,
-  of: TurnStart & {
-    readonly held: HeldThread;
-    /** Streams the turn. Default: {@link streamTurn}. */
-    readonly stream?: (turn: TurnRun) => Promise<StreamedTurn>;
-  },
+  of: TurnStart & { readonly held: HeldThread },
 ): Promise<ExecuteResult> {
   const { graph, context, options, durability, checkpointer } = run;
-  const { held, input, stream = streamTurn } = of;
+  const { held, input } = of;
   const { threadId, lockLost } = held;
   const { onEvent, onToken, onReasoning, onPartialOutput } = options;
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
@@ -140,7 +130,7 @@ export async function runTurn(
     const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
     const drain = durability === "exit" ? undefined : options.drain;
     const turn = { graph, thread, input, context, signal: ending, drain, ...listeners, durability };
-    const streaming = inOwnRun(start, (own) => stream({ ...turn, start: own }));
+    const streaming = inOwnRun(start, (own) => streamTurn({ ...turn, start: own }));
     return streaming.catch(async (thrown: unknown) => {
       if (thrown instanceof GraphDrained) throw new TurnDrainedError(threadId);
       if (checkpointer === undefined) {

@@ -12,6 +12,8 @@ const maxStoredCharacters = 262_144;
 
 export interface IdempotentRequest {
   readonly tenantId: string;
+  /** Those of the caller: a key with others gets no stored answer. */
+  readonly scopes: readonly string[];
   readonly request: Request;
   readonly bytes: Uint8Array;
   readonly requestId: string;
@@ -71,10 +73,11 @@ function checkKey(key: string): void {
   });
 }
 
-function requestHash({ request, bytes }: IdempotentRequest): Uint8Array {
+function requestHash({ request, bytes, scopes }: IdempotentRequest): Uint8Array {
   const { pathname, search } = new URL(request.url);
+  const held = [...new Set(scopes)].toSorted().join(" ");
   return createHash("sha256")
-    .update(`${request.method}\n${pathname}${search}\n`)
+    .update(`${request.method}\n${pathname}${search}\n${held}\n`)
     .update(bytes)
     .digest();
 }

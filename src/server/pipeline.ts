@@ -77,6 +77,7 @@ export async function runRoute(
   const isIdempotent = route.method === "post" && route.scopes !== "public" && store !== null;
   const of = {
     tenantId: principal.tenantId,
+    scopes: principal.scopes,
     request,
     bytes: body?.bytes ?? new Uint8Array(),
     requestId: facts.id,

@@ -4,6 +4,32 @@ import { formatPath } from "../../src/definition/check/problems.ts";
 import { startApi, tenantA } from "../helpers/api-server.ts";
 
 describe("the routes of agents", () => {
+  it.each([
+    ["tools", { tools: Array.from({ length: 1_001 }, (_, at) => `unknown_tool_${at}`) }],
+    [
+      "workflow_graph/nodes",
+      { workflow_graph: { nodes: Array.from({ length: 1_001 }, () => ({})) } },
+    ],
+    [
+      "workflow_graph/edges",
+      { workflow_graph: { edges: Array.from({ length: 2_001 }, () => ({})) } },
+    ],
+    ["", Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`key_${at}`, at]))],
+  ])(
+    "refuse a definition with too many entries at /%s before they check it",
+    async (path, body) => {
+      const api = await startApi();
+      const refused = await api.send("POST", "/v1/agents", { body });
+      expect(refused.status).toBe(422);
+      expect(refused.json["errors"]).toEqual([
+        {
+          pointer: path === "" ? "" : `/${path}`,
+          detail: expect.stringMatching(/^at most/),
+        },
+      ]);
+    },
+  );
+
   it("create, list, read, change, draw and deactivate", async () => {
     const api = await startApi();
     const created = await api.send("POST", "/v1/agents", {

@@ -234,6 +234,28 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     await api.server.platform.runs.requestCancel(tenantId, id);
   });
 
+  it.skipIf(!database.available)("of a turn end with it, though another one followed", async () => {
+    const api = await start([], { concurrency: 0 });
+    const path = await runOf(api);
+    const runId = path.split("/").at(-1) ?? "";
+    const { claims, events } = api.server.platform;
+    const claim = await claims.claim({ worker: "test", leaseMs: 60_000 });
+    if (claim?.id !== runId) throw new Error("Another run was queued.");
+    const turn = [
+      { event: "thought", data: {} },
+      { event: "done", data: {} },
+    ];
+    await events.append(claim, [...turn, ...turn]);
+    const streams = new EventStreams(api.base, 10);
+    const principal = { tenantId: api.tenantId, keyId: api.keyId, scopes: ["*"] };
+    const closing = new AbortController().signal;
+    const response = streams.respond(
+      { principal, request: new Request("http://x"), closing },
+      { runId, after: 0, until: "turn" },
+    );
+    expect((await response.text()).match(/^id: \d+/gm)).toEqual(["id: 1", "id: 2"]);
+  });
+
   it.skipIf(!database.available)("read the log only as fast as their client", async () => {
     const api = await start([], { concurrency: 0 });
     const path = await runOf(api);

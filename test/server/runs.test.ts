@@ -306,6 +306,90 @@ describe.each(["pglite", "postgres"] as const)("the routes of runs on %s", (kind
     },
   );
 
+  it.skipIf(!database.available)("are refused to an agent that is switched off", async () => {
+    const api = await start([]);
+    const runs = await api.agent({ name: "off", is_active: false });
+    expect((await api.post(runs, hello)).json).toMatchObject({
+      status: 409,
+      code: "inactive_agent",
+    });
+  });
+
+  it.skipIf(!database.available)(
+    "take no turn and no results while another run of the thread waits, or without a call that waits",
+    async () => {
+      const api = await start([calculates, "It is 42.", locates, calculates]);
+      const runs = await api.agent();
+      const first = await api.post(runs, hello);
+      const path = `${runs}/${String(first.json["run_id"])}`;
+      await api.until(path, "awaiting_human");
+      const results = [{ call_id: "c1", output: { city: "Rome" } }];
+      const early = await api.post(`${path}/turns`, { input: { tool_results: results } });
+      expect(early.json).toMatchObject({ status: 409, run_status: "awaiting_human" });
+      await api.post(`${path}/resume`, { answer: "approve", config: { wait: true } });
+      const late = await api.post(`${path}/turns`, { input: { tool_results: results } });
+      expect(late.json).toMatchObject({ status: 409, run_status: "complete" });
+
+      const second = await api.post(runs, { ...hello, thread_id: first.json["thread_id"] });
+      const other = `${runs}/${String(second.json["run_id"])}`;
+      await api.until(other, "awaiting_tool");
+      const both = { input: { message: "And?", tool_results: results } };
+      expect((await api.post(`${other}/turns`, both)).json).toMatchObject({
+        status: 422,
+        errors: [{ pointer: "/input/message" }],
+      });
+      const turn = await api.post(`${path}/turns`, { input: { message: "More." } });
+      expect(turn.json).toMatchObject({ status: 409, run_status: "awaiting_tool" });
+
+      // A run that was queued behind one that waits is cancelled without its turn.
+      const { runs: store } = api.server.platform;
+      const { instanceId, request } = await store.get(api.tenantId, String(second.json["run_id"]));
+      const behind = await store.create(api.tenantId, {
+        instanceId,
+        request: { ...request, turn_id: api.base.ids() },
+      });
+      await api.send("POST", `${runs}/${behind.id}/cancel`);
+      const located = await api.post(`${other}/turns`, { input: { tool_results: results } });
+      expect(located.json).toMatchObject({ output: { status: "awaiting_human" } });
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "keep the model of their first turn, or take another one",
+    async () => {
+      const api = await start(["One.", "Two.", "Three."]);
+      const runs = await api.agent();
+      const override = (model_override: string) => ({ config: { model_override } });
+      const { json } = await api.post(runs, { ...hello, ...override("test:first") });
+      const id = String(json["run_id"]);
+      const path = `${runs}/${id}`;
+      await api.until(path, "complete");
+      const model = async () =>
+        (await api.server.platform.runs.get(api.tenantId, id)).request["model"];
+      await api.post(`${path}/turns`, { input: { message: "More." } });
+      expect(await model()).toBe("test:first");
+      await api.post(`${path}/turns`, { input: { message: "More." }, ...override("test:second") });
+      expect(await model()).toBe("test:second");
+    },
+  );
+
+  it.skipIf(!database.available)("answer a caller with no other turn than its own", async () => {
+    const api = await start([], { concurrency: 0 });
+    const runs = await api.agent();
+    const { platform } = api.server;
+    const { json } = await api.post(runs, hello);
+    const path = `${runs}/${String(json["run_id"])}`;
+    const claim = async () => (await platform.claims.claim({ worker: "test", leaseMs: 60_000 }))!;
+    await platform.claims.finish(await claim(), { state: "complete", result: null });
+    const waiting = api.post(`${path}/turns`, { input: { message: "More." } });
+    let status: unknown;
+    while (status !== "queued") ({ status } = (await api.send("GET", path)).json);
+    const next = await claim();
+    const result = { turn_id: "another", status: "complete" };
+    await platform.claims.finish(next, { state: "complete", result });
+    expect((await waiting).json).toMatchObject({ status: 409, run_id: json["run_id"] });
+  });
+
   it.skipIf(!database.available)("take the answers to several requests one by one", async () => {
     const ask = (name: string) => ({
       name,
@@ -388,6 +472,27 @@ describe.each(["pglite", "postgres"] as const)("the routes of runs on %s", (kind
       for (; run.state !== "complete"; run = await ended())
         await other.base.signals.next(id, { ms: 50 });
       expect(run.result).toMatchObject({ message: "Again." });
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "show a stored answer to keys with the scopes of the first one alone",
+    async () => {
+      const api = await start([calculates, "It is 42."]);
+      const runs = await api.agent();
+      const { json } = await api.post(runs, hello);
+      const path = `${runs}/${String(json["run_id"])}`;
+      await api.until(path, "awaiting_human");
+      const headers = { "idempotency-key": "once" };
+      const body = { answer: "approve", config: { wait: true } };
+      const first = await api.post(`${path}/resume`, body, { headers });
+      expect(first.status).toBe(200);
+      const { key } = await api.join(["requests:answer"], api.tenantId);
+      const other = await api.post(`${path}/resume`, body, { headers, key });
+      expect(other.json).toMatchObject({ status: 422, type: "/problems/idempotency_mismatch" });
+      const same = await api.join(["*"], api.tenantId);
+      const again = await api.post(`${path}/resume`, body, { headers, key: same.key });
+      expect(again.json).toEqual(first.json);
     },
   );
 

@@ -96,7 +96,8 @@ describe("webhooks", () => {
     const runs = `/v1/agents/${String(agent["id"])}/runs`;
     const later = { input: { message: "Hi" }, config: { run_at: "2100-01-01T00:00:00Z" } };
     const { json } = await api.send("POST", runs, { body: later });
-    await api.send("POST", `${runs}/${String(json["run_id"])}/cancel`, { body: {} });
+    const cancelled = await api.send("POST", `${runs}/${String(json["run_id"])}/cancel`);
+    expect(cancelled).toMatchObject({ status: 202, json: { status: "cancelled" } });
     await until(1);
     expect(JSON.parse(received[0]!.body)).toMatchObject({
       type: "run.cancelled",

@@ -2,7 +2,7 @@ import type { CompileServices } from "../../compile/compile-agent.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { agentReferences } from "../../definition/check/agents.ts";
 import { toolEntryName } from "../../definition/schema/data-tools.ts";
-import type { LoadedAgent } from "../../engine/load-agent.ts";
+import type { LoadedAgent } from "../../engine/run-executor.ts";
 import type { Agents, StoredAgent } from "../../storage/platform/agents.ts";
 import type { StoredTool, ToolBinding, Tools } from "../../storage/platform/tools/tools.ts";
 import type { ToolRegistry } from "../../tools/registry.ts";

@@ -83,6 +83,8 @@ export function readWrittenDefinition(
   by: { readonly allow: TenantAllowance | undefined; readonly known?: KnownNames | undefined },
 ): WrittenDefinition {
   const { allow, known } = by;
+  const large = largeLists(given);
+  if (large.length > 0) throw new InvalidDefinitionError(large);
   const written = known === undefined ? given : withToolNames(given, known);
   const checked = checkDefinition(written);
   const refused = isRecord(written)
@@ -104,6 +106,26 @@ export function readWrittenDefinition(
     throw new InvalidDefinitionError([...schema, ...own]);
   }
   return { document: written, definition: buildDefinition(checked) };
+}
+
+/** Entries that a definition may have. Checking more, most of them wrong, would hold up the requests of others. */
+const maxEntries = { keys: 200, tools: 1_000, nodes: 1_000, edges: 2_000 };
+
+function largeLists(written: unknown): readonly DefinitionProblem[] {
+  if (!isRecord(written)) return [];
+  const { tools, workflow_graph: graph } = written;
+  const { nodes, edges } = isRecord(graph) ? graph : {};
+  const counted = [
+    [Object.keys(written), [], maxEntries.keys],
+    [tools, ["tools"], maxEntries.tools],
+    [nodes, ["workflow_graph", "nodes"], maxEntries.nodes],
+    [edges, ["workflow_graph", "edges"], maxEntries.edges],
+  ] as const;
+  return counted.flatMap(([list, path, most]) => {
+    const count = Array.isArray(list) ? list.length : 0;
+    if (count <= most) return [];
+    return [{ path: [...path], message: `at most ${most} entries`, found: `${count} entries` }];
+  });
 }
 
 /**

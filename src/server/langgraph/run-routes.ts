@@ -140,6 +140,7 @@ export function runRoutes(base: ApiBase): readonly Route[] {
         namespace: z.string().max(1_000).optional().describe("Ignored."),
         checkpoint_id: z.string().max(200).optional().describe("Ignored."),
       }),
+      repeated: ["stream_mode", "namespace"],
       headers: { "Last-Event-ID": "Number of the event after which the stream goes on." },
       answers: { 200: { description: "The events.", ...events } },
       async handle(call) {
@@ -182,7 +183,7 @@ export function runRoutes(base: ApiBase): readonly Route[] {
       query: z.strictObject({ action: cancelAction }),
       body: cancelMany,
       answers: { 204: { description: "Cancelled." } },
-      problems: ["conflict"],
+      problems: ["conflict", "not_found"],
       async handle({ body, query, principal }) {
         const found = await listed(principal, body);
         for (const run of found) await runs.cancel(principal, run, query.action);
@@ -203,6 +204,7 @@ export function runRoutes(base: ApiBase): readonly Route[] {
         status: z.enum(runStatuses).optional(),
         select: z.string().max(500).optional().describe("Ignored."),
       }),
+      repeated: ["select"],
       answers: { 200: { description: "The runs.", schema: z.array(graphRun) } },
       async handle({ params, query, principal }) {
         const { tenantId } = principal;

@@ -100,7 +100,7 @@ export class EventStreams {
     },
   ): AsyncGenerator<string, void, undefined> {
     const { clock, signals, platform } = this.base;
-    const { runId, until, signal, show = eventText } = of;
+    const { runId, until, signal } = of;
     let { after } = of;
     let [sentAt, checkedAt] = [clock.monotonic(), clock.monotonic()];
     this.#count(tenantId, 1);
@@ -164,6 +164,6 @@ export class EventStreams {
 }
 
 /** JSON is one line, whatever its texts contain: no value ends its field. */
-export function eventText({ seq, event, data }: Omit<StoredRunEvent, "at">): string {
+function eventText({ seq, event, data }: StoredRunEvent): string {
   return `id: ${seq}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -148,6 +148,7 @@ export class RunDesk {
     });
     if (isUnderWay(was) || awaiting.includes(was))
       await this.#record(tenantId, keyId, { action: "run.cancel", subject: id });
+    executor.wakeWebhooks();
     if (run.state === "running") executor.cancel(id);
     else if (run.state === "cancelled" || run.state === "dead") await this.#endTurn(tenantId, run);
     signals.notify(id);

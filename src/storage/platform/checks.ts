@@ -144,3 +144,10 @@ export function isoTime(time: Date): string {
 export function isoTimeOrNull(time: Date | null): string | null {
   return time === null ? null : time.toISOString();
 }
+
+/** A time as ISO 8601. @throws InvalidValueError */
+export function checkTime(field: string, text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new InvalidValueError(field, "a time as ISO 8601");
+  return time;
+}

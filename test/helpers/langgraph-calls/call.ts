@@ -27,6 +27,8 @@ const ofRuns: readonly RegExp[] = [
   /\.(?:definition_hash|checkpoint_map|checkpoint_ns|kwargs\.\w+|(?:parent_)?config\.(?:configurable|metadata|recursion_limit|tags))$/,
   // Channels that were never written are absent where a state is read from its checkpoint.
   /^- .*\.(?:branches|nodes|rails|redactions|result_summaries|summary)$/,
+  // Lists of runs leave out what may be large, and no run shows the configuration that a server adds.
+  /^- .*\[\]\.(?:kwargs|multitask_strategy|kwargs\.config\.configurable\.thread_id)$/,
 ];
 
 /** Leaves out the differences that all runs have. */

@@ -13,10 +13,7 @@ export interface StreamCall {
 const modes = ["values", "updates", "messages", "messages-tuple", "events"] as const;
 const rareModes = ["debug", "tasks", "checkpoints", "custom"] as const;
 const differencesOfModes: Readonly<Record<string, readonly string[]>> = {
-  debug: ["~ .debug[].payload.parent_checkpoint: object, not null|object"],
-  checkpoints: ["checkpoint", "config", "parent_checkpoint", "parent_config", "tasks"].map(
-    (key) => `+ .checkpoints[].${key}`,
-  ),
+  debug: ["~ .debug[].payload.parent_config: null|object, not object"],
 };
 export const streamCalls: readonly StreamCall[] = [
   ...[...modes, ...rareModes].map((mode): StreamCall => ({

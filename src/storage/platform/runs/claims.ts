@@ -6,8 +6,14 @@ import type { NewRunEvent, RunClaim, RunEvents } from "./events.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { PlatformTables } from "../platform.ts";
-import { runColumns, type RunRow, toRun } from "./run.ts";
-import { type FinishedState, maxRunBytes, type Run } from "./runs.ts";
+import {
+  type FinishedState,
+  maxRunBytes,
+  type Run,
+  runColumns,
+  type RunRow,
+  toRun,
+} from "./runs.ts";
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
@@ -190,7 +196,10 @@ function claimStatement(schema: string): string {
     (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
   const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running' or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph') or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+        and (o.state = 'running'
+          or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph')
+          or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
+          or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, place, first) as (
     select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null

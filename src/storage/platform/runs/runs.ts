@@ -5,27 +5,105 @@ import {
   checkId,
   checkPage,
   checkText,
+  checkTime,
+  isoTime,
+  isoTimeOrNull,
   jsonbText,
   type Page,
   type PageRequest,
   sealedText,
   toPage,
 } from "../checks.ts";
-import { ConflictError, InvalidValueError, NotFoundError } from "../errors.ts";
+import { ConflictError, NotFoundError } from "../errors.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { Partitions } from "../partitions.ts";
 import type { PlatformTables } from "../platform.ts";
 import type { NewRunEvent, RunEvents } from "./events.ts";
 import { refuseOthers, removeRun } from "./run-rows.ts";
 
-export {
-  type FinishedState,
-  type Run,
-  type RunKind,
-  runStates,
-  type RunState,
-  type RunSummary,
-} from "./run.ts";
+export const runStates = [
+  "queued",
+  "running",
+  "awaiting_human",
+  "awaiting_tool",
+  "complete",
+  "failed",
+  "cancelled",
+  "dead",
+] as const;
+
+export type RunState = (typeof runStates)[number];
+
+/** The states in which the turn of a run ends. */
+export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
+
+export type RunKind = "turn" | "resume" | "replay" | "graph";
+
+/** An execution on a thread that was asked for, with all of its turns. */
+export interface Run {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly instanceId: string;
+  readonly threadId: string;
+  /** Number on its thread, from 1, without gaps. */
+  readonly seq: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  /** What the next claim executes. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** How the last turn ended; null until then. */
+  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly priority: number;
+  readonly runAt: string;
+  readonly epoch: number;
+  /** Claims of the current request. */
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly leaseUntil: string | null;
+  readonly cancelRequestedAt: string | null;
+  /** Number of the newest event; 0 where there is none. */
+  readonly lastEvent: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+}
+
+interface SummaryRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly instance_id: string;
+  readonly thread_id: string;
+  readonly seq: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly priority: number;
+  readonly run_at: Date;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly lease_until: Date | null;
+  readonly cancel_requested_at: Date | null;
+  readonly last_event: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+}
+
+export interface RunRow extends SummaryRow {
+  readonly request: unknown;
+  readonly result: unknown;
+}
+
+const columns = [
+  "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
+  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
+]
+  .flatMap((some) => some.split(", "))
+  .map((column) => `r.${column}`);
+const summaryColumns = columns.filter((column) => !/request$|result$/.test(column)).join(", ");
+export const runColumns = columns.join(", ");
 
 /** Bytes of JSON of a request and of a result. */
 export const maxRunBytes = 16_777_216;
@@ -50,6 +128,9 @@ export interface RunFilter extends PageRequest {
   readonly threadId?: string;
   readonly state?: RunState | readonly RunState[];
 }
+
+/** A run without what it executes and how it ended, which may be large. */
+export type RunSummary = Omit<Run, "request" | "result">;
 
 /** How far a run is. */
 export type RunProgress = Pick<Run, "state" | "lastEvent">;
@@ -205,23 +286,6 @@ export class Runs {
     });
   }
 
-  /** Removes a run with its events. False while it is queued or running. @throws NotFoundError */
-  async delete(tenantId: string, runId: string): Promise<boolean> {
-    return this.#run(tenantId, async (client) => {
-      const { state } = await this.#locked(client, tenantId, runId);
-      if (state === "queued" || state === "running") return false;
-      const values = [tenantId, runId];
-      for (const table of ["run_event", "run"]) {
-        const column = table === "run" ? "id" : "run_id";
-        await client.query(
-          `delete from ${this.tables.schema}.${table} where tenant_id = $1::uuid and ${column} = $2::uuid`,
-          values,
-        );
-      }
-      return true;
-    });
-  }
-
   /**
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
@@ -269,21 +333,6 @@ export class Runs {
     return partitions.withDays([this.tables.ids()], () => this.#run(tenantId, cancel));
   }
 
-  /** @throws ConflictError */
-  async #refuseBusy(client: Queryable, tenantId: string, instanceId: string): Promise<void> {
-    const { rows } = await client.query<{ id: string }>(
-      `select id from ${this.tables.schema}.run
-      where tenant_id = $1::uuid and instance_id = $2::uuid and state in ('queued', 'running') limit 1`,
-      [tenantId, instanceId],
-    );
-    const [busy] = rows;
-    if (busy === undefined) return;
-    throw new ConflictError(
-      "thread",
-      `Run ${busy.id} of the thread is under way. Wait for its end.`,
-    );
-  }
-
   async #run<T>(tenantId: string, work: (client: Queryable) => Promise<T>): Promise<T> {
     return withTenant(this.tables.tenants, tenantId, work);
   }
@@ -307,16 +356,41 @@ export class Runs {
   }
 }
 
-/** @throws InvalidValueError */
-function checkTime(field: string, text: string): Date {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new InvalidValueError(field, "a time as ISO 8601");
-  return time;
-}
-
 /** A condition on `run r`; true where the agent is null. */
 function isOfAgent(schema: string, agent: string): string {
   return `(${agent}::uuid is null or exists (select from ${schema}.agent_instance i
     join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
     where i.tenant_id = r.tenant_id and i.id = r.instance_id and d.agent_id = ${agent}::uuid))`;
+}
+
+export function toRun(row: RunRow, values: ValueCipher): Run {
+  return {
+    ...toSummary(row),
+    request: values.openJson(row.request) as Run["request"],
+    result: row.result === null ? null : (values.openJson(row.result) as Run["result"]),
+  };
+}
+
+function toSummary(row: SummaryRow): RunSummary {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    instanceId: row.instance_id,
+    threadId: row.thread_id,
+    seq: row.seq,
+    kind: row.kind,
+    state: row.state,
+    priority: row.priority,
+    runAt: isoTime(row.run_at),
+    epoch: row.epoch,
+    attempts: row.attempts,
+    worker: row.worker,
+    leaseUntil: isoTimeOrNull(row.lease_until),
+    cancelRequestedAt: isoTimeOrNull(row.cancel_requested_at),
+    lastEvent: row.last_event,
+    metadata: row.metadata,
+    createdAt: isoTime(row.created_at),
+    startedAt: isoTimeOrNull(row.started_at),
+    endedAt: isoTimeOrNull(row.ended_at),
+  };
 }
