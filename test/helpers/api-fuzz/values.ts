@@ -46,7 +46,8 @@ export function valueOf(source: ValueSource, given: unknown, key = "", depth = 0
       return stringOf(source, schema, key);
     case "integer":
     case "number":
-      return numberOf(random, schema);
+      // Callers may wait for a run that begins later.
+      return key === "after_seconds" ? 0 : numberOf(random, schema);
     case "boolean":
       return random() < 0.5;
     case "null":
