@@ -15,6 +15,11 @@ import type { Platform } from "./storage/platform/open-platform.ts";
 export interface ServerOptions extends HttpOptions {
   /** URL of the Postgres database. Default: `DATABASE_URL` of `env`, else the embedded database. */
   readonly databaseUrl?: string;
+  /**
+   * URL that reaches the same Postgres directly, where `databaseUrl` is that of a pooler by transaction: notices between
+   * processes need a session. Default: `STRATAGRAPH_LISTEN_URL` of `env`, else `databaseUrl`.
+   */
+  readonly listenUrl?: string;
   /** Folder of the embedded database. Default: `.stratagraph`. */
   readonly folder?: string;
   /** Maximum Postgres connections. Default 10. */
@@ -121,12 +126,14 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./package-version.ts"),
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
+  const { listenUrl = env["STRATAGRAPH_LISTEN_URL"] } = options;
   const { maxConnections, development = false, tools = [] } = options;
   const { clock = systemClock, ids = systemIds, logger = silent } = options;
   const own =
     options.database === undefined
       ? await openDatabase({
           ...(url && { url }),
+          ...(listenUrl && { listenUrl }),
           ...(folder !== undefined && { folder }),
           ...(maxConnections !== undefined && { maxConnections }),
         })
@@ -168,6 +175,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     const { load: loadAgent } = loader;
     const worker = createRunWorker({
       platform,
+      database,
       clock,
       ids,
       logger,

@@ -157,7 +157,14 @@ export async function deleteThread(tables: CheckpointTables, threadId: string): 
       delete from ${schema}.checkpoints where thread_id = $1`,
       [threadId],
     );
-    await freeUnneeded(client, schema, { threadId, logs });
+    // A checkpoint put after the look, and removed above, may be the only one that referred to its log.
+    const { rows } = await client.query<{ log: string }>(
+      `select log_id as log from ${schema}.checkpoint_log_uses u where thread_id = $1 and not exists (
+        select from ${schema}.checkpoint_log_uses o where o.log_id = u.log_id and o.thread_id <> $1)`,
+      [threadId],
+    );
+    const unshared = rows.map(({ log }) => log);
+    await freeUnneeded(client, schema, { threadId, logs: [...new Set([...logs, ...unshared])] });
     await removeBlobs(client, schema, threadId);
     // A checkpoint that was put meanwhile stays, and so does what it says of the logs it refers to.
     await client.query(

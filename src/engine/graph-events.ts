@@ -17,6 +17,14 @@ export interface GraphEvent {
   readonly data: unknown;
 }
 
+/** A part of a graph's stream. */
+export interface StreamPart {
+  /** The state of the graph, of a part that has it. */
+  readonly state?: Readonly<Record<string, unknown>>;
+  /** What the caller asked for. */
+  readonly events: readonly GraphEvent[];
+}
+
 /** Set in an event that is only the beginning of a larger one. */
 export const truncatedKey = "__truncated__";
 

@@ -46,6 +46,8 @@ export interface GraphRequest {
   };
   readonly stream_mode: readonly GraphStreamMode[];
   readonly subgraphs: boolean;
+  /** Whether the log has the events of LangGraph's event streaming (`streamEvents` v3) instead of stream modes. */
+  readonly protocol?: true;
   readonly interrupt_before?: "*" | readonly string[];
   readonly interrupt_after?: "*" | readonly string[];
   readonly durability?: Durability;

@@ -2,18 +2,11 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { isRecord } from "../values/json.ts";
 import { plain } from "../values/diff.ts";
 import type { AgentGraph } from "../compile/agent-graph.ts";
-import type { GraphEvent } from "./graph-events.ts";
+import type { GraphEvent, StreamPart } from "./graph-events.ts";
 import type { GraphRequest } from "./graph-request.ts";
+import { streamProtocol } from "./protocol-stream.ts";
 
-/** A part of a graph's stream. */
-export interface StreamPart {
-  /** The state of the graph, of a part that has it. */
-  readonly state?: Readonly<Record<string, unknown>>;
-  /** What the caller asked for. */
-  readonly events: readonly GraphEvent[];
-}
-
-type StreamRequest = Pick<GraphRequest, "stream_mode" | "subgraphs">;
+type StreamRequest = Pick<GraphRequest, "stream_mode" | "subgraphs" | "protocol">;
 
 interface Chunk {
   readonly namespace: readonly string[];
@@ -27,6 +20,10 @@ export async function* streamGraph(
   input: unknown,
   { request, options }: { readonly request: StreamRequest; readonly options: RunnableConfig },
 ): AsyncGenerator<StreamPart> {
+  if (request.protocol === true) {
+    yield* streamProtocol(graph, input, options);
+    return;
+  }
   const { subgraphs, stream_mode: modes } = request;
   const asked = new Set<string>(modes);
   const graphModes = new Set<string>(["values"]);

@@ -75,7 +75,7 @@ export interface RunEventWriterOptions {
   readonly clock: Clock;
   /** Events of the agent that the log has already. Default none. */
   readonly repeated?: { has(event: RunEvent): boolean };
-  /** Milliseconds during which deltas of a reply are joined to one event. Default 40. */
+  /** Milliseconds between two events with deltas of a reply, which are joined meanwhile. Default 40. */
   readonly coalesceMs?: number;
   /** Maximum UTF-8 bytes of an input or output of a tool, and of a thought; a longer one is truncated. Default 65,536. */
   readonly maxOutputBytes?: number;
@@ -137,6 +137,8 @@ export class RunEventWriter {
   readonly #maxOutputBytes: number;
   #queue: RunEvent[] = [];
   #delta = "";
+  /** When deltas were last written by themselves. */
+  #deltaAt = -Infinity;
   #cancelTimer: (() => void) | undefined;
   #draining: Promise<void> | undefined;
   #failed = false;
@@ -157,11 +159,18 @@ export class RunEventWriter {
   onToken = (text: string, { within }: TokenOrigin): void => {
     if (within.length > 0 || this.#failed) return;
     this.#delta += text;
-    this.#cancelTimer ??= this.#options.clock.after(this.#options.coalesceMs ?? 40, () => {
-      this.#endDelta();
-      this.#drain();
-    });
+    if (this.#cancelTimer !== undefined) return;
+    const { clock, coalesceMs = 40 } = this.#options;
+    const quietMs = clock.monotonic() - this.#deltaAt;
+    if (quietMs >= coalesceMs) this.#writeDelta();
+    else this.#cancelTimer = clock.after(coalesceMs - quietMs, () => this.#writeDelta());
   };
+
+  #writeDelta(): void {
+    this.#deltaAt = this.#options.clock.monotonic();
+    this.#endDelta();
+    this.#drain();
+  }
 
   write(event: RunEvent): void {
     if (this.#failed) return;
@@ -193,6 +202,8 @@ export class RunEventWriter {
     if (this.#draining !== undefined || this.#queue.length === 0) return;
     this.#draining = this.#appendAll().finally(() => {
       this.#draining = undefined;
+      // What came after the last look at the queue.
+      this.#drain();
     });
   }
 

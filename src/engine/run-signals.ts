@@ -1,14 +1,46 @@
 import type { Clock } from "../clock.ts";
 
-/** Wakes those who follow the events of runs of this process. Runs of other processes are looked at from time to time. */
+/** Milliseconds between two looks at a run while no notices arrive. */
+const pollMs = 250;
+/** The same while notices arrive, of which one may be lost. */
+const carriedPollMs = 2_000;
+/** Milliseconds between the looks of all who wait in this process. */
+const lookMs = 4;
+
+/**
+ * Wakes those who follow runs. Other processes send notices of their changes through the database. Where none arrive, and
+ * in case one is lost, those who follow are woken from time to time.
+ */
 export class RunSignals {
   readonly #waiting = new Map<string, Set<() => void>>();
+  #count = 0;
+  #isCarried = false;
 
   constructor(private readonly clock: Pick<Clock, "after">) {}
 
-  /** Tells that events of a run were written. */
+  /** Whether notices of other processes arrive. */
+  get isCarried(): boolean {
+    return this.#isCarried;
+  }
+
+  /** Takes what this process tells others. */
+  send: (runId: string) => void = () => {};
+
+  /** Tells all processes that a run has changed. */
   notify(runId: string): void {
+    this.receive(runId);
+    this.send(runId);
+  }
+
+  /** Tells this process that a run has changed. */
+  receive(runId: string): void {
     for (const wake of this.#waiting.get(runId) ?? []) wake();
+  }
+
+  /** Whether notices of other processes arrive from now on. All who wait look once, since some may have been missed. */
+  setCarried(isCarried: boolean): void {
+    this.#isCarried = isCarried;
+    for (const runId of this.#waiting.keys()) this.receive(runId);
   }
 
   /**
@@ -17,20 +49,22 @@ export class RunSignals {
    */
   next(
     runId: string,
-    { ms, signal }: { readonly ms: number; readonly signal?: AbortSignal },
+    { ms = Infinity, signal }: { readonly ms?: number; readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(runId) ?? new Set();
       this.#waiting.set(runId, waiting);
+      this.#count += 1;
       const wake = () => {
         cancel();
         signal?.removeEventListener("abort", wake);
-        waiting.delete(wake);
+        if (waiting.delete(wake)) this.#count -= 1;
         if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
         resolve();
       };
-      const cancel = this.clock.after(ms, wake);
+      const most = Math.max(this.#isCarried ? carriedPollMs : pollMs, this.#count * lookMs);
+      const cancel = this.clock.after(Math.min(ms, most), wake);
       waiting.add(wake);
       signal?.addEventListener("abort", wake);
     });

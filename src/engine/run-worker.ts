@@ -1,7 +1,9 @@
 import { hostname } from "node:os";
 import type { Clock, IdSource } from "../clock.ts";
+import type { Database } from "../storage/database.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
+import type { Notices } from "../storage/postgres-notices.ts";
 import { createEmbeddedQueue } from "./embedded-queue.ts";
 import { type RunEnd, RunExecutor, type RunExecutorOptions } from "./run-executor.ts";
 import type { RunQueue } from "./run-queue.ts";
@@ -14,18 +16,25 @@ export interface RunWorkerOptions extends Pick<
   "useServices" | "loadAgent" | "onError"
 > {
   readonly platform: Platform;
+  /** Tells other processes of the same database what changes here. */
+  readonly database: Pick<Database, "openNotices">;
   readonly clock: Clock;
   readonly ids: IdSource;
   /** Runs that execute at the same time. 0: other processes execute runs and send webhooks. */
   readonly concurrency: number;
   /** Private hosts that webhooks may call. */
   readonly httpAllow: WebhookSenderOptions["httpAllow"];
-  readonly logger: { info(fields: object, message: string): void };
+  readonly logger: Record<"info" | "warn", (fields: object, message: string) => void>;
 }
+
+/** The channel of notices. Their texts are ids of runs that have changed. */
+const channel = "stratagraph_runs";
+/** The notice of a process without workers that a run was queued. */
+const queued = "queued";
 
 /** Executes runs, sends webhooks and keeps the tables in order, while the process answers requests. */
 export interface RunWorker {
-  readonly queue: RunQueue<Run>;
+  readonly queue: Pick<RunQueue<Run>, "wake" | "running">;
   readonly executor: RunExecutor;
   readonly signals: RunSignals;
   start(): void;
@@ -56,11 +65,27 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     onError,
   });
   let stopUpkeep = async () => {};
+  let notices: Notices | undefined;
+  const onNotice = (text: string) => {
+    if (text === queued) queue.wake();
+    signals.receive(text);
+    // The notice may tell of a request to cancel it.
+    executor.cancel(text);
+  };
   return {
-    queue,
+    queue: concurrency === 0 ? { running: 0, wake: () => notices?.send(queued) } : queue,
     executor,
     signals,
     start() {
+      const onChange = (isConnected: boolean) => signals.setCarried(isConnected);
+      const onLost = (err: unknown) => logger.warn({ err }, "no notices of other processes");
+      notices = options.database.openNotices?.(channel, {
+        clock,
+        onNotice,
+        onChange,
+        onError: onLost,
+      });
+      signals.send = (runId) => notices?.send(runId);
       const upkeep = startUpkeep({ clock, onError, jobs: platformJobs(platform) });
       stopUpkeep = () => upkeep.stop();
       if (concurrency === 0) return;
@@ -69,6 +94,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     },
     async stop(graceMs) {
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
+      await notices?.close();
     },
   };
 }

@@ -6,6 +6,7 @@ import { DATABASE, type FolderLock, lockFolder } from "./folder-lock.ts";
 import { PGliteConnection, PGlitePool } from "./pglite-pool.ts";
 import { createPGlite } from "./pglite.ts";
 import type { DatabasePool } from "./pool.ts";
+import { type NoticeHandlers, type Notices, PostgresNotices } from "./postgres-notices.ts";
 import { openPostgresPool } from "./postgres-pool.ts";
 
 export interface DatabaseOptions {
@@ -28,12 +29,22 @@ export interface DatabaseOptions {
    * client after each transaction and does not follow prepared statements. Default true.
    */
   preparedStatements?: boolean;
+  /**
+   * The same server for LISTEN, reached directly where `url` is that of a pooler by transaction; Postgres only. Default
+   * `url`.
+   */
+  listenUrl?: string;
 }
 
 /** Where everything durable lives. One Postgres dialect, so one set of statements serves both kinds. */
 export interface Database {
   readonly kind: "postgres" | "pglite";
   readonly pool: DatabasePool;
+  /**
+   * Notices between processes, on a session of their own. `channel`: a Postgres name. Absent where no other process has
+   * the database open.
+   */
+  readonly openNotices?: (channel: string, handlers: NoticeHandlers) => Notices;
   /** Lets running work end, then closes; twice is once. */
   close(): Promise<void>;
 }
@@ -70,7 +81,21 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
     statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
     preparedStatements: options.preparedStatements ?? true,
   });
-  return { kind: "postgres", pool, close: () => pool.end() };
+  const openNotices = (channel: string, handlers: NoticeHandlers) =>
+    new PostgresNotices({
+      ...handlers,
+      channel,
+      config: {
+        connectionString: options.listenUrl ?? options.url,
+        application_name: options.applicationName ?? "stratagraph",
+        connectionTimeoutMillis: connectTimeoutMs,
+        keepAlive: true,
+      },
+      sendElsewhere: async (name, text) => {
+        await pool.query("select pg_notify($1, $2)", [name, text]);
+      },
+    });
+  return { kind: "postgres", pool, openNotices, close: () => pool.end() };
 }
 
 interface SharedConnection {

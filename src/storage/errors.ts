@@ -16,6 +16,18 @@ export class DatabaseConnectionError extends StratagraphError {
   }
 }
 
+/** A pooler between this process and Postgres keeps notices back. */
+export class NoticesKeptBackError extends StratagraphError {
+  readonly code = "notices_kept_back";
+
+  constructor() {
+    super(
+      "Expected the database to deliver notices, got none: a pooler by transaction does not pass them on. " +
+        "Streams of other processes are polled. Set a listen URL that reaches Postgres directly.",
+    );
+  }
+}
+
 /** A number that is not one of its kind was given to an option of a database or of its checkpointer. */
 export class StorageOptionError extends StratagraphError {
   readonly code = "storage_option";

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { requestEvent, type RunEvent, RunEventWriter } from "../../src/engine/run-events.ts";
 import type { AgentEventBody } from "../../src/state/events.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
@@ -67,19 +67,25 @@ describe("RunEventWriter", () => {
     ]);
   });
 
-  it("joins the deltas of 40 ms, and ends them before any other event", async () => {
+  it("writes the first delta at once, joins those of the next 40 ms, and ends them before any other event", async () => {
     const { clock, writer, emit, events } = setUp();
-    writer.onToken("Hel", token);
+    writer.onToken("He", token);
+    await vi.waitUntil(() => events().length === 1);
+    clock.advance(10);
+    writer.onToken("l", token);
     writer.onToken("lo", token);
-    expect(events()).toEqual([]);
-    clock.advance(40);
-    await writer.flush();
+    clock.advance(29);
+    await Promise.resolve();
+    expect(events()).toHaveLength(1);
+    clock.advance(1);
+    await vi.waitUntil(() => events().length === 2);
     writer.onToken(" wor", token);
     emit({ type: "message_reset", attempt: 1, reason: "network" });
     writer.onToken("Hi", token);
     await writer.flush();
     expect(events()).toEqual([
-      { event: "message", data: { content: "Hello", done: false } },
+      { event: "message", data: { content: "He", done: false } },
+      { event: "message", data: { content: "llo", done: false } },
       { event: "message", data: { content: " wor", done: false } },
       { event: "message_reset", data: { reason: "network" } },
       { event: "message", data: { content: "Hi", done: false } },

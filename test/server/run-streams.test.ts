@@ -234,6 +234,34 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     await api.server.platform.runs.requestCancel(tenantId, id);
   });
 
+  it.skipIf(!database.available)("end when their key is revoked, though events go on", async () => {
+    const api = await start([], { concurrency: 0 });
+    const clock = new ManualClock();
+    const platform = {
+      apiKeys: api.base.platform.apiKeys,
+      runs: { progress: async () => ({ state: "running", lastEvent: 1_000 }) },
+      events: {
+        read: async (_tenantId: string, _runId: string, { after }: { after: number }) => {
+          clock.advance(1_000);
+          return [{ seq: after + 1, at: "", event: "thought", data: {} }];
+        },
+      },
+    } as unknown as RunServer["base"]["platform"];
+    const streams = new EventStreams({ ...api.base, clock, platform }, 10);
+    const { tenantId, keyId, key } = api;
+    const request = new Request("http://x", { headers: { authorization: `Bearer ${key}` } });
+    await api.server.platform.apiKeys.revoke(tenantId, keyId);
+    const response = streams.respond(
+      {
+        principal: { tenantId, keyId, scopes: ["*"] },
+        request,
+        closing: new AbortController().signal,
+      },
+      { runId: "any", after: 0, until: "run" },
+    );
+    expect((await response.text()).match(/^id: \d+/gm)).toHaveLength(14);
+  });
+
   it.skipIf(!database.available)("of a turn end with it, though another one followed", async () => {
     const api = await start([], { concurrency: 0 });
     const path = await runOf(api);

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { logExtension } from "../../experiment/log/log-checker.ts";
-import { openDatabase } from "../../storage/database.ts";
+import { systemClock } from "../../clock.ts";
+import { type Database, openDatabase } from "../../storage/database.ts";
+import type { Notices } from "../../storage/postgres-notices.ts";
 import { parseEncryptionKeys } from "../../storage/encryption/encryption-keys.ts";
 import { DATABASE, isRunning } from "../../storage/folder-lock.ts";
 import { redactUrl } from "../../storage/pool.ts";
@@ -25,13 +27,18 @@ export async function checkDatabase({
   cwd,
 }: Pick<CliIo, "env" | "cwd">): Promise<readonly Finding[]> {
   const url = env["DATABASE_URL"];
-  return [url ? await checkPostgres(url) : await checkFolder(join(cwd, ".stratagraph"), cwd)];
+  if (!url) return [await checkFolder(join(cwd, ".stratagraph"), cwd)];
+  return checkPostgres(url, env["STRATAGRAPH_LISTEN_URL"] || undefined);
 }
 
-async function checkPostgres(url: string): Promise<Finding> {
+async function checkPostgres(
+  url: string,
+  listenUrl: string | undefined,
+): Promise<readonly Finding[]> {
   try {
     const database = await openDatabase({
       url,
+      ...(listenUrl !== undefined && { listenUrl }),
       maxConnections: 1,
       connectTimeoutMs: answerWithinMs,
       statementTimeoutMs: answerWithinMs,
@@ -39,14 +46,40 @@ async function checkPostgres(url: string): Promise<Finding> {
     try {
       const { rows } = await database.pool.query<{ server_version: string }>("show server_version");
       const version = rows[0]?.server_version ?? "of unknown version";
-      return ok(aboutDatabase, `Postgres ${version} answers at ${redactUrl(url)}.`);
+      return [
+        ok(aboutDatabase, `Postgres ${version} answers at ${redactUrl(url)}.`),
+        await checkNotices(database),
+      ];
     } finally {
       await database.close();
     }
   } catch (thrown) {
-    if (thrown instanceof StratagraphError) return problemOf(aboutDatabase, thrown);
+    if (thrown instanceof StratagraphError) return [problemOf(aboutDatabase, thrown)];
     throw thrown;
   }
+}
+
+/** Whether processes on the database hear of each other's runs at once. */
+async function checkNotices({ openNotices }: Database): Promise<Finding> {
+  const about = { check: "database", subject: "notices" };
+  let notices: Notices | undefined;
+  const error = await new Promise<unknown>((resolve) => {
+    notices = openNotices?.("stratagraph_doctor", {
+      clock: systemClock,
+      onNotice: () => {},
+      onChange: () => resolve(null),
+      onError: (thrown) => resolve(thrown ?? "unknown"),
+    });
+    if (notices === undefined) resolve(null);
+  });
+  await notices?.close();
+  if (error === null)
+    return ok(about, "They arrive: streams follow runs of other processes at once.");
+  return warning(
+    about,
+    "They do not arrive: servers look for events of other processes every 250 ms.",
+    "Set STRATAGRAPH_LISTEN_URL to a URL that reaches Postgres directly, not through a pooler by transaction.",
+  );
 }
 
 async function checkFolder(folder: string, parent: string): Promise<Finding> {

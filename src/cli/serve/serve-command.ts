@@ -103,6 +103,7 @@ function serverOptions(
       : { perMinute: rate.per_minute, ...(rate.burst !== undefined && { burst: rate.burst }) };
   return {
     databaseUrl: config.database_url,
+    listenUrl: config.listen_url,
     maxConnections: config.database_connections,
     concurrency: config.concurrency,
     runtime: {

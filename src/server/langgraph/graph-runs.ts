@@ -15,8 +15,6 @@ import { findAssistant } from "./assistants.ts";
 import { commandOf, optionsOf } from "./new-run.ts";
 import type { NewGraphRun } from "./run-schemas.ts";
 
-/** Milliseconds between two looks at a run that another process executes. */
-const pollMs = 250;
 /** Milliseconds in which a cancelled run ends. */
 const cancelMs = 30_000;
 
@@ -39,6 +37,7 @@ export class GraphRuns {
     { principal, closing }: Pick<Call<unknown, unknown, unknown>, "principal" | "closing">,
     threadId: string | null,
     body: NewGraphRun,
+    of: { readonly protocol?: true } = {},
   ): Promise<Run> {
     const { platform, ids, clock } = this.base;
     const { tenantId } = principal;
@@ -62,6 +61,7 @@ export class GraphRuns {
       for (const other of others) await this.cancel(principal, other, "rollback");
     const request: GraphRequest = {
       ...options,
+      ...of,
       definition_id: definitionOf(before) ?? agent.id,
       turn_id: turnOf(before) ?? ids(),
       assistant_id: agent.agentId,
@@ -103,7 +103,7 @@ export class GraphRuns {
     for (;;) {
       const waiting = new AbortController();
       const either = AbortSignal.any([signal, waiting.signal]);
-      const signalled = signals.next(run.id, { ms: pollMs, signal: either });
+      const signalled = signals.next(run.id, { signal: either });
       try {
         const { state } = await platform.runs.progress(run.tenantId, run.id);
         if (!isUnderWay(state)) return true;

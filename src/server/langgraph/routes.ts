@@ -5,6 +5,7 @@ import { defineRoute, type Route } from "../route.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
 import { cronRoutes } from "./cron-routes.ts";
 import { graphRoutes } from "./graph-routes.ts";
+import { protocolRoutes } from "./protocol/routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
@@ -31,6 +32,7 @@ export function langgraphRoutes(base: ApiBase): readonly Route[] {
     ...threadRoutes(base),
     ...stateRoutes(base),
     ...runRoutes(base),
+    ...protocolRoutes(base),
     ...storeRoutes(base),
     ...cronRoutes(base),
   ];

@@ -4,7 +4,7 @@ import type { ApiBase } from "../ports.ts";
 import { defineRoute, type Route } from "../route.ts";
 import { checkpointKeySchema, emptyState, stateSchema } from "./state-view.ts";
 import { type StateRef, ThreadStates, updateValues } from "./thread-states.ts";
-import { threadParams } from "./thread-routes.ts";
+import { threadParams } from "./run-schemas.ts";
 import { anything } from "./thread-view.ts";
 
 const tag = "langgraph";

@@ -1,3 +1,4 @@
+import { threadParams } from "./run-schemas.ts";
 import { z } from "zod";
 import type { Principal } from "../../storage/platform/platform.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
@@ -22,9 +23,6 @@ import {
   threadSchema,
 } from "./thread-view.ts";
 
-export const threadParams = z.strictObject({
-  thread_id: textUpTo(255).describe("Id of the thread."),
-});
 const tag = "langgraph";
 
 const createBody = z

@@ -6,10 +6,8 @@ import { HttpProblem } from "../problems.ts";
 import { type Call, eventStreamType } from "../route.ts";
 import { isUnderWay } from "./run-desk.ts";
 
-/** Milliseconds between two looks at the log of a run that another process executes. */
-const pollMs = 250;
 /** Milliseconds after which a comment is sent and the key is checked again. */
-const heartbeatMs = 15_000;
+export const heartbeatMs = 15_000;
 /** Events of one read of the log, of 1 MiB at most each. */
 const pageEvents = 50;
 
@@ -56,14 +54,23 @@ export class EventStreams {
 
   /** Call {@link check} before. */
   respond(call: StreamCall, options: StreamOptions): Response {
-    const { principal, closing } = call;
+    const { tenantId } = call.principal;
+    return this.respondWith(
+      call,
+      (signal) => this.#texts(tenantId, { ...options, signal }),
+      options,
+    );
+  }
+
+  /** Answers with texts of a stream. Call {@link check} before. */
+  respondWith(
+    call: StreamCall,
+    textsOf: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>,
+    options: Pick<StreamOptions, "headers" | "onDisconnect">,
+  ): Response {
     const stop = new AbortController();
-    const isAllowed = this.#keyCheck(call);
-    const texts = this.#texts(principal.tenantId, {
-      ...options,
-      isAllowed,
-      signal: AbortSignal.any([stop.signal, closing]),
-    });
+    const signal = AbortSignal.any([stop.signal, call.closing]);
+    const texts = this.#guarded(call, textsOf(signal));
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>(
       {
@@ -75,7 +82,10 @@ export class EventStreams {
             else controller.enqueue(encoder.encode(next.value));
           } catch (err) {
             // The client reads on with Last-Event-ID.
-            this.base.logger.error({ err, run: options.runId }, "stream of events broke off");
+            this.base.logger.error(
+              { err, path: new URL(call.request.url).pathname },
+              "stream of events broke off",
+            );
             controller.close();
           }
         },
@@ -91,58 +101,71 @@ export class EventStreams {
     return new Response(body, { headers: { "Content-Type": eventStreamType, ...headers } });
   }
 
-  /** Begins with the first read, so that an answer which is never read counts for nothing. */
+  /**
+   * Checks the key every 15 s, whatever the stream is. Counts from the first read on, so that an answer which is never
+   * read counts for nothing.
+   */
+  async *#guarded(
+    call: StreamCall,
+    texts: AsyncGenerator<string, void, undefined>,
+  ): AsyncGenerator<string, void, undefined> {
+    const { clock } = this.base;
+    const { tenantId } = call.principal;
+    const isAllowed = this.#keyCheck(call);
+    let checkedAt = clock.monotonic();
+    this.#count(tenantId, 1);
+    try {
+      for await (const text of texts) {
+        if (clock.monotonic() - checkedAt >= heartbeatMs) {
+          checkedAt = clock.monotonic();
+          if (!(await isAllowed())) return;
+        }
+        yield text;
+      }
+    } finally {
+      this.#count(tenantId, -1);
+    }
+  }
+
   async *#texts(
     tenantId: string,
-    of: StreamOptions & {
-      readonly isAllowed: () => Promise<boolean>;
-      readonly signal: AbortSignal;
-    },
+    of: StreamOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<string, void, undefined> {
     const { clock, signals, platform } = this.base;
     const { runId, until, signal } = of;
     let { after } = of;
-    let [sentAt, checkedAt] = [clock.monotonic(), clock.monotonic()];
-    this.#count(tenantId, 1);
-    try {
-      if (of.hasRetry !== false) yield "retry: 1000\n\n";
-      while (!signal.aborted) {
-        if (clock.monotonic() - checkedAt >= heartbeatMs) {
-          checkedAt = clock.monotonic();
-          if (!(await of.isAllowed())) return;
+    let sentAt = clock.monotonic();
+    if (of.hasRetry !== false) yield "retry: 1000\n\n";
+    while (!signal.aborted) {
+      const waiting = new AbortController();
+      const ms = Math.max(1, heartbeatMs - (clock.monotonic() - sentAt));
+      const either = AbortSignal.any([signal, waiting.signal]);
+      // Registered before the log is read: what is written in between wakes it.
+      const signalled = signals.next(runId, { ms, signal: either });
+      try {
+        const { state, lastEvent } = await platform.runs.progress(tenantId, runId);
+        const page = { after, limit: pageEvents };
+        const events = lastEvent > after ? await platform.events.read(tenantId, runId, page) : [];
+        const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
+        const shown = last === -1 ? events : events.slice(0, last + 1);
+        after = shown.at(-1)?.seq ?? after;
+        if (shown.length > 0) {
+          sentAt = clock.monotonic();
+          yield shown
+            .filter((event) => of.isHidden?.(event) !== true)
+            .map(({ seq, event, data }) => eventText(seq, event, data))
+            .join("");
         }
-        const waiting = new AbortController();
-        const ms = Math.min(pollMs, Math.max(1, heartbeatMs - (clock.monotonic() - sentAt)));
-        const either = AbortSignal.any([signal, waiting.signal]);
-        // Registered before the log is read: what is written in between wakes it.
-        const signalled = signals.next(runId, { ms, signal: either });
-        try {
-          const { state, lastEvent } = await platform.runs.progress(tenantId, runId);
-          const page = { after, limit: pageEvents };
-          const events = lastEvent > after ? await platform.events.read(tenantId, runId, page) : [];
-          const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
-          const shown = last === -1 ? events : events.slice(0, last + 1);
-          after = shown.at(-1)?.seq ?? after;
-          if (shown.length > 0) {
-            sentAt = clock.monotonic();
-            yield shown
-              .filter((event) => of.isHidden?.(event) !== true)
-              .map(eventText)
-              .join("");
-          }
-          if (last !== -1) return;
-          if (shown.length > 0) continue;
-          if (until === "now" || !isUnderWay(state)) return;
-          await signalled;
-        } finally {
-          waiting.abort();
-        }
-        if (clock.monotonic() - sentAt < heartbeatMs) continue;
-        sentAt = clock.monotonic();
-        yield ": heartbeat\n\n";
+        if (last !== -1) return;
+        if (shown.length > 0) continue;
+        if (until === "now" || !isUnderWay(state)) return;
+        await signalled;
+      } finally {
+        waiting.abort();
       }
-    } finally {
-      this.#count(tenantId, -1);
+      if (clock.monotonic() - sentAt < heartbeatMs) continue;
+      sentAt = clock.monotonic();
+      yield ": heartbeat\n\n";
     }
   }
 
@@ -163,7 +186,7 @@ export class EventStreams {
   }
 }
 
-/** JSON is one line, whatever its texts contain: no value ends its field. */
-function eventText({ seq, event, data }: StoredRunEvent): string {
-  return `id: ${seq}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+/** The text of an event. JSON is one line, whatever its texts contain: no value ends its field. */
+export function eventText(id: string | number, event: string, data: unknown): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

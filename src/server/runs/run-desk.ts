@@ -18,8 +18,6 @@ import type { ResumeBody, StartBody, TurnBody, WrittenToolResult } from "./schem
 
 /** States after which a run takes a new turn. */
 const over: readonly RunState[] = ["complete", "failed", "cancelled", "dead"];
-/** Milliseconds between two looks at a run that another process executes. */
-const pollMs = 250;
 
 export function isUnderWay(state: RunState): boolean {
   return state === "queued" || state === "running";
@@ -179,7 +177,7 @@ export class RunDesk {
       const leftMs = until - clock.monotonic();
       const waiting = new AbortController();
       const signal = AbortSignal.any([waiting.signal, of.closing]);
-      const signalled = signals.next(id, { ms: Math.max(1, Math.min(pollMs, leftMs)), signal });
+      const signalled = signals.next(id, { ms: Math.max(1, leftMs), signal });
       try {
         const { state } = await platform.runs.progress(tenantId, id);
         if (!isUnderWay(state)) {

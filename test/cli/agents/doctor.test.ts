@@ -179,6 +179,16 @@ describe("what is around agents", () => {
     const { code, environment } = await doctor([], { env: { DATABASE_URL: url } });
     expect(code).toBe(0);
     expect(environment[1]?.message).toMatch(/^Postgres \d+\S*.* answers at postgres/);
+    expect(environment[2]).toMatchObject({ status: "ok", subject: "notices" });
+  });
+
+  it.skipIf(!postgres.available)("says that notices do not arrive", async () => {
+    const { url = "" } = postgres.options;
+    const env = { DATABASE_URL: url, STRATAGRAPH_LISTEN_URL: "postgres://127.0.0.1:1/none" };
+    const { code, environment, text } = await doctor([], { env });
+    expect(code).toBe(0);
+    expect(environment[2]).toMatchObject({ status: "warning", subject: "notices" });
+    expect(text).toContain("STRATAGRAPH_LISTEN_URL");
   });
 });
 

@@ -102,7 +102,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
     expect(result.head).toEqual(
       ["Cycle", "Began", "Took", "Model calls", "Tool calls", "Failed", "Memory calls"].concat(
         ["Messages to the operator", "Response length", "Written to memory"],
-        ["Keys in memory", "Text in memory"],
+        ["Keys in memory", "Text in memory", "Tokens in", "Tokens out", "Cost"],
       ),
     );
     expect(result.first).toEqual(
@@ -111,6 +111,9 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
         "0",
         "0",
         "0",
+        "–",
+        "–",
+        "unknown",
       ]),
     );
     expect(result.facts).toEqual([
@@ -119,6 +122,8 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       "–",
       "2026-11-20 08:00 UTC",
       "20 s",
+      "–",
+      "unknown",
       "–",
       "0".repeat(64),
     ]);

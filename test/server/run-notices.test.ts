@@ -1,0 +1,90 @@
+import { AIMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { type RunServer, useRunServers } from "../helpers/run-server.ts";
+
+const database = useDatabase("postgres");
+const start = useRunServers(database);
+/** Never looks: what arrives was told. */
+const clock = {
+  ...systemClock,
+  now: () => systemClock.now(),
+  monotonic: () => systemClock.monotonic(),
+  after: (...[ms, run, options]: Parameters<typeof systemClock.after>) =>
+    ms >= 250 && ms <= 4_000 ? () => {} : systemClock.after(ms, run, options),
+};
+
+async function startPair(script: Parameters<typeof start>[0]) {
+  const worker = await start(script, { clock });
+  const front = await start([], { clock, concurrency: 0 });
+  const isCarried = ({ base }: RunServer) => base.signals.isCarried;
+  await expect.poll(() => [worker, front].every(isCarried)).toBe(true);
+  return { front, worker, runs: await front.agent({ name: "plain" }) };
+}
+
+describe.skipIf(!database.available)("servers of one Postgres, without polling", () => {
+  it("take a run that another has queued, and tell its caller of the end", async () => {
+    const { front } = await startPair(["Hello."]);
+    const { status, json } = await front.post("/runs/wait", {
+      assistant_id: "plain",
+      input: { messages: [{ role: "user", content: "Hi" }] },
+    });
+    expect(status).toBe(200);
+    expect(JSON.stringify(json)).toContain("Hello.");
+  });
+
+  it("stream a run of another to its end", async () => {
+    const { front, runs } = await startPair(["Hello."]);
+    const { json } = await front.post(runs, { input: { message: "Hi" } });
+    const stream = await front.stream(`${runs}/${String(json["run_id"])}/events`);
+    const events = await stream.rest();
+    expect(events.map(({ id }) => id)).toEqual(events.map((_, at) => at + 1));
+    expect(events.at(-1)).toMatchObject({ event: "done" });
+  });
+
+  it("stream the runs that commands to another start on a thread", async () => {
+    const { front, worker } = await startPair(["Hello."]);
+    const thread = "/threads/a thread/";
+    const stream = await front.stream(`${encodeURI(thread)}stream/events`, {
+      method: "POST",
+      body: { channels: ["lifecycle"] },
+    });
+    expect(await stream.block()).toBe(": open");
+    const params = { assistant_id: "plain", input: { input: { message: "Hi" } } };
+    const command = { id: 1, method: "run.start", params };
+    const answer = await worker.send("POST", `${encodeURI(thread)}commands`, {
+      body: command,
+      key: front.key,
+    });
+    expect(answer.json).toMatchObject({ type: "success" });
+    const seen: unknown[] = [];
+    while (!seen.includes("completed")) {
+      const block = (await stream.block()) ?? "";
+      const data = /^data: (.*)$/m.exec(block)?.[1] ?? "null";
+      const event = JSON.parse(data) as { params: { namespace: []; data: { event: string } } };
+      if (event.params.namespace.length === 0) seen.push(event.params.data.event);
+    }
+    expect(seen).toEqual(["running", "completed"]);
+    stream.close();
+  });
+
+  it("cancel a run of another", async () => {
+    let arrived = () => {};
+    const begun = new Promise<void>((resolve) => (arrived = resolve));
+    const hangs = async (_request: unknown, { signal }: { signal?: AbortSignal }) => {
+      arrived();
+      await new Promise((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+      return new AIMessage("Late.");
+    };
+    const { front, runs } = await startPair([hangs]);
+    const { json } = await front.post(runs, { input: { message: "Hi" } });
+    const path = `${runs}/${String(json["run_id"])}`;
+    await begun;
+    const ended = front.stream(`${path}/events`).then((stream) => stream.rest());
+    await front.post(`${path}/cancel`, {});
+    expect((await ended).at(-1)).toMatchObject({ event: "done", data: { status: "cancelled" } });
+  });
+});
