@@ -53,6 +53,17 @@ function mayCall({ operation, scopes, method }: FuzzRequest): boolean {
   return scopes.includes("*") || operation.scopes.every((scope) => scopes.includes(scope));
 }
 
+/** Names in a path that PUT writes are the client's to choose. */
+function isOfAnyId({ operation, method }: FuzzRequest): boolean {
+  return operation.method === "put" || method === "OPTIONS";
+}
+
+/** A stream of a thread may begin before the thread: it has comments until then, for the id of anyone. */
+function isWithoutEvents(text: string): boolean {
+  const lines = text.split(/\r?\n/).filter((line) => line !== "");
+  return lines.length > 0 && lines.every((line) => line.startsWith(":"));
+}
+
 /** Returns what of other tenants is in the answer, or was reached by the path. */
 function crossings(
   request: FuzzRequest,
@@ -73,10 +84,9 @@ function crossings(
     .filter((id) => !sent.includes(id))
     .map((id) => `the answer has the id ${id} of tenant ${knowledge.ownerOf(id) ?? ""}`);
   if (!isSuccess || operation.isPublic) return [...texts, ...ids];
-  // Names in a path that PUT writes are the client's to choose.
   const path = Object.values(request.params).join("\n");
   const reached =
-    operation.method === "put" || request.method === "OPTIONS"
+    isOfAnyId(request) || isWithoutEvents(text)
       ? []
       : knowledge.foreignIn(tenant, path).map((id) => {
           return `status ${status} for the id ${id} of tenant ${knowledge.ownerOf(id) ?? ""} in the path`;
