@@ -2,7 +2,7 @@ import type { Attachment } from "../compile/attachments/read-attachments.ts";
 import type { ToolCallResult } from "../runtime/execute-agent.ts";
 import type { ClientCall, PendingRequest } from "../state/human-request.ts";
 import type { Usage } from "../state/usage.ts";
-import type { FinishedState } from "../storage/platform/runs/runs.ts";
+import type { FinishedState } from "../storage/platform/runs/run-rows.ts";
 
 /** What a claim of a run executes, as the row of the run stores it. */
 export interface RunRequest {

@@ -51,6 +51,7 @@ export class PGlitePool implements DatabasePool {
 }
 
 class PGliteClient implements DatabaseClient {
+  readonly pipelines = true;
   #released = false;
   #last: Promise<unknown> = Promise.resolve();
 

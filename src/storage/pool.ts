@@ -32,6 +32,11 @@ export interface DatabaseClient extends Queryable {
   /** Aborts when the session is lost while this client has it. Absent where a session is in this process. */
   readonly lost?: AbortSignal;
   /**
+   * Whether statements may be sent before those ahead of them are answered. They run in the order in which they were
+   * sent, each also after one that failed. Absent for clients of a plain `pg.Pool`.
+   */
+  readonly pipelines?: true;
+  /**
    * Gives the session back; a transaction that is still open is rolled back. Pass an error, or true, when the session
    * is not to be used again. The client answers no queries afterwards.
    */

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
 import {
   type DatabaseClient,
@@ -62,6 +63,7 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     allowExitOnIdle: true,
+    pipeline: true,
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
@@ -74,19 +76,44 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
   return new PostgresPool(pool, options);
 }
 
+/** Texts of statements that a pool remembers. */
+const maxTexts = 2_000;
+
+/** Names for statements that are sent again, so that each session plans them once. */
+class StatementNames {
+  readonly #names = new Map<string, string | null>();
+  #count = 0;
+
+  /** The name of a statement; none for its first use, which may be its last. */
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (typeof known === "string") return known;
+    if (known === undefined) {
+      if (this.#names.size < maxTexts) this.#names.set(text, null);
+      return undefined;
+    }
+    const name = `repeated-${(this.#count += 1)}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
 class PostgresPool implements DatabasePool {
+  readonly #names: StatementNames | null;
   #ended: Promise<void> | undefined;
 
   constructor(
     private readonly pool: Pool,
     private readonly options: PostgresOptions,
-  ) {}
+  ) {
+    this.#names = options.preparedStatements ? new StatementNames() : null;
+  }
 
   async connect(): Promise<DatabaseClient> {
     if (this.#ended)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
     try {
-      return new PostgresClient(await this.pool.connect(), this.options.preparedStatements);
+      return new PostgresClient(await this.pool.connect(), this.#names);
     } catch (error) {
       const reason = connectionFailure(error);
       if (reason === ALL_IN_USE)
@@ -113,6 +140,7 @@ class PostgresPool implements DatabasePool {
 }
 
 class PostgresClient implements DatabaseClient {
+  readonly pipelines = true;
   #released = false;
   #broken = false;
   readonly #lost = new AbortController();
@@ -121,7 +149,7 @@ class PostgresClient implements DatabaseClient {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly preparedStatements: boolean,
+    private readonly names: StatementNames | null,
   ) {
     client.on("error", this.#onError);
   }
@@ -136,18 +164,28 @@ class PostgresClient implements DatabaseClient {
   ): Promise<QueryResult<Row>> {
     if (this.#released)
       throw new DatabaseClosedError("The client was released: take another from the pool.");
-    const { text, name, values: configured } = asConfig(query);
+    const { text, name: given, values: configured } = asConfig(query);
+    const all = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
+    // Texts without values may have several statements, of which none can be prepared.
+    const own = all !== undefined && all.length > 0 ? this.names?.of(text) : undefined;
+    const name = this.names === null ? undefined : (given ?? own);
+    this.#joinWrites();
     try {
-      const result: unknown = await this.client.query({
-        text,
-        name: this.preparedStatements ? name : undefined,
-        values: (values ?? configured) as unknown[] | undefined, // pg declares an array it may change.
-      });
+      const result: unknown = await this.client.query({ text, name, values: all });
       return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
       throw toDatabaseError(error);
     }
+  }
+
+  /** Sends what is asked for in one turn of the event loop in one packet. */
+  #joinWrites(): void {
+    const { stream } = (this.client as PoolClient & { readonly connection: { stream: Writable } })
+      .connection;
+    if (stream.writableCorked > 0) return;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
   }
 
   release(error?: Error | boolean): void {

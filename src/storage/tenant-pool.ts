@@ -1,13 +1,13 @@
-import { DatabaseClosedError, LeaseLostError } from "./errors.ts";
+import { DatabaseClosedError, LeaseLostError, sqlStateOf } from "./errors.ts";
 import {
   type DatabaseClient,
   type DatabasePool,
-  type Queryable,
   type QueryConfig,
   type QueryResult,
   quoteIdentifier,
 } from "./pool.ts";
 import { InvalidTenantError, tenantIdPattern, type TenantPool } from "./tenant.ts";
+import { type Begun, begin, runAlone } from "./transaction.ts";
 
 /** A claim on a run: what is written under an older epoch than the run's, or while the run is not running, is refused. */
 export interface RunClaim {
@@ -38,7 +38,8 @@ export class ThreadFences {
     const { runId, epoch } = claim;
     if (!tenantIdPattern.test(runId) || !Number.isSafeInteger(epoch))
       throw new RangeError(`Expected a UUID and a whole number, got ${runId} and ${epoch}.`);
-    const check = `select id from ${this.#table} where id = '${runId}' and epoch = ${epoch} and state = 'running' for share`;
+    // Fails where there is no such row, so that statements sent behind it fail as well.
+    const check = `select 1 / count(*) from (select from ${this.#table} where id = '${runId}' and epoch = ${epoch} and state = 'running' for share) as claimed`;
     this.#fences.set(threadId, { claim, check });
   }
 
@@ -55,7 +56,7 @@ export class ThreadFences {
 
 interface Fence {
   readonly claim: RunClaim;
-  /** Reads and holds the run's row; nothing where the claim is lost. */
+  /** Holds the run's row. Fails with a division by zero where the claim is lost. */
   readonly check: string;
 }
 
@@ -136,7 +137,8 @@ const END = /^\s*(?:commit|end|abort|rollback(?!\s+(?:(?:work|transaction)\s+)?t
 
 /** Sets the tenant within each transaction. One statement after the other, in the order in which they were asked for. */
 class ScopedClient implements DatabaseClient {
-  #inTransaction = false;
+  /** The transaction under way. */
+  #begun: Begun | null = null;
   #released = false;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -174,53 +176,67 @@ class ScopedClient implements DatabaseClient {
     query: string | QueryConfig,
     values?: readonly unknown[],
   ): Promise<QueryResult<Row>> {
-    const text = typeof query === "string" ? query : query.text;
-    if (BEGIN.test(text)) {
-      await this.#begin(text);
+    const config = typeof query === "string" ? { text: query } : query;
+    if (BEGIN.test(config.text)) {
+      const begun = begin(this.client, this.#beginText(config.text));
+      this.#begun = begun;
+      try {
+        await begun.sent;
+      } catch (error) {
+        throw await this.#rolledBack(error);
+      }
       return { rows: [], rowCount: null, command: "BEGIN" };
     }
-    const ends = END.test(text);
-    if (!ends && !this.#inTransaction) return this.#alone<Row>(query, values);
-    if (ends) this.#inTransaction = false;
-    return this.client.query<Row>(query, values);
+    const statement = { ...config, values: (values ?? config.values) as unknown[] };
+    if (END.test(config.text)) {
+      const begun = this.#begun;
+      this.#begun = null;
+      const ended = await this.client.query<Row>(statement);
+      const failure = (await begun?.failure) ?? null;
+      if (failure !== null && !isRollback(config.text)) throw this.#shown(failure);
+      return ended;
+    }
+    if (this.#begun !== null) return this.#within<Row>(this.#begun, statement);
+    const alone = { text: this.#beginText("begin"), shown: this.#shown };
+    return runAlone<Row>(this.client, alone, statement);
   }
 
-  /** Runs a statement in a transaction of its own. */
-  async #alone<Row>(
-    query: string | QueryConfig,
-    values?: readonly unknown[],
-  ): Promise<QueryResult<Row>> {
-    await this.#begin("begin");
-    this.#inTransaction = false;
+  async #within<Row>(begun: Begun, statement: QueryConfig): Promise<QueryResult<Row>> {
     try {
-      const result = await this.client.query<Row>(query, values);
-      await this.client.query("commit");
-      return result;
+      return await this.client.query<Row>(statement);
     } catch (error) {
-      await rollBack(this.client);
-      throw error;
+      const failure = await begun.failure;
+      if (failure === null) throw error;
+      throw await this.#rolledBack(failure);
     }
+  }
+
+  /** Ends a transaction that did not begin, and returns the error to show. */
+  async #rolledBack(failure: unknown): Promise<unknown> {
+    this.#begun = null;
+    // On a session that broke this fails too.
+    await this.client.query("rollback").catch(() => undefined);
+    return this.#shown(failure);
   }
 
   /** One simple query: no round trip more than `begin` alone takes. */
-  async #begin(begin: string): Promise<void> {
+  #beginText(word: string): string {
     const { fence } = this;
-    const statements = [begin.trim().replace(/;$/, ""), this.settings];
+    const statements = [word.trim().replace(/;$/, ""), this.settings];
     if (fence) statements.push(fence.check);
-    try {
-      const result: QueryResult | QueryResult[] = await this.client.query(statements.join("; "));
-      // A plain `pg.Pool` answers with the results of all statements.
-      const { rows } = Array.isArray(result) ? (result.at(-1) as QueryResult) : result;
-      if (fence && rows.length === 0) throw new LeaseLostError(fence.claim);
-    } catch (error) {
-      await rollBack(this.client);
-      throw error;
-    }
-    this.#inTransaction = true;
+    return statements.join("; ");
   }
+
+  /** The error of a begin, in which only the check of a claim divides. */
+  readonly #shown = (failure: unknown): unknown => {
+    const { fence } = this;
+    if (fence === undefined || sqlStateOf(failure) !== DIVISION_BY_ZERO) return failure;
+    return new LeaseLostError(fence.claim);
+  };
 }
 
-/** On a session that broke this fails too; what broke it is the error to show. */
-async function rollBack(client: Queryable): Promise<void> {
-  await client.query("rollback").catch(() => undefined);
+const DIVISION_BY_ZERO = "22012";
+
+function isRollback(text: string): boolean {
+  return /^\s*(?:rollback|abort)\b/i.test(text);
 }

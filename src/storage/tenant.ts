@@ -1,6 +1,14 @@
 import { StratagraphError } from "../errors.ts";
 import { DatabasePermissionError, sqlStateOf } from "./errors.ts";
-import { type DatabaseClient, type DatabasePool, type Queryable, quoteIdentifier } from "./pool.ts";
+import {
+  type DatabaseClient,
+  type DatabasePool,
+  type Queryable,
+  type QueryConfig,
+  type QueryResult,
+  quoteIdentifier,
+} from "./pool.ts";
+import { begin, runAlone, TransactionFailedError } from "./transaction.ts";
 
 /**
  * The role that statements of tenants run as where row-level security would not hold for the user of the session. One
@@ -38,18 +46,6 @@ export class TenantIsolationError extends StratagraphError {
   }
 }
 
-/** A statement of a transaction failed, and the code that ran it went on: nothing was written. */
-export class TransactionFailedError extends StratagraphError {
-  readonly code = "transaction_failed";
-  override readonly kind = "run";
-
-  constructor() {
-    super(
-      "The transaction was rolled back since one of its statements had failed. Nothing was written.",
-    );
-  }
-}
-
 /** A database whose tables keep tenants apart. */
 export interface TenantPool {
   readonly pool: DatabasePool;
@@ -71,9 +67,26 @@ export async function withTenant<T>(
   tenant: string,
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
+  return inTransaction(pool, settingsOf(role, tenant), work);
+}
+
+/**
+ * Runs one statement as {@link withTenant} does, in one round trip to the server.
+ *
+ * @throws {InvalidTenantError} for an id that is no UUID in lower case
+ */
+export async function queryTenant<Row>(
+  { pool, role }: TenantPool,
+  tenant: string,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  return queryAlone<Row>(pool, settingsOf(role, tenant), statement);
+}
+
+function settingsOf(role: TenantPool["role"], tenant: string): string {
   if (!tenantIdPattern.test(tenant)) throw new InvalidTenantError(tenant);
   const asRole = role === null ? "" : `set local role ${quoteIdentifier(role)}; `;
-  return inTransaction(pool, `${asRole}set local app.tenant = '${tenant}'`, work);
+  return `${asRole}set local app.tenant = '${tenant}'`;
 }
 
 /**
@@ -84,8 +97,18 @@ export async function withAllTenants<T>(
   pool: DatabasePool,
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(pool, "set local app.upkeep = 'on'", work);
+  return inTransaction(pool, upkeep, work);
 }
+
+/** Runs one statement as {@link withAllTenants} does, in one round trip to the server. */
+export async function queryAllTenants<Row>(
+  pool: DatabasePool,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  return queryAlone<Row>(pool, upkeep, statement);
+}
+
+const upkeep = "set local app.upkeep = 'on'";
 
 async function inTransaction<T>(
   pool: DatabasePool,
@@ -93,9 +116,10 @@ async function inTransaction<T>(
   work: (client: Queryable) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
+  // One simple query: no round trip more than `begin` alone takes.
+  const begun = begin(client, beginWith(settings));
   try {
-    // One simple query: no round trip more than `begin` alone takes.
-    await client.query(`begin isolation level read committed; ${settings}`);
+    await begun.sent;
     const result = await work(client);
     const { command } = await client.query("commit");
     if (command === "ROLLBACK") throw new TransactionFailedError();
@@ -103,10 +127,27 @@ async function inTransaction<T>(
   } catch (error) {
     // On a session that broke this fails too; what broke it is the error to show.
     await client.query("rollback").catch(() => undefined);
-    throw error;
+    throw (await begun.failure) ?? error;
   } finally {
     client.release();
   }
+}
+
+async function queryAlone<Row>(
+  pool: DatabasePool,
+  settings: string,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  const client = await pool.connect();
+  try {
+    return await runAlone<Row>(client, { text: beginWith(settings) }, statement);
+  } finally {
+    client.release();
+  }
+}
+
+function beginWith(settings: string): string {
+  return `begin isolation level read committed; ${settings}`;
 }
 
 export interface TenantTables {

@@ -6,10 +6,10 @@ import {
   InvalidTenantError,
   openTenantPool,
   type TenantPool,
-  TransactionFailedError,
   withAllTenants,
   withTenant,
 } from "../../src/storage/tenant.ts";
+import { TransactionFailedError } from "../../src/storage/transaction.ts";
 import { newTenant, vectorAt } from "./memory-store.ts";
 
 const tables = [

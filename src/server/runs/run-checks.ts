@@ -5,7 +5,8 @@ import { checkInput } from "../../compile/input.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { RunRequest, RunResult } from "../../engine/run-request.ts";
 import type { WaitingRequest } from "../../state/human-request.ts";
-import type { Run, RunState } from "../../storage/platform/runs/runs.ts";
+import type { Run } from "../../storage/platform/runs/runs.ts";
+import type { RunState } from "../../storage/platform/runs/run-rows.ts";
 import { HttpProblem, jsonPointer } from "../problems.ts";
 import type { WrittenAttachment } from "./schemas.ts";
 

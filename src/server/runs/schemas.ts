@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runStates } from "../../storage/platform/runs/runs.ts";
+import { runStates } from "../../storage/platform/runs/run-rows.ts";
 import { jsonbText } from "../../storage/platform/checks.ts";
 import { parameterText } from "../paging.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runStates } from "../../storage/platform/runs/runs.ts";
+import { runStates } from "../../storage/platform/runs/run-rows.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
 import type { UsageDay } from "../../storage/platform/usage.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema } from "../paging.ts";

@@ -1,7 +1,7 @@
 import { sqlStateOf } from "../errors.ts";
 import { AgentSearches } from "./agent-search.ts";
 import type { Queryable } from "../pool.ts";
-import { withTenant } from "../tenant.ts";
+import { queryTenant, withTenant } from "../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -99,25 +99,21 @@ export class Agents {
   /** The active version, or the one that is named. @throws NotFoundError */
   async get(tenantId: string, agentId: string, version?: string): Promise<StoredAgent> {
     const id = checkId("agent", agentId);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<AgentRow>(
-        `select ${columns} from ${this.tables.schema}.agent_definition
+    const { rows } = await queryTenant<AgentRow>(this.tables.tenants, tenantId, {
+      text: `select ${columns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and agent_id = $2::uuid and case when $3::text is null then is_active else version = $3 end`,
-        [tenantId, id, version ?? null],
-      ),
-    );
+      values: [tenantId, id, version ?? null],
+    });
     return toAgent(existing(rows[0], agentId));
   }
 
   /** The row of one version, by its own id. @throws NotFoundError */
   async getVersion(tenantId: string, definitionId: string): Promise<StoredAgent> {
     const id = checkId("agent", definitionId);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<AgentRow>(
-        `select ${columns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and id = $2::uuid`,
-        [tenantId, id],
-      ),
-    );
+    const { rows } = await queryTenant<AgentRow>(this.tables.tenants, tenantId, {
+      text: `select ${columns} from ${this.tables.schema}.agent_definition where tenant_id = $1::uuid and id = $2::uuid`,
+      values: [tenantId, id],
+    });
     return toAgent(existing(rows[0], definitionId));
   }
 
@@ -131,15 +127,13 @@ export class Agents {
   ): Promise<Page<AgentSummary>> {
     const { limit, after } = checkPage(filter);
     const name = filter.name === undefined ? null : checkText("name", filter.name, 200);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<SummaryRow>(
-        `select ${summaryColumns} from ${this.tables.schema}.agent_definition
+    const { rows } = await queryTenant<SummaryRow>(this.tables.tenants, tenantId, {
+      text: `select ${summaryColumns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and is_active and ($2::uuid is null or agent_id < $2::uuid)
           and ($3::text is null or name = $3)
         order by agent_id desc limit $4`,
-        [tenantId, after, name, limit + 1],
-      ),
-    );
+      values: [tenantId, after, name, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.agent_id, item: toSummary });
   }
 
@@ -148,13 +142,11 @@ export class Agents {
     // What no agent is named does not reach Postgres, which refuses some texts.
     const known = names.filter((name) => /^[a-z0-9][a-z0-9_-]{0,127}$/.test(name));
     if (known.length === 0) return [];
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<AgentRow>(
-        `select ${columns} from ${this.tables.schema}.agent_definition
+    const { rows } = await queryTenant<AgentRow>(this.tables.tenants, tenantId, {
+      text: `select ${columns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and is_active and name = any($2::text[])`,
-        [tenantId, known],
-      ),
-    );
+      values: [tenantId, known],
+    });
     return rows.map(toAgent);
   }
 

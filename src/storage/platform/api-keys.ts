@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { sqlStateOf } from "../errors.ts";
-import { withAllTenants, withTenant } from "../tenant.ts";
+import { queryAllTenants, queryTenant, withAllTenants, withTenant } from "../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -170,13 +170,11 @@ export class ApiKeys {
   async list(tenantId: string, page: PageRequest = {}): Promise<Page<ApiKey>> {
     const { tenants, schema } = this.tables;
     const { limit, after } = checkPage(page);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<KeyRow>(
-        `select ${columns} from ${schema}.api_key
+    const { rows } = await queryTenant<KeyRow>(tenants, tenantId, {
+      text: `select ${columns} from ${schema}.api_key
         where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid) order by id desc limit $3`,
-        [tenantId, after, limit + 1],
-      ),
-    );
+      values: [tenantId, after, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toKey });
   }
 
@@ -184,13 +182,11 @@ export class ApiKeys {
   async revoke(tenantId: string, keyId: string): Promise<ApiKey> {
     const { tenants, schema, clock } = this.tables;
     const id = checkId("key", keyId);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<KeyRow>(
-        `update ${schema}.api_key set revoked_at = coalesce(revoked_at, $3)
+    const { rows } = await queryTenant<KeyRow>(tenants, tenantId, {
+      text: `update ${schema}.api_key set revoked_at = coalesce(revoked_at, $3)
         where tenant_id = $1::uuid and id = $2::uuid returning ${columns}`,
-        [tenantId, id, clock.now()],
-      ),
-    );
+      values: [tenantId, id, clock.now()],
+    });
     if (rows[0] === undefined) throw new NotFoundError("key", keyId);
     return toKey(rows[0]);
   }
@@ -199,9 +195,10 @@ export class ApiKeys {
   async find(keyId: string): Promise<ApiKey> {
     const { tenants, schema } = this.tables;
     const id = checkId("key", keyId);
-    const { rows } = await withAllTenants(tenants.pool, (client) =>
-      client.query<KeyRow>(`select ${columns} from ${schema}.api_key where id = $1::uuid`, [id]),
-    );
+    const { rows } = await queryAllTenants<KeyRow>(tenants.pool, {
+      text: `select ${columns} from ${schema}.api_key where id = $1::uuid`,
+      values: [id],
+    });
     if (rows[0] === undefined) throw new NotFoundError("key", keyId);
     return toKey(rows[0]);
   }

@@ -1,4 +1,4 @@
-import { withTenant } from "../tenant.ts";
+import { queryTenant, withTenant } from "../tenant.ts";
 import { canonicalHash } from "../../values/json.ts";
 import {
   checkPage,
@@ -81,14 +81,12 @@ export class AuditLog {
   async list(tenantId: string, page: PageRequest = {}): Promise<Page<AuditEntry>> {
     const { tenants, schema } = this.tables;
     const { limit, after } = checkPage(page);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<AuditRow>(
-        `select id, at, actor, action, subject, before_hash, after_hash from ${schema}.audit_log
+    const { rows } = await queryTenant<AuditRow>(tenants, tenantId, {
+      text: `select id, at, actor, action, subject, before_hash, after_hash from ${schema}.audit_log
         where tenant_id = $1::uuid and ($2::uuid is null or (at, id) < ($3::timestamptz, $2::uuid))
         order by at desc, id desc limit $4`,
-        [tenantId, after, after === null ? null : timeOfId(after), limit + 1],
-      ),
-    );
+      values: [tenantId, after, after === null ? null : timeOfId(after), limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toEntry });
   }
 }

@@ -1,4 +1,4 @@
-import { withAllTenants, withTenant } from "../tenant.ts";
+import { queryAllTenants, queryTenant, withTenant } from "../tenant.ts";
 import { checkText, sealedText } from "./checks.ts";
 import { InvalidValueError } from "./errors.ts";
 import type { ValueCipher } from "../encryption/value-cipher.ts";
@@ -78,33 +78,30 @@ export class Idempotency {
   ): Promise<void> {
     const { tenants, schema } = this.tables;
     const text = sealedText(this.values, "answer", answer, maxAnswerBytes);
-    await withTenant(tenants, tenantId, (client) =>
-      client.query(
-        `update ${schema}.idempotency_key set status = $3, answer = $4::json
+    await queryTenant(tenants, tenantId, {
+      text: `update ${schema}.idempotency_key set status = $3, answer = $4::json
         where tenant_id = $1::uuid and key = $2 and status is null`,
-        [tenantId, key, status, text],
-      ),
-    );
+      values: [tenantId, key, status, text],
+    });
   }
 
   /** Forgets a request that was begun and did nothing, so that the key can be used again. */
   async abandon(tenantId: string, key: string): Promise<void> {
     const { tenants, schema } = this.tables;
-    await withTenant(tenants, tenantId, (client) =>
-      client.query(
-        `delete from ${schema}.idempotency_key where tenant_id = $1::uuid and key = $2 and status is null`,
-        [tenantId, key],
-      ),
-    );
+    await queryTenant(tenants, tenantId, {
+      text: `delete from ${schema}.idempotency_key where tenant_id = $1::uuid and key = $2 and status is null`,
+      values: [tenantId, key],
+    });
   }
 
   /** Removes the keys of all tenants that are older than 24 hours; returns how many. */
   async sweep(): Promise<number> {
     const { tenants, schema, clock } = this.tables;
     const before = new Date(clock.now().getTime() - 24 * hourMs);
-    const { rowCount } = await withAllTenants(tenants.pool, (client) =>
-      client.query(`delete from ${schema}.idempotency_key where created_at < $1`, [before]),
-    );
+    const { rowCount } = await queryAllTenants(tenants.pool, {
+      text: `delete from ${schema}.idempotency_key where created_at < $1`,
+      values: [before],
+    });
     return rowCount ?? 0;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { sleep } from "../../async.ts";
 import { sqlStateOf } from "../errors.ts";
 import { quoteIdentifier } from "../pool.ts";
-import { withAllTenants } from "../tenant.ts";
+import { queryAllTenants, withAllTenants } from "../tenant.ts";
 import { checkCount, timeOfId } from "./checks.ts";
 import { InvalidValueError } from "./errors.ts";
 import type { PlatformTables } from "./platform.ts";
@@ -80,24 +80,20 @@ export class Partitions {
 
   async #ensureDays(first: string, days: number): Promise<void> {
     const { tenants, schema } = this.tables;
-    await withAllTenants(tenants.pool, (client) =>
-      client.query(
-        `select ${schema}.ensure_days(name, $2::integer, $3::date) from unnest($1::text[]) name`,
-        [partitionedTables, days, first],
-      ),
-    );
+    await queryAllTenants(tenants.pool, {
+      text: `select ${schema}.ensure_days(name, $2::integer, $3::date) from unnest($1::text[]) name`,
+      values: [partitionedTables, days, first],
+    });
   }
 
   /** Names of a table's partitions, oldest first. */
   async #daysOf(table: PartitionedTable): Promise<readonly string[]> {
     const { tenants, schema } = this.tables;
-    const { rows } = await withAllTenants(tenants.pool, (client) =>
-      client.query<{ name: string }>(
-        `select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    const { rows } = await queryAllTenants<{ name: string }>(tenants.pool, {
+      text: `select c.relname::text as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = $1::regclass and c.relname ~ $2 order by 1`,
-        [`${schema}.${table}`, `^${table}_\\d{8}$`],
-      ),
-    );
+      values: [`${schema}.${table}`, `^${table}_\\d{8}$`],
+    });
     return rows.map(({ name }) => name);
   }
 

@@ -1,6 +1,6 @@
 import { StratagraphError } from "../../errors.ts";
 import { type Queryable, quoteIdentifier } from "../pool.ts";
-import { withAllTenants, withTenant } from "../tenant.ts";
+import { queryAllTenants, queryTenant, withAllTenants, withTenant } from "../tenant.ts";
 import { checkCount, checkId } from "./checks.ts";
 import type { ValueCipher } from "../encryption/value-cipher.ts";
 import type { PlatformTables } from "./platform.ts";
@@ -77,12 +77,10 @@ export class TenantRows {
     const id = checkId("tenant", tenantId);
     checkCount("batch", batch, { from: 1, to: 100_000 });
     const { tenants, schema, clock } = this.tables;
-    await withAllTenants(tenants.pool, (client) =>
-      client.query(
-        `update ${schema}.tenant set suspended_at = coalesce(suspended_at, $2) where id = $1::uuid`,
-        [id, clock.now()],
-      ),
-    );
+    await queryAllTenants(tenants.pool, {
+      text: `update ${schema}.tenant set suspended_at = coalesce(suspended_at, $2) where id = $1::uuid`,
+      values: [id, clock.now()],
+    });
     const deleted: Record<string, number> = {};
     for (let round = 0; round < maxRounds; round += 1) {
       const found = await withAllTenants(tenants.pool, (client) => this.#find(client));
@@ -157,12 +155,10 @@ export class TenantRows {
 
   async #deleteSome(table: TenantTable, tenantId: string, batch: number): Promise<number> {
     const from = this.#from(table);
-    const { rowCount } = await withTenant(this.tables.tenants, tenantId, (client) =>
-      client.query(
-        `delete from ${from} and (e.tableoid, e.ctid) in (select e.tableoid, e.ctid from ${from} limit ${batch})`,
-        [tenantId],
-      ),
-    );
+    const { rowCount } = await queryTenant(this.tables.tenants, tenantId, {
+      text: `delete from ${from} and (e.tableoid, e.ctid) in (select e.tableoid, e.ctid from ${from} limit ${batch})`,
+      values: [tenantId],
+    });
     return rowCount ?? 0;
   }
 }

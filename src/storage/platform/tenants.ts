@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { withAllTenants, withTenant } from "../tenant.ts";
+import { queryAllTenants, queryTenant, withTenant } from "../tenant.ts";
 import { sqlStateOf } from "../errors.ts";
 import {
   checkId,
@@ -95,22 +95,21 @@ export class Tenants {
   async get(tenantId: string): Promise<Tenant> {
     const { tenants, schema } = this.tables;
     const id = checkId("tenant", tenantId);
-    const { rows } = await withTenant(tenants, id, (client) =>
-      client.query<TenantRow>(`select ${columns} from ${schema}.tenant where id = $1::uuid`, [id]),
-    );
+    const { rows } = await queryTenant<TenantRow>(tenants, id, {
+      text: `select ${columns} from ${schema}.tenant where id = $1::uuid`,
+      values: [id],
+    });
     return toTenant(existing(rows[0], tenantId));
   }
 
   /** The tenant of a name or an id. For operators: it reads all tenants. @throws NotFoundError */
   async find(nameOrId: string): Promise<Tenant> {
     const { tenants, schema } = this.tables;
-    const { rows } = await withAllTenants(tenants.pool, (client) =>
-      client.query<TenantRow>(
-        `select ${columns} from ${schema}.tenant where name = $1 or id::text = $1
+    const { rows } = await queryAllTenants<TenantRow>(tenants.pool, {
+      text: `select ${columns} from ${schema}.tenant where name = $1 or id::text = $1
         order by (name = $1) desc limit 1`,
-        [nameOrId.replaceAll("\0", "")],
-      ),
-    );
+      values: [nameOrId.replaceAll("\0", "")],
+    });
     return toTenant(existing(rows[0], nameOrId));
   }
 
@@ -118,13 +117,11 @@ export class Tenants {
   async list(page: PageRequest = {}): Promise<Page<Tenant>> {
     const { tenants, schema } = this.tables;
     const { limit, after } = checkPage(page);
-    const { rows } = await withAllTenants(tenants.pool, (client) =>
-      client.query<TenantRow>(
-        `select ${columns} from ${schema}.tenant where $1::uuid is null or id < $1::uuid
+    const { rows } = await queryAllTenants<TenantRow>(tenants.pool, {
+      text: `select ${columns} from ${schema}.tenant where $1::uuid is null or id < $1::uuid
         order by id desc limit $2`,
-        [after, limit + 1],
-      ),
-    );
+      values: [after, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toTenant });
   }
 
@@ -148,12 +145,10 @@ export class Tenants {
   async #update(tenantId: string, set: string, values: readonly unknown[]): Promise<Tenant> {
     const { tenants, schema } = this.tables;
     const id = checkId("tenant", tenantId);
-    const { rows } = await withTenant(tenants, id, (client) =>
-      client.query<TenantRow>(
-        `update ${schema}.tenant set ${set} where id = $1::uuid returning ${columns}`,
-        [id, ...values],
-      ),
-    );
+    const { rows } = await queryTenant<TenantRow>(tenants, id, {
+      text: `update ${schema}.tenant set ${set} where id = $1::uuid returning ${columns}`,
+      values: [id, ...values],
+    });
     return toTenant(existing(rows[0], tenantId));
   }
 }

@@ -1,9 +1,9 @@
-import { withTenant } from "../tenant.ts";
+import { queryTenant } from "../tenant.ts";
 import { checkId } from "./checks.ts";
 import { InvalidValueError, NotFoundError } from "./errors.ts";
 import { dayOf } from "./partitions.ts";
 import type { PlatformTables } from "./platform.ts";
-import type { RunState } from "./runs/runs.ts";
+import type { RunState } from "./runs/run-rows.ts";
 import type { TenantSettings } from "./tenants.ts";
 
 const counters = [
@@ -57,14 +57,12 @@ export class UsageDays {
       return sum;
     });
     const added = names.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ");
-    await withTenant(tenants, tenantId, (client) =>
-      client.query(
-        `insert into ${schema}.usage_day as u (tenant_id, day, ${names.join(", ")})
+    await queryTenant(tenants, tenantId, {
+      text: `insert into ${schema}.usage_day as u (tenant_id, day, ${names.join(", ")})
         values ($1::uuid, $2::date, ${names.map((_, at) => `$${at + 3}`).join(", ")})
         on conflict (tenant_id, day) do update set ${added}`,
-        [tenantId, dayOf(clock.now()), ...given],
-      ),
-    );
+      values: [tenantId, dayOf(clock.now()), ...given],
+    });
   }
 
   /**
@@ -78,13 +76,11 @@ export class UsageDays {
   ): Promise<readonly UsageDay[]> {
     const { tenants, schema } = this.tables;
     checkDays({ from, to });
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<UsageRow>(
-        `select day::text, ${[...counters, "cost_usd"].join(", ")} from ${schema}.usage_day
+    const { rows } = await queryTenant<UsageRow>(tenants, tenantId, {
+      text: `select day::text, ${[...counters, "cost_usd"].join(", ")} from ${schema}.usage_day
         where tenant_id = $1::uuid and day between $2::date and $3::date order by day`,
-        [tenantId, from, to],
-      ),
-    );
+      values: [tenantId, from, to],
+    });
     return rows.map(toUsage);
   }
 
@@ -99,16 +95,14 @@ export class UsageDays {
   ): Promise<Readonly<Partial<Record<RunState, number>>>> {
     const { tenants, schema } = this.tables;
     const [first, last] = checkDays(days);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<{ state: RunState; runs: string }>(
-        // Ids begin with their time, so that the index of ids serves.
+    const { rows } = await queryTenant<{ state: RunState; runs: string }>(tenants, tenantId, {
+      text: // Ids begin with their time, so that the index of ids serves.
         `select state, count(*) as runs from (
           select state from ${schema}.run where tenant_id = $1::uuid and id >= $2::uuid and id < $3::uuid
           order by id desc limit ${maxCountedRuns}
         ) r group by state`,
-        [tenantId, firstId(first), firstId(last + 86_400_000)],
-      ),
-    );
+      values: [tenantId, firstId(first), firstId(last + 86_400_000)],
+    });
     return Object.fromEntries(rows.map(({ state, runs }) => [state, Number(runs)]));
   }
 
@@ -116,15 +110,18 @@ export class UsageDays {
   async remaining(tenantId: string): Promise<RemainingQuota> {
     const { tenants, schema, clock } = this.tables;
     const id = checkId("tenant", tenantId);
-    const { rows } = await withTenant(tenants, id, (client) =>
-      client.query<{ settings: TenantSettings; requests: string; tokens: string; cost: string }>(
-        `select t.settings, coalesce(u.requests, 0) as requests, coalesce(u.tokens_in + u.tokens_out, 0) as tokens,
+    const { rows } = await queryTenant<{
+      settings: TenantSettings;
+      requests: string;
+      tokens: string;
+      cost: string;
+    }>(tenants, id, {
+      text: `select t.settings, coalesce(u.requests, 0) as requests, coalesce(u.tokens_in + u.tokens_out, 0) as tokens,
           coalesce(u.cost_usd, 0) as cost
         from ${schema}.tenant t left join ${schema}.usage_day u on u.tenant_id = t.id and u.day = $2::date
         where t.id = $1::uuid`,
-        [id, dayOf(clock.now())],
-      ),
-    );
+      values: [id, dayOf(clock.now())],
+    });
     if (rows[0] === undefined) throw new NotFoundError("tenant", tenantId);
     const { settings, requests, tokens, cost } = rows[0];
     const { quota = {} } = settings;

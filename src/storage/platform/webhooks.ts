@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable } from "../pool.ts";
-import { withAllTenants, withTenant } from "../tenant.ts";
+import { queryAllTenants, queryTenant, withTenant } from "../tenant.ts";
 import {
   checkCount,
   checkId,
@@ -110,26 +110,22 @@ export class Webhooks {
   /** Newest first. */
   async list(tenantId: string, page: PageRequest = {}): Promise<Page<Webhook>> {
     const { limit, after } = checkPage(page);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<WebhookRow>(
-        `select ${columns} from ${this.tables.schema}.webhook
+    const { rows } = await queryTenant<WebhookRow>(this.tables.tenants, tenantId, {
+      text: `select ${columns} from ${this.tables.schema}.webhook
         where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid) order by id desc limit $3`,
-        [tenantId, after, limit + 1],
-      ),
-    );
+      values: [tenantId, after, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toWebhook });
   }
 
   /** Turns a webhook off, or on again. @throws NotFoundError */
   async setActive(tenantId: string, webhookId: string, isActive: boolean): Promise<Webhook> {
     const id = checkId("webhook", webhookId);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<WebhookRow>(
-        `update ${this.tables.schema}.webhook set is_active = $3
+    const { rows } = await queryTenant<WebhookRow>(this.tables.tenants, tenantId, {
+      text: `update ${this.tables.schema}.webhook set is_active = $3
         where tenant_id = $1::uuid and id = $2::uuid returning ${columns}`,
-        [tenantId, id, isActive],
-      ),
-    );
+      values: [tenantId, id, isActive],
+    });
     if (rows[0] === undefined) throw new NotFoundError("webhook", webhookId);
     return toWebhook(rows[0]);
   }
@@ -137,12 +133,10 @@ export class Webhooks {
   /** Removes a webhook, with its deliveries. @throws NotFoundError */
   async remove(tenantId: string, webhookId: string): Promise<void> {
     const id = checkId("webhook", webhookId);
-    const { rowCount } = await this.#run(tenantId, (client) =>
-      client.query(
-        `delete from ${this.tables.schema}.webhook where tenant_id = $1::uuid and id = $2::uuid`,
-        [tenantId, id],
-      ),
-    );
+    const { rowCount } = await queryTenant(this.tables.tenants, tenantId, {
+      text: `delete from ${this.tables.schema}.webhook where tenant_id = $1::uuid and id = $2::uuid`,
+      values: [tenantId, id],
+    });
     if (rowCount !== 1) throw new NotFoundError("webhook", webhookId);
   }
 
@@ -187,9 +181,8 @@ export class Webhooks {
     const now = clock.now();
     const until = new Date(now.getTime() + by.leaseMs);
     const limit = checkCount("limit", by.limit ?? 20, { from: 1, to: 200 });
-    const { rows } = await withAllTenants(tenants.pool, (client) =>
-      client.query<DueRow>(
-        `with due as (
+    const { rows } = await queryAllTenants<DueRow>(tenants.pool, {
+      text: `with due as (
           select d.id from ${schema}.webhook_delivery d join ${schema}.webhook w on w.id = d.webhook_id and w.is_active
           where d.state = 'queued' and d.next_at <= $1::timestamptz
           order by d.next_at, d.id limit $3 for update of d skip locked
@@ -197,9 +190,8 @@ export class Webhooks {
         update ${schema}.webhook_delivery d set attempts = attempts + 1, next_at = $2::timestamptz
         from due, ${schema}.webhook w where d.id = due.id and w.id = d.webhook_id
         returning d.id, d.tenant_id, d.webhook_id, w.url, w.secret, d.event, d.body, d.attempts`,
-        [now, until, limit],
-      ),
-    );
+      values: [now, until, limit],
+    });
     return rows.map((row) => ({
       id: row.id,
       tenantId: row.tenant_id,
@@ -282,13 +274,11 @@ export class Webhooks {
     const before = firstIdAt(new Date(clock.now().getTime() - days * 86_400_000));
     let removed = 0;
     for (let rows = batchRows; rows === batchRows; removed += rows) {
-      const { rowCount } = await withAllTenants(tenants.pool, (client) =>
-        client.query(
-          `delete from ${schema}.webhook_delivery where id in (select id from ${schema}.webhook_delivery
+      const { rowCount } = await queryAllTenants(tenants.pool, {
+        text: `delete from ${schema}.webhook_delivery where id in (select id from ${schema}.webhook_delivery
             where id < $1::uuid and state in ('delivered', 'failed') order by id limit ${batchRows})`,
-          [before],
-        ),
-      );
+        values: [before],
+      });
       rows = rowCount ?? 0;
     }
     return removed;

@@ -64,11 +64,11 @@ export function partitionsContract(subject: PlatformSubject): void {
       await platform.runs.create(id, { instanceId, request: {} });
       const claim = (await platform.claims.claim({ worker: "w", leaseMs: 1_000 }))!;
       await platform.partitions.dropBefore("run_event", "2031-05-07");
-      expect(await platform.events.append(claim, [{ event: "e", data: {} }])).toBe(1);
+      expect(await platform.events.append(claim, [{ event: "e", data: {} }])).toHaveLength(1);
       const last = { event: "done", data: {} };
       await platform.partitions.dropBefore("run_event", "2031-05-07");
       const finished = { state: "complete" as const, result: null, events: [last] };
-      expect(await platform.claims.finish(claim, finished)).toBe(true);
+      expect(await platform.claims.finish(claim, finished)).not.toBeNull();
       expect(await platform.events.read(id, claim.id)).toMatchObject([{ seq: 2 }]);
       await platform.partitions.ensure();
     });

@@ -26,9 +26,12 @@ export function explainingPool(
       return {
         release: () => client.release(),
         async query<Row>(query: string | QueryConfig, values?: readonly unknown[]) {
-          if (typeof query !== "string" || !query.startsWith(begins))
-            return client.query<Row>(query, values);
-          const result = await client.query(`explain (analyze, format json) ${query}`, values);
+          const { text, values: own } = typeof query === "string" ? { text: query } : query;
+          if (!text.startsWith(begins)) return client.query<Row>(query, values);
+          const result = await client.query(
+            `explain (analyze, format json) ${text}`,
+            values ?? own,
+          );
           onPlan(JSON.stringify(result.rows, null, 1));
           return { ...result, rows: [] };
         },
@@ -91,7 +94,7 @@ export function runsContract(subject: PlatformSubject): void {
       expect(claimed).toMatchObject({ id: urgent.id, epoch: 1, attempts: 1, worker: "w" });
       expect(await claims.claim(by)).toMatchObject({ id: first.id });
       expect(await claims.claim(by)).toBeNull();
-      expect(await finish(await subject.platform.runs.get(a.tenantId, first.id))).toBe(true);
+      expect(await finish(await subject.platform.runs.get(a.tenantId, first.id))).toEqual([]);
       expect(await claims.claim(by)).toMatchObject({ id: second.id });
       await finish(claimed!);
       expect(await claims.claim(by)).toBeNull();
@@ -190,7 +193,7 @@ export function runsContract(subject: PlatformSubject): void {
       await expect(runs.requeue(tenantId, again)).rejects.toThrow(ConflictError);
       const run = await claims.claim(by);
       await expect(runs.requeue(tenantId, again)).rejects.toThrow("got running");
-      expect(await finish(run!, "awaiting_human")).toBe(true);
+      expect(await finish(run!, "awaiting_human")).toEqual([]);
       expect(await runs.get(tenantId, runId)).toMatchObject({
         state: "awaiting_human",
         result: { output: 1 },
@@ -222,7 +225,8 @@ export function runsContract(subject: PlatformSubject): void {
       const { tenantId, create } = await start();
       await create();
       const frozen = (await claims.claim(by))!;
-      expect(await events.append(frozen, [{ event: "status", data: { n: 1 } }])).toBe(1);
+      const status = [{ event: "status", data: { n: 1 } }];
+      expect(await events.append(frozen, status)).toMatchObject([{ seq: 1, ...status[0] }]);
       subject.clock.advance(999);
       expect(await claims.releaseExpired()).toBe(0);
       expect(await claims.renew(frozen, { leaseMs: 1_000 })).toBe(true);
@@ -239,20 +243,22 @@ export function runsContract(subject: PlatformSubject): void {
         await events.append(frozen, [{ event: "status", data: {} }]),
         await claims.isCancelRequested(frozen),
       ];
-      const nothing = [false, false, false, null, null];
+      const nothing = [false, null, false, null, null];
       expect(await writes()).toEqual(nothing);
       const taken = (await claims.claim({ ...by, worker: "other" }))!;
       expect(taken).toMatchObject({ id: frozen.id, epoch: 2, attempts: 2, lastEvent: 1 });
       expect(await writes()).toEqual(nothing);
       const last = { state: "complete" as const, result: null };
       const done = [{ event: "done", data: { ok: true } }];
-      expect(await claims.finish(taken, { ...last, events: done })).toBe(true);
-      expect(await claims.finish(taken, { ...last, events: done })).toBe(false);
+      const finished = await claims.finish(taken, { ...last, events: done });
+      expect(await claims.finish(taken, { ...last, events: done })).toBeNull();
       expect(await events.append(taken, done)).toBeNull();
-      expect(await events.read(tenantId, frozen.id)).toMatchObject([
+      const stored = await events.read(tenantId, frozen.id);
+      expect(stored).toMatchObject([
         { seq: 1, event: "status", data: { n: 1 } },
         { seq: 2, event: "done", data: { ok: true } },
       ]);
+      expect(finished).toEqual(stored.slice(1));
       expect(await runs.get(tenantId, frozen.id)).toMatchObject({ lastEvent: 2, result: null });
     });
 
@@ -267,7 +273,7 @@ export function runsContract(subject: PlatformSubject): void {
       }
       const last = (await claims.claim(by))!;
       expect(last).toMatchObject({ attempts: 6, epoch: 6 });
-      expect(await claims.finish(last, { state: "dead", result: null })).toBe(true);
+      expect(await claims.finish(last, { state: "dead", result: null })).toEqual([]);
       expect(await claims.claim(by)).toBeNull();
       const dead = await runs.get(tenantId, runId);
       expect(dead).toMatchObject({ state: "dead", endedAt: expect.any(String) });
@@ -336,7 +342,7 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await events.read(other, id)).toEqual([]);
       expect(await events.append({ ...claim, tenantId: other }, [])).toBeNull();
       const last = { state: "complete" as const, result: null };
-      expect(await claims.finish({ ...claim, tenantId: other }, last)).toBe(false);
+      expect(await claims.finish({ ...claim, tenantId: other }, last)).toBeNull();
     });
 
     test("have events in order, which are read in parts", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runStates } from "../../../src/storage/platform/runs/runs.ts";
+import { runStates } from "../../../src/storage/platform/runs/run-rows.ts";
 import { ThreadSearch, threadStates } from "../../../src/storage/platform/runs/thread-search.ts";
 import { withAllTenants } from "../../../src/storage/tenant.ts";
 import { explainingPool } from "./runs.ts";

@@ -70,7 +70,7 @@ describe.skipIf(!postgres.available)("several processes", () => {
             running.set(run.threadId, run.seq);
             await claims.renew(run, { leaseMs: 1_000 });
             running.delete(run.threadId);
-            expect(await claims.finish(run, { state: "complete", result: null })).toBe(true);
+            expect(await claims.finish(run, { state: "complete", result: null })).toEqual([]);
           }
         }),
       ),

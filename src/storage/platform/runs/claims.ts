@@ -1,19 +1,21 @@
 import { sqlStateOf } from "../../errors.ts";
 import type { Queryable } from "../../pool.ts";
-import { withAllTenants, withTenant } from "../../tenant.ts";
+import { queryAllTenants, queryTenant, withTenant } from "../../tenant.ts";
 import { checkCount, checkId, checkText, sealedText } from "../checks.ts";
-import type { NewRunEvent, RunClaim, RunEvents } from "./events.ts";
+import {
+  added,
+  columnsOf,
+  type NewRunEvent,
+  type RunClaim,
+  type RunEvents,
+  type StoredRunEvent,
+  storedEvents,
+} from "./events.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { PlatformTables } from "../platform.ts";
-import {
-  type FinishedState,
-  maxRunBytes,
-  type Run,
-  runColumns,
-  type RunRow,
-  toRun,
-} from "./runs.ts";
+import { type Run, toRun } from "./runs.ts";
+import { type FinishedState, maxRunBytes, runColumns, type RunRow } from "./run-rows.ts";
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
@@ -29,6 +31,9 @@ export interface RunClaimsOptions {
   readonly events: RunEvents;
   readonly partitions: Partitions;
 }
+
+/** Rolls a transaction back. */
+class ClaimLost extends Error {}
 
 /**
  * The table of runs as workers use it. Claiming a run increments its `epoch`; renewing, appending and finishing under
@@ -58,9 +63,10 @@ export class RunClaims {
       const now = clock.now();
       const until = new Date(now.getTime() + by.leaseMs);
       try {
-        const { rows } = await withAllTenants(tenants.pool, (client) =>
-          client.query<RunRow>(claimStatement(schema), [now, worker, until, this.#lastTenant]),
-        );
+        const { rows } = await queryAllTenants<RunRow>(tenants.pool, {
+          text: claimStatement(schema),
+          values: [now, worker, until, this.#lastTenant],
+        });
         if (rows[0] === undefined) return null;
         this.#lastTenant = rows[0].tenant_id;
         return toRun(rows[0], this.of.values);
@@ -79,31 +85,27 @@ export class RunClaims {
   ): Promise<boolean> {
     const { tenants, schema, clock } = this.tables;
     const until = new Date(clock.now().getTime() + leaseMs);
-    const { rowCount } = await withAllTenants(tenants.pool, (client) =>
-      client.query(
-        `update ${schema}.run set lease_until = $3 where id = $1::uuid and epoch = $2 and state = 'running'`,
-        [checkId("run", id), epoch, until],
-      ),
-    );
+    const { rowCount } = await queryAllTenants(tenants.pool, {
+      text: `update ${schema}.run set lease_until = $3 where id = $1::uuid and epoch = $2 and state = 'running'`,
+      values: [checkId("run", id), epoch, until],
+    });
     return rowCount === 1;
   }
 
   /** Whether a caller has asked for the run to be cancelled. Null if the run was claimed again or has ended. */
   async isCancelRequested({ tenantId, id, epoch }: RunClaim): Promise<boolean | null> {
     const { tenants, schema } = this.tables;
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<{ asked: boolean }>(
-        `select cancel_requested_at is not null as asked from ${schema}.run
+    const { rows } = await queryTenant<{ asked: boolean }>(tenants, tenantId, {
+      text: `select cancel_requested_at is not null as asked from ${schema}.run
         where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running'`,
-        [tenantId, checkId("run", id), epoch],
-      ),
-    );
+      values: [tenantId, checkId("run", id), epoch],
+    });
     return rows[0]?.asked ?? null;
   }
 
   /**
-   * Ends the turn of a claimed run, with its last events in the same transaction. False if the run was claimed again or has
-   * ended: nothing was written.
+   * Ends the turn of a claimed run, with its last events in the same transaction. Returns these; null if the run was claimed
+   * again or has ended: nothing was written.
    *
    * @throws InvalidValueError
    */
@@ -113,37 +115,47 @@ export class RunClaims {
       readonly state: FinishedState | "dead";
       readonly result: object | null;
       readonly events?: readonly NewRunEvent[];
-      /** Further writes of the same transaction, made only if the claim still holds. */
+      /** Further writes of the same transaction, undone if the claim does not hold. */
       readonly within?: (client: Queryable) => Promise<void>;
     },
-  ): Promise<boolean> {
+  ): Promise<readonly StoredRunEvent[] | null> {
     const { tenants, schema, clock } = this.tables;
     const { values, events, partitions } = this.of;
     const checked = events.check(given.events ?? []);
     const result = sealedText(values, "result", given.result, maxRunBytes);
-    return partitions.withDays(checked.ids, () =>
-      withTenant(tenants, claim.tenantId, async (client) => {
-        const { rows } = await client.query<{ last_event: number }>(
-          `update ${schema}.run set state = $4, result = $5::json, worker = null, lease_until = null,
-            ended_at = case when $4 in ('complete', 'failed', 'cancelled', 'dead') then $6::timestamptz end, last_event = last_event + $7
-          where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event`,
-          [
-            claim.tenantId,
-            checkId("run", claim.id),
-            claim.epoch,
-            given.state,
-            result,
-            clock.now(),
-            checked.ids.length,
-          ],
-        );
-        const last = rows[0]?.last_event;
-        if (last === undefined) return false;
-        await events.insert(client, { ...claim, last }, checked);
-        await given.within?.(client);
-        return true;
-      }),
-    );
+    const text = `with claimed as (
+        update ${schema}.run set state = $5, result = $6::json, worker = null, lease_until = null,
+          ended_at = case when $5 in ('complete', 'failed', 'cancelled', 'dead') then $7::timestamptz end, last_event = last_event + $4::integer
+        where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event
+      ), ${added(schema, "$4::integer", 8)}
+      select last_event from claimed`;
+    const all = [
+      claim.tenantId,
+      checkId("run", claim.id),
+      claim.epoch,
+      checked.ids.length,
+      given.state,
+      result,
+      clock.now(),
+      ...columnsOf(checked),
+    ];
+    const finish = async (client: Queryable) => {
+      // Sent together: what is written within is undone with the transaction.
+      const [{ rows }] = await Promise.all([
+        client.query<{ last_event: number }>(text, all),
+        given.within?.(client),
+      ]);
+      if (rows[0] === undefined) throw new ClaimLost();
+      return storedEvents(checked, rows[0].last_event);
+    };
+    try {
+      return await partitions.withDays(checked.ids, () =>
+        withTenant(tenants, claim.tenantId, finish),
+      );
+    } catch (thrown) {
+      if (thrown instanceof ClaimLost) return null;
+      throw thrown;
+    }
   }
 
   /** Ends the runs of a thread that wait, since a later run has continued their turn. Call it within `finish`. */
@@ -162,22 +174,21 @@ export class RunClaims {
   /** Puts a claimed run back into the queue, as a worker does that stops. It does not count as an attempt. */
   async handOver(claim: RunClaim): Promise<boolean> {
     const { tenants, schema } = this.tables;
-    const { rowCount } = await withTenant(tenants, claim.tenantId, (client) =>
-      client.query(
-        `update ${schema}.run set state = 'queued', attempts = greatest(attempts - 1, 0), worker = null, lease_until = null
+    const { rowCount } = await queryTenant(tenants, claim.tenantId, {
+      text: `update ${schema}.run set state = 'queued', attempts = greatest(attempts - 1, 0), worker = null, lease_until = null
         where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running'`,
-        [claim.tenantId, checkId("run", claim.id), claim.epoch],
-      ),
-    );
+      values: [claim.tenantId, checkId("run", claim.id), claim.epoch],
+    });
     return rowCount === 1;
   }
 
   /** Puts runs whose lease has ended back into the queue, also those to be cancelled. Returns how many. */
   async releaseExpired(): Promise<number> {
     const { tenants, clock } = this.tables;
-    const { rowCount } = await withAllTenants(tenants.pool, (client: Queryable) =>
-      client.query(expireStatement(this.tables.schema), [clock.now()]),
-    );
+    const { rowCount } = await queryAllTenants(tenants.pool, {
+      text: expireStatement(this.tables.schema),
+      values: [clock.now()],
+    });
     return rowCount ?? 0;
   }
 }

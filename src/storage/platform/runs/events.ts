@@ -1,6 +1,6 @@
 import type { Queryable } from "../../pool.ts";
-import { withTenant } from "../../tenant.ts";
-import { checkCount, checkId, checkText, isoTime, jsonText, timeOfId } from "../checks.ts";
+import { queryTenant } from "../../tenant.ts";
+import { checkCount, checkId, checkText, isoTime, sealedText, timeOfId } from "../checks.ts";
 import { InvalidValueError } from "../errors.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
@@ -29,6 +29,7 @@ export interface RunClaim {
 
 /** Events ready to be inserted. */
 export interface CheckedEvents {
+  readonly events: readonly NewRunEvent[];
   readonly ids: readonly string[];
   readonly names: readonly string[];
   readonly texts: readonly string[];
@@ -48,27 +49,35 @@ export class RunEvents {
   ) {}
 
   /**
-   * Appends events of a running run. Returns the number of the last one; null if the run was claimed again or has ended,
-   * and nothing was written.
+   * Appends events of a running run. Returns them as they are stored; null if the run was claimed again or has ended, and
+   * nothing was written.
    *
    * @throws InvalidValueError for more than 1,000 events, or one of more than 1 MiB
    */
-  async append(claim: RunClaim, events: readonly NewRunEvent[]): Promise<number | null> {
-    const { tenants } = this.tables;
+  async append(
+    claim: RunClaim,
+    events: readonly NewRunEvent[],
+  ): Promise<readonly StoredRunEvent[] | null> {
+    const { tenants, schema } = this.tables;
     const checked = this.check(events);
-    return this.partitions.withDays(checked.ids, () =>
-      withTenant(tenants, claim.tenantId, async (client) => {
-        const { rows } = await client.query<{ last_event: number }>(
-          `update ${this.tables.schema}.run set last_event = last_event + $4
-          where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event`,
-          [claim.tenantId, checkId("run", claim.id), claim.epoch, events.length],
-        );
-        const last = rows[0]?.last_event;
-        if (last === undefined) return null;
-        await this.insert(client, { ...claim, last }, checked);
-        return last;
-      }),
+    const statement = {
+      text: `with claimed as (
+          update ${schema}.run set last_event = last_event + $4::integer
+          where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running' returning last_event
+        ), ${added(schema, "$4::integer", 5)}
+        select last_event from claimed`,
+      values: [
+        claim.tenantId,
+        checkId("run", claim.id),
+        claim.epoch,
+        events.length,
+        ...columnsOf(checked),
+      ],
+    };
+    const { rows } = await this.partitions.withDays(checked.ids, () =>
+      queryTenant<{ last_event: number }>(tenants, claim.tenantId, statement),
     );
+    return rows[0] === undefined ? null : storedEvents(checked, rows[0].last_event);
   }
 
   /** @throws InvalidValueError */
@@ -76,12 +85,10 @@ export class RunEvents {
     if (events.length > maxEvents)
       throw new InvalidValueError("events", `at most ${maxEvents} at once`);
     return {
+      events,
       ids: events.map(() => this.tables.ids()),
       names: events.map(({ event }) => checkText("event", event, 2_000)),
-      texts: events.map(({ data }) => {
-        jsonText("data", data, maxEventBytes);
-        return this.values.sealJson(data);
-      }),
+      texts: events.map(({ data }) => sealedText(this.values, "data", data, maxEventBytes) ?? "{}"),
     };
   }
 
@@ -89,14 +96,13 @@ export class RunEvents {
   async insert(
     client: Queryable,
     of: { readonly tenantId: string; readonly id: string; readonly last: number },
-    { ids, names, texts }: CheckedEvents,
+    checked: CheckedEvents,
   ): Promise<void> {
-    if (ids.length === 0) return;
+    const { length } = checked.ids;
+    if (length === 0) return;
     await client.query(
-      `insert into ${this.tables.schema}.run_event (at, id, tenant_id, run_id, seq, event, data)
-      select e.at, e.id, $1::uuid, $2::uuid, $3::integer + e.place, e.event, e.data::json
-      from unnest($4::timestamptz[], $5::uuid[], $6::text[], $7::text[]) with ordinality as e (at, id, event, data, place)`,
-      [of.tenantId, of.id, of.last - ids.length, ids.map(timeOfId), ids, names, texts],
+      `with claimed as (select $3::integer as last_event), ${added(this.tables.schema, "$4::integer", 5)} select from added`,
+      [of.tenantId, of.id, of.last, length, ...columnsOf(checked)],
     );
   }
 
@@ -112,14 +118,10 @@ export class RunEvents {
     checkCount("limit", limit, { from: 1, to: maxEvents });
     // The run's id has its time: partitions of days before it are not read.
     const from = new Date(timeOfId(id).getTime() - skewMs);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<{ seq: number; at: Date; event: string; data: unknown }>(readStatement(schema), [
-        tenantId,
-        id,
-        from,
-        after,
-        limit,
-      ]),
+    const { rows } = await queryTenant<{ seq: number; at: Date; event: string; data: unknown }>(
+      tenants,
+      tenantId,
+      { text: readStatement(schema), values: [tenantId, id, from, after, limit] },
     );
     return rows.map(({ seq, at, event, data }) => ({
       seq,
@@ -128,6 +130,38 @@ export class RunEvents {
       data: this.values.openJson(data) as Readonly<Record<string, unknown>>,
     }));
   }
+}
+
+/**
+ * A part of a statement that inserts events, numbered up to `last_event` of `claimed`, of tenant $1 and run $2. It takes
+ * four values from `$first` on, those of {@link columnsOf}.
+ */
+export function added(schema: string, count: string, first: number): string {
+  const [at, id, event, data] = [0, 1, 2, 3].map((place) => `$${first + place}`);
+  return `added as (
+    insert into ${schema}.run_event (at, id, tenant_id, run_id, seq, event, data)
+    select e.at, e.id, $1::uuid, $2::uuid, c.last_event - ${count} + e.place, e.event, e.data::json
+    from claimed c, unnest(${at}::timestamptz[], ${id}::uuid[], ${event}::text[], ${data}::text[])
+      with ordinality as e (at, id, event, data, place)
+    returning seq
+  )`;
+}
+
+export function columnsOf({ ids, names, texts }: CheckedEvents): readonly unknown[] {
+  return [ids.map(timeOfId), ids, names, texts];
+}
+
+/** Checked events as a later read returns them, but for data that JSON leaves out. */
+export function storedEvents(
+  { events, ids }: CheckedEvents,
+  last: number,
+): readonly StoredRunEvent[] {
+  return events.map(({ event, data }, at) => ({
+    seq: last - events.length + at + 1,
+    at: isoTime(timeOfId(ids[at]!)),
+    event,
+    data: data as Readonly<Record<string, unknown>>,
+  }));
 }
 
 /** Exported for its plan to be tested. Values: tenant, run, earliest time, number, limit. */

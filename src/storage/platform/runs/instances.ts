@@ -1,4 +1,4 @@
-import { withTenant } from "../../tenant.ts";
+import { queryTenant, withTenant } from "../../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -151,12 +151,10 @@ export class Instances {
   async get(tenantId: string, instanceId: string): Promise<Instance> {
     const id = checkId("instance", instanceId);
     const { tenants, schema } = this.tables;
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<InstanceRow>(
-        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
-        [tenantId, id],
-      ),
-    );
+    const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
+      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
+      values: [tenantId, id],
+    });
     if (rows[0] === undefined) throw new NotFoundError("instance", instanceId);
     return toInstance(rows[0]);
   }
@@ -168,14 +166,12 @@ export class Instances {
   ): Promise<ReadonlyMap<string, string>> {
     const { tenants, schema } = this.tables;
     const given = instanceIds.map((id) => checkId("instance", id));
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<{ id: string; agent_id: string }>(
-        `select i.id, d.agent_id from ${schema}.agent_instance i
+    const { rows } = await queryTenant<{ id: string; agent_id: string }>(tenants, tenantId, {
+      text: `select i.id, d.agent_id from ${schema}.agent_instance i
         join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
         where i.tenant_id = $1::uuid and i.id = any($2::uuid[])`,
-        [tenantId, given],
-      ),
-    );
+      values: [tenantId, given],
+    });
     return new Map(rows.map((row) => [row.id, row.agent_id]));
   }
 
@@ -183,12 +179,10 @@ export class Instances {
   async onThread(tenantId: string, threadId: string): Promise<Instance | null> {
     const { tenants, schema } = this.tables;
     const thread = checkText("thread_id", threadId, 500);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<InstanceRow>(
-        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
-        [tenantId, thread],
-      ),
-    );
+    const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
+      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+      values: [tenantId, thread],
+    });
     return rows[0] === undefined ? null : toInstance(rows[0]);
   }
 
@@ -206,16 +200,14 @@ export class Instances {
     const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
     const agent = filter.agent === undefined ? null : checkText("agent", filter.agent, 200);
     const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<InstanceRow>(
-        `select ${instanceColumns(schema)} from ${schema}.agent_instance
+    const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
+      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance
         where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
           and ($3::text is null or status = $3) and ($4::text is null or agent = $4)
           and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
         order by id desc limit $6`,
-        [tenantId, after, status, agent, agentId, limit + 1],
-      ),
-    );
+      values: [tenantId, after, status, agent, agentId, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
   }
 }

@@ -1,6 +1,65 @@
 import type { Queryable } from "../../pool.ts";
 import { ConflictError } from "../errors.ts";
 
+export const runStates = [
+  "queued",
+  "running",
+  "awaiting_human",
+  "awaiting_tool",
+  "complete",
+  "failed",
+  "cancelled",
+  "dead",
+] as const;
+
+export type RunState = (typeof runStates)[number];
+
+/** The states in which the turn of a run ends. */
+export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
+
+export type RunKind = "turn" | "resume" | "replay" | "graph";
+
+export interface SummaryRow {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly instance_id: string;
+  readonly thread_id: string;
+  readonly seq: number;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly priority: number;
+  readonly run_at: Date;
+  readonly epoch: number;
+  readonly attempts: number;
+  readonly worker: string | null;
+  readonly lease_until: Date | null;
+  readonly cancel_requested_at: Date | null;
+  readonly last_event: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+}
+
+export interface RunRow extends SummaryRow {
+  readonly request: unknown;
+  readonly result: unknown;
+}
+
+const columns = [
+  "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
+  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
+]
+  .flatMap((some) => some.split(", "))
+  .map((column) => `r.${column}`);
+export const summaryColumns = columns
+  .filter((column) => !/request$|result$/.test(column))
+  .join(", ");
+export const runColumns = columns.join(", ");
+
+/** Bytes of JSON of a request and of a result. */
+export const maxRunBytes = 16_777_216;
+
 /** @throws ConflictError while a run of an instance, whose row the caller has locked, is queued or running */
 export async function refuseOthers(
   client: Queryable,

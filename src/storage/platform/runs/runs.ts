@@ -1,14 +1,11 @@
 import type { Queryable } from "../../pool.ts";
-import { withTenant } from "../../tenant.ts";
+import { queryTenant, withTenant } from "../../tenant.ts";
 import {
-  checkCount,
   checkId,
   checkPage,
   checkText,
-  checkTime,
   isoTime,
   isoTimeOrNull,
-  jsonbText,
   type Page,
   type PageRequest,
   sealedText,
@@ -19,25 +16,23 @@ import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { Partitions } from "../partitions.ts";
 import type { PlatformTables } from "../platform.ts";
 import type { NewRunEvent, RunEvents } from "./events.ts";
-import { refuseOthers, removeRun } from "./run-rows.ts";
-
-export const runStates = [
-  "queued",
-  "running",
-  "awaiting_human",
-  "awaiting_tool",
-  "complete",
-  "failed",
-  "cancelled",
-  "dead",
-] as const;
-
-export type RunState = (typeof runStates)[number];
-
-/** The states in which the turn of a run ends. */
-export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
-
-export type RunKind = "turn" | "resume" | "replay" | "graph";
+import {
+  createRun,
+  createRunOnNewThread,
+  type FirstRun,
+  type NewClaim,
+  type NewRun,
+} from "./create-run.ts";
+import {
+  maxRunBytes,
+  removeRun,
+  runColumns,
+  type RunKind,
+  type RunRow,
+  type RunState,
+  type SummaryRow,
+  summaryColumns,
+} from "./run-rows.ts";
 
 /** An execution on a thread that was asked for, with all of its turns. */
 export interface Run {
@@ -69,59 +64,6 @@ export interface Run {
   readonly endedAt: string | null;
 }
 
-interface SummaryRow {
-  readonly id: string;
-  readonly tenant_id: string;
-  readonly instance_id: string;
-  readonly thread_id: string;
-  readonly seq: number;
-  readonly kind: RunKind;
-  readonly state: RunState;
-  readonly priority: number;
-  readonly run_at: Date;
-  readonly epoch: number;
-  readonly attempts: number;
-  readonly worker: string | null;
-  readonly lease_until: Date | null;
-  readonly cancel_requested_at: Date | null;
-  readonly last_event: number;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly created_at: Date;
-  readonly started_at: Date | null;
-  readonly ended_at: Date | null;
-}
-
-export interface RunRow extends SummaryRow {
-  readonly request: unknown;
-  readonly result: unknown;
-}
-
-const columns = [
-  "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
-  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
-]
-  .flatMap((some) => some.split(", "))
-  .map((column) => `r.${column}`);
-const summaryColumns = columns.filter((column) => !/request$|result$/.test(column)).join(", ");
-export const runColumns = columns.join(", ");
-
-/** Bytes of JSON of a request and of a result. */
-export const maxRunBytes = 16_777_216;
-
-export interface NewRun {
-  readonly instanceId: string;
-  /** Default `turn`. */
-  readonly kind?: RunKind;
-  readonly request: object;
-  /** Higher ones are claimed first: -1,000 to 1,000. Default 0. */
-  readonly priority?: number;
-  /** ISO 8601: not claimed before. Default: now. */
-  readonly runAt?: string;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Whether it is refused while another run of the thread is queued or running. Default false. */
-  readonly isExclusive?: boolean;
-}
-
 export interface RunFilter extends PageRequest {
   readonly agentId?: string;
   readonly instanceId?: string;
@@ -151,40 +93,26 @@ export class Runs {
     private readonly of: { readonly events: RunEvents; readonly partitions: Partitions },
   ) {}
 
-  /** Queues a run on the thread of an instance. @throws NotFoundError; ConflictError for `isExclusive`; InvalidValueError */
-  async create(tenantId: string, given: NewRun): Promise<Run> {
-    const { schema, ids, clock } = this.tables;
-    const instanceId = checkId("instance", given.instanceId);
-    const now = clock.now();
-    const values = [
-      ids(),
-      tenantId,
-      instanceId,
-      given.kind ?? "turn",
-      this.#requestText(given.request),
-      checkCount("priority", given.priority ?? 0, { from: -1_000, to: 1_000 }),
-      given.runAt === undefined ? now : checkTime("run_at", given.runAt),
-      jsonbText("metadata", given.metadata ?? {}, 65_536),
-      now,
-    ];
-    return this.#run(tenantId, async (client) => {
-      const { rows: instances } = await client.query(
-        `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
-        [tenantId, instanceId],
-      );
-      if (instances.length === 0) throw new NotFoundError("instance", given.instanceId);
-      if (given.isExclusive === true) await refuseOthers(client, schema, { tenantId, instanceId });
-      // Runs of one instance are numbered one after the other: the row above is locked.
-      const { rows } = await client.query<RunRow>(
-        `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at)
-        select $1::uuid, $2::uuid, i.id, i.thread_id,
-          coalesce((select max(seq) from ${schema}.run o where o.tenant_id = i.tenant_id and o.thread_id = i.thread_id), 0) + 1,
-          $4, $5::json, $6::integer, $7::timestamptz, $8::jsonb, $9::timestamptz
-        from ${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $3::uuid returning ${runColumns}`,
-        values,
-      );
-      return this.#one(rows, given.instanceId);
-    });
+  /**
+   * Queues a run on the thread of an instance. With `claim` it is claimed at once, unless another run of the thread comes
+   * first, it begins later or its tenant is suspended.
+   *
+   * @throws NotFoundError; ConflictError for `isExclusive`; InvalidValueError
+   */
+  async create(tenantId: string, given: NewRun, claim?: NewClaim): Promise<Run> {
+    const row = await createRun(this.tables, { tenantId, given, claim, values: this.values });
+    return toRun(row, this.values);
+  }
+
+  /**
+   * Queues the first run of a new thread, or claims it as {@link create} does.
+   *
+   * @throws NotFoundError for an unknown version; InvalidValueError
+   */
+  async createOnNewThread(tenantId: string, given: FirstRun, claim?: NewClaim): Promise<Run> {
+    const { tables, values } = this;
+    const row = await createRunOnNewThread(tables, { tenantId, given, claim, values });
+    return toRun(row, values);
   }
 
   /** @param of.agentId agent of which the run must be @throws NotFoundError */
@@ -217,11 +145,13 @@ export class Runs {
   /** How far a run is, without its other columns. @throws NotFoundError */
   async progress(tenantId: string, runId: string): Promise<RunProgress> {
     const id = checkId("run", runId);
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<{ state: RunState; last_event: number }>(
-        `select state, last_event from ${this.tables.schema}.run where tenant_id = $1::uuid and id = $2::uuid`,
-        [tenantId, id],
-      ),
+    const { rows } = await queryTenant<{ state: RunState; last_event: number }>(
+      this.tables.tenants,
+      tenantId,
+      {
+        text: `select state, last_event from ${this.tables.schema}.run where tenant_id = $1::uuid and id = $2::uuid`,
+        values: [tenantId, id],
+      },
     );
     if (rows[0] === undefined) throw new NotFoundError("run", runId);
     return { state: rows[0].state, lastEvent: rows[0].last_event };
@@ -241,16 +171,14 @@ export class Runs {
       state === undefined ? null : [state].flat(),
       limit + 1,
     ];
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<SummaryRow>(
-        `select ${summaryColumns} from ${schema}.run r
+    const { rows } = await queryTenant<SummaryRow>(this.tables.tenants, tenantId, {
+      text: `select ${summaryColumns} from ${schema}.run r
         where r.tenant_id = $1::uuid and ($2::uuid is null or r.id < $2::uuid) and ${isOfAgent(schema, "$3")}
           and ($4::uuid is null or r.instance_id = $4::uuid) and ($5::text is null or r.thread_id = $5)
           and ($6::text[] is null or r.state = any($6::text[]))
         order by r.id desc limit $7`,
-        values,
-      ),
-    );
+      values: values,
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toSummary });
   }
 

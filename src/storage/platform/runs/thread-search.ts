@@ -1,4 +1,4 @@
-import { withTenant } from "../../tenant.ts";
+import { queryTenant } from "../../tenant.ts";
 import { checkCount, checkText, jsonbText } from "../checks.ts";
 import type { PlatformTables } from "../platform.ts";
 import { type Instance, instanceColumns, type InstanceRow, toInstance } from "./instances.ts";
@@ -59,11 +59,13 @@ export class ThreadSearch {
     // The states of threads before the page are not computed.
     const page = `select i.* from ${schema}.agent_instance i where ${where} order by ${sorted}
       limit $${values.length - 1} offset $${values.length}`;
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<InstanceRow & { readonly state: ThreadState }>(
-        `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from (${page}) i order by ${sorted}`,
-        values,
-      ),
+    const { rows } = await queryTenant<InstanceRow & { readonly state: ThreadState }>(
+      tenants,
+      tenantId,
+      {
+        text: `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from (${page}) i order by ${sorted}`,
+        values: values,
+      },
     );
     return rows.map((row) => ({ ...toInstance(row), state: row.state }));
   }
@@ -72,12 +74,10 @@ export class ThreadSearch {
   async count(tenantId: string, filter: ThreadFilter): Promise<number> {
     const { tenants, schema } = this.tables;
     const { where, values } = conditionsOf(schema, tenantId, filter);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<{ count: string }>(
-        `select count(*) as count from ${schema}.agent_instance i where ${where}`,
-        values,
-      ),
-    );
+    const { rows } = await queryTenant<{ count: string }>(tenants, tenantId, {
+      text: `select count(*) as count from ${schema}.agent_instance i where ${where}`,
+      values: values,
+    });
     return Number(rows[0]?.count ?? 0);
   }
 

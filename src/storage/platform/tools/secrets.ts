@@ -1,5 +1,5 @@
 import type { Queryable } from "../../pool.ts";
-import { withTenant } from "../../tenant.ts";
+import { queryTenant, withTenant } from "../../tenant.ts";
 import { checkText, isoTime } from "../checks.ts";
 import { ConflictError, InvalidValueError, NotFoundError } from "../errors.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
@@ -65,13 +65,11 @@ export class TenantSecrets {
 
   /** By name. All of them: there are at most 200. */
   async list(tenantId: string): Promise<readonly StoredSecret[]> {
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<SecretRow>(
-        `select name, created_at, updated_at from ${this.tables.schema}.secret where tenant_id = $1::uuid
+    const { rows } = await queryTenant<SecretRow>(this.tables.tenants, tenantId, {
+      text: `select name, created_at, updated_at from ${this.tables.schema}.secret where tenant_id = $1::uuid
         order by name limit ${maxSecrets}`,
-        [tenantId],
-      ),
-    );
+      values: [tenantId],
+    });
     return rows.map(toSecret);
   }
 
@@ -81,23 +79,19 @@ export class TenantSecrets {
    * @throws SealedValueError, MissingEncryptionKeyError
    */
   async read(tenantId: string, name: string): Promise<string | undefined> {
-    const { rows } = await this.#run(tenantId, (client) =>
-      client.query<{ value: unknown }>(
-        `select value from ${this.tables.schema}.secret where tenant_id = $1::uuid and name = $2`,
-        [tenantId, name],
-      ),
-    );
+    const { rows } = await queryTenant<{ value: unknown }>(this.tables.tenants, tenantId, {
+      text: `select value from ${this.tables.schema}.secret where tenant_id = $1::uuid and name = $2`,
+      values: [tenantId, name],
+    });
     return rows[0] && String(this.values.openJson(rows[0].value));
   }
 
   /** @throws NotFoundError */
   async remove(tenantId: string, name: string): Promise<void> {
-    const { rowCount } = await this.#run(tenantId, (client) =>
-      client.query(
-        `delete from ${this.tables.schema}.secret where tenant_id = $1::uuid and name = $2`,
-        [tenantId, isName(name) ? name : ""],
-      ),
-    );
+    const { rowCount } = await queryTenant(this.tables.tenants, tenantId, {
+      text: `delete from ${this.tables.schema}.secret where tenant_id = $1::uuid and name = $2`,
+      values: [tenantId, isName(name) ? name : ""],
+    });
     if (rowCount !== 1) throw new NotFoundError("secret", name);
   }
 

@@ -1,5 +1,5 @@
 import { sqlStateOf } from "../../errors.ts";
-import { withTenant } from "../../tenant.ts";
+import { queryTenant, withTenant } from "../../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -93,12 +93,10 @@ export class Tools {
   async get(tenantId: string, toolId: string): Promise<StoredTool> {
     const { tenants, schema } = this.tables;
     const id = checkId("tool", toolId);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<ToolRow>(
-        `select ${columns} from ${schema}.tool t where t.tenant_id = $1::uuid and t.id = $2::uuid`,
-        [tenantId, id],
-      ),
-    );
+    const { rows } = await queryTenant<ToolRow>(tenants, tenantId, {
+      text: `select ${columns} from ${schema}.tool t where t.tenant_id = $1::uuid and t.id = $2::uuid`,
+      values: [tenantId, id],
+    });
     if (rows[0] === undefined) throw new NotFoundError("tool", toolId);
     return toTool(rows[0]);
   }
@@ -111,14 +109,12 @@ export class Tools {
     const { tenants, schema } = this.tables;
     const { limit, after } = checkPage(filter);
     const name = filter.name === undefined ? null : checkText("name", filter.name, 200);
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<ToolRow>(
-        `select ${columns} from ${schema}.tool t
+    const { rows } = await queryTenant<ToolRow>(tenants, tenantId, {
+      text: `select ${columns} from ${schema}.tool t
         where t.tenant_id = $1::uuid and ($2::uuid is null or t.id < $2::uuid) and ($3::text is null or t.name = $3)
         order by t.id desc limit $4`,
-        [tenantId, after, name, limit + 1],
-      ),
-    );
+      values: [tenantId, after, name, limit + 1],
+    });
     return toPage(rows, limit, { id: (row) => row.id, item: toTool });
   }
 
@@ -126,12 +122,10 @@ export class Tools {
   async remove(tenantId: string, toolId: string): Promise<void> {
     const { tenants, schema } = this.tables;
     const id = checkId("tool", toolId);
-    const { rowCount } = await withTenant(tenants, tenantId, (client) =>
-      client.query(`delete from ${schema}.tool where tenant_id = $1::uuid and id = $2::uuid`, [
-        tenantId,
-        id,
-      ]),
-    );
+    const { rowCount } = await queryTenant(tenants, tenantId, {
+      text: `delete from ${schema}.tool where tenant_id = $1::uuid and id = $2::uuid`,
+      values: [tenantId, id],
+    });
     if (rowCount !== 1) throw new NotFoundError("tool", toolId);
   }
 
@@ -187,12 +181,10 @@ export class Tools {
   ): Promise<boolean> {
     const { tenants, schema } = this.tables;
     const values = [tenantId, checkId("agent", of.agentId), checkId("tool", of.toolId)];
-    const { rowCount } = await withTenant(tenants, tenantId, (client) =>
-      client.query(
-        `delete from ${schema}.tool_binding where tenant_id = $1::uuid and agent_id = $2::uuid and tool_id = $3::uuid`,
-        values,
-      ),
-    );
+    const { rowCount } = await queryTenant(tenants, tenantId, {
+      text: `delete from ${schema}.tool_binding where tenant_id = $1::uuid and agent_id = $2::uuid and tool_id = $3::uuid`,
+      values: values,
+    });
     return rowCount === 1;
   }
 
@@ -204,14 +196,12 @@ export class Tools {
   /** The tools of several agents, disabled ones included, by name. */
   async bindingsOf(tenantId: string, agentIds: readonly string[]): Promise<readonly ToolBinding[]> {
     const { tenants, schema } = this.tables;
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<BindingRow>(
-        `select ${columns}, b.id as binding_id, b.agent_id, b.config_overrides, b.is_enabled
+    const { rows } = await queryTenant<BindingRow>(tenants, tenantId, {
+      text: `select ${columns}, b.id as binding_id, b.agent_id, b.config_overrides, b.is_enabled
         from ${schema}.tool_binding b join ${schema}.tool t on t.id = b.tool_id and t.tenant_id = b.tenant_id
         where b.tenant_id = $1::uuid and b.agent_id = any($2::uuid[]) order by t.name, b.id`,
-        [tenantId, agentIds],
-      ),
-    );
+      values: [tenantId, agentIds],
+    });
     return rows.map((row) => ({
       id: row.binding_id,
       agentId: row.agent_id,
@@ -227,13 +217,11 @@ export class Tools {
     const { tenants, schema } = this.tables;
     // Names are of letters, digits, - and _, so that Postgres can store all that matter.
     const texts = namesOrIds.filter((text) => /^[\w-]{1,200}$/.test(text));
-    const { rows } = await withTenant(tenants, tenantId, (client) =>
-      client.query<ToolRow>(
-        `select ${columns} from ${schema}.tool t
+    const { rows } = await queryTenant<ToolRow>(tenants, tenantId, {
+      text: `select ${columns} from ${schema}.tool t
         where t.tenant_id = $1::uuid and (t.name = any($2::text[]) or t.id::text = any($2::text[]))`,
-        [tenantId, texts],
-      ),
-    );
+      values: [tenantId, texts],
+    });
     return rows.map(toTool);
   }
 }

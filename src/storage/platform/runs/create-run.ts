@@ -1,0 +1,145 @@
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import { sqlStateOf } from "../../errors.ts";
+import { queryTenant, withTenant } from "../../tenant.ts";
+import { checkCount, checkId, checkText, checkTime, jsonbText, sealedText } from "../checks.ts";
+import { NotFoundError } from "../errors.ts";
+import type { PlatformTables } from "../platform.ts";
+import { refuseOthers } from "./run-rows.ts";
+import { maxRunBytes, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
+
+export interface NewRun {
+  readonly instanceId: string;
+  /** Default `turn`. */
+  readonly kind?: RunKind;
+  readonly request: object;
+  /** Higher ones are claimed first: -1,000 to 1,000. Default 0. */
+  readonly priority?: number;
+  /** ISO 8601: not claimed before. Default: now. */
+  readonly runAt?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Whether it is refused while another run of the thread is queued or running. Default false. */
+  readonly isExclusive?: boolean;
+}
+
+/** Who claims a run with its creation. */
+export interface NewClaim {
+  readonly worker: string;
+  readonly leaseMs: number;
+}
+
+/** The first run of a thread, with the agent of the thread. */
+export interface FirstRun extends Omit<NewRun, "instanceId" | "isExclusive"> {
+  /** No thread has it. */
+  readonly threadId: string;
+  readonly agent: string;
+  readonly definitionId: string;
+}
+
+interface Creation<Given> {
+  readonly tenantId: string;
+  readonly given: Given;
+  readonly claim: NewClaim | undefined;
+  readonly values: ValueCipher;
+}
+
+const UNIQUE_VIOLATION = "23505";
+
+export async function createRun(tables: PlatformTables, of: Creation<NewRun>): Promise<RunRow> {
+  const { schema, tenants } = tables;
+  const { tenantId, given, claim } = of;
+  const instanceId = checkId("instance", given.instanceId);
+  const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $11::uuid`;
+  const create = (claimed: NewClaim | undefined) =>
+    withTenant(tenants, tenantId, async (client) => {
+      // Sent together. Runs of one instance are numbered one after the other: its row is locked.
+      const [{ rowCount }, , { rows }] = await Promise.all([
+        client.query(
+          `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
+          [tenantId, instanceId],
+        ),
+        given.isExclusive === true ? refuseOthers(client, schema, { tenantId, instanceId }) : null,
+        client.query<RunRow>(insertStatement(schema, from), [
+          ...valuesOf(tables, { ...of, claim: claimed }),
+          instanceId,
+        ]),
+      ]);
+      if (rowCount === 0) throw new NotFoundError("instance", given.instanceId);
+      return one(rows, ["instance", given.instanceId]);
+    });
+  return create(claim).catch((error: unknown) => {
+    // Another worker has taken a run of the thread meanwhile.
+    if (claim === undefined || sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
+    return create(undefined);
+  });
+}
+
+export async function createRunOnNewThread(
+  tables: PlatformTables,
+  of: Creation<FirstRun>,
+): Promise<RunRow> {
+  const { tenants, schema, ids, clock } = tables;
+  const { tenantId, given } = of;
+  const definitionId = checkId("agent", given.definitionId);
+  const { rows } = await queryTenant<RunRow>(tenants, tenantId, {
+    // A foreign key alone would take the version of another tenant.
+    text: `with instance as (
+      insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at)
+      select $11::uuid, $2::uuid, $12::uuid, $13, $14, '{}', $15::timestamptz, $15
+      where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $12::uuid)
+      returning id, tenant_id, thread_id
+    ) ${insertStatement(schema, "instance i")}`,
+    values: [
+      ...valuesOf(tables, of),
+      ids(),
+      definitionId,
+      checkText("agent", given.agent, 200),
+      checkText("thread_id", given.threadId, 500),
+      clock.now(),
+    ],
+  });
+  return one(rows, ["agent", definitionId]);
+}
+
+function one([row]: readonly RunRow[], [subject, id]: readonly [string, string]): RunRow {
+  if (row === undefined) throw new NotFoundError(subject, id);
+  return row;
+}
+
+/** The first ten values of {@link insertStatement}. */
+function valuesOf(
+  { ids, clock }: PlatformTables,
+  { tenantId, given, claim, values }: Creation<Omit<NewRun, "instanceId">>,
+): readonly unknown[] {
+  const now = clock.now();
+  return [
+    ids(),
+    tenantId,
+    given.kind ?? "turn",
+    sealedText(values, "request", given.request, maxRunBytes),
+    checkCount("priority", given.priority ?? 0, { from: -1_000, to: 1_000 }),
+    given.runAt === undefined ? now : checkTime("run_at", given.runAt),
+    jsonbText("metadata", given.metadata ?? {}, 65_536),
+    now,
+    claim === undefined ? null : checkText("worker", claim.worker, 200),
+    claim === undefined ? null : new Date(now.getTime() + claim.leaseMs),
+  ];
+}
+
+/** Inserts the next run of an instance `i`, as a worker's if $9 names one and nothing else of its thread comes first. */
+function insertStatement(schema: string, from: string): string {
+  const others = `from ${schema}.run o where o.tenant_id = $2::uuid and o.thread_id = i.thread_id`;
+  return `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at,
+    state, epoch, attempts, worker, lease_until, started_at)
+  select $1::uuid, $2::uuid, i.id, i.thread_id, i.seq, $3, $4::json, $5::integer, $6::timestamptz, $7::jsonb, $8::timestamptz,
+    case when i.taken then 'running' else 'queued' end, i.taken::integer, i.taken::integer,
+    case when i.taken then $9 end, case when i.taken then $10::timestamptz end, case when i.taken then $8::timestamptz end
+  from (
+    select i.id, i.thread_id, coalesce((select max(seq) ${others}), 0) + 1 as seq,
+      $9::text is not null and $6::timestamptz <= $8::timestamptz
+        and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
+        and not exists (select ${others} and (o.state = 'running'
+          or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
+          or (o.state in ('awaiting_human', 'awaiting_tool') and $3 <> 'graph'))) as taken
+    from ${from}
+  ) i returning ${runColumns}`;
+}

@@ -1,0 +1,86 @@
+import { StratagraphError } from "../errors.ts";
+import type { DatabaseClient, QueryConfig, QueryResult } from "./pool.ts";
+
+/** A statement of a transaction failed, and the code that ran it went on: nothing was written. */
+export class TransactionFailedError extends StratagraphError {
+  readonly code = "transaction_failed";
+  override readonly kind = "run";
+
+  constructor() {
+    super(
+      "The transaction was rolled back since one of its statements had failed. Nothing was written.",
+    );
+  }
+}
+
+/** A transaction whose begin may not be answered yet. */
+export interface Begun {
+  /** Resolves when the next statement may be sent: at once on a client that pipelines. Rejects with `failure` elsewhere. */
+  readonly sent: Promise<unknown>;
+  /** Resolves to the error with which the transaction did not begin; null if it began. Never rejects. */
+  readonly failure: Promise<unknown>;
+}
+
+/**
+ * Begins a transaction without waiting for the answer, where the client can. Statements that follow a begin which failed
+ * after its first word fail as well, so that none runs without the settings: show `failure` rather than their errors.
+ *
+ * @param text `begin`, then settings, in one simple query
+ */
+export function begin(client: DatabaseClient, text: string): Begun {
+  const answered = client.query(text);
+  const failure = answered.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  return { sent: client.pipelines === true ? Promise.resolve() : answered, failure };
+}
+
+export interface BeginText {
+  /** `begin`, then settings, in one simple query. */
+  readonly text: string;
+  /** The error to throw for one of the begin. Default: that itself. */
+  readonly shown?: (failure: unknown) => unknown;
+}
+
+/**
+ * Runs one statement in a transaction of its own. Begin, statement and commit travel together where the client pipelines;
+ * the commit of a statement that failed is a rollback.
+ *
+ * @throws TransactionFailedError; what the begin or the statement failed with
+ */
+export async function runAlone<Row>(
+  client: DatabaseClient,
+  { text, shown = (failure) => failure }: BeginText,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statement);
+  const [begun, ran, ended] = await Promise.allSettled([
+    client.query(text),
+    client.query<Row>(statement),
+    client.query("commit"),
+  ]);
+  if (begun.status === "rejected") throw shown(begun.reason);
+  if (ran.status === "rejected") throw ran.reason;
+  if (ended.status === "rejected") throw ended.reason;
+  if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
+  return ran.value;
+}
+
+async function runInTurn<Row>(
+  client: DatabaseClient,
+  { text, shown }: Required<BeginText>,
+  statement: QueryConfig,
+): Promise<QueryResult<Row>> {
+  try {
+    await client.query(text).catch((failure: unknown) => {
+      throw shown(failure);
+    });
+    const result = await client.query<Row>(statement);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
