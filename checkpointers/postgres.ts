@@ -1,3 +1,4 @@
+import { NewestTuples } from "./newest-tuples.ts";
 import type {
   CheckpointSummary,
   DurableSaver,
@@ -99,6 +100,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   readonly #reader: CheckpointReader;
   readonly #writer: CheckpointWriter;
   readonly #writes = new WriteTracker();
+  readonly #newest: NewestTuples;
   readonly #open: () => Promise<unknown>;
 
   constructor(database: DatabasePool, options: PostgresCheckpointerOptions = {}) {
@@ -124,6 +126,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       seals: options.cipher !== undefined,
     };
     this.#open = role;
+    this.#newest = new NewestTuples(pool);
     const tables = { pool, schema: quoteIdentifier(schema), cipher };
     this.#tables = tables;
     this.blobs = new DatabaseBlobs({ ...tables, serde });
@@ -158,7 +161,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     if (thread_id === undefined || thread_id === null) return undefined;
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
     if (namespace === "") this.#writes.resetFailures(threadId);
-    const read = this.#reader.read({ threadId, namespace, id });
+    const stored = () => this.#reader.read({ threadId, namespace, id });
+    const read = id === null ? this.#newest.read({ threadId, namespace }, stored) : stored();
     if (!asksForNewestId(config)) return read;
     return read.catch((thrown: unknown) => {
       if (thrown instanceof CorruptCheckpointError) return damagedTuple(thrown);
@@ -184,7 +188,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
-    await this.#writes.write(threadId, async () => {
+    await this.#write(threadId, async () => {
       const stamped = await dumpMetadata(metadata, definition);
       await this.#writer.put(place, checkpoint, stamped, newVersions);
     });
@@ -206,10 +210,14 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   ): Promise<void> {
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
-    await this.#writes.write(threadId, async () => {
+    await this.#write(threadId, async () => {
       const place = { threadId, namespace, checkpointId, taskId, taskPath };
       await this.#writer.putWrites(place, writes);
     });
+  }
+
+  async #write(threadId: string, write: () => Promise<void>): Promise<void> {
+    await this.#newest.write(threadId, () => this.#writes.write(threadId, write));
   }
 
   /**

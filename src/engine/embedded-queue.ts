@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
+import type { NewClaim } from "../storage/platform/runs/create-run.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
@@ -58,6 +59,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isAwake = false;
   /** Whether ended leases are looked for. */
   #isDue = true;
+  /** Whether the last look found no run to take. */
+  #isEmpty = false;
+  /** Runs that are being created with a claim. */
+  #reserved = 0;
 
   constructor(options: EmbeddedQueueOptions<Run>) {
     this.#options = options;
@@ -68,6 +73,38 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
 
   get running(): number {
     return this.#executing.size;
+  }
+
+  get #hasRoom(): boolean {
+    return this.running + this.#reserved < this.#concurrency;
+  }
+
+  async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
+    const execute = this.#execute;
+    // Those who wait come first.
+    if (execute === undefined || !this.#isEmpty || !this.#hasRoom) {
+      const run = await create(undefined);
+      this.wake();
+      return run;
+    }
+    this.#reserved += 1;
+    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs }).finally(
+      () => (this.#reserved -= 1),
+    );
+    const settled = creating.then(
+      () => undefined,
+      () => undefined,
+    );
+    // A queue that stops waits for it, too.
+    this.#executing.add(settled);
+    try {
+      const run = await creating;
+      if (run.epoch > 0) this.#begin(run, execute);
+      else this.wake();
+      return run;
+    } finally {
+      this.#executing.delete(settled);
+    }
   }
 
   start(execute: ExecuteRun<Run>): void {
@@ -107,9 +144,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         this.#isAwake = false;
         if (this.#isDue) await claims.releaseExpired();
         this.#isDue = false;
-        while (this.running < this.#concurrency) {
+        while (this.#hasRoom) {
           const execute = this.#execute;
           const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
+          this.#isEmpty = !run;
           if (!run) break;
           // Also when the queue was stopped meanwhile: it waits for this run as for the others.
           this.#begin(run, execute);

@@ -77,12 +77,16 @@ export interface RunEventWriterOptions {
   readonly repeated?: { has(event: RunEvent): boolean };
   /** Milliseconds between two events with deltas of a reply, which are joined meanwhile. Default 40. */
   readonly coalesceMs?: number;
+  /** Milliseconds from the beginning of an append to that of the next, which takes all events of that time. Default 10. */
+  readonly gatherMs?: number;
   /** Maximum UTF-8 bytes of an input or output of a tool, and of a thought; a longer one is truncated. Default 65,536. */
   readonly maxOutputBytes?: number;
 }
 
 /** UTF-8 bytes of JSON of the final answer, of the calls of a `tool_request` and of a `request`. A log takes 1 MiB. */
 const maxContentBytes = 524_288;
+/** Events that one statement takes beside those of the end. */
+const maxRest = 500;
 /** Characters of a delta. One that is longer becomes several events. */
 const maxDelta = 65_536;
 /** Calls in a `tool_request`. */
@@ -141,7 +145,11 @@ export class RunEventWriter {
   #deltaAt = -Infinity;
   #cancelTimer: (() => void) | undefined;
   #draining: Promise<void> | undefined;
+  /** When the last append began. */
+  #appendedAt = -Infinity;
+  #cancelAppend: (() => void) | undefined;
   #failed = false;
+  #failure: unknown;
 
   constructor(options: RunEventWriterOptions) {
     this.#options = options;
@@ -179,11 +187,27 @@ export class RunEventWriter {
     this.#drain();
   }
 
+  /**
+   * The events that no append has begun to write, for the caller to write. Waits for the append under way. Empty if there
+   * are many, which are in the log then.
+   *
+   * @throws the error of a failed append
+   */
+  async takeRest(): Promise<readonly RunEvent[]> {
+    this.#endDelta();
+    if (this.#queue.length > maxRest) await this.flush();
+    const rest = this.#queue;
+    this.#queue = [];
+    this.#cancelAppend?.();
+    await this.#draining;
+    if (this.#failed) throw this.#failure;
+    return rest;
+  }
+
   /** Resolves when all events so far are in the log, or an append has failed. */
   async flush(): Promise<void> {
     this.#endDelta();
-    this.#drain();
-    while (this.#draining !== undefined) await this.#draining;
+    for (this.#append(); this.#draining !== undefined; this.#append()) await this.#draining;
   }
 
   #endDelta(): void {
@@ -200,22 +224,33 @@ export class RunEventWriter {
 
   #drain(): void {
     if (this.#draining !== undefined || this.#queue.length === 0) return;
-    this.#draining = this.#appendAll().finally(() => {
+    const { clock, gatherMs = 10 } = this.#options;
+    const waitMs = this.#appendedAt + gatherMs - clock.monotonic();
+    if (waitMs <= 0) this.#append();
+    else this.#cancelAppend ??= clock.after(waitMs, () => this.#append());
+  }
+
+  /** Appends what there is, unless an append is under way. */
+  #append(): void {
+    this.#cancelAppend?.();
+    this.#cancelAppend = undefined;
+    if (this.#draining !== undefined || this.#queue.length === 0) return;
+    this.#draining = this.#appendQueue().finally(() => {
       this.#draining = undefined;
-      // What came after the last look at the queue.
+      // What came meanwhile.
       this.#drain();
     });
   }
 
-  async #appendAll(): Promise<void> {
+  async #appendQueue(): Promise<void> {
+    this.#appendedAt = this.#options.clock.monotonic();
+    const events = this.#queue;
+    this.#queue = [];
     try {
-      while (this.#queue.length > 0) {
-        const events = this.#queue;
-        this.#queue = [];
-        await this.#options.append(events);
-      }
+      await this.#options.append(events);
     } catch (error) {
       this.#failed = true;
+      this.#failure = error;
       this.#queue = [];
       this.#delta = "";
       this.#cancelTimer?.();

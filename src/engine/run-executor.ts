@@ -17,7 +17,7 @@ import type { Run } from "../storage/platform/runs/runs.ts";
 import type { FinishedState } from "../storage/platform/runs/run-rows.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
-import { RunEventWriter } from "./run-events.ts";
+import { type RunEvent, RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import {
   causeOf,
@@ -111,20 +111,23 @@ export class RunExecutor {
    * could not be written.
    */
   readonly execute = async (run: Run, signal: AbortSignal, drain: AbortSignal): Promise<void> => {
-    const { claims, events } = this.options.platform;
+    const { signals, platform } = this.options;
+    const { claims, events } = platform;
     const claim: RunClaim = { id: run.id, tenantId: run.tenantId, epoch: run.epoch };
     const ending = new AbortController();
     const lose = (error: unknown) => ending.abort(error);
     const log = await this.#turnSoFar(run);
+    const tail = signals.openTail(run);
     const writer = new RunEventWriter({
       clock: this.options.clock,
       append: async (batch) => {
         // As many as one call takes.
         for (let from = 0; from < batch.length; from += 500) {
-          const last = await events.append(claim, batch.slice(from, from + 500));
-          if (last === null) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+          const stored = await events.append(claim, batch.slice(from, from + 500));
+          if (stored === null) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+          tail.append(stored);
         }
-        this.options.signals.notify(run.id);
+        signals.notify(run.id);
       },
       onFailure: lose,
       repeated: new RepeatedEvents(log),
@@ -156,9 +159,9 @@ export class RunExecutor {
       const ended = isDead
         ? deadResult(run.request as unknown as RunRequest)
         : await this.#run(run, Object.assign(execution, { isContinued }));
-      await writer.flush();
+      const rest = await writer.takeRest();
       const state = isDead ? "dead" : ended.status;
-      await this.#finish(run, { ...ended, state });
+      tail.end(state, await this.#finish(run, { ...ended, state }, rest));
       report(state, ended.cause?.code ?? null);
     } catch (thrown) {
       const isLost = ending.signal.aborted && !(ending.signal.reason instanceof TurnCancelledError);
@@ -168,7 +171,8 @@ export class RunExecutor {
     } finally {
       signal.removeEventListener("abort", stop);
       stopWatching();
-      this.options.signals.notify(run.id);
+      signals.closeTail(run.id, tail);
+      signals.notify(run.id);
     }
   };
 
@@ -277,22 +281,31 @@ export class RunExecutor {
     return endedResult({ turn_id }, { status: "failed", cause, usage });
   }
 
-  async #finish(run: Run, ended: EndedRun): Promise<void> {
+  /** @param rest events that are not in the log yet */
+  async #finish(
+    run: Run,
+    ended: EndedRun,
+    rest: readonly RunEvent[],
+  ): Promise<readonly StoredRunEvent[]> {
     try {
-      await this.#write(run, ended);
+      return await this.#write(run, ended, rest);
     } catch (thrown) {
       if (!(thrown instanceof InvalidValueError)) throw thrown;
       // Larger than a row may be. The checkpoint has it.
       const { usage, checkpoint_id } = ended;
       const failed = { status: "failed", cause: causeOf(thrown) } as const;
       const result = endedResult(ended, { ...failed, usage, checkpoint_id });
-      await this.#write(run, { ...result, state: failed.status });
+      return this.#write(run, { ...result, state: failed.status }, rest);
     }
   }
 
-  async #write(run: Run, { state, ...result }: EndedRun): Promise<void> {
+  async #write(
+    run: Run,
+    { state, ...result }: EndedRun,
+    rest: readonly RunEvent[],
+  ): Promise<readonly StoredRunEvent[]> {
     const { claims, webhooks } = this.options.platform;
-    const events = endEvents(run, { ...result, state });
+    const events = [...rest, ...endEvents(run, { ...result, state })];
     let deliveries = 0;
     const written = await claims.finish(
       { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
@@ -302,14 +315,17 @@ export class RunExecutor {
         events,
         within: async (client) => {
           // A refused run leaves open what an earlier one waits for.
-          if (run.kind === "graph" && result.checkpoint_id !== null)
-            await claims.endWaiting(run, client);
-          deliveries = await webhooks.enqueue(run.tenantId, endNotice(run, result), client);
+          const continues = run.kind === "graph" && result.checkpoint_id !== null;
+          [deliveries] = await Promise.all([
+            webhooks.enqueue(run.tenantId, endNotice(run, result), client),
+            continues && claims.endWaiting(run, client),
+          ]);
         },
       },
     );
-    if (!written) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+    if (written === null) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
     if (deliveries > 0) this.options.onDeliveries?.();
+    return written;
   }
 
   /** Aborts the run when a caller wants it cancelled. Returns a function that stops watching. */

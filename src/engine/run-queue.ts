@@ -1,3 +1,5 @@
+import type { NewClaim } from "../storage/platform/runs/create-run.ts";
+
 /** A run that a worker has taken. */
 export interface ClaimedRun {
   readonly id: string;
@@ -10,7 +12,7 @@ export interface ClaimedRun {
 /** The table of runs, as a queue uses it. */
 export interface RunClaims<Run extends ClaimedRun = ClaimedRun> {
   /** Takes the next run that is due, of any tenant; null if there is none. A thread has one open run at most, running or waiting. */
-  claim(options: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null>;
+  claim(by: NewClaim): Promise<Run | null>;
   /** Extends a lease. False if the run was claimed again or has ended. */
   renew(
     run: Pick<ClaimedRun, "id" | "epoch">,
@@ -33,6 +35,13 @@ export type ExecuteRun<Run extends ClaimedRun = ClaimedRun> = (
 export interface RunQueue<Run extends ClaimedRun = ClaimedRun> {
   /** Starts taking runs. */
   start(execute: ExecuteRun<Run>): void;
+  /**
+   * Creates a run by `create`, which claims it with the given claim if it can: this process executes it then. Without room
+   * for it there is no claim, and a queue takes the run later. `create` returns a run with an epoch of 0 unless it claimed.
+   *
+   * @throws what `create` throws
+   */
+  add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run>;
   /** Looks for runs at once. Call it after a run was queued. */
   wake(): void;
   /** Number of runs that execute in this process. */

@@ -1,4 +1,6 @@
 import type { Clock } from "../clock.ts";
+import type { Run } from "../storage/platform/runs/runs.ts";
+import { RunTail } from "./run-tail.ts";
 
 /** Milliseconds between two looks at a run while no notices arrive. */
 const pollMs = 250;
@@ -13,6 +15,7 @@ const lookMs = 4;
  */
 export class RunSignals {
   readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #tails = new Map<string, RunTail>();
   #count = 0;
   #isCarried = false;
 
@@ -25,6 +28,27 @@ export class RunSignals {
 
   /** Takes what this process tells others. */
   send: (runId: string) => void = () => {};
+
+  /** Begins the tail of a run, which is to be released when the run does not execute here any longer. */
+  openTail(run: Pick<Run, "id" | "tenantId" | "lastEvent">): RunTail {
+    const tail = new RunTail(run);
+    this.#tails.set(run.id, tail);
+    // Those who follow it need not read the log from now on.
+    this.receive(run.id);
+    return tail;
+  }
+
+  /** Those who have the tail may read it on. */
+  closeTail(runId: string, tail: RunTail): void {
+    tail.leave();
+    if (this.#tails.get(runId) === tail) this.#tails.delete(runId);
+  }
+
+  /** The tail of a run that executes in this process. */
+  tailOf(tenantId: string, runId: string): RunTail | undefined {
+    const tail = this.#tails.get(runId);
+    return tail?.tenantId === tenantId ? tail : undefined;
+  }
 
   /** Tells all processes that a run has changed. */
   notify(runId: string): void {

@@ -34,7 +34,7 @@ const queued = "queued";
 
 /** Executes runs, sends webhooks and keeps the tables in order, while the process answers requests. */
 export interface RunWorker {
-  readonly queue: Pick<RunQueue<Run>, "wake" | "running">;
+  readonly queue: Pick<RunQueue<Run>, "add" | "wake" | "running">;
   readonly executor: RunExecutor;
   readonly signals: RunSignals;
   start(): void;
@@ -72,8 +72,18 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     // The notice may tell of a request to cancel it.
     executor.cancel(text);
   };
+  const tellOthers = () => notices?.send(queued);
+  const idle: RunWorker["queue"] = {
+    running: 0,
+    wake: tellOthers,
+    async add(create) {
+      const run = await create(undefined);
+      tellOthers();
+      return run;
+    },
+  };
   return {
-    queue: concurrency === 0 ? { running: 0, wake: () => notices?.send(queued) } : queue,
+    queue: concurrency === 0 ? idle : queue,
     executor,
     signals,
     start() {
@@ -94,7 +104,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     },
     async stop(graceMs) {
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
-      await notices?.close();
+      await Promise.all([notices?.close(), platform.usage.flush()]);
     },
   };
 }

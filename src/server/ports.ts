@@ -11,6 +11,7 @@ import type { RunSignals } from "../engine/run-signals.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Threads } from "../runtime/threads/threads.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
+import type { Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import type { KnownNames, WrittenNames } from "./agents/read-definition.ts";
 import type { TenantAllowance } from "./agents/tenant-rules.ts";
@@ -38,8 +39,8 @@ export interface ApiBase {
   readonly platform: Platform;
   readonly runtimes: TenantRuntimes<TenantRuntime>;
   readonly loadAgent: RunExecutorOptions["loadAgent"];
-  /** Takes runs of the table. Call `wake` after one was queued. */
-  readonly queue: Pick<RunQueue, "wake" | "running">;
+  /** Takes runs of the table. Call `wake` after one was queued without `add`. */
+  readonly queue: Pick<RunQueue<Run>, "add" | "wake" | "running">;
   /** Looks at once whether a run of this process has a request to cancel it. */
   readonly executor: Pick<RunExecutor, "cancel" | "wakeWebhooks">;
   readonly signals: RunSignals;

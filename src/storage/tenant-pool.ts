@@ -70,6 +70,8 @@ export interface TenantDatabase {
 export interface ThreadPool extends DatabasePool {
   /** Returns the pool for what a thread's run writes: fenced while the thread is. */
   forThread(threadId: string): DatabasePool;
+  /** The claim under which a thread is written now, the same object as long as it holds; undefined without one. */
+  claimOf(threadId: string): object | undefined;
 }
 
 /**
@@ -93,6 +95,7 @@ export function tenantPool(
       const fence = fences?.of(threadId);
       return fence === undefined ? pool : new ScopedPool(database, tenantId, fence);
     },
+    claimOf: (threadId: string) => fences?.of(threadId),
   });
 }
 

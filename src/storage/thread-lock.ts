@@ -147,14 +147,14 @@ class LockSession {
   async #open(pool: DatabasePool): Promise<DatabaseClient> {
     const client = await pool.connect();
     client.lost?.addEventListener("abort", () => this.#lose(client, client.lost?.reason));
-    try {
-      // A lock is held for as long as an agent runs, without a statement in between.
-      await client.query("set idle_session_timeout = 0");
-      return client;
-    } catch (error) {
+    // A lock is held for as long as an agent runs, without a statement in between.
+    const set = client.query("set idle_session_timeout = 0").catch((error: unknown) => {
       if (!this.#ended) client.release(true);
       throw error;
-    }
+    });
+    if (client.pipelines !== true) await set;
+    set.catch((error: unknown) => this.#lose(client, error));
+    return client;
   }
 
   /** One question after the other: node-postgres is about to stop queueing them. */
@@ -178,7 +178,8 @@ class LockSession {
       // With the session all its locks go, this one too.
       return this.#lose(await this.#client, error);
     }
-    await this.#leave(key);
+    // The session is given back in the background.
+    void this.#leave(key);
   }
 
   /** The last to leave gives the session back. */

@@ -1,5 +1,6 @@
 import type { GraphRequest } from "../../engine/graph-request.ts";
 import type { RunResult } from "../../engine/run-request.ts";
+import type { RunTail } from "../../engine/run-tail.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
@@ -46,20 +47,11 @@ export class GraphRuns {
     if (command !== null && (command.resume !== undefined || command.goto !== undefined))
       checkScopes(principal, ["requests:answer"]);
     const agent = await findAssistant(platform.agents, tenantId, body.assistant_id);
-    const thread = threadId ?? ids();
-    if (threadId !== null && body.if_not_exists !== "create") {
-      const known = await platform.instances.onThread(tenantId, thread);
-      if (known === null) throw new NotFoundError("thread", thread);
-    }
-    const given = { threadId: thread, agent: agent.name, definitionId: agent.id };
-    const instance = await platform.instances.create(tenantId, given);
-    const input = isRecord(body.input) && command === null ? body.input : null;
-    const before = input === null ? await this.#newest(tenantId, thread) : null;
+    const { queue } = this.base;
     const strategy = options.multitask_strategy;
-    const others = await this.#underWay(tenantId, thread);
-    if (strategy === "rollback")
-      for (const other of others) await this.cancel(principal, other, "rollback");
-    const request: GraphRequest = {
+    const input = isRecord(body.input) && command === null ? body.input : null;
+    const after = body.after_seconds ?? 0;
+    const requestOf = (before: Run | null): GraphRequest => ({
       ...options,
       ...of,
       definition_id: definitionOf(before) ?? agent.id,
@@ -67,26 +59,44 @@ export class GraphRuns {
       assistant_id: agent.agentId,
       input,
       ...(command !== null && { command: withIds(command, before) }),
+    });
+    const given = {
+      kind: "graph" as const,
+      metadata: body.metadata ?? {},
+      ...(after > 0 && { runAt: new Date(clock.now().getTime() + after * 1_000).toISOString() }),
     };
-    const after = body.after_seconds ?? 0;
-    const run = await platform.runs
-      .create(tenantId, {
-        instanceId: instance.id,
-        kind: "graph",
-        request,
-        isExclusive: strategy === "reject",
-        metadata: body.metadata ?? {},
-        ...(after > 0 && { runAt: new Date(clock.now().getTime() + after * 1_000).toISOString() }),
-      })
+    const place = { threadId: threadId ?? ids(), agent: agent.name, definitionId: agent.id };
+    if (threadId === null) {
+      const first = { ...given, ...place, request: requestOf(null) };
+      const run = await queue.add((claim) =>
+        platform.runs.createOnNewThread(tenantId, first, claim),
+      );
+      platform.usage.count(tenantId, { runs: 1 });
+      if (body.on_completion !== "keep") this.#deleteLater(principal, run, closing);
+      return run;
+    }
+    if (body.if_not_exists !== "create") {
+      const known = await platform.instances.onThread(tenantId, threadId);
+      if (known === null) throw new NotFoundError("thread", threadId);
+    }
+    const instance = await platform.instances.create(tenantId, place);
+    const before = input === null ? await this.#newest(tenantId, threadId) : null;
+    const isWaitedFor = strategy === "rollback" || strategy === "interrupt";
+    const others = isWaitedFor ? await this.#underWay(tenantId, threadId) : [];
+    if (strategy === "rollback")
+      for (const other of others) await this.cancel(principal, other, "rollback");
+    const next = {
+      ...given,
+      instanceId: instance.id,
+      request: requestOf(before),
+      isExclusive: strategy === "reject",
+    };
+    const run = await queue
+      .add((claim) => platform.runs.create(tenantId, next, claim))
       .catch(refuseBusy);
+    platform.usage.count(tenantId, { runs: 1 });
     if (strategy === "interrupt")
       for (const other of others) await this.#desk.cancel(principal, other);
-    this.base.queue.wake();
-    await platform.usage.add(tenantId, { runs: 1 }).catch((err: unknown) => {
-      this.base.logger.error({ err, run: run.id }, "run not counted");
-    });
-    if (threadId === null && body.on_completion !== "keep")
-      this.#deleteLater(principal, run, closing);
     return run;
   }
 
@@ -97,17 +107,26 @@ export class GraphRuns {
     return run;
   }
 
-  /** Waits until a run is neither queued nor running, or `signal` aborts. Returns whether it is over. */
-  async awaitEnd(run: Run, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Waits until a run is neither queued nor running, or `signal` aborts. Returns whether it is over, with its tail if it
+   * ended in this process.
+   */
+  async awaitEnd(
+    { tenantId, id }: Pick<Run, "tenantId" | "id">,
+    signal: AbortSignal,
+  ): Promise<{ readonly isOver: boolean; readonly tail?: RunTail }> {
     const { platform, signals } = this.base;
+    let tail: RunTail | undefined;
     for (;;) {
       const waiting = new AbortController();
       const either = AbortSignal.any([signal, waiting.signal]);
-      const signalled = signals.next(run.id, { signal: either });
+      const signalled = signals.next(id, { signal: either });
       try {
-        const { state } = await platform.runs.progress(run.tenantId, run.id);
-        if (!isUnderWay(state)) return true;
-        if (signal.aborted) return false;
+        tail = signals.tailOf(tenantId, id) ?? tail;
+        const known = tail?.state ?? null;
+        const state = known ?? (await platform.runs.progress(tenantId, id)).state;
+        if (!isUnderWay(state)) return { isOver: true, ...(known !== null && { tail: tail! }) };
+        if (signal.aborted) return { isOver: false };
         await signalled;
       } finally {
         waiting.abort();
@@ -126,7 +145,7 @@ export class GraphRuns {
     const late = new AbortController();
     const stop = this.base.clock.after(cancelMs, () => late.abort());
     try {
-      if (!(await this.awaitEnd(run, late.signal))) {
+      if (!(await this.awaitEnd(run, late.signal)).isOver) {
         throw new HttpProblem("conflict", { detail: `The run ${run.id} has not ended in time.` });
       }
     } finally {
@@ -160,7 +179,7 @@ export class GraphRuns {
   #deleteLater(principal: Principal, run: Run, closing: AbortSignal): void {
     const { clock, logger } = this.base;
     const remove = async () => {
-      if (!(await this.awaitEnd(run, closing))) return;
+      if (!(await this.awaitEnd(run, closing)).isOver) return;
       clock.after(
         60_000,
         () => {
@@ -176,16 +195,12 @@ export class GraphRuns {
   }
 }
 
-function requestOf(run: Run): Partial<GraphRequest> {
-  return run.request;
-}
-
 function definitionOf(run: Run | null): string | undefined {
-  return run === null ? undefined : requestOf(run).definition_id;
+  return (run?.request as Partial<GraphRequest> | undefined)?.definition_id;
 }
 
 function turnOf(run: Run | null): string | undefined {
-  return run === null ? undefined : requestOf(run).turn_id;
+  return (run?.request as Partial<GraphRequest> | undefined)?.turn_id;
 }
 
 /** The command with the id of the only request that a run waits with, so that no other request gets the answer. */

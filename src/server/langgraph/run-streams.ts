@@ -115,9 +115,10 @@ export class RunAnswers {
   }
 
   async #values(principal: Principal, run: Run, signal: AbortSignal): Promise<unknown> {
-    if (!(await this.runs.awaitEnd(run, signal)))
+    const { isOver, tail } = await this.runs.awaitEnd(run, signal);
+    if (!isOver)
       return errorOf("Unavailable", `The server is shutting down. The run ${run.id} goes on.`);
-    const last = await this.#lastEvent(run);
+    const last = tail?.findLast(hasValues) ?? (await this.#lastEvent(run));
     if (last?.event === "error")
       return { __error__: isRecord(last.data) ? last.data : { error: "Error", message: "" } };
     if (last !== null && last.data[truncatedKey] !== true) return last.data;
@@ -134,11 +135,15 @@ export class RunAnswers {
     for (let end = lastEvent; end > 0 && lastEvent - end < maxEvents; end -= pageEvents) {
       const after = Math.max(0, end - pageEvents);
       const page = await events.read(tenantId, id, { after, limit: end - after });
-      const found = page.findLast(({ event }) => event === "values" || event === "error");
+      const found = page.findLast(hasValues);
       if (found !== undefined) return found;
     }
     return null;
   }
+}
+
+function hasValues({ event }: StoredRunEvent): boolean {
+  return event === "values" || event === "error";
 }
 
 function errorOf(error: string, message: string) {

@@ -1,5 +1,7 @@
+import type { RunTail } from "../../engine/run-tail.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
+import type { RunState } from "../../storage/platform/runs/run-rows.ts";
 import { developmentKeyId, secretOf } from "../authenticate.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
@@ -131,9 +133,10 @@ export class EventStreams {
     tenantId: string,
     of: StreamOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<string, void, undefined> {
-    const { clock, signals, platform } = this.base;
+    const { clock, signals } = this.base;
     const { runId, until, signal } = of;
     let { after } = of;
+    let tail: RunTail | undefined;
     let sentAt = clock.monotonic();
     if (of.hasRetry !== false) yield "retry: 1000\n\n";
     while (!signal.aborted) {
@@ -143,9 +146,8 @@ export class EventStreams {
       // Registered before the log is read: what is written in between wakes it.
       const signalled = signals.next(runId, { ms, signal: either });
       try {
-        const { state, lastEvent } = await platform.runs.progress(tenantId, runId);
-        const page = { after, limit: pageEvents };
-        const events = lastEvent > after ? await platform.events.read(tenantId, runId, page) : [];
+        tail = signals.tailOf(tenantId, runId) ?? tail;
+        const { state, events } = await this.#page({ tenantId, runId, after, tail });
         const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
         const shown = last === -1 ? events : events.slice(0, last + 1);
         after = shown.at(-1)?.seq ?? after;
@@ -153,7 +155,7 @@ export class EventStreams {
           sentAt = clock.monotonic();
           yield shown
             .filter((event) => of.isHidden?.(event) !== true)
-            .map(({ seq, event, data }) => eventText(seq, event, data))
+            .map((event) => eventText(event.seq, event))
             .join("");
         }
         if (last !== -1) return;
@@ -167,6 +169,23 @@ export class EventStreams {
       sentAt = clock.monotonic();
       yield ": heartbeat\n\n";
     }
+  }
+
+  /** The next events of a run, from memory if it executes here and the reader is not far behind. */
+  async #page(of: {
+    readonly tenantId: string;
+    readonly runId: string;
+    readonly after: number;
+    readonly tail: RunTail | undefined;
+  }): Promise<{ readonly state: RunState; readonly events: readonly StoredRunEvent[] }> {
+    const { runs, events } = this.base.platform;
+    const { tenantId, runId, after, tail } = of;
+    const known = tail?.state ?? null;
+    const kept = known === null ? null : tail!.after(after, pageEvents);
+    if (known !== null && kept !== null) return { state: known, events: kept };
+    const { state, lastEvent } = await runs.progress(tenantId, runId);
+    const page = { after, limit: pageEvents };
+    return { state, events: lastEvent > after ? await events.read(tenantId, runId, page) : [] };
   }
 
   #count(tenantId: string, by: 1 | -1): void {
@@ -187,6 +206,9 @@ export class EventStreams {
 }
 
 /** The text of an event. JSON is one line, whatever its texts contain: no value ends its field. */
-export function eventText(id: string | number, event: string, data: unknown): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+export function eventText(
+  id: string | number,
+  { event, data, json }: { readonly event: string; readonly data: unknown; readonly json?: string },
+): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${json ?? JSON.stringify(data)}\n\n`;
 }

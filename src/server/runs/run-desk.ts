@@ -56,7 +56,7 @@ export class RunDesk {
       agent: agent.name,
       definitionId: agent.id,
     });
-    const run = await platform.runs.create(tenantId, {
+    const first = {
       instanceId,
       request: {
         definition_id: agent.id,
@@ -68,11 +68,9 @@ export class RunDesk {
       ...(priority !== undefined && { priority }),
       ...(runAt && { runAt }),
       ...(body.metadata && { metadata: body.metadata }),
-    });
-    this.base.queue.wake();
-    await platform.usage.add(tenantId, { runs: 1 }).catch((err: unknown) => {
-      this.base.logger.error({ err, run: run.id }, "run not counted");
-    });
+    };
+    const run = await this.base.queue.add((claim) => platform.runs.create(tenantId, first, claim));
+    platform.usage.count(tenantId, { runs: 1 });
     return run;
   }
 

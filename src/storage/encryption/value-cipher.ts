@@ -16,6 +16,8 @@ export interface ValueCipher {
   openBytes(stored: Uint8Array, context?: string): Buffer;
   /** Returns the JSON text of a column: a string that begins with `sealed:`, or that of `value` where nothing is sealed. */
   sealJson(value: unknown, context?: string): string;
+  /** Seals a value of which the JSON is at hand. */
+  sealJsonText(json: string, context?: string): string;
   /** Returns the value of a column of JSON, as the driver parsed it. @throws SealedValueError, MissingEncryptionKeyError */
   openJson(stored: unknown, context?: string): unknown;
 }
@@ -110,7 +112,9 @@ export function createValueCipher(keys: readonly EncryptionKey[]): ValueCipher {
     sealBytes,
     openBytes,
     sealJson(value, context) {
-      const text = JSON.stringify(value) ?? "null";
+      return this.sealJsonText(JSON.stringify(value) ?? "null", context);
+    },
+    sealJsonText(text, context) {
       if (secret === undefined && !text.startsWith(`"${JSON_PREFIX}`)) return text;
       const sealed =
         secret === undefined ? framePlain(text) : sealBytes(Buffer.from(text), context);

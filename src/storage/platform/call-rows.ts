@@ -156,10 +156,13 @@ export async function writeRows(
   rows: CallRows,
   target: RowTarget,
 ): Promise<void> {
-  for (const row of rows.turns.values()) await writeTurn(client, row, target);
-  if (rows.statuses.size > 0) await writeStatuses(client, rows.statuses, target);
-  if (rows.modelCalls.length > 0) await writeModelCalls(client, rows.modelCalls, target);
-  if (rows.toolCalls.length > 0) await writeToolCalls(client, rows.toolCalls, target);
+  // Sent together, in this order.
+  await Promise.all([
+    ...[...rows.turns.values()].map((row) => writeTurn(client, row, target)),
+    rows.statuses.size > 0 && writeStatuses(client, rows.statuses, target),
+    rows.modelCalls.length > 0 && writeModelCalls(client, rows.modelCalls, target),
+    rows.toolCalls.length > 0 && writeToolCalls(client, rows.toolCalls, target),
+  ]);
 }
 
 /** Writes a turn as it stands, with the thread's instance, which gives a new turn its number. */

@@ -58,8 +58,7 @@ export function sealedText(
   most: number,
 ): string | null {
   if (value === null || value === undefined) return null;
-  jsonText(field, value, most);
-  return values.sealJson(value);
+  return values.sealJsonText(jsonText(field, value, most));
 }
 
 function boundedText(field: string, stringify: () => string | undefined, most: number): string {

@@ -258,7 +258,7 @@ export function runsContract(subject: PlatformSubject): void {
         { seq: 1, event: "status", data: { n: 1 } },
         { seq: 2, event: "done", data: { ok: true } },
       ]);
-      expect(finished).toEqual(stored.slice(1));
+      expect(finished).toEqual([{ ...stored[1], json: '{"ok":true}' }]);
       expect(await runs.get(tenantId, frozen.id)).toMatchObject({ lastEvent: 2, result: null });
     });
 

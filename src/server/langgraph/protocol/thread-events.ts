@@ -52,7 +52,7 @@ export async function* threadEvents(
             const text = events
               .flatMap((event) => protocolEvent(run, event, name) ?? [])
               .filter((event) => isWanted(event, filter))
-              .map((event) => eventText(event.event_id, event.method, event))
+              .map((event) => eventText(event.event_id, { event: event.method, data: event }))
               .join("");
             if (text === "") continue;
             sentAt = clock.monotonic();

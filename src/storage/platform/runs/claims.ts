@@ -137,7 +137,7 @@ export class RunClaims {
       given.state,
       result,
       clock.now(),
-      ...columnsOf(checked),
+      ...columnsOf(checked, values),
     ];
     const finish = async (client: Queryable) => {
       // Sent together: what is written within is undone with the transaction.

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../pool.ts";
 import { queryTenant } from "../../tenant.ts";
-import { checkCount, checkId, checkText, isoTime, sealedText, timeOfId } from "../checks.ts";
+import { checkCount, checkId, checkText, isoTime, jsonText, timeOfId } from "../checks.ts";
 import { InvalidValueError } from "../errors.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
@@ -18,6 +18,8 @@ export interface StoredRunEvent {
   readonly at: string;
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>>;
+  /** The JSON of `data`, where it is at hand. */
+  readonly json?: string;
 }
 
 /** A claim of a run: what it writes is refused once the run was claimed again. */
@@ -32,7 +34,8 @@ export interface CheckedEvents {
   readonly events: readonly NewRunEvent[];
   readonly ids: readonly string[];
   readonly names: readonly string[];
-  readonly texts: readonly string[];
+  /** JSON of their data. */
+  readonly jsons: readonly string[];
 }
 
 const maxEvents = 1_000;
@@ -71,7 +74,7 @@ export class RunEvents {
         checkId("run", claim.id),
         claim.epoch,
         events.length,
-        ...columnsOf(checked),
+        ...columnsOf(checked, this.values),
       ],
     };
     const { rows } = await this.partitions.withDays(checked.ids, () =>
@@ -88,7 +91,7 @@ export class RunEvents {
       events,
       ids: events.map(() => this.tables.ids()),
       names: events.map(({ event }) => checkText("event", event, 2_000)),
-      texts: events.map(({ data }) => sealedText(this.values, "data", data, maxEventBytes) ?? "{}"),
+      jsons: events.map(({ data }) => jsonText("data", data, maxEventBytes)),
     };
   }
 
@@ -102,7 +105,7 @@ export class RunEvents {
     if (length === 0) return;
     await client.query(
       `with claimed as (select $3::integer as last_event), ${added(this.tables.schema, "$4::integer", 5)} select from added`,
-      [of.tenantId, of.id, of.last, length, ...columnsOf(checked)],
+      [of.tenantId, of.id, of.last, length, ...columnsOf(checked, this.values)],
     );
   }
 
@@ -147,13 +150,16 @@ export function added(schema: string, count: string, first: number): string {
   )`;
 }
 
-export function columnsOf({ ids, names, texts }: CheckedEvents): readonly unknown[] {
-  return [ids.map(timeOfId), ids, names, texts];
+export function columnsOf(
+  { ids, names, jsons }: CheckedEvents,
+  values: ValueCipher,
+): readonly unknown[] {
+  return [ids.map(timeOfId), ids, names, jsons.map((json) => values.sealJsonText(json))];
 }
 
 /** Checked events as a later read returns them, but for data that JSON leaves out. */
 export function storedEvents(
-  { events, ids }: CheckedEvents,
+  { events, ids, jsons }: CheckedEvents,
   last: number,
 ): readonly StoredRunEvent[] {
   return events.map(({ event, data }, at) => ({
@@ -161,6 +167,7 @@ export function storedEvents(
     at: isoTime(timeOfId(ids[at]!)),
     event,
     data: data as Readonly<Record<string, unknown>>,
+    json: jsons[at]!,
   }));
 }
 
