@@ -83,8 +83,23 @@ export class CheckpointWriter {
   async put(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    metadata: Record<string, unknown>,
-    newVersions: ChannelVersions,
+    of: {
+      readonly metadata: Record<string, unknown>;
+      readonly newVersions: ChannelVersions;
+    },
+  ): Promise<void> {
+    const endPut = this.#queue.beginPut(place.threadId);
+    try {
+      await this.#put(place, checkpoint, of);
+    } finally {
+      endPut();
+    }
+  }
+
+  async #put(
+    place: NewCheckpointKey,
+    checkpoint: Checkpoint,
+    { metadata, newVersions }: Parameters<CheckpointWriter["put"]>[2],
   ): Promise<void> {
     const { threadId, namespace, parentId } = place;
     await this.#keepDefinition(threadId, metadata);

@@ -32,16 +32,22 @@ interface Waiting {
 /** What waits for a thread. */
 interface Queued {
   readonly writes: Waiting[];
-  /** Writes them when the event loop turns. Cleared when they are taken: each one holds its run's context until then. */
-  readonly flush: NodeJS.Immediate;
+  /**
+   * Writes them when the event loop turns; undefined while a put is under way. Cleared when they are taken: each one holds
+   * its run's context until then.
+   */
+  flush: NodeJS.Immediate | undefined;
 }
 
 /**
- * Writes of tasks wait until the event loop is free: LangGraph puts the checkpoint that follows them in the same turn of
- * it, and one statement then writes both. Without one they go by themselves, those of all tasks together.
+ * Writes of tasks wait until the event loop is free and no checkpoint of the thread is being put: LangGraph puts the
+ * checkpoint that follows them in the same turn of it, or when the put before has ended, and one statement then writes
+ * both. Without one they go by themselves, those of all tasks together.
  */
 export class WriteQueue {
   readonly #waiting = new Map<string, Queued>();
+  /** Puts under way, by thread. */
+  readonly #puts = new Map<string, number>();
 
   constructor(
     private readonly pool: Pick<ThreadPool, "forThread">,
@@ -56,9 +62,28 @@ export class WriteQueue {
         queued.writes.push({ rows, resolve, reject });
         return;
       }
-      const flush = setImmediate(() => void this.#flush(threadId));
+      const flush = this.#puts.has(threadId) ? undefined : this.#flushSoon(threadId);
       this.#waiting.set(threadId, { writes: [{ rows, resolve, reject }], flush });
     });
+  }
+
+  /** Says that a put of the thread is under way, until the returned function is called. */
+  beginPut(threadId: string): () => void {
+    this.#puts.set(threadId, (this.#puts.get(threadId) ?? 0) + 1);
+    return () => {
+      const puts = (this.#puts.get(threadId) ?? 0) - 1;
+      if (puts > 0) {
+        this.#puts.set(threadId, puts);
+        return;
+      }
+      this.#puts.delete(threadId);
+      const queued = this.#waiting.get(threadId);
+      if (queued !== undefined) queued.flush ??= this.#flushSoon(threadId);
+    };
+  }
+
+  #flushSoon(threadId: string): NodeJS.Immediate {
+    return setImmediate(() => void this.#flush(threadId));
   }
 
   /** All that waits for a thread; null where nothing does. */
@@ -66,7 +91,7 @@ export class WriteQueue {
     const queued = this.#waiting.get(threadId);
     if (queued === undefined) return null;
     const { writes, flush } = queued;
-    clearImmediate(flush);
+    if (flush !== undefined) clearImmediate(flush);
     this.#waiting.delete(threadId);
     return {
       rows: writes.flatMap(({ rows }) => rows),

@@ -190,7 +190,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#write(threadId, async () => {
       const stamped = await dumpMetadata(metadata, definition);
-      await this.#writer.put(place, checkpoint, stamped, newVersions);
+      await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
     });
     return {
       configurable: {

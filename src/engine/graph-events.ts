@@ -1,7 +1,7 @@
 import { redactKnownValues } from "../guardrails/redaction.ts";
 import type { Redactions } from "../state/rails.ts";
 import type { Secrets } from "../tools/secrets.ts";
-import { plainData } from "../values/diff.ts";
+import { plainData, plainJson } from "../values/diff.ts";
 import { isRecord } from "../values/json.ts";
 import { StratagraphError } from "../errors.ts";
 import { cutJson, type RunEvent, type RunEventWriter } from "./run-events.ts";
@@ -15,6 +15,8 @@ const maxPendingBytes = 1_048_576;
 export interface GraphEvent {
   readonly event: string;
   readonly data: unknown;
+  /** The JSON of `data`, where it is at hand. */
+  readonly json?: string;
 }
 
 /** A part of a graph's stream. */
@@ -68,37 +70,45 @@ export class GraphEventLog {
   }
 
   async #write({ event, data }: GraphEvent): Promise<void> {
-    const plain = redactKnownValues(withoutValues(plainData(data)), this.#known);
-    const { secrets } = this.of;
-    const shown = secrets?.hasRevealed() === true ? secrets.scrubValue(plain) : plain;
-    const { value, whole } = cutJson(shown, maxEventBytes);
-    const cut = !whole && isRecord(value) ? { ...value, [truncatedKey]: true } : value;
-    write(this.writer, { event, data: cut });
-    this.#pendingBytes += Buffer.byteLength(JSON.stringify(cut) ?? "");
+    const json = this.#shownJson(data);
+    const bytes = Buffer.byteLength(json);
+    if (bytes <= maxEventBytes) write(this.writer, eventOf(event, json));
+    else {
+      const { value } = cutJson(JSON.parse(json), maxEventBytes);
+      const cut = isRecord(value) ? { ...value, [truncatedKey]: true } : value;
+      write(this.writer, { event, data: cut });
+    }
+    this.#pendingBytes += Math.min(bytes, maxEventBytes);
     if (this.#pendingBytes < maxPendingBytes) return;
     this.#pendingBytes = 0;
     await this.writer.flush();
   }
+
+  /** The data as JSON, without values of channels `redactions`, which keep their labels. */
+  #shownJson(data: unknown): string {
+    const json = plainJson(data, 0, { redactions: labelsOf });
+    const { secrets } = this.of;
+    const scrubs = secrets?.hasRevealed() === true;
+    if (Object.keys(this.#known).length === 0 && !scrubs) return json;
+    const shown = redactKnownValues(JSON.parse(json) as unknown, this.#known);
+    return JSON.stringify(scrubs ? secrets.scrubValue(shown) : shown);
+  }
+}
+
+/** An event whose data few read but as JSON. */
+function eventOf(event: string, json: string): GraphEvent {
+  return {
+    event,
+    json,
+    get data() {
+      return JSON.parse(json) as unknown;
+    },
+  };
 }
 
 /** The events of LangGraph's protocol have other names than those of turns. The log takes any. */
 export function write(writer: Pick<RunEventWriter, "write">, event: GraphEvent): void {
   writer.write(event as unknown as RunEvent);
-}
-
-const maxDepth = 8;
-
-/** The data without the values of channels `redactions`, which keep their labels. */
-function withoutValues(data: unknown, depth = 0): unknown {
-  if (depth > maxDepth) return data;
-  if (Array.isArray(data)) return data.map((one: unknown) => withoutValues(one, depth + 1));
-  if (!isRecord(data)) return data;
-  return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [
-      key,
-      key === "redactions" ? labelsOf(value) : withoutValues(value, depth + 1),
-    ]),
-  );
 }
 
 function labelsOf(redactions: unknown): unknown {

@@ -263,10 +263,16 @@ export function plain(value: unknown): unknown {
 }
 
 /** A value of a channel as JSON that people can read: messages as their fields, maps and sets as lists. */
-export function plainJson(value: unknown, indent = 2): string {
+export function plainJson(
+  value: unknown,
+  indent = 2,
+  /** What is shown of values with these keys. */
+  shown: Readonly<Record<string, (value: unknown) => unknown>> = {},
+): string {
   // By the key, since what comes as the value has gone through its own `toJSON` already.
   const replace = function (this: unknown, key: string): unknown {
-    const inner = plain((this as Record<string, unknown>)[key]);
+    const given = (this as Record<string, unknown>)[key];
+    const inner = plain(Object.hasOwn(shown, key) ? shown[key]!(given) : given);
     return typeof inner === "bigint" ? String(inner) : inner;
   };
   return JSON.stringify(value, replace, indent) ?? "null";

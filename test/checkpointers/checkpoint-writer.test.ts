@@ -47,7 +47,10 @@ function writerOn(answer: (kind: string | undefined) => Promise<void> | void) {
     seals: false,
   });
   const put = (stamped = hash) =>
-    writer.put(place, checkpoint, { definition_hash: stamped }, { text: 1 });
+    writer.put(place, checkpoint, {
+      metadata: { definition_hash: stamped },
+      newVersions: { text: 1 },
+    });
   return { writer, put, sent, kindsSent: () => sent.map(({ kind }) => kind) };
 }
 

@@ -210,6 +210,7 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     // Waits for time alone: nothing signals.
     const signals = {
       next: async () => clock.advance(250),
+      tailOf: () => undefined,
       notify: () => {},
     } as unknown as RunServer["base"]["signals"];
     const streams = new EventStreams({ ...api.base, clock, signals }, 10);

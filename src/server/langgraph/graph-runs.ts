@@ -11,7 +11,7 @@ import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { awaiting } from "../runs/run-checks.ts";
 import type { Call } from "../route.ts";
-import { isUnderWay, RunDesk } from "../runs/run-desk.ts";
+import { asQueued, isUnderWay, RunDesk } from "../runs/run-desk.ts";
 import { findAssistant } from "./assistants.ts";
 import { commandOf, optionsOf } from "./new-run.ts";
 import type { NewGraphRun } from "./run-schemas.ts";
@@ -73,7 +73,7 @@ export class GraphRuns {
       );
       platform.usage.count(tenantId, { runs: 1 });
       if (body.on_completion !== "keep") this.#deleteLater(principal, run, closing);
-      return run;
+      return asQueued(run);
     }
     if (body.if_not_exists !== "create") {
       const known = await platform.instances.onThread(tenantId, threadId);
@@ -97,7 +97,7 @@ export class GraphRuns {
     platform.usage.count(tenantId, { runs: 1 });
     if (strategy === "interrupt")
       for (const other of others) await this.#desk.cancel(principal, other);
-    return run;
+    return asQueued(run);
   }
 
   /** @throws NotFoundError also for a run of another thread */

@@ -24,6 +24,11 @@ export function isUnderWay(state: RunState): boolean {
   return state === "queued" || state === "running";
 }
 
+/** A run as its creation answers, also if it has begun in this process. */
+export function asQueued(run: Run): Run {
+  return { ...run, state: "queued" };
+}
+
 /** Queues runs, their turns and answers, and cancels them. What a caller got wrong is refused before anything is written. */
 export class RunDesk {
   constructor(private readonly base: ApiBase) {}
@@ -71,7 +76,7 @@ export class RunDesk {
     };
     const run = await this.base.queue.add((claim) => platform.runs.create(tenantId, first, claim));
     platform.usage.count(tenantId, { runs: 1 });
-    return run;
+    return asQueued(run);
   }
 
   /**

@@ -10,6 +10,8 @@ export interface NewRunEvent {
   /** As in `status`, `message`. */
   readonly event: string;
   readonly data: object;
+  /** The JSON of `data`, where it is at hand. */
+  readonly json?: string;
 }
 
 export interface StoredRunEvent {
@@ -91,7 +93,7 @@ export class RunEvents {
       events,
       ids: events.map(() => this.tables.ids()),
       names: events.map(({ event }) => checkText("event", event, 2_000)),
-      jsons: events.map(({ data }) => jsonText("data", data, maxEventBytes)),
+      jsons: events.map(({ data, json }) => json ?? jsonText("data", data, maxEventBytes)),
     };
   }
 
@@ -162,12 +164,14 @@ export function storedEvents(
   { events, ids, jsons }: CheckedEvents,
   last: number,
 ): readonly StoredRunEvent[] {
-  return events.map(({ event, data }, at) => ({
+  return events.map((appended, at) => ({
     seq: last - events.length + at + 1,
     at: isoTime(timeOfId(ids[at]!)),
-    event,
-    data: data as Readonly<Record<string, unknown>>,
+    event: appended.event,
     json: jsons[at]!,
+    get data() {
+      return appended.data as Readonly<Record<string, unknown>>;
+    },
   }));
 }
 
