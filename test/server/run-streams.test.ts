@@ -208,10 +208,15 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     const path = await runOf(api);
     const clock = new ManualClock();
     // Waits for time alone: nothing signals.
-    const signals = {
-      next: async () => clock.advance(250),
-      notify: () => {},
-    } as unknown as RunServer["base"]["signals"];
+    const follower = {
+      reset: () => {},
+      release: () => {},
+      changed: async (ms: number) => {
+        clock.advance(Math.min(ms, 250));
+        return false;
+      },
+    };
+    const signals = { follow: () => follower } as unknown as RunServer["base"]["signals"];
     const streams = new EventStreams({ ...api.base, clock, signals }, 10);
     const { tenantId, keyId, key } = api;
     const request = new Request("http://x", { headers: { authorization: `Bearer ${key}` } });

@@ -100,18 +100,17 @@ export class GraphRuns {
   /** Waits until a run is neither queued nor running, or `signal` aborts. Returns whether it is over. */
   async awaitEnd(run: Run, signal: AbortSignal): Promise<boolean> {
     const { platform, signals } = this.base;
-    for (;;) {
-      const waiting = new AbortController();
-      const either = AbortSignal.any([signal, waiting.signal]);
-      const signalled = signals.next(run.id, { signal: either });
-      try {
+    const follower = signals.follow(run.id, { signal });
+    try {
+      for (;;) {
+        follower.reset();
         const { state } = await platform.runs.progress(run.tenantId, run.id);
         if (!isUnderWay(state)) return true;
         if (signal.aborted) return false;
-        await signalled;
-      } finally {
-        waiting.abort();
+        await follower.changed();
       }
+    } finally {
+      follower.release();
     }
   }
 
