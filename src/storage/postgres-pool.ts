@@ -11,6 +11,7 @@ import {
   DatabaseClosedError,
   DatabaseConnectionError,
   DatabaseUnavailableError,
+  PreparedStatementError,
   sqlStateOf,
   toDatabaseError,
 } from "./errors.ts";
@@ -28,6 +29,8 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Whether the names of statements reach the server. */
   preparedStatements: boolean;
+  /** The same server, reached without a pooler. Default: `url` is. */
+  directUrl?: string | undefined;
 }
 
 /**
@@ -53,8 +56,29 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
       "expected postgres://user:password@host:port/database",
     );
   const { default: pg } = await import("pg");
-  const pool = new pg.Pool({
-    connectionString: options.url,
+  const { directUrl } = options;
+  const pool = openPool(pg.Pool, options.url, options);
+  // The locks of threads need one session, and take it with the first lock.
+  const direct =
+    directUrl === undefined
+      ? undefined
+      : openPool(pg.Pool, directUrl, { ...options, maxConnections: 1 });
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await Promise.all([pool.end(), direct?.end()]);
+    throw new DatabaseConnectionError(shownUrl, connectionFailure(error), { cause: error });
+  }
+  return new PostgresPool(pool, { ...options, direct });
+}
+
+function openPool(
+  PgPool: typeof Pool,
+  connectionString: string,
+  options: Omit<PostgresOptions, "url">,
+): Pool {
+  const pool = new PgPool({
+    connectionString,
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -65,28 +89,33 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
-  try {
-    (await pool.connect()).release();
-  } catch (error) {
-    await pool.end();
-    throw new DatabaseConnectionError(shownUrl, connectionFailure(error), { cause: error });
-  }
-  return new PostgresPool(pool, options);
+  return pool;
+}
+
+interface PostgresPoolOptions extends Pick<PostgresOptions, "connectTimeoutMs" | "maxConnections"> {
+  readonly preparedStatements: boolean;
+  readonly direct?: Pool | undefined;
 }
 
 class PostgresPool implements DatabasePool {
+  readonly direct?: PostgresPool;
+  readonly #names: StatementNames;
   #ended: Promise<void> | undefined;
 
   constructor(
     private readonly pool: Pool,
-    private readonly options: PostgresOptions,
-  ) {}
+    private readonly options: PostgresPoolOptions,
+  ) {
+    this.#names = { areSent: options.preparedStatements };
+    const { direct, ...own } = options;
+    if (direct) this.direct = new PostgresPool(direct, { ...own, maxConnections: 1 });
+  }
 
   async connect(): Promise<DatabaseClient> {
     if (this.#ended)
       throw new DatabaseClosedError("The database is closed: open it again to query it.");
     try {
-      return new PostgresClient(await this.pool.connect(), this.options.preparedStatements);
+      return new PostgresClient(await this.pool.connect(), this.#names);
     } catch (error) {
       const reason = connectionFailure(error);
       if (reason === ALL_IN_USE)
@@ -108,8 +137,13 @@ class PostgresPool implements DatabasePool {
   }
 
   end(): Promise<void> {
-    return (this.#ended ??= this.pool.end());
+    return (this.#ended ??= Promise.all([this.pool.end(), this.direct?.end()]).then(() => {}));
   }
+}
+
+/** Whether the names of statements are sent. Not any more once a pooler was found to lose what they name. */
+interface StatementNames {
+  areSent: boolean;
 }
 
 class PostgresClient implements DatabaseClient {
@@ -121,9 +155,14 @@ class PostgresClient implements DatabaseClient {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly preparedStatements: boolean,
+    private readonly names: StatementNames,
   ) {
     client.on("error", this.#onError);
+  }
+
+  get backendPid(): number {
+    // Not in @types/pg.
+    return (this.client as PoolClient & { readonly processID: number }).processID;
   }
 
   get lost(): AbortSignal {
@@ -140,13 +179,18 @@ class PostgresClient implements DatabaseClient {
     try {
       const result: unknown = await this.client.query({
         text,
-        name: this.preparedStatements ? name : undefined,
+        name: this.names.areSent ? name : undefined,
         values: (values ?? configured) as unknown[] | undefined, // pg declares an array it may change.
       });
       return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
-      throw toDatabaseError(error);
+      const failure = toDatabaseError(error);
+      if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
+      this.names.areSent = false;
+      // Nothing was executed. A transaction is over, and its caller may begin it again.
+      if (!isIdle(this.client)) throw failure;
+      return this.query<Row>(query, values);
     }
   }
 
@@ -182,5 +226,8 @@ function isIdle(client: PoolClient): boolean {
 function connectionFailure(error: unknown): string {
   if (error instanceof AggregateError && error.message === "")
     return error.errors.map(connectionFailure).join(", ");
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  // What PgBouncer answers to a parameter that it does not pass on.
+  if (!message.startsWith("unsupported startup parameter")) return message;
+  return `${message}; list it in ignore_startup_parameters of the pooler, and set the limit for the role`;
 }

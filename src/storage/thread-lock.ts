@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { errorMessage, StratagraphError } from "../errors.ts";
 import type { Database } from "./database.ts";
-import { DatabaseUnavailableError } from "./errors.ts";
+import { DatabaseUnavailableError, PooledSessionError } from "./errors.ts";
 import type { DatabaseClient, DatabasePool } from "./pool.ts";
+import { isSessionShared } from "./pooled-session.ts";
 import { defaultTenant } from "./tenant.ts";
 
 /** Another run or recovery holds the thread, in this process or in another. */
@@ -29,10 +30,11 @@ export interface ThreadLockOptions {
  * ends with `release`, and with the process however that ends; closing the database waits for it on a server.
  *
  * On a Postgres server all locks of a pool are advisory locks on one of its sessions, which is in use while any is held:
- * give the pool two sessions at least. The session must last, so a pooler that hands sessions on after each transaction
- * cannot carry these locks. On an embedded database the locks are in this process, since no other can open it.
+ * give the pool two sessions at least. The session must last: behind a pooler that hands sessions on after each
+ * transaction, `listenUrl` of the database opens one that reaches the server directly. On an embedded database the locks are in this process, since no other can open it.
  *
  * @throws {ThreadLockedError} if the thread is locked.
+ * @throws {PooledSessionError} behind a pooler that shares sessions, without a direct one.
  * @example
  * const lock = await lockThread(database, "thread-1");
  * try {
@@ -145,9 +147,11 @@ class LockSession {
   }
 
   async #open(pool: DatabasePool): Promise<DatabaseClient> {
-    const client = await pool.connect();
+    const client = await (pool.direct ?? pool).connect();
     client.lost?.addEventListener("abort", () => this.#lose(client, client.lost?.reason));
     try {
+      const isShared = pool.direct === undefined && (await isSessionShared(pool, client));
+      if (isShared) throw new PooledSessionError();
       // A lock is held for as long as an agent runs, without a statement in between.
       await client.query("set idle_session_timeout = 0");
       return client;
