@@ -126,11 +126,11 @@ function fakePool(sessions: readonly number[], isSticky: boolean) {
       const client = {
         backendPid: 1,
         lost: new AbortController().signal,
-        query: async <Row>(text: unknown) => {
+        query: async (text: unknown) => {
           const pid = held.get(client) ?? free();
           if (text === "begin" || isSticky) held.set(client, pid);
           if (text === "rollback" && !isSticky) held.delete(client);
-          return { rows: [{ pid }] as Row[], rowCount: 1, command: "SELECT" };
+          return { rows: [{ pid }] as never[], rowCount: 1, command: "SELECT" };
         },
         release: () => void held.delete(client),
       };

@@ -90,7 +90,12 @@ export class EventStreams {
   ): Response {
     const stop = linkSignals(call.closing);
     let isGone = false;
-    const texts = this.#guarded(call, textsOf(stop.signal));
+    // The request is not kept: a stream may last for hours.
+    const { pathname: path } = new URL(call.request.url);
+    const texts = this.#guarded(
+      { principal: call.principal, isAllowed: this.#keyCheck(call) },
+      textsOf(stop.signal),
+    );
     const body = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
@@ -103,10 +108,7 @@ export class EventStreams {
           } catch (err) {
             stop.abort();
             // The client reads on with Last-Event-ID.
-            this.base.logger.error(
-              { err, path: new URL(call.request.url).pathname },
-              "stream of events broke off",
-            );
+            this.base.logger.error({ err, path }, "stream of events broke off");
             controller.close();
           }
         },
@@ -128,12 +130,13 @@ export class EventStreams {
    * read counts for nothing.
    */
   async *#guarded(
-    call: StreamCall,
+    {
+      principal: { tenantId },
+      isAllowed,
+    }: { readonly principal: Principal; readonly isAllowed: () => Promise<boolean> },
     texts: AsyncGenerator<string, void, undefined>,
   ): AsyncGenerator<string, void, undefined> {
     const { clock } = this.base;
-    const { tenantId } = call.principal;
-    const isAllowed = this.#keyCheck(call);
     let checkedAt = clock.monotonic();
     this.#count(tenantId, 1);
     try {
