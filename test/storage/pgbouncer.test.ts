@@ -85,7 +85,7 @@ describe.skipIf(!hasPgBouncer || !database.available)("behind PgBouncer by trans
     const worker = await createServer(options);
     const front = await createServer({ ...options, concurrency: 0 });
     try {
-      const post = (path: string, body: object) =>
+      const post = async (path: string, body: object) =>
         front.fetch(
           new Request(`http://127.0.0.1${path}`, {
             method: "POST",

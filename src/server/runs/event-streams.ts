@@ -11,7 +11,7 @@ import { EventPages } from "./event-pages.ts";
 import { isUnderWay } from "./run-desk.ts";
 
 /** Milliseconds after which a comment is sent and the key is checked again. */
-export const heartbeatMs = 15_000;
+const heartbeatMs = 15_000;
 
 const encoder = new TextEncoder();
 
