@@ -64,7 +64,7 @@ export async function createRuntime(
     return withThreads(run, {}, close);
   }
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"] } = options;
-  const { openDatabase } = await import("./storage/database.ts");
+  const { openDatabase, poolerOptions } = await import("./storage/database.ts");
   const { openCheckpointer, PostgresCheckpointer } = await import("../checkpointers/postgres.ts");
   const { CancelRequests } = await import("./storage/platform/cancel-requests.ts");
   const { DatabaseToolJournal } = await import("./storage/tool-journal.ts");
@@ -76,6 +76,7 @@ export async function createRuntime(
     options.database ??
     (await openDatabase({
       ...(url && { url }),
+      ...poolerOptions(env),
       ...(options.folder !== undefined && { folder: options.folder }),
       ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
     }).catch(async (thrown: unknown) => {

@@ -62,6 +62,38 @@ export function backoff(
   return of.random === undefined ? most : most / 2 + (most / 2) * of.random();
 }
 
+/** A signal that aborts with outer ones. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** Aborts it, and removes its listeners from the outer signals. */
+  abort(reason?: unknown): void;
+  /** Removes the listeners: it aborts with the outer signals no more. */
+  release(): void;
+}
+
+/**
+ * Returns a signal that aborts as soon as one of the outer ones does, until it is released. Node 20 keeps a trace of each
+ * signal that `AbortSignal.any` makes in the outer ones for as long as these last, which may be that of a server.
+ */
+export function linkSignals(...outer: readonly AbortSignal[]): LinkedSignal {
+  const controller = new AbortController();
+  const release = () => {
+    for (const one of outer) one.removeEventListener("abort", onAbort);
+  };
+  const abort = (reason?: unknown) => {
+    release();
+    controller.abort(reason);
+  };
+  const onAbort = () => abort(outer.find(({ aborted }) => aborted)?.reason);
+  for (const one of outer) {
+    // Each request of a server may add a listener.
+    setMaxListeners(0, one);
+    one.addEventListener("abort", onAbort);
+  }
+  if (outer.some(({ aborted }) => aborted)) onAbort();
+  return { signal: controller.signal, abort, release };
+}
+
 /** A time limit combined with outer abort signals. */
 export interface Deadline {
   /** Aborts when the time is up, or when an outer signal aborts, with its reason. */

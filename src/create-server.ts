@@ -17,9 +17,14 @@ export interface ServerOptions extends HttpOptions {
   readonly databaseUrl?: string;
   /**
    * URL that reaches the same Postgres directly, where `databaseUrl` is that of a pooler by transaction: notices between
-   * processes need a session. Default: `STRATAGRAPH_LISTEN_URL` of `env`, else `databaseUrl`.
+   * processes and locks of threads need a session. Default: `STRATAGRAPH_LISTEN_URL` of `env`, else `databaseUrl`.
    */
   readonly listenUrl?: string;
+  /**
+   * Whether statements are prepared under names, which poolers by transaction may not follow. Default: false if
+   * `STRATAGRAPH_PREPARED_STATEMENTS` of `env` is `false`, else true.
+   */
+  readonly preparedStatements?: boolean;
   /** Folder of the embedded database. Default: `.stratagraph`. */
   readonly folder?: string;
   /** Maximum Postgres connections. Default 10. */
@@ -106,7 +111,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { TenantRuntimes: RuntimeCache },
     { createRunWorker },
     { environmentSecrets },
-    { openDatabase },
+    { openDatabase, poolerOptions },
     { createEncryption },
     { openPlatform },
     { ThreadFences },
@@ -126,14 +131,21 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./package-version.ts"),
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
-  const { listenUrl = env["STRATAGRAPH_LISTEN_URL"] } = options;
-  const { maxConnections, development = false, tools = [] } = options;
+  const {
+    listenUrl,
+    preparedStatements,
+    maxConnections,
+    development = false,
+    tools = [],
+  } = options;
   const { clock = systemClock, ids = systemIds, logger = silent } = options;
   const own =
     options.database === undefined
       ? await openDatabase({
           ...(url && { url }),
+          ...poolerOptions(env),
           ...(listenUrl && { listenUrl }),
+          ...(preparedStatements !== undefined && { preparedStatements }),
           ...(folder !== undefined && { folder }),
           ...(maxConnections !== undefined && { maxConnections }),
         })

@@ -2,12 +2,13 @@ import { hostname } from "node:os";
 import type { Clock, IdSource } from "../clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
+import { readRunVersions } from "../storage/platform/runs/run-versions.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
 import type { Notices } from "../storage/postgres-notices.ts";
 import { createEmbeddedQueue } from "./embedded-queue.ts";
 import { type RunEnd, RunExecutor, type RunExecutorOptions } from "./run-executor.ts";
 import type { RunQueue } from "./run-queue.ts";
-import { RunSignals } from "./run-signals.ts";
+import { RunSignals, threadOfSignal, type Versions } from "./run-signals.ts";
 import { platformJobs, startUpkeep } from "./upkeep.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
@@ -46,6 +47,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
   const { platform, clock, ids, concurrency, onError, logger, httpAllow } = options;
   const { useServices, loadAgent } = options;
   const signals = new RunSignals(clock);
+  signals.look = (keys) => lookAt(platform, keys);
   const sender = new WebhookSender({ webhooks: platform.webhooks, clock, httpAllow, onError });
   const executor = new RunExecutor({
     platform,
@@ -107,6 +109,22 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       await Promise.all([notices?.close(), platform.usage.flush()]);
     },
   };
+}
+
+async function lookAt({ tables }: Platform, keys: readonly string[]): Promise<Versions> {
+  const threads = keys.flatMap((key) => {
+    const place = threadOfSignal(key);
+    return place === null ? [] : [{ key, ...place }];
+  });
+  const runs = keys.filter((key) => /^[\da-f-]{36}$/.test(key));
+  const found = await readRunVersions(tables, { runs, threads });
+  return new Map([
+    ...runs.flatMap((key) => {
+      const version = found.runs.get(key);
+      return version === undefined ? [] : [[key, version] as const];
+    }),
+    ...threads.map(({ key }, at) => [key, found.threads[at] ?? ""] as const),
+  ]);
 }
 
 function endFields({ run, state, code, ms }: RunEnd): object {

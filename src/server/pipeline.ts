@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { linkSignals } from "../async.ts";
 import type { Clock } from "../clock.ts";
 import { schemaProblems } from "../definition/check/schema-problems.ts";
 import type { Principal } from "../storage/platform/platform.ts";
@@ -192,11 +193,10 @@ async function withTimeout<T>(
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limitMs = route.timeoutMs ?? answerTimeoutMs;
-  const own = new AbortController();
-  const signal = AbortSignal.any([own.signal, closed]);
-  if (limitMs === 0) return run(signal);
+  const own = linkSignals(closed);
   let cancel = () => {};
   const late = new Promise<never>((_resolve, reject) => {
+    if (limitMs === 0) return;
     cancel = clock.after(limitMs, () => {
       const problem = new HttpProblem("timeout", {
         detail: `The answer took more than ${limitMs / 1000} s.`,
@@ -206,8 +206,9 @@ async function withTimeout<T>(
     });
   });
   try {
-    return await Promise.race([late, run(signal)]);
+    return await Promise.race([late, run(own.signal)]);
   } finally {
     cancel();
+    own.release();
   }
 }

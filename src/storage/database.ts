@@ -30,10 +30,23 @@ export interface DatabaseOptions {
    */
   preparedStatements?: boolean;
   /**
-   * The same server for LISTEN, reached directly where `url` is that of a pooler by transaction; Postgres only. Default
-   * `url`.
+   * The same server for LISTEN and for the locks of threads, reached directly where `url` is that of a pooler by
+   * transaction; Postgres only. Default `url`.
    */
   listenUrl?: string;
+}
+
+/**
+ * What the environment says of a pooler in front of Postgres: `STRATAGRAPH_LISTEN_URL`, and
+ * `STRATAGRAPH_PREPARED_STATEMENTS` (`false` or `0` turns them off).
+ */
+export function poolerOptions(
+  env: Readonly<Record<string, string | undefined>>,
+): Pick<DatabaseOptions, "listenUrl" | "preparedStatements"> {
+  const listenUrl = env["STRATAGRAPH_LISTEN_URL"];
+  const prepared = env["STRATAGRAPH_PREPARED_STATEMENTS"];
+  const isOff = prepared === "false" || prepared === "0";
+  return { ...(listenUrl && { listenUrl }), ...(isOff && { preparedStatements: false }) };
 }
 
 /** Where everything durable lives. One Postgres dialect, so one set of statements serves both kinds. */
@@ -80,6 +93,7 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
     connectTimeoutMs,
     statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
     preparedStatements: options.preparedStatements ?? true,
+    directUrl: options.listenUrl,
   });
   const openNotices = (channel: string, handlers: NoticeHandlers) =>
     new PostgresNotices({

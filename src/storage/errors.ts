@@ -28,6 +28,18 @@ export class NoticesKeptBackError extends StratagraphError {
   }
 }
 
+/** A pooler between this process and Postgres gives its sessions to others, so that locks of sessions hold nothing. */
+export class PooledSessionError extends StratagraphError {
+  readonly code = "pooled_session";
+
+  constructor() {
+    super(
+      "Expected a session of Postgres for the locks of threads, got one that a pooler shares by transaction. " +
+        "Set STRATAGRAPH_LISTEN_URL to a URL that reaches Postgres directly, or pool by session.",
+    );
+  }
+}
+
 /** A number that is not one of its kind was given to an option of a database or of its checkpointer. */
 export class StorageOptionError extends StratagraphError {
   readonly code = "storage_option";
@@ -107,6 +119,20 @@ export class DatabaseUnavailableError extends DatabaseFailure {
   }
 }
 
+/** A pooler has moved the connection to a session that lacks its prepared statements, or has another one's. */
+export class PreparedStatementError extends DatabaseFailure {
+  readonly code = "prepared_statement";
+
+  constructor(reason: string, sqlState: string | null, cause: unknown) {
+    super(
+      `A prepared statement is not as this process left it: ${reason}. A pooler shares sessions and does not follow them. ` +
+        "Set STRATAGRAPH_PREPARED_STATEMENTS=false, or use PgBouncer 1.21 with max_prepared_statements.",
+      sqlState,
+      cause,
+    );
+  }
+}
+
 /** No space is left where the database keeps its files. */
 export class DatabaseFullError extends DatabaseFailure {
   readonly code = "database_full";
@@ -173,6 +199,8 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   EACCES: DatabasePermissionError,
   EPERM: DatabasePermissionError,
   "57014": DatabaseTimeoutError,
+  "26000": PreparedStatementError,
+  "42P05": PreparedStatementError,
   "57P01": DatabaseUnavailableError, // An administrator ended the session.
   "57P02": DatabaseUnavailableError, // The server crashed.
   "57P03": DatabaseUnavailableError, // It starts up, or shuts down.

@@ -29,6 +29,11 @@ export interface Queryable {
 
 /** One session, checked out of a pool: transactions run on it. */
 export interface DatabaseClient extends Queryable {
+  /**
+   * Process id of its session as the other end of the connection gave it, which `pg_backend_pid()` has unless that end
+   * is a pooler. Absent on an embedded database.
+   */
+  readonly backendPid?: number;
   /** Aborts when the session is lost while this client has it. Absent where a session is in this process. */
   readonly lost?: AbortSignal;
   /**
@@ -54,6 +59,8 @@ export interface DatabasePool extends Queryable {
    * Absent where a server keeps the locks.
    */
   readonly heldLocks?: Set<string>;
+  /** Sessions of the server itself, where the pool's connections may be those of a pooler. Closed with the pool. */
+  readonly direct?: Pick<DatabasePool, "connect">;
   connect(): Promise<DatabaseClient>;
   /** Waits for clients that are checked out, then closes. */
   end(): Promise<void>;

@@ -12,6 +12,7 @@ import {
   DatabaseClosedError,
   DatabaseConnectionError,
   DatabaseUnavailableError,
+  PreparedStatementError,
   sqlStateOf,
   toDatabaseError,
 } from "./errors.ts";
@@ -29,6 +30,8 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** Whether the names of statements reach the server. */
   preparedStatements: boolean;
+  /** The same server, reached without a pooler. Default: `url` is. */
+  directUrl?: string | undefined;
 }
 
 /**
@@ -54,8 +57,29 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
       "expected postgres://user:password@host:port/database",
     );
   const { default: pg } = await import("pg");
-  const pool = new pg.Pool({
-    connectionString: options.url,
+  const { directUrl } = options;
+  const pool = openPool(pg.Pool, options.url, options);
+  // The locks of threads need one session, and take it with the first lock.
+  const direct =
+    directUrl === undefined
+      ? undefined
+      : openPool(pg.Pool, directUrl, { ...options, maxConnections: 1 });
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await Promise.all([pool.end(), direct?.end()]);
+    throw new DatabaseConnectionError(shownUrl, connectionFailure(error), { cause: error });
+  }
+  return new PostgresPool(pool, { ...options, direct });
+}
+
+function openPool(
+  PgPool: typeof Pool,
+  connectionString: string,
+  options: Omit<PostgresOptions, "url">,
+): Pool {
+  const pool = new PgPool({
+    connectionString,
     application_name: options.applicationName,
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -67,13 +91,12 @@ export async function openPostgresPool(options: PostgresOptions): Promise<Databa
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
-  try {
-    (await pool.connect()).release();
-  } catch (error) {
-    await pool.end();
-    throw new DatabaseConnectionError(shownUrl, connectionFailure(error), { cause: error });
-  }
-  return new PostgresPool(pool, options);
+  return pool;
+}
+
+interface PostgresPoolOptions extends Pick<PostgresOptions, "connectTimeoutMs" | "maxConnections"> {
+  readonly preparedStatements: boolean;
+  readonly direct?: Pool | undefined;
 }
 
 /** Texts of statements that a pool remembers. */
@@ -83,6 +106,9 @@ const maxTexts = 2_000;
 class StatementNames {
   readonly #names = new Map<string, string | null>();
   #count = 0;
+
+  /** @param areSent not any more once a pooler was found to lose what they name */
+  constructor(public areSent: boolean) {}
 
   /** The name of a statement; none for its first use, which may be its last. */
   of(text: string): string | undefined {
@@ -99,14 +125,17 @@ class StatementNames {
 }
 
 class PostgresPool implements DatabasePool {
-  readonly #names: StatementNames | null;
+  readonly direct?: PostgresPool;
+  readonly #names: StatementNames;
   #ended: Promise<void> | undefined;
 
   constructor(
     private readonly pool: Pool,
-    private readonly options: PostgresOptions,
+    private readonly options: PostgresPoolOptions,
   ) {
-    this.#names = options.preparedStatements ? new StatementNames() : null;
+    this.#names = new StatementNames(options.preparedStatements);
+    const { direct, ...own } = options;
+    if (direct) this.direct = new PostgresPool(direct, { ...own, maxConnections: 1 });
   }
 
   async connect(): Promise<DatabaseClient> {
@@ -135,7 +164,7 @@ class PostgresPool implements DatabasePool {
   }
 
   end(): Promise<void> {
-    return (this.#ended ??= this.pool.end());
+    return (this.#ended ??= Promise.all([this.pool.end(), this.direct?.end()]).then(() => {}));
   }
 }
 
@@ -149,9 +178,14 @@ class PostgresClient implements DatabaseClient {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly names: StatementNames | null,
+    private readonly names: StatementNames,
   ) {
     client.on("error", this.#onError);
+  }
+
+  get backendPid(): number {
+    // Not in @types/pg.
+    return (this.client as PoolClient & { readonly processID: number }).processID;
   }
 
   get lost(): AbortSignal {
@@ -167,15 +201,20 @@ class PostgresClient implements DatabaseClient {
     const { text, name: given, values: configured } = asConfig(query);
     const all = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
     // Texts without values may have several statements, of which none can be prepared.
-    const own = all !== undefined && all.length > 0 ? this.names?.of(text) : undefined;
-    const name = this.names === null ? undefined : (given ?? own);
+    const isNamed = this.names.areSent && all !== undefined && all.length > 0;
+    const name = isNamed ? (given ?? this.names.of(text)) : undefined;
     this.#joinWrites();
     try {
       const result: unknown = await this.client.query({ text, name, values: all });
       return (Array.isArray(result) ? result.at(-1) : result) as QueryResult<Row>;
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
-      throw toDatabaseError(error);
+      const failure = toDatabaseError(error);
+      if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
+      this.names.areSent = false;
+      // Nothing was executed. A transaction is over, and its caller may begin it again.
+      if (!isIdle(this.client)) throw failure;
+      return this.query<Row>(query, values);
     }
   }
 
@@ -220,5 +259,8 @@ function isIdle(client: PoolClient): boolean {
 function connectionFailure(error: unknown): string {
   if (error instanceof AggregateError && error.message === "")
     return error.errors.map(connectionFailure).join(", ");
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  // What PgBouncer answers to a parameter that it does not pass on.
+  if (!message.startsWith("unsupported startup parameter")) return message;
+  return `${message}; list it in ignore_startup_parameters of the pooler, and set the limit for the role`;
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { errorMessage, StratagraphError } from "../errors.ts";
 import type { Database } from "./database.ts";
-import { DatabaseUnavailableError } from "./errors.ts";
+import { DatabaseUnavailableError, PooledSessionError } from "./errors.ts";
 import type { DatabaseClient, DatabasePool } from "./pool.ts";
+import { isSessionShared } from "./pooled-session.ts";
 import { defaultTenant } from "./tenant.ts";
 
 /** Another run or recovery holds the thread, in this process or in another. */
@@ -29,10 +30,11 @@ export interface ThreadLockOptions {
  * ends with `release`, and with the process however that ends; closing the database waits for it on a server.
  *
  * On a Postgres server all locks of a pool are advisory locks on one of its sessions, which is in use while any is held:
- * give the pool two sessions at least. The session must last, so a pooler that hands sessions on after each transaction
- * cannot carry these locks. On an embedded database the locks are in this process, since no other can open it.
+ * give the pool two sessions at least. The session must last: behind a pooler that hands sessions on after each
+ * transaction, `listenUrl` of the database opens one that reaches the server directly. On an embedded database the locks are in this process, since no other can open it.
  *
  * @throws {ThreadLockedError} if the thread is locked.
+ * @throws {PooledSessionError} behind a pooler that shares sessions, without a direct one.
  * @example
  * const lock = await lockThread(database, "thread-1");
  * try {
@@ -95,6 +97,16 @@ interface Answer {
 
 const sessions = new WeakMap<DatabasePool, LockSession>();
 
+const pooled = new WeakMap<DatabasePool, Promise<boolean>>();
+
+/** {@link isSessionShared}, found out once for a pool. */
+function isPooled(pool: DatabasePool, client: DatabaseClient): Promise<boolean> {
+  const known = pooled.get(pool) ?? isSessionShared(pool, client);
+  pooled.set(pool, known);
+  known.catch(() => pooled.delete(pool));
+  return known;
+}
+
 /** Takes the advisory lock `key`, or returns undefined if it is taken, even by a user of the same pool. */
 async function tryAdvisoryLock(pool: DatabasePool, key: string): Promise<HeldLock | undefined> {
   let session = sessions.get(pool);
@@ -145,16 +157,20 @@ class LockSession {
   }
 
   async #open(pool: DatabasePool): Promise<DatabaseClient> {
-    const client = await pool.connect();
+    const client = await (pool.direct ?? pool).connect();
     client.lost?.addEventListener("abort", () => this.#lose(client, client.lost?.reason));
-    // A lock is held for as long as an agent runs, without a statement in between.
-    const set = client.query("set idle_session_timeout = 0").catch((error: unknown) => {
+    try {
+      const isShared = pool.direct === undefined && (await isPooled(pool, client));
+      if (isShared) throw new PooledSessionError();
+      // A lock is held for as long as an agent runs, without a statement in between.
+      const set = client.query("set idle_session_timeout = 0");
+      set.catch((error: unknown) => this.#lose(client, error));
+      if (client.pipelines !== true) await set;
+      return client;
+    } catch (error) {
       if (!this.#ended) client.release(true);
       throw error;
-    });
-    if (client.pipelines !== true) await set;
-    set.catch((error: unknown) => this.#lose(client, error));
-    return client;
+    }
   }
 
   /** One question after the other: node-postgres is about to stop queueing them. */

@@ -1,4 +1,5 @@
 import { StratagraphError } from "../errors.ts";
+import { PreparedStatementError } from "./errors.ts";
 import type { DatabaseClient, QueryConfig, QueryResult } from "./pool.ts";
 
 /** A statement of a transaction failed, and the code that ran it went on: nothing was written. */
@@ -61,7 +62,12 @@ export async function runAlone<Row>(
     client.query("commit"),
   ]);
   if (begun.status === "rejected") throw shown(begun.reason);
-  if (ran.status === "rejected") throw ran.reason;
+  if (ran.status === "rejected") {
+    // Nothing was executed, and names are not sent any more.
+    if (ran.reason instanceof PreparedStatementError)
+      return runInTurn<Row>(client, { text, shown }, statement);
+    throw ran.reason;
+  }
   if (ended.status === "rejected") throw ended.reason;
   if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
   return ran.value;

@@ -271,8 +271,8 @@ export function plainJson(
 ): string {
   // By the key, since what comes as the value has gone through its own `toJSON` already.
   const replace = function (this: unknown, key: string): unknown {
-    const given = (this as Record<string, unknown>)[key];
-    const inner = plain(Object.hasOwn(shown, key) ? shown[key]!(given) : given);
+    const stored = (this as Record<string, unknown>)[key];
+    const inner = plain(Object.hasOwn(shown, key) ? shown[key]!(stored) : stored);
     return typeof inner === "bigint" ? String(inner) : inner;
   };
   return JSON.stringify(value, replace, indent) ?? "null";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RunSignals } from "../../src/engine/run-signals.ts";
+import { RunSignals, threadOfSignal, threadSignal } from "../../src/engine/run-signals.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 function makeSignals() {
@@ -46,13 +46,75 @@ it("look every 250 ms, and every 2 s while notices arrive", async () => {
   expect(await advance(10)).toEqual(["a"]);
 });
 
-it("look at most 250 times a second for all who follow", async () => {
-  const { follow, advance } = makeSignals();
-  for (let at = 0; at < 1_000; at += 1) follow(`run-${at}`);
-  const early = await advance(1_000);
-  expect(early.length).toBeLessThanOrEqual(250);
-  const late = await advance(3_000);
-  expect(early.length + late.length).toBe(1_000);
+it("look at all that is followed at once, and wake what has changed", async () => {
+  const { signals, clock, advance } = makeSignals();
+  const looks: (readonly string[])[] = [];
+  const versions = new Map<string, string>();
+  signals.look = async (keys) => {
+    looks.push(keys);
+    return new Map(versions);
+  };
+  const keys = Array.from({ length: 1_000 }, (_, at) => `run-${at}`);
+  for (const key of keys) versions.set(key, "1");
+  const followers = keys.map((key) => signals.follow(key));
+  const changed = async () => {
+    const found: string[] = [];
+    for (const [at, follower] of followers.entries()) {
+      const waited = follower.changed(1);
+      clock.advance(0);
+      void waited.then((hasChanged) => hasChanged && found.push(keys[at]!));
+    }
+    await advance(1);
+    for (const follower of followers) follower.reset();
+    return found;
+  };
+  await advance(250);
+  // What changed before the first look is unknown.
+  expect(await changed()).toEqual(keys);
+  await advance(250);
+  expect(await changed()).toEqual([]);
+  versions.set("run-7", "2");
+  versions.delete("run-8");
+  await advance(250);
+  expect(await changed()).toEqual(["run-7", "run-8"]);
+  expect(looks.length).toBeLessThanOrEqual(4);
+  expect(looks[0]).toEqual(keys);
+  for (const follower of followers) follower.release();
+  expect(clock.pending).toBe(0);
+});
+
+it("look again after a look that failed", async () => {
+  const { signals, follow, advance } = makeSignals();
+  let failures = 1;
+  signals.look = async () => {
+    if ((failures -= 1) >= 0) throw new Error("The database is away.");
+    return new Map();
+  };
+  follow("a");
+  expect(await advance(250)).toEqual([]);
+  expect(await advance(250)).toEqual(["a"]);
+});
+
+it("tell a follower of a thread and its run of both, and miss nothing after a reset", async () => {
+  const { signals, clock } = makeSignals();
+  const follower = signals.follow(threadSignal("t", "a b:c"));
+  expect(threadOfSignal(threadSignal("t", "a b:c"))).toEqual({ tenantId: "t", threadId: "a b:c" });
+  expect(threadOfSignal("0198c0de-0000-7000-8000-000000000001")).toBeNull();
+  follower.followAlso("run-1");
+  follower.followAlso("run-2");
+  follower.reset();
+  signals.receive("run-1");
+  const waits = follower.changed(100);
+  clock.advance(100);
+  expect(await waits).toBe(false);
+  signals.receive("run-2");
+  expect(await follower.changed()).toBe(true);
+  follower.reset();
+  const told = follower.changed();
+  signals.receive(threadSignal("t", "a b:c"));
+  expect(await told).toBe(true);
+  follower.release();
+  expect(clock.pending).toBe(0);
 });
 
 it("wake all when notices begin and end, since some may have been missed", async () => {
@@ -72,6 +134,6 @@ it("end at once when a caller has gone", async () => {
   follow("a", { signal: gone.signal });
   gone.abort();
   follow("b", { signal: gone.signal });
-  expect(await advance(0)).toEqual(["a", "b"]);
+  expect((await advance(0)).toSorted()).toEqual(["a", "b"]);
   expect(clock.pending).toBe(0);
 });

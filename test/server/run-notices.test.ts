@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
-import { describe, expect, it } from "vitest";
+import pg from "pg";
+import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { type RunServer, useRunServers } from "../helpers/run-server.ts";
@@ -67,6 +68,39 @@ describe.skipIf(!database.available)("servers of one Postgres, without polling",
     }
     expect(seen).toEqual(["running", "completed"]);
     stream.close();
+  });
+
+  it("travel by themselves, never in a transaction and never with other writes", async () => {
+    const asked = new Map<unknown, string[]>();
+    const query = vi.spyOn(pg.Client.prototype, "query");
+    try {
+      const { front, runs } = await startPair(["Hello."]);
+      const stream = await front.stream(runs, {
+        method: "POST",
+        body: { input: { message: "Hi" }, config: { stream: true } },
+      });
+      expect((await stream.rest()).at(-1)).toMatchObject({ event: "done" });
+      for (const [at, client] of query.mock.contexts.entries()) {
+        const [given] = query.mock.calls[at] as unknown as [string | { readonly text: string }];
+        const text = typeof given === "string" ? given : given.text;
+        asked.set(client, [...(asked.get(client) ?? []), text]);
+      }
+    } finally {
+      query.mockRestore();
+    }
+    const notices = [...asked.values()].filter((texts) =>
+      texts.some((text) => text.startsWith("listen ")),
+    );
+    expect(notices).toHaveLength(2);
+    for (const [listen, ...rest] of notices) {
+      expect(listen).toMatch(/^listen "/);
+      expect(new Set(rest)).toEqual(new Set(["select pg_notify($1, $2)"]));
+    }
+    const others = [...asked.values()].filter((texts) => !notices.includes(texts));
+    const notifying = others.flat().filter((text) => /pg_notify|^\s*notify/i.test(text));
+    // The check of each process that a notice of another session arrives.
+    expect(notifying).toEqual(Array.from({ length: 2 }, () => "select pg_notify($1, $2)"));
+    expect(others.flat().some((text) => /insert into .*checkpoint/.test(text))).toBe(true);
   });
 
   it("cancel a run of another", async () => {

@@ -208,10 +208,17 @@ describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind)
     const path = await runOf(api);
     const clock = new ManualClock();
     // Waits for time alone: nothing signals.
+    const follower = {
+      reset: () => {},
+      release: () => {},
+      changed: async (ms: number) => {
+        clock.advance(Math.min(ms, 250));
+        return false;
+      },
+    };
     const signals = {
-      next: async () => clock.advance(250),
+      follow: () => follower,
       tailOf: () => undefined,
-      notify: () => {},
     } as unknown as RunServer["base"]["signals"];
     const streams = new EventStreams({ ...api.base, clock, signals }, 10);
     const { tenantId, keyId, key } = api;

@@ -6,8 +6,10 @@ import { z } from "zod";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import { logExtension } from "../../experiment/log/log-checker.ts";
 import { systemClock } from "../../clock.ts";
-import { type Database, openDatabase } from "../../storage/database.ts";
+import { type Database, openDatabase, poolerOptions } from "../../storage/database.ts";
 import type { Notices } from "../../storage/postgres-notices.ts";
+import { NoticesKeptBackError } from "../../storage/errors.ts";
+import { isSessionShared } from "../../storage/pooled-session.ts";
 import { parseEncryptionKeys } from "../../storage/encryption/encryption-keys.ts";
 import { DATABASE, isRunning } from "../../storage/folder-lock.ts";
 import { redactUrl } from "../../storage/pool.ts";
@@ -28,18 +30,16 @@ export async function checkDatabase({
 }: Pick<CliIo, "env" | "cwd">): Promise<readonly Finding[]> {
   const url = env["DATABASE_URL"];
   if (!url) return [await checkFolder(join(cwd, ".stratagraph"), cwd)];
-  return checkPostgres(url, env["STRATAGRAPH_LISTEN_URL"] || undefined);
+  return checkPostgres(url, env);
 }
 
-async function checkPostgres(
-  url: string,
-  listenUrl: string | undefined,
-): Promise<readonly Finding[]> {
+async function checkPostgres(url: string, env: CliIo["env"]): Promise<readonly Finding[]> {
+  const pooler = poolerOptions(env);
   try {
     const database = await openDatabase({
       url,
-      ...(listenUrl !== undefined && { listenUrl }),
-      maxConnections: 1,
+      ...pooler,
+      maxConnections: 2,
       connectTimeoutMs: answerWithinMs,
       statementTimeoutMs: answerWithinMs,
     });
@@ -49,6 +49,7 @@ async function checkPostgres(
       return [
         ok(aboutDatabase, `Postgres ${version} answers at ${redactUrl(url)}.`),
         await checkNotices(database),
+        ...(await checkPooler(database, pooler)),
       ];
     } finally {
       await database.close();
@@ -75,11 +76,47 @@ async function checkNotices({ openNotices }: Database): Promise<Finding> {
   await notices?.close();
   if (error === null)
     return ok(about, "They arrive: streams follow runs of other processes at once.");
+  if (error instanceof NoticesKeptBackError) {
+    return warning(
+      about,
+      "A pooler by transaction keeps them back: servers look for events of other processes every 250 ms.",
+      listenFix,
+    );
+  }
   return warning(
     about,
     "They do not arrive: servers look for events of other processes every 250 ms.",
-    "Set STRATAGRAPH_LISTEN_URL to a URL that reaches Postgres directly, not through a pooler by transaction.",
+    listenFix,
   );
+}
+
+const listenFix =
+  "Set STRATAGRAPH_LISTEN_URL to a URL that reaches Postgres directly, not through a pooler by transaction.";
+
+/** What does not work through a pooler that shares sessions. */
+async function checkPooler(
+  { pool }: Database,
+  of: ReturnType<typeof poolerOptions>,
+): Promise<readonly Finding[]> {
+  const about = { check: "database", subject: "pooler" };
+  const client = await pool.connect();
+  const isShared = await isSessionShared(pool, client).finally(() => client.release());
+  if (!isShared) return [];
+  const findings: Finding[] = [];
+  if (of.listenUrl === undefined) {
+    const what = "DATABASE_URL is that of a pooler by transaction, so no agent can run:";
+    findings.push(problem(about, `${what} locks of threads need a session.`, listenFix));
+  }
+  if (of.preparedStatements !== false) {
+    findings.push(
+      warning(
+        about,
+        "Statements are prepared, which a pooler by transaction may not follow.",
+        "Set STRATAGRAPH_PREPARED_STATEMENTS=false, or use PgBouncer 1.21 with max_prepared_statements.",
+      ),
+    );
+  }
+  return findings.length > 0 ? findings : [ok(about, "Locks and notices go around the pooler.")];
 }
 
 async function checkFolder(folder: string, parent: string): Promise<Finding> {

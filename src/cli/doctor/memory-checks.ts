@@ -7,7 +7,7 @@ import { impliedTools } from "../../definition/check/tools.ts";
 import { isGranted } from "../../definition/tool/tool.ts";
 import { StratagraphError } from "../../errors.ts";
 import { createEmbeddings } from "../../models/embeddings/create-embeddings.ts";
-import { type Database, openDatabase } from "../../storage/database.ts";
+import { type Database, openDatabase, poolerOptions } from "../../storage/database.ts";
 import { DATABASE } from "../../storage/folder-lock.ts";
 import { loadMigrations } from "../../storage/migrate.ts";
 import type { DatabasePool } from "../../storage/pool.ts";
@@ -85,6 +85,7 @@ export async function checkMemoryDatabase(
       url
         ? {
             url,
+            ...poolerOptions(io.env),
             maxConnections: 1,
             connectTimeoutMs: answerWithinMs,
             statementTimeoutMs: answerWithinMs,

@@ -8,10 +8,11 @@ export async function withDatabase<Result>(
   io: CliIo,
   use: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const { openDatabase } = await import("../../storage/database.ts");
+  const { openDatabase, poolerOptions } = await import("../../storage/database.ts");
   const url = io.env["DATABASE_URL"];
   const database = await openDatabase({
     ...(url && { url }),
+    ...poolerOptions(io.env),
     folder: databaseFolder(io),
     statementTimeoutMs: 0,
   });

@@ -104,6 +104,7 @@ function serverOptions(
   return {
     databaseUrl: config.database_url,
     listenUrl: config.listen_url,
+    preparedStatements: config.prepared_statements,
     maxConnections: config.database_connections,
     concurrency: config.concurrency,
     runtime: {

@@ -22,6 +22,7 @@ export const serveConfigSchema = z.strictObject({
   tenant: z.string().min(1).max(100).optional(),
   database_url: z.string().min(1).optional(),
   listen_url: z.string().min(1).optional(),
+  prepared_statements: z.boolean().optional(),
   database_connections: z.int().min(1).max(1000).optional(),
   concurrency: z.int().min(0).max(1000).optional(),
   model: z.string().min(1).max(200).optional(),
@@ -121,6 +122,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   tenant: "STRATAGRAPH_TENANT",
   database_url: "DATABASE_URL",
   listen_url: "STRATAGRAPH_LISTEN_URL",
+  prepared_statements: "STRATAGRAPH_PREPARED_STATEMENTS",
   database_connections: "STRATAGRAPH_DATABASE_CONNECTIONS",
   concurrency: "STRATAGRAPH_CONCURRENCY",
   model: "STRATAGRAPH_MODEL",
@@ -148,7 +150,7 @@ function fromText(key: string, text: string): unknown {
     const parts = text.split(",").map((part) => part.trim());
     return parts.filter((part) => part !== "");
   }
-  if (key !== "dev") return text;
+  if (key !== "dev" && key !== "prepared_statements") return text;
   if (text === "1" || text === "true") return true;
   return text === "0" || text === "false" ? false : text;
 }

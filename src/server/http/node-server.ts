@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ListenError, UnprotectedServerError } from "../errors.ts";
@@ -15,7 +15,7 @@ export interface ConnectionLimits {
   readonly checkIntervalMs?: number;
   /** Milliseconds that an idle connection stays open. Default 5,000. */
   readonly keepAliveTimeoutMs?: number;
-  /** Milliseconds in which a client takes nothing of a complete answer. Default 30,000. */
+  /** Milliseconds in which a client takes nothing of what waits for it. Default 30,000. */
   readonly readTimeoutMs?: number;
   /** Requests of one connection. Default 1,000. */
   readonly maxRequestsPerConnection?: number;
@@ -57,11 +57,11 @@ export async function listenOn(
     errorHandler: answerUnreadable,
   });
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    outgoing.once("prefinish", () => limitReading(outgoing, limits.readTimeoutMs ?? 30_000));
     void listener(incoming, outgoing);
   };
   const server = createServer(
     {
+      ServerResponse: timedResponse(limits.readTimeoutMs ?? 30_000),
       headersTimeout: limits.headersTimeoutMs ?? 10_000,
       requestTimeout: limits.requestTimeoutMs ?? 30_000,
       connectionsCheckingInterval: limits.checkIntervalMs ?? 1000,
@@ -103,13 +103,31 @@ export async function listenOn(
   };
 }
 
-/** Ends the connection of a client that takes nothing of a complete answer for so long. */
-function limitReading(outgoing: ServerResponse, ms: number): void {
-  const { socket } = outgoing;
-  if (socket === null) return;
-  socket.setTimeout(ms);
-  // Before Node's own listener, which sets the time of an idle connection. The next answer may take longer.
-  outgoing.prependOnceListener("finish", () => socket.setTimeout(0));
+type WriteCallback = (error: Error | null | undefined) => void;
+
+/**
+ * Answers whose connection ends when the client takes nothing for so long, of a complete answer and of a stream. A stream
+ * that has nothing to send may last.
+ */
+function timedResponse(ms: number) {
+  return class TimedResponse extends ServerResponse {
+    override write(
+      chunk: unknown,
+      encoding?: BufferEncoding | WriteCallback,
+      callback?: WriteCallback,
+    ): boolean {
+      const isTaken = super.write(chunk, encoding as BufferEncoding, callback);
+      if (!isTaken) this.socket?.setTimeout(ms);
+      return isTaken;
+    }
+
+    override emit(name: string | symbol, ...values: unknown[]): boolean {
+      if (name === "prefinish") this.socket?.setTimeout(ms);
+      // Before Node's own listener of `finish`, which sets the time of an idle connection. The next answer may take longer.
+      else if (name === "drain" || name === "finish") this.socket?.setTimeout(0);
+      return super.emit(name, ...values);
+    }
+  };
 }
 
 async function closeServer(

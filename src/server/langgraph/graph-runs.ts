@@ -117,20 +117,19 @@ export class GraphRuns {
   ): Promise<{ readonly isOver: boolean; readonly tail?: RunTail }> {
     const { platform, signals } = this.base;
     let tail: RunTail | undefined;
-    for (;;) {
-      const waiting = new AbortController();
-      const either = AbortSignal.any([signal, waiting.signal]);
-      const signalled = signals.next(id, { signal: either });
-      try {
+    const follower = signals.follow(id, { signal });
+    try {
+      for (;;) {
+        follower.reset();
         tail = signals.tailOf(tenantId, id) ?? tail;
         const known = tail?.state ?? null;
         const state = known ?? (await platform.runs.progress(tenantId, id)).state;
         if (!isUnderWay(state)) return { isOver: true, ...(known !== null && { tail: tail! }) };
         if (signal.aborted) return { isOver: false };
-        await signalled;
-      } finally {
-        waiting.abort();
+        await follower.changed();
       }
+    } finally {
+      follower.release();
     }
   }
 

@@ -1,3 +1,4 @@
+import { linkSignals } from "../../async.ts";
 import { truncatedKey } from "../../engine/graph-events.ts";
 import type { GraphRequest } from "../../engine/graph-request.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
@@ -73,33 +74,36 @@ export class RunAnswers {
   /** The values at the end of a run. Until then newlines keep the connection open. */
   wait(call: StreamCall, place: RunPlace, { cancels = false } = {}): Response {
     const { clock, logger } = this.base;
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, call.closing]);
+    const stop = linkSignals(call.closing);
+    let isGone = false;
     let cancelTimer = () => {};
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         const beat = () => {
           cancelTimer = clock.after(keepAliveMs, () => {
-            controller.enqueue(encoder.encode("\n"));
+            // A client that does not read gets none.
+            if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode("\n"));
             beat();
           });
         };
         beat();
-        this.#values(call.principal, place.run, signal)
+        this.#values(call.principal, place.run, stop.signal)
           .catch((err: unknown) => {
             logger.error({ err, run: place.run.id }, "waiting for a run broke off");
             return errorOf("InternalError", "An unexpected error occurred.");
           })
           .then((values) => {
             cancelTimer();
-            if (stop.signal.aborted) return;
+            stop.release();
+            if (isGone) return;
             controller.enqueue(encoder.encode(JSON.stringify(values)));
             controller.close();
           })
           .catch(() => {});
       },
       cancel: async () => {
+        isGone = true;
         stop.abort();
         cancelTimer();
         if (cancels) await this.#cancel(call.principal, place.run);

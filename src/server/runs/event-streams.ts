@@ -1,3 +1,6 @@
+import { linkSignals } from "../../async.ts";
+import type { Clock } from "../../clock.ts";
+import type { Follower, RunSignals } from "../../engine/run-signals.ts";
 import type { RunTail } from "../../engine/run-tail.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
@@ -6,12 +9,13 @@ import { developmentKeyId, secretOf } from "../authenticate.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Call, eventStreamType } from "../route.ts";
+import { EventPages } from "./event-pages.ts";
 import { isUnderWay } from "./run-desk.ts";
 
 /** Milliseconds after which a comment is sent and the key is checked again. */
-export const heartbeatMs = 15_000;
-/** Events of one read of the log, of 1 MiB at most each. */
-const pageEvents = 50;
+const heartbeatMs = 15_000;
+
+const encoder = new TextEncoder();
 
 export interface StreamOptions {
   readonly runId: string;
@@ -28,21 +32,37 @@ export interface StreamOptions {
   readonly hasRetry?: boolean;
 }
 
+interface ReadPage {
+  readonly text: string;
+  /** Whether it has the last event of the stream. */
+  readonly isLast: boolean;
+  /** Whether the log had more events. */
+  readonly isMore: boolean;
+  /** Whether the run was queued or running. */
+  readonly isOpen: boolean;
+}
+
 /** What a stream takes from the call of its route. */
 export type StreamCall = Pick<Call<unknown, unknown, unknown>, "principal" | "request" | "closing">;
+
+/** Streams of each tenant, of each server. */
+const openStreams = new WeakMap<RunSignals, Map<string, number>>();
 
 /**
  * Streams of the events of runs, read from their logs: any number of them, in any process, and only as fast as their
  * clients read.
  */
 export class EventStreams {
-  readonly #open = new Map<string, number>();
+  readonly #open: Map<string, number>;
 
-  /** @param maxStreams streams of one tenant at the same time */
+  /** @param maxStreams streams of one tenant at the same time, with those of other routes of the server */
   constructor(
     private readonly base: Pick<ApiBase, "platform" | "signals" | "clock" | "logger">,
     private readonly maxStreams: number,
-  ) {}
+  ) {
+    this.#open = openStreams.get(base.signals) ?? new Map<string, number>();
+    openStreams.set(base.signals, this.#open);
+  }
 
   /** @throws HttpProblem `rate_limited` if the tenant has too many streams */
   check({ tenantId }: Principal): void {
@@ -70,28 +90,32 @@ export class EventStreams {
     textsOf: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>,
     options: Pick<StreamOptions, "headers" | "onDisconnect">,
   ): Response {
-    const stop = new AbortController();
-    const signal = AbortSignal.any([stop.signal, call.closing]);
-    const texts = this.#guarded(call, textsOf(signal));
-    const encoder = new TextEncoder();
+    const stop = linkSignals(call.closing);
+    let isGone = false;
+    // The request is not kept: a stream may last for hours.
+    const { pathname: path } = new URL(call.request.url);
+    const texts = this.#guarded(
+      { principal: call.principal, isAllowed: this.#keyCheck(call) },
+      textsOf(stop.signal),
+    );
     const body = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           try {
             const next = await texts.next();
-            if (stop.signal.aborted) return;
-            if (next.done === true) controller.close();
-            else controller.enqueue(encoder.encode(next.value));
+            if (isGone) return;
+            if (next.done !== true) return controller.enqueue(encoder.encode(next.value));
+            stop.release();
+            controller.close();
           } catch (err) {
+            stop.abort();
             // The client reads on with Last-Event-ID.
-            this.base.logger.error(
-              { err, path: new URL(call.request.url).pathname },
-              "stream of events broke off",
-            );
+            this.base.logger.error({ err, path }, "stream of events broke off");
             controller.close();
           }
         },
         cancel: async () => {
+          isGone = true;
           stop.abort();
           await Promise.all([texts.return(undefined), options.onDisconnect?.()]);
         },
@@ -108,12 +132,13 @@ export class EventStreams {
    * read counts for nothing.
    */
   async *#guarded(
-    call: StreamCall,
+    {
+      principal: { tenantId },
+      isAllowed,
+    }: { readonly principal: Principal; readonly isAllowed: () => Promise<boolean> },
     texts: AsyncGenerator<string, void, undefined>,
   ): AsyncGenerator<string, void, undefined> {
     const { clock } = this.base;
-    const { tenantId } = call.principal;
-    const isAllowed = this.#keyCheck(call);
     let checkedAt = clock.monotonic();
     this.#count(tenantId, 1);
     try {
@@ -134,58 +159,77 @@ export class EventStreams {
     of: StreamOptions & { readonly signal: AbortSignal },
   ): AsyncGenerator<string, void, undefined> {
     const { clock, signals } = this.base;
+
     const { runId, until, signal } = of;
-    let { after } = of;
+    const pages = new EventPages(this.base.platform.events, { tenantId, id: runId }, of.after);
+    const follower = signals.follow(runId, { signal });
     let tail: RunTail | undefined;
     let sentAt = clock.monotonic();
-    if (of.hasRetry !== false) yield "retry: 1000\n\n";
-    while (!signal.aborted) {
-      const waiting = new AbortController();
-      const ms = Math.max(1, heartbeatMs - (clock.monotonic() - sentAt));
-      const either = AbortSignal.any([signal, waiting.signal]);
-      // Registered before the log is read: what is written in between wakes it.
-      const signalled = signals.next(runId, { ms, signal: either });
-      try {
+    try {
+      if (of.hasRetry !== false) yield "retry: 1000\n\n";
+      while (!signal.aborted) {
+        // Before the log is read: what is written in between is a change.
+        follower.reset();
         tail = signals.tailOf(tenantId, runId) ?? tail;
-        const { state, events } = await this.#page({ tenantId, runId, after, tail });
-        const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
-        const shown = last === -1 ? events : events.slice(0, last + 1);
-        after = shown.at(-1)?.seq ?? after;
-        if (shown.length > 0) {
+        const read = { ...of, pages, tail };
+        const { text, isLast, isMore, isOpen } = await this.#read(tenantId, read);
+        if (text !== "") {
           sentAt = clock.monotonic();
-          yield shown
-            .filter((event) => of.isHidden?.(event) !== true)
-            .map((event) => eventText(event.seq, event))
-            .join("");
+          yield text;
         }
-        if (last !== -1) return;
-        if (shown.length > 0) continue;
-        if (until === "now" || !isUnderWay(state)) return;
-        await signalled;
-      } finally {
-        waiting.abort();
+        if (isLast) return;
+        if (isMore) continue;
+        if (until === "now" || !isOpen) return;
+        sentAt = yield* heartbeats(follower, { clock, sentAt });
       }
-      if (clock.monotonic() - sentAt < heartbeatMs) continue;
-      sentAt = clock.monotonic();
-      yield ": heartbeat\n\n";
+    } finally {
+      follower.release();
     }
   }
 
+  /** Reads a page. It returns nothing but its text, which is all that is kept while the client reads. */
+  async #read(
+    tenantId: string,
+    of: Pick<StreamOptions, "runId" | "until" | "isHidden"> & {
+      readonly pages: EventPages;
+      readonly tail: RunTail | undefined;
+    },
+  ): Promise<ReadPage> {
+    const { until, isHidden } = of;
+    const { state, events, isMore } = await this.#page(tenantId, of);
+    const last = until === "turn" ? events.findIndex(({ event }) => event === "done") : -1;
+    const shown = last === -1 ? events : events.slice(0, last + 1);
+    return {
+      text: shown
+        .filter((event) => isHidden?.(event) !== true)
+        .map((event) => eventText(event.seq, event))
+        .join(""),
+      isLast: last !== -1,
+      isMore: events.length > 0 && isMore,
+      isOpen: isUnderWay(state),
+    };
+  }
+
   /** The next events of a run, from memory if it executes here and the reader is not far behind. */
-  async #page(of: {
-    readonly tenantId: string;
-    readonly runId: string;
-    readonly after: number;
-    readonly tail: RunTail | undefined;
-  }): Promise<{ readonly state: RunState; readonly events: readonly StoredRunEvent[] }> {
-    const { runs, events } = this.base.platform;
-    const { tenantId, runId, after, tail } = of;
+  async #page(
+    tenantId: string,
+    of: Pick<StreamOptions, "runId"> & {
+      readonly pages: EventPages;
+      readonly tail: RunTail | undefined;
+    },
+  ): Promise<{
+    readonly state: RunState;
+    readonly events: readonly StoredRunEvent[];
+    readonly isMore: boolean;
+  }> {
+    const { runId, pages, tail } = of;
     const known = tail?.state ?? null;
-    const kept = known === null ? null : tail!.after(after, pageEvents);
-    if (known !== null && kept !== null) return { state: known, events: kept };
-    const { state, lastEvent } = await runs.progress(tenantId, runId);
-    const page = { after, limit: pageEvents };
-    return { state, events: lastEvent > after ? await events.read(tenantId, runId, page) : [] };
+    const kept = known === null ? null : pages.nextOf(tail!);
+    if (known !== null && kept !== null)
+      return { state: known, events: kept, isMore: tail!.lastEvent > pages.after };
+    const { state, lastEvent } = await this.base.platform.runs.progress(tenantId, runId);
+    const events = lastEvent > pages.after ? await pages.next() : [];
+    return { state, events, isMore: lastEvent > pages.after };
   }
 
   #count(tenantId: string, by: 1 | -1): void {
@@ -203,6 +247,22 @@ export class EventStreams {
       return still !== null;
     };
   }
+}
+
+/** Sends a comment each 15 s in which nothing was sent, until there is a change. Returns when something was sent last. */
+export async function* heartbeats(
+  follower: Follower,
+  of: { readonly clock: Clock; readonly sentAt: number },
+): AsyncGenerator<string, number, undefined> {
+  const { clock } = of;
+  let { sentAt } = of;
+  for (let isChanged = false; !isChanged;) {
+    isChanged = await follower.changed(Math.max(1, heartbeatMs - (clock.monotonic() - sentAt)));
+    if (clock.monotonic() - sentAt < heartbeatMs) continue;
+    sentAt = clock.monotonic();
+    yield ": heartbeat\n\n";
+  }
+  return sentAt;
 }
 
 /** The text of an event. JSON is one line, whatever its texts contain: no value ends its field. */

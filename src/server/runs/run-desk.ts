@@ -177,12 +177,11 @@ export class RunDesk {
         headers: { Location: of.path, ...(type === "unavailable" && { "Retry-After": "5" }) },
         isExecuted: true,
       });
-    for (;;) {
-      const leftMs = until - clock.monotonic();
-      const waiting = new AbortController();
-      const signal = AbortSignal.any([waiting.signal, of.closing]);
-      const signalled = signals.next(id, { ms: Math.max(1, leftMs), signal });
-      try {
+    const follower = signals.follow(id, { signal: of.closing });
+    try {
+      for (;;) {
+        follower.reset();
+        const leftMs = until - clock.monotonic();
         const { state } = await platform.runs.progress(tenantId, id);
         if (!isUnderWay(state)) {
           const run = await platform.runs.get(tenantId, id);
@@ -193,10 +192,10 @@ export class RunDesk {
         if (of.closing.aborted) throw refusal("unavailable", "The server is shutting down.");
         if (leftMs <= 0)
           throw refusal("timeout", `The turn took more than ${of.timeoutMs / 1_000} s.`);
-        await signalled;
-      } finally {
-        waiting.abort();
+        await follower.changed(Math.max(1, leftMs));
       }
+    } finally {
+      follower.release();
     }
   }
 

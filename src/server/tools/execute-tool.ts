@@ -6,7 +6,7 @@ import {
   isPermission,
   type ToolDefinition,
 } from "../../definition/tool/tool.ts";
-import { abortable, sleep } from "../../async.ts";
+import { abortable, linkSignals, sleep } from "../../async.ts";
 import { errorMessage, StratagraphError } from "../../errors.ts";
 import type { ToolResult } from "../../state/step-record.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
@@ -145,10 +145,9 @@ async function findTool(
   const stored = await platform.tools.get(tenantId, id);
   const tools = [toolEntry(toRegistered(stored))];
   const definition = readStoredDefinition({ name: "tools", tools });
-  const waiting = new AbortController();
-  const either = AbortSignal.any([signal, waiting.signal]);
+  const waiting = linkSignals(signal);
   try {
-    const late = sleep(limitMs, { clock, signal: either }).then(() => null);
+    const late = sleep(limitMs, { clock, signal: waiting.signal }).then(() => null);
     const started = await abortable(Promise.race([agentTools(definition, runtime), late]), signal);
     if (started === null) {
       const problem = `The server of the tool was not ready within ${limitMs.toLocaleString("en")} ms.`;

@@ -77,7 +77,14 @@ export function partitionsContract(subject: PlatformSubject): void {
       const platform = await open();
       const from = new Date(`${dayAfter(5)}T12:00:00Z`);
       const plan = await withAllTenants(platform.tables.tenants.pool, async (client) => {
-        const values = ["00000000-0000-7000-8000-000000000000", platform.tables.ids(), from, 0, 10];
+        const values = [
+          "00000000-0000-7000-8000-000000000000",
+          platform.tables.ids(),
+          from,
+          0,
+          10,
+          1,
+        ];
         const { rows } = await client.query<{ "QUERY PLAN": string }>(
           `explain ${readStatement(schema)}`,
           values,

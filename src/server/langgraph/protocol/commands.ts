@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { threadSignal } from "../../../engine/run-signals.ts";
 import { isRecord } from "../../../values/json.ts";
 import { checkScopes } from "../../authenticate.ts";
 import type { ApiBase } from "../../ports.ts";
@@ -8,7 +9,6 @@ import type { GraphRuns } from "../graph-runs.ts";
 import { newRun } from "../run-schemas.ts";
 import type { ThreadStates } from "../thread-states.ts";
 import { seqOf, shownState } from "./events.ts";
-import { threadSignal } from "./thread-events.ts";
 
 export interface Command {
   readonly id: number;

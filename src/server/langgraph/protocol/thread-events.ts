@@ -1,18 +1,14 @@
 import type { GraphRequest } from "../../../engine/graph-request.ts";
+import { threadSignal } from "../../../engine/run-signals.ts";
 import type { RunSummary } from "../../../storage/platform/runs/runs.ts";
 import type { ApiBase } from "../../ports.ts";
-import { eventText, heartbeatMs } from "../../runs/event-streams.ts";
+import { EventPages } from "../../runs/event-pages.ts";
+import { eventText, heartbeats } from "../../runs/event-streams.ts";
 import { isUnderWay } from "../../runs/run-desk.ts";
 import { type EventFilter, isWanted, protocolEvent, seqOf } from "./events.ts";
 
 /** The newest runs of a thread whose events a stream repeats. */
 const maxRuns = 20;
-const pageEvents = 50;
-
-/** The signal of a thread, which collides with none of a run: those are UUIDs. Notices have no spaces. */
-export function threadSignal(tenantId: string, threadId: string): string {
-  return `thread:${tenantId}:${encodeURIComponent(threadId)}`;
-}
 
 /** Events of the runs of a thread that commands have started, the next ones too, until the client goes away. */
 export async function* threadEvents(
@@ -25,35 +21,30 @@ export async function* threadEvents(
   const { since = -1 } = filter;
   const names = new Map<string, string | null>();
   /** What was read: events of the run with this number, and all before it. */
-  let at = { seq: 0, after: 0 };
+  let at = { seq: 0, pages: null as EventPages | null };
   let sentAt = clock.monotonic();
-  yield ": open\n\n";
-  while (!signal.aborted) {
-    const waiting = new AbortController();
-    const either = AbortSignal.any([signal, waiting.signal]);
-    try {
-      let awaited = signals.next(threadSignal(tenantId, threadId), { signal: either });
+  const follower = signals.follow(threadSignal(tenantId, threadId), { signal });
+  try {
+    yield ": open\n\n";
+    while (!signal.aborted) {
+      follower.reset();
       const { items } = await platform.runs.list(tenantId, { threadId, limit: maxRuns });
+      for (const id of names.keys()) if (!items.some((run) => run.id === id)) names.delete(id);
       for (const run of items.toReversed()) {
         if (run.seq < at.seq || seqOf(run, Infinity) <= since) continue;
-        if (run.seq > at.seq) at = { seq: run.seq, after: 0 };
+        const own = at.seq === run.seq ? at.pages : null;
+        const pages = own ?? new EventPages(platform.events, { tenantId, id: run.id }, 0);
+        at = { seq: run.seq, pages };
         const known = names.get(run.id);
         const name = known === undefined ? await nameOf(run) : known;
         names.set(run.id, name);
         const isOpen = isUnderWay(run.state);
         if (name !== null) {
-          // Registered before the log is read: what is written in between wakes it.
-          if (isOpen) awaited = signals.next(run.id, { signal: either });
+          // Before the log is read: what is written in between is a change.
+          if (isOpen) follower.followAlso(run.id);
           for (;;) {
-            const page = { after: at.after, limit: pageEvents };
-            const events = await platform.events.read(tenantId, run.id, page);
-            if (events.length === 0 || signal.aborted) break;
-            at = { seq: run.seq, after: events.at(-1)!.seq };
-            const text = events
-              .flatMap((event) => protocolEvent(run, event, name) ?? [])
-              .filter((event) => isWanted(event, filter))
-              .map((event) => eventText(event.event_id, { event: event.method, data: event }))
-              .join("");
+            const text = await nextText(run, { pages, name });
+            if (text === null || signal.aborted) break;
             if (text === "") continue;
             sentAt = clock.monotonic();
             yield text;
@@ -61,13 +52,24 @@ export async function* threadEvents(
         }
         if (isOpen) break;
       }
-      await awaited;
-    } finally {
-      waiting.abort();
+      sentAt = yield* heartbeats(follower, { clock, sentAt });
     }
-    if (clock.monotonic() - sentAt < heartbeatMs) continue;
-    sentAt = clock.monotonic();
-    yield ": heartbeat\n\n";
+  } finally {
+    follower.release();
+  }
+
+  /** The text of the next page of a run; null at the end of its log. */
+  async function nextText(
+    run: RunSummary,
+    { pages, name }: { readonly pages: EventPages; readonly name: string },
+  ): Promise<string | null> {
+    const events = await pages.next();
+    if (events.length === 0) return null;
+    return events
+      .flatMap((event) => protocolEvent(run, event, name) ?? [])
+      .filter((event) => isWanted(event, filter))
+      .map((event) => eventText(event.event_id, { event: event.method, data: event }))
+      .join("");
   }
 
   /** The graph of a run that a command has started; null for other runs. */

@@ -111,12 +111,18 @@ export class RunEvents {
     );
   }
 
-  /** The events after a number, in order. `limit`: 1 to 1,000, default 200. None for an unknown run. */
+  /**
+   * The events after a number, in order. None for an unknown run.
+   *
+   * @param of.limit events, 1 to 1,000. Default 200
+   * @param of.maxBytes bytes of JSON after which no further event is read. Default 1 GiB
+   */
   async read(
     tenantId: string,
     runId: string,
-    { after = 0, limit = 200 }: { readonly after?: number; readonly limit?: number } = {},
+    of: { readonly after?: number; readonly limit?: number; readonly maxBytes?: number } = {},
   ): Promise<readonly StoredRunEvent[]> {
+    const { after = 0, limit = 200, maxBytes = 1_073_741_824 } = of;
     const { tenants, schema } = this.tables;
     const id = checkId("run", runId);
     checkCount("after", after, { from: 0, to: 2_147_483_647 });
@@ -126,7 +132,7 @@ export class RunEvents {
     const { rows } = await queryTenant<{ seq: number; at: Date; event: string; data: unknown }>(
       tenants,
       tenantId,
-      { text: readStatement(schema), values: [tenantId, id, from, after, limit] },
+      { text: readStatement(schema), values: [tenantId, id, from, after, limit, maxBytes] },
     );
     return rows.map(({ seq, at, event, data }) => ({
       seq,
@@ -175,9 +181,13 @@ export function storedEvents(
   }));
 }
 
-/** Exported for its plan to be tested. Values: tenant, run, earliest time, number, limit. */
+/** Exported for its plan to be tested. Values: tenant, run, earliest time, number, limit, bytes. */
 export function readStatement(schema: string): string {
-  return `select seq, at, event, data from ${schema}.run_event
-    where tenant_id = $1::uuid and run_id = $2::uuid and at >= $3::timestamptz and seq > $4::integer
-    order by seq limit $5::integer`;
+  return `select seq, at, event, data from (
+    select seq, at, event, data, coalesce(sum(octet_length(data::text)) over before, 0) as bytes_before from (
+      select seq, at, event, data from ${schema}.run_event
+      where tenant_id = $1::uuid and run_id = $2::uuid and at >= $3::timestamptz and seq > $4::integer
+      order by seq limit $5::integer
+    ) as page window before as (order by seq rows between unbounded preceding and 1 preceding)
+  ) as counted where bytes_before < $6::bigint order by seq`;
 }
