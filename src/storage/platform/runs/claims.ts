@@ -172,11 +172,14 @@ export class RunClaims {
     return rowCount === 1;
   }
 
-  /** Puts runs whose lease has ended back into the queue, also those to be cancelled. Returns how many. */
-  async releaseExpired(): Promise<number> {
+  /**
+   * Puts runs whose lease has ended back into the queue, also those to be cancelled; with `isAll` every running one, where
+   * no other process uses the database. Returns how many.
+   */
+  async releaseExpired({ isAll = false }: { readonly isAll?: boolean } = {}): Promise<number> {
     const { tenants, clock } = this.tables;
     const { rowCount } = await withAllTenants(tenants.pool, (client: Queryable) =>
-      client.query(expireStatement(this.tables.schema), [clock.now()]),
+      client.query(expireStatement(this.tables.schema), [isAll ? "infinity" : clock.now()]),
     );
     return rowCount ?? 0;
   }
