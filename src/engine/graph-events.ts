@@ -42,6 +42,8 @@ export class GraphEventLog {
       readonly secrets: Secrets | undefined;
       /** Whether events wait until `release`: an input is redacted by the first node. */
       readonly isHeld: boolean;
+      /** What an earlier claim of the run has written. */
+      readonly repeated?: { has(event: GraphEvent): boolean } | null;
     },
   ) {
     this.#held = of.isHeld ? [] : null;
@@ -73,6 +75,7 @@ export class GraphEventLog {
     const shown = secrets?.hasRevealed() === true ? secrets.scrubValue(plain) : plain;
     const { value, whole } = cutJson(shown, maxEventBytes);
     const cut = !whole && isRecord(value) ? { ...value, [truncatedKey]: true } : value;
+    if (this.of.repeated?.has({ event, data: cut }) === true) return;
     write(this.writer, { event, data: cut });
     this.#pendingBytes += Buffer.byteLength(JSON.stringify(cut) ?? "");
     if (this.#pendingBytes < maxPendingBytes) return;
