@@ -13,7 +13,7 @@ export function useServerProcesses(database: TestDatabase) {
   const log = join(tempFolder(), "letters.log");
   writeFileSync(log, "");
   return {
-    /** What the tool `send` has written: `began` and `ended`, id of the call, and to whom. */
+    /** What tools have written: `began` or `ended`, the id of the call, and to whom. */
     letters: () => readFileSync(log, "utf8").split("\n").filter(Boolean),
     async start(settings: { readonly concurrency?: number } = {}) {
       const { url } = database.options;
@@ -23,6 +23,7 @@ export function useServerProcesses(database: TestDatabase) {
       const apiUrl = `http://127.0.0.1:${port}`;
       return {
         port,
+        url: apiUrl,
         client: new Client({ apiUrl, apiKey: null, callerOptions: { maxRetries: 0 } }),
         /** Sends JSON, and returns what is answered. */
         async post(path: string, body: unknown): Promise<Record<string, unknown>> {

@@ -1,9 +1,10 @@
 /**
- * Serves the API without keys until SIGTERM, and prints the port. Its tool `send` appends a line to a file when it begins
- * and when it ends.
+ * Serves the API without keys until SIGTERM, and prints the port. The tools `send` and `note` append a line to a file when
+ * they begin and when they end. Repeating a note does no harm.
  */
-import { appendFileSync } from "node:fs";
 import { once } from "node:events";
+import { appendFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { createServer } from "../../../../src/create-server.ts";
 import { defineTool } from "../../../../src/index.ts";
@@ -17,22 +18,25 @@ interface Settings {
 
 const { log, ...settings } = JSON.parse(process.argv[2] ?? "{}") as Settings;
 
-const send = defineTool({
-  name: "send",
-  description: "Sends a letter.",
-  input_schema: z.object({ to: z.string() }),
-  handler: ({ to }, { callId }) => {
-    appendFileSync(log, `began ${callId} ${to}\n`);
-    appendFileSync(log, `ended ${callId} ${to}\n`);
-    return Promise.resolve(`Sent to ${to}.`);
-  },
-});
+const writes = (name: string, idempotent: boolean) =>
+  defineTool({
+    name,
+    description: "Writes to somebody.",
+    input_schema: z.object({ to: z.string() }),
+    execution: { idempotent },
+    handler: async ({ to }, { callId }) => {
+      appendFileSync(log, `began ${callId} ${to}\n`);
+      await delay(2);
+      appendFileSync(log, `ended ${callId} ${to}\n`);
+      return `Written to ${to}.`;
+    },
+  });
 
 const server = await createServer({
   ...settings,
   development: true,
   env: { OPENAI_API_KEY: "sk-test", STRATAGRAPH_EMBEDDINGS: "none" },
-  tools: [send],
+  tools: [writes("send", false), writes("note", true)],
   rates: { perKey: { perMinute: 100_000, burst: 10_000 } },
 });
 const { port } = await server.listen({ port: 0 });
