@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { createServer, defineTool } from "../../src/index.ts";
@@ -14,6 +14,7 @@ const tools = [
     description: "Sends a letter.",
     input_schema: letter,
     handler: ({ text }) => {
+      mkdirSync(folder, { recursive: true });
       appendFileSync(outbox, `${text}\n`);
       return "sent";
     },
