@@ -11,7 +11,7 @@ const slow = [
   /plan-crash|damage-p|context-fold|time-travel-memory|deployment|statements-p|tool-crash|serve-runs/,
   /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-on|remote-servers/,
   /storage\/(?:database|move)|cli\/main|cli\/answer|crash|killed|runtime\/event-loop|e2e\/package/,
-  /empty-database|disk-full|plain-data-p|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads)/,
+  /empty-database|disk-full|plain-data-p|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads|resumed|killed|chaos)/,
 ];
 
 class SlowFirst extends BaseSequencer {

@@ -91,15 +91,24 @@ function mapValues<From, To>(
 const json = keepData();
 const decoder = new TextDecoder();
 
-/** Metadata as `jsonb` keeps it. `definitionHash` is of the definition that the graph was compiled from. */
+/** Facts of a run that its checkpoints keep. */
+export interface CheckpointStamp {
+  /** Hash of the definition that the graph was compiled from. */
+  readonly definitionHash?: unknown;
+  /** Id of the run that wrote the checkpoint, which the run knows it by when it continues in another process. */
+  readonly runId?: unknown;
+}
+
+/** Metadata as `jsonb` keeps it, with those facts that are texts. */
 export async function dumpMetadata(
   metadata: CheckpointMetadata,
-  definitionHash: unknown,
+  { definitionHash, runId }: CheckpointStamp,
 ): Promise<Record<string, unknown>> {
-  const stamped =
-    typeof definitionHash === "string"
-      ? { ...metadata, definition_hash: definitionHash }
-      : metadata;
+  const stamped = {
+    ...metadata,
+    ...(typeof definitionHash === "string" && { definition_hash: definitionHash }),
+    ...(typeof runId === "string" && { run_id: runId.slice(0, 100) }),
+  };
   const [, bytes] = await json.dumpsTyped(stamped);
   return toJsonb(JSON.parse(decoder.decode(bytes))) as Record<string, unknown>;
 }

@@ -186,10 +186,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
-    const definition: unknown = config.configurable?.["__definition_hash"];
+    const definitionHash: unknown = config.configurable?.["__definition_hash"];
+    const runId: unknown = config.configurable?.["__run_id"];
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#write(threadId, async () => {
-      const stamped = await dumpMetadata(metadata, definition);
+      const stamped = await dumpMetadata(metadata, { definitionHash, runId });
       await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
     });
     return {

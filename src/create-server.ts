@@ -192,6 +192,8 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       ids,
       logger,
       concurrency,
+      // The folder of an embedded database belongs to one process: those before this one are gone.
+      isAlone: own?.kind === "pglite",
       httpAllow: httpAllowOf(options, env),
       useServices: (ofTenant, work) =>
         runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),

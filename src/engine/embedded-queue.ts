@@ -34,6 +34,8 @@ export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
   readonly pollMs?: number;
   /** Milliseconds of a lease, which is renewed three times in that time. Default 15,000. */
   readonly leaseMs?: number;
+  /** Whether no other process takes runs: leases at the start are those of a process that has died. Default false. */
+  readonly isAlone?: boolean;
   /** Called with errors of the database and of `execute`; the queue continues. */
   readonly onError: (error: unknown) => void;
 }
@@ -63,12 +65,15 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isEmpty = false;
   /** Runs that are being created with a claim. */
   #reserved = 0;
+  /** Whether leases of other workers are taken for ended ones. */
+  #isFirst: boolean;
 
   constructor(options: EmbeddedQueueOptions<Run>) {
     this.#options = options;
     this.#concurrency = options.concurrency ?? 16;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#leaseMs = options.leaseMs ?? 15_000;
+    this.#isFirst = options.isAlone === true;
   }
 
   get running(): number {
@@ -142,8 +147,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     try {
       while (this.#isAwake) {
         this.#isAwake = false;
-        if (this.#isDue) await claims.releaseExpired();
-        this.#isDue = false;
+        if (this.#isDue) await claims.releaseExpired({ isAll: this.#isFirst });
+        this.#isDue = this.#isFirst = false;
         while (this.#hasRoom) {
           const execute = this.#execute;
           const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));

@@ -44,6 +44,8 @@ export class GraphEventLog {
       readonly secrets: Secrets | undefined;
       /** Whether events wait until `release`: an input is redacted by the first node. */
       readonly isHeld: boolean;
+      /** What an earlier claim of the run has written. */
+      readonly repeated?: { has(event: GraphEvent): boolean } | null;
     },
   ) {
     this.#held = of.isHeld ? [] : null;
@@ -72,12 +74,9 @@ export class GraphEventLog {
   async #write({ event, data }: GraphEvent): Promise<void> {
     const json = this.#shownJson(data);
     const bytes = Buffer.byteLength(json);
-    if (bytes <= maxEventBytes) write(this.writer, eventOf(event, json));
-    else {
-      const { value } = cutJson(JSON.parse(json), maxEventBytes);
-      const cut = isRecord(value) ? { ...value, [truncatedKey]: true } : value;
-      write(this.writer, { event, data: cut });
-    }
+    const shown = bytes <= maxEventBytes ? eventOf(event, json) : cutOf(event, json);
+    if (this.of.repeated?.has(shown) === true) return;
+    write(this.writer, shown);
     this.#pendingBytes += Math.min(bytes, maxEventBytes);
     if (this.#pendingBytes < maxPendingBytes) return;
     this.#pendingBytes = 0;
@@ -93,6 +92,12 @@ export class GraphEventLog {
     const shown = redactKnownValues(JSON.parse(json) as unknown, this.#known);
     return JSON.stringify(scrubs ? secrets.scrubValue(shown) : shown);
   }
+}
+
+/** The beginning of an event that is too large. */
+function cutOf(event: string, json: string): GraphEvent {
+  const { value } = cutJson(JSON.parse(json), maxEventBytes);
+  return { event, data: isRecord(value) ? { ...value, [truncatedKey]: true } : value };
 }
 
 /** An event whose data few read but as JSON. */

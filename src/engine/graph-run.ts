@@ -5,7 +5,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import { AnswerError } from "../compile/errors.ts";
 import { refuseForeign } from "../compile/guards/threads.ts";
-import { readWaiting } from "../compile/guards/waiting.ts";
+import { readWaiting, type WaitingThread } from "../compile/guards/waiting.ts";
 import { type HeldThread, withThread } from "../compile/run/acquire-thread.ts";
 import { logTurn } from "../compile/run/log-turn.ts";
 import { cancellable, withTurnId } from "../compile/run/run-config.ts";
@@ -19,9 +19,10 @@ import { withWriteFailureGuard } from "../runtime/write-failure-guard.ts";
 import type { GraphState } from "../state/channels.ts";
 import { publicRequest } from "../state/human-request.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
-import { GraphEventLog, write } from "./graph-events.ts";
+import { type GraphEvent, GraphEventLog, write } from "./graph-events.ts";
 import type { GraphCommand, GraphRequest } from "./graph-request.ts";
 import { streamGraph } from "./graph-stream.ts";
+import { RepeatedGraphEvents } from "./repeated-graph-events.ts";
 import type { RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import { takenCodes, toRunResult } from "./run-results.ts";
@@ -33,6 +34,11 @@ export interface GraphExecution {
   readonly drain: AbortSignal;
   /** Whether an earlier claim has begun to execute the request. */
   readonly isContinued: boolean;
+  /** Reads the log of the run. */
+  readonly readEvents: (of: {
+    readonly after: number;
+    readonly limit: number;
+  }) => Promise<readonly GraphEvent[]>;
 }
 
 /**
@@ -57,14 +63,26 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
     const thread = held.within(threadConfig(run.threadId));
     const last = await checkpointer.getTuple(thread);
     refuseForeign(definition.spec.name, last, { threadId: run.threadId });
+    const repeated = of.isContinued
+      ? await RepeatedGraphEvents.read(run.lastEvent, of.readEvents)
+      : null;
     const log = new GraphEventLog(of.writer, {
       secrets: services.secrets,
       isHeld: isWithholding(graph),
+      repeated,
     });
     log.know(last?.checkpoint.channel_values);
     try {
       const hasBegun = last !== undefined && isOfRun(last, run.id);
-      if (!hasBegun || !(await hasEnded(graph, thread))) {
+      const before = repeated && (await readWaiting(graph, thread));
+      if (before !== null && hasBegun && isOver(before)) {
+        log.know(before.snapshot.values);
+        await log.release();
+        for (const event of repeated?.missing(before, request) ?? []) await log.write(event);
+      } else {
+        const { snapshot } = before ?? {};
+        const removals = snapshot && repeated?.removals({ last, snapshot });
+        for (const event of removals ?? []) write(of.writer, event);
         const start = startOf(request, { run, held, hasBegun, durability });
         await execute(run, { ...of, graph, log, held, hasBegun, start, durability });
       }
@@ -131,9 +149,9 @@ function isOfRun({ metadata }: CheckpointTuple, runId: string): boolean {
 }
 
 /** Whether nothing is left to execute: the turn has ended, or waits for answers. */
-async function hasEnded(graph: AgentGraph, thread: RunnableConfig): Promise<boolean> {
-  const { snapshot, waiting } = await readWaiting(graph, thread);
-  return snapshot.next.length === 0 || waiting.length > 0;
+function isOver({ snapshot, waiting }: WaitingThread): boolean {
+  // `next` is empty also where all tasks of a step have ended, and the next step is still to come.
+  return snapshot.tasks.length === 0 || waiting.length > 0;
 }
 
 function startOf(
@@ -151,9 +169,9 @@ function startOf(
   const start = threadConfig(run.threadId).configurable;
   const named = from !== undefined && !of.hasBegun ? { checkpoint_id: from } : {};
   const own = {
-    // LangGraph writes the id of the run into its checkpoints.
     metadata: { ...metadata, run_id: run.id },
-    configurable: { ...configurable, ...start, ...named },
+    // The saver writes the id into the metadata of checkpoints.
+    configurable: { ...configurable, ...start, ...named, __run_id: run.id },
     runId: run.id,
     context,
     durability: of.durability,

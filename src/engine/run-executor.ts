@@ -116,7 +116,7 @@ export class RunExecutor {
     const claim: RunClaim = { id: run.id, tenantId: run.tenantId, epoch: run.epoch };
     const ending = new AbortController();
     const lose = (error: unknown) => ending.abort(error);
-    const log = await this.#turnSoFar(run);
+    const log = run.kind === "graph" ? [] : await this.#turnSoFar(run);
     const tail = signals.openTail(run);
     const writer = new RunEventWriter({
       clock: this.options.clock,
@@ -153,7 +153,8 @@ export class RunExecutor {
         const reason = "the run continues on another worker";
         writer.write({ event: "message_reset", data: { reason } });
       }
-      const isContinued = run.attempts > 1 || log.length > 0;
+      const hasEvents = run.kind === "graph" ? run.lastEvent > 0 : log.length > 0;
+      const isContinued = run.attempts > 1 || hasEvents;
       const { maxAttempts = 5 } = this.options;
       const isDead = run.attempts > maxAttempts;
       const ended = isDead
@@ -211,7 +212,10 @@ export class RunExecutor {
         if (saver !== null) of.flush = () => saver.flush(threadId);
         fences.fence(threadId, { runId: run.id, epoch: run.epoch });
         try {
-          if (run.kind === "graph") return await runGraph(run, { ...of, agent });
+          const { events } = this.options.platform;
+          const readEvents = (page: { readonly after: number; readonly limit: number }) =>
+            events.read(tenantId, run.id, page);
+          if (run.kind === "graph") return await runGraph(run, { ...of, agent, readEvents });
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));

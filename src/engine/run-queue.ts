@@ -18,8 +18,8 @@ export interface RunClaims<Run extends ClaimedRun = ClaimedRun> {
     run: Pick<ClaimedRun, "id" | "epoch">,
     options: { readonly leaseMs: number },
   ): Promise<boolean>;
-  /** Puts runs whose lease has ended back into the queue. Returns how many. */
-  releaseExpired(): Promise<number>;
+  /** Puts runs whose lease has ended back into the queue; with `isAll` those of every worker. Returns how many. */
+  releaseExpired(of?: { readonly isAll?: boolean }): Promise<number>;
 }
 
 /** Executes a claimed run. What goes wrong in the run is written to its row; it throws only if that was not possible. */

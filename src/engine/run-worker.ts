@@ -23,6 +23,8 @@ export interface RunWorkerOptions extends Pick<
   readonly ids: IdSource;
   /** Runs that execute at the same time. 0: other processes execute runs and send webhooks. */
   readonly concurrency: number;
+  /** Whether no other process uses the database: runs under way at the start are those of one that has died. */
+  readonly isAlone: boolean;
   /** Private hosts that webhooks may call. */
   readonly httpAllow: WebhookSenderOptions["httpAllow"];
   readonly logger: Record<"info" | "warn", (fields: object, message: string) => void>;
@@ -45,7 +47,7 @@ export interface RunWorker {
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
   const { platform, clock, ids, concurrency, onError, logger, httpAllow } = options;
-  const { useServices, loadAgent } = options;
+  const { useServices, loadAgent, isAlone } = options;
   const signals = new RunSignals(clock);
   signals.look = (keys) => lookAt(platform, keys);
   const sender = new WebhookSender({ webhooks: platform.webhooks, clock, httpAllow, onError });
@@ -64,6 +66,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     clock,
     worker: `${hostname()}-${process.pid}-${ids()}`,
     concurrency,
+    isAlone,
     onError,
   });
   let stopUpkeep = async () => {};

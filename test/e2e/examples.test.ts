@@ -18,6 +18,7 @@ const described = [
   "folder-report",
   "guarded-desk",
   "invoice-extraction",
+  "langgraph-client",
   "remembers",
   "research",
   "support-triage",

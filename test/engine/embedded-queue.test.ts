@@ -7,7 +7,7 @@ import { ManualClock } from "../helpers/manual-clock.ts";
 function memoryClaims() {
   const queued: ClaimedRun[] = [];
   const lost = new Set<string>();
-  const state = { renewals: 0, expired: 0, failing: false };
+  const state = { renewals: 0, expired: 0, released: 0, failing: false };
   const claims: RunClaims = {
     claim: async () => {
       if (state.failing) throw new Error("database");
@@ -18,8 +18,9 @@ function memoryClaims() {
       if (state.failing) throw new Error("database");
       return !lost.has(id);
     },
-    releaseExpired: async () => {
+    releaseExpired: async ({ isAll = false } = {}) => {
       state.expired += 1;
+      if (isAll) state.released += 1;
       return 0;
     },
   };
@@ -27,7 +28,7 @@ function memoryClaims() {
   return { claims, add, lost, state };
 }
 
-function setUp(options: { concurrency?: number } = {}) {
+function setUp(options: { concurrency?: number; isAlone?: boolean } = {}) {
   const table = memoryClaims();
   const clock = new ManualClock();
   const errors: unknown[] = [];
@@ -91,6 +92,19 @@ describe("the embedded queue", () => {
     await queue.stop({ graceMs: 0 });
     expect(queue.running).toBe(0);
   });
+
+  it.each([true, false])(
+    "releases at its start the runs of others if alone (%s)",
+    async (isAlone) => {
+      const { queue, execute, settle, clock, state } = setUp({ isAlone });
+      queue.start(execute);
+      await settle();
+      clock.advance(1_000);
+      await settle();
+      expect([state.expired, state.released]).toEqual([2, isAlone ? 1 : 0]);
+      await queue.stop({ graceMs: 0 });
+    },
+  );
 
   it("renews leases while runs execute, and leaves no timer behind", async () => {
     const { queue, add, execute, settle, ends, clock, state, aborted } = setUp();

@@ -18,6 +18,8 @@ export interface Child {
   end(): void;
   /** Ends it at once, as kill -9 does, and waits until it is gone. */
   kill(): Promise<void>;
+  /** Asks it to end with SIGTERM, and waits until it is gone. */
+  stop(): Promise<void>;
 }
 
 /** Returns a function that starts programs, given as paths from the root of the repository; each test's are killed after it. */
@@ -68,6 +70,11 @@ class TestChild implements Child {
 
   async kill(): Promise<void> {
     this.process.kill("SIGKILL");
+    await this.#exit;
+  }
+
+  async stop(): Promise<void> {
+    this.process.kill("SIGTERM");
     await this.#exit;
   }
 }

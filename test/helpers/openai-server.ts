@@ -20,7 +20,9 @@ export type OpenAIAnswer =
   /** Streams (or begins to write) half of this text, then destroys the socket, or ends the answer as if it were whole. */
   | { readonly half: string; readonly end: "destroyed" | "closed" }
   /** Says nothing until `release` is called; then answers with the text. */
-  | { readonly silent: Silence };
+  | { readonly silent: Silence }
+  /** Streams half of this text, and the rest once `silence` is released. */
+  | { readonly text: string; readonly silence: Silence };
 
 export interface OpenAIUsage {
   readonly prompt_tokens: number;
@@ -37,7 +39,7 @@ export class Silence {
   /** When the client has given up. */
   readonly aborted = this.#aborted.opened;
 
-  release(text: string): void {
+  release(text = ""): void {
     this.#released.open(text);
   }
 
@@ -132,6 +134,7 @@ async function respond(
     return;
   }
   if ("half" in answer) return breakOff(answer, request, response);
+  if ("silence" in answer) return pause(answer, request, response);
   const { message, finish } = completion(answer);
   const usage = answer.usage === undefined ? defaultUsage : answer.usage;
   if (request.stream === true) stream(message, finish, usage, request, response);
@@ -231,6 +234,22 @@ function breakOff(
   else response.write("\n", () => response.destroy());
 }
 
+async function pause(
+  { text, silence }: Extract<OpenAIAnswer, { silence: Silence }>,
+  request: OpenAIRequest["body"],
+  response: ServerResponse,
+): Promise<void> {
+  const write = openStream(request, response);
+  write({ delta: { role: "assistant", content: "" } });
+  const all = words(text);
+  const middle = Math.ceil(all.length / 2);
+  for (const word of all.slice(0, middle)) write({ delta: { content: word } });
+  if ((await silence.wait(response)) === null) return;
+  for (const word of all.slice(middle)) write({ delta: { content: word } });
+  write({ delta: {}, finish_reason: "stop" });
+  response.end("data: [DONE]\n\n");
+}
+
 function openStream(
   request: OpenAIRequest["body"],
   response: ServerResponse,
@@ -252,8 +271,14 @@ function send(response: ServerResponse, data: object): void {
   response.end(JSON.stringify(data));
 }
 
+const ids = new WeakMap<OpenAIRequest["body"], string>();
+let completions = 0;
+
+/** Fields of a completion and of its chunks, which share an id. */
 function head(request: OpenAIRequest["body"], object: string) {
-  return { id: "chatcmpl-1", object, created: 1_700_000_000, model: request.model };
+  const id = ids.get(request) ?? `chatcmpl-${(completions += 1)}`;
+  ids.set(request, id);
+  return { id, object, created: 1_700_000_000, model: request.model };
 }
 
 function words(text: string): readonly string[] {

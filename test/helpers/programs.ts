@@ -30,6 +30,7 @@ export async function bundlePrograms(): Promise<void> {
       "src/cli/main.ts",
       "examples/api/server.ts",
       "examples/approval-flow/run.ts",
+      "examples/langgraph-client/talk.ts",
       ...programs,
     ],
     absWorkingDir: root,

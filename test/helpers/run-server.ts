@@ -126,8 +126,8 @@ export interface ReadEvent {
   readonly data: Record<string, unknown>;
 }
 
-/** Opens a stream of events. */
-async function openEvents(
+/** Opens a stream of events. Without a key, of a server that needs none. */
+export async function openEvents(
   port: number,
   path: string,
   { key, method = "GET", body, headers = {} }: StreamRequest,
@@ -141,7 +141,7 @@ async function openEvents(
         method,
         agent: false,
         headers: {
-          authorization: `Bearer ${key}`,
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
           ...(body !== undefined && { "content-type": "application/json" }),
           ...headers,
         },

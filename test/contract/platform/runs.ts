@@ -220,6 +220,16 @@ export function runsContract(subject: PlatformSubject): void {
       expect((await runs.list(tenantId, { agentId: runId })).items).toEqual([]);
     });
 
+    test("return to the queue before their lease has ended if those of all workers are released", async () => {
+      const { runs, claims } = subject.platform;
+      const { tenantId, create } = await start();
+      const { id } = await create();
+      const claim = (await claims.claim(by))!;
+      expect(await claims.releaseExpired({ isAll: true })).toBeGreaterThan(0);
+      expect((await runs.get(tenantId, id)).state).toBe("queued");
+      expect((await claims.claim(by))!.epoch).toBe(claim.epoch + 1);
+    });
+
     test("are written by their newest claim alone", async () => {
       const { runs, claims, events } = subject.platform;
       const { tenantId, create } = await start();

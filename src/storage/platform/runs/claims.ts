@@ -182,12 +182,15 @@ export class RunClaims {
     return rowCount === 1;
   }
 
-  /** Puts runs whose lease has ended back into the queue, also those to be cancelled. Returns how many. */
-  async releaseExpired(): Promise<number> {
+  /**
+   * Puts runs whose lease has ended back into the queue, also those to be cancelled; with `isAll` every running one, where
+   * no other process uses the database. Returns how many.
+   */
+  async releaseExpired({ isAll = false }: { readonly isAll?: boolean } = {}): Promise<number> {
     const { tenants, clock } = this.tables;
     const { rowCount } = await queryAllTenants(tenants.pool, {
       text: expireStatement(this.tables.schema),
-      values: [clock.now()],
+      values: [isAll ? "infinity" : clock.now()],
     });
     return rowCount ?? 0;
   }
