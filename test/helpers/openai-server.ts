@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -19,8 +20,8 @@ export type OpenAIAnswer =
   | { readonly body: string; readonly type?: string }
   /** Streams (or begins to write) half of this text, then destroys the socket, or ends the answer as if it were whole. */
   | { readonly half: string; readonly end: "destroyed" | "closed" }
-  /** Says nothing until `release` is called; then answers with the text. */
-  | { readonly silent: Silence };
+  /** Says nothing, or streams the text of `first`, until `release` is called; then answers with the (further) text. */
+  | { readonly silent: Silence; readonly first?: string };
 
 export interface OpenAIUsage {
   readonly prompt_tokens: number;
@@ -78,6 +79,8 @@ export interface OpenAIServer extends AsyncDisposable {
   readonly requests: readonly OpenAIRequest[];
   /** Adds answers to the queue; a request that finds it empty gets status 500. */
   answer(...answers: OpenAIAnswer[]): void;
+  /** Empties the queue. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -105,6 +108,7 @@ export async function openAIServer(...script: OpenAIAnswer[]): Promise<OpenAISer
     url: `http://127.0.0.1:${port}/v1`,
     requests,
     answer: (...answers) => void queue.push(...answers),
+    forget: () => void queue.splice(0),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -122,8 +126,16 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if ("silent" in answer) {
-    const text = await answer.silent.wait(response);
-    return text === null ? undefined : respond({ text }, request, response);
+    const { first, silent } = answer;
+    const write = first === undefined ? undefined : openStream(request, response);
+    for (const word of words(first ?? "")) write?.({ delta: { content: word } });
+    const text = await silent.wait(response);
+    if (text === null) return;
+    if (write === undefined) return respond({ text }, request, response);
+    for (const word of words(text)) write({ delta: { content: word } });
+    write({ delta: {}, finish_reason: "stop" });
+    response.end("data: [DONE]\n\n");
+    return;
   }
   if ("status" in answer) return refuse(answer, response);
   if ("body" in answer) {
@@ -252,8 +264,13 @@ function send(response: ServerResponse, data: object): void {
   response.end(JSON.stringify(data));
 }
 
+/** Ids of completions: messages with the same id would be taken for one. */
+const ids = new WeakMap<OpenAIRequest["body"], string>();
+
 function head(request: OpenAIRequest["body"], object: string) {
-  return { id: "chatcmpl-1", object, created: 1_700_000_000, model: request.model };
+  const id = ids.get(request) ?? `chatcmpl-${randomUUID()}`;
+  ids.set(request, id);
+  return { id, object, created: 1_700_000_000, model: request.model };
 }
 
 function words(text: string): readonly string[] {
