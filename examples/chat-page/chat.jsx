@@ -6,7 +6,7 @@ export function settings() {
   return {
     apiUrl: given.get("api") ?? "http://127.0.0.1:8123",
     assistantId: given.get("agent") ?? "chat-desk",
-    apiKey: sessionStorage.getItem("key") ?? undefined,
+    apiKey: sessionStorage.getItem("api-key") ?? undefined,
   };
 }
 

@@ -5,7 +5,7 @@
  *   npx esbuild examples/chat-page/page.jsx --bundle --format=esm --jsx=automatic --outfile=examples/chat-page/page.js
  *   npx esbuild --servedir=examples/chat-page --serve=127.0.0.1:5173
  *
- * Open http://127.0.0.1:5173/?agent=chat-desk. A server with keys needs `sessionStorage.key = "sg_…"` in the page.
+ * Open http://127.0.0.1:5173/?agent=chat-desk. A server with keys needs `sessionStorage.setItem("api-key", "sg_…")` in the page.
  */
 import { useStream } from "@langchain/langgraph-sdk/react";
 import { useState } from "react";

@@ -38,13 +38,13 @@ describe.skipIf(browserHere === null)(`A chat page and a server with keys${needs
       await chat.say("Hello");
       expect(await chat.error()).toMatch(/401|key/i);
     });
+  });
 
-    it("is refused from an origin that is not listed", async () => {
-      const { url, key } = await started(["http://127.0.0.1:1"]);
-      await using chat = await chats.open(hook, url, key);
-      await chat.say("Hello");
-      expect(await chat.error()).toMatch(/fetch/i);
-      expect(chat.complaints.join()).toMatch(/CORS/);
-    });
+  it("is refused from an origin that is not listed", async () => {
+    const { url, key } = await started(["http://127.0.0.1:1"]);
+    await using chat = await chats.open("@langchain/langgraph-sdk/react", url, key);
+    await chat.say("Hello");
+    expect(await chat.error()).toMatch(/fetch/i);
+    expect(chat.complaints.join()).toMatch(/CORS/);
   });
 });

@@ -50,11 +50,7 @@ export function useChatPages() {
     async open(hook: keyof typeof chatPages, api: string, key?: string) {
       const context = await browser.newContext();
       if (key !== undefined)
-        await context.addInitScript((own) => {
-          (
-            globalThis as unknown as { sessionStorage: Map<string, string> & { key: string } }
-          ).sessionStorage.key = own;
-        }, key);
+        await context.addInitScript(`sessionStorage.setItem("api-key", ${JSON.stringify(key)})`);
       const page = await context.newPage();
       await page.goto(`http://${host}/${hook}/?agent=desk&api=${encodeURIComponent(api)}`);
       return new Chat(page, api);

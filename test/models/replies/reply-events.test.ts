@@ -39,14 +39,10 @@ describe("the events of a streamed reply", () => {
       const plain = await ask(model, "tokens");
       const { reply, events } = await ask(model, "events");
       expect(plain.events).toEqual([]);
-      const told = ({ message, calls: _, ...rest }: typeof reply) => {
+      const told = ({ message, finish, reasoning, usage }: typeof reply) => {
         const { content, tool_calls: made = [], response_metadata: metadata } = message;
-        return {
-          ...rest,
-          content,
-          metadata,
-          calls: made.map(({ name, args }) => ({ name, args })),
-        };
+        const calls = made.map(({ name, args }) => ({ name, args }));
+        return { finish, reasoning, usage, content, metadata, calls };
       };
       expect(told(reply)).toEqual(told(plain.reply));
       expect(told(reply).calls).toEqual(scripted.calls);
