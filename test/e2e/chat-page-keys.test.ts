@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { browserHere, needsBrowser } from "../cli/draw/browser.ts";
-import { chatPages, useChatPages } from "../helpers/chat-page.ts";
+import { chatPages, shows, useChatPages } from "../helpers/chat-page.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { useRunServers } from "../helpers/run-server.ts";
 
@@ -25,10 +25,10 @@ describe.skipIf(browserHere === null)(`A chat page and a server with keys${needs
       const { url, key } = await started([chats.origin()]);
       await using chat = await chats.open(hook, url, key);
       await chat.say("Hello");
-      await chat.shows(...transcript);
+      await shows(chat, ...transcript);
       await chat.rests();
       await chat.page.reload();
-      await chat.shows(...transcript);
+      await shows(chat, ...transcript);
       expect(chat.complaints).toEqual([]);
     });
 

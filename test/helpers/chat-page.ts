@@ -72,6 +72,11 @@ async function bundledPage(file: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
+/** Waits until a chat shows these messages. */
+export async function shows(chat: Chat, ...messages: readonly string[]): Promise<void> {
+  await expect.poll(() => chat.transcript()).toEqual(messages);
+}
+
 /** A chat as a person sees and uses it. */
 class Chat implements AsyncDisposable {
   readonly requests: SentRequest[] = [];
@@ -110,11 +115,6 @@ class Chat implements AsyncDisposable {
         return `${one.className}: ${texts.filter(Boolean).join(" ")}`;
       }),
     );
-  }
-
-  /** Waits until the page shows these messages. */
-  async shows(...messages: readonly string[]): Promise<void> {
-    await expect.poll(() => this.transcript()).toEqual(messages);
   }
 
   /** Waits until nothing runs. */
