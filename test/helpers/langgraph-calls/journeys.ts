@@ -44,6 +44,16 @@ const ofChat = {
   assistant_id: "letters",
   on_disconnect: "cancel",
 };
+/** What `@ag-ui/langgraph` sends, with messages in two forms and the tools of the page. */
+const ofAdapter = {
+  stream_mode: ["events", "values", "updates", "messages-tuple"],
+  assistant_id: "letters",
+};
+const withTools = {
+  messages: said("Dear all").messages.map((message) => ({ ...message, role: "user" })),
+  tools: [],
+};
+const unknown = "00000000-0000-4000-8000-000000000404";
 const start = (input: unknown, configurable = {}) => ({
   id: 1,
   method: "run.start",
@@ -136,6 +146,33 @@ export const journeys: readonly Journey[] = [
       post("/threads/{thread}/history", { limit: 10 }),
       // "Regenerate".
       post("/threads/{thread}/runs/stream", { ...ofChat, ...atCheckpoint }),
+    ],
+  },
+  {
+    name: "CopilotKit's adapter",
+    // They come between others as tasks happen to end.
+    ignores: ["events"],
+    differs: [
+      "POST /assistants/search + [].metadata.agent_version",
+      ...ofThreads,
+      "GET /threads/{thread}/runs/{run} - .kwargs.config.configurable.thread_id",
+    ],
+    requests: [
+      post("/assistants/search", { graph_id: "letters", limit: 1, offset: 0 }),
+      get(`/threads/${unknown}`),
+      post("/threads", { metadata: {} }),
+      get("/threads/{thread}/state"),
+      get("/assistants/letters/schemas"),
+      get("/assistants/letters/graph"),
+      post("/threads/{thread}/runs/stream", { ...ofAdapter, input: withTools }),
+      get(run),
+      get("/threads/{thread}"),
+      post("/threads/{thread}/runs/stream", {
+        ...ofAdapter,
+        input: withTools,
+        command: { resume: approval },
+      }),
+      get("/threads/{thread}/state"),
     ],
   },
   {

@@ -34,7 +34,8 @@ export async function replay(
       answers.push({ request, status, events, body: Object.fromEntries(shown) });
     } else {
       const text = await response.text();
-      const body: unknown = text === "" ? null : JSON.parse(text);
+      // Refusals have the same status, and texts of their own.
+      const body: unknown = text === "" || !response.ok ? null : JSON.parse(text);
       rememberIds(body, ids);
       answers.push({ request, status, events: null, body });
     }
