@@ -10,7 +10,9 @@ import { useDatabase } from "../helpers/databases.ts";
 import { type DevServer, startDevServer } from "../helpers/dev-server.ts";
 import { assistantCalls } from "../helpers/langgraph-calls/assistants.ts";
 import { ownDifferences } from "../helpers/langgraph-calls/call.ts";
+import { journeys } from "../helpers/langgraph-calls/journeys.ts";
 import { remoteCalls } from "../helpers/langgraph-calls/remote.ts";
+import { replay } from "../helpers/langgraph-calls/replay.ts";
 import { runCalls } from "../helpers/langgraph-calls/runs.ts";
 import { storeCalls } from "../helpers/langgraph-calls/store.ts";
 import { streamCalls, streamed } from "../helpers/langgraph-calls/streams.ts";
@@ -20,6 +22,7 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
   const database = useDatabase("pglite");
   let dev: DevServer;
   let server: PlatformServer;
+  let urls: { readonly theirs: string; readonly ours: string };
   let clients: { readonly theirs: Client; readonly ours: Client };
 
   beforeAll(async () => {
@@ -35,6 +38,7 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
     }
     const clientOf = (apiUrl: string) =>
       new Client({ apiUrl, apiKey: null, callerOptions: { maxRetries: 0 } });
+    urls = { theirs: dev.url, ours: listening.url };
     clients = { theirs: clientOf(dev.url), ours: clientOf(listening.url) };
   });
   afterAll(async () => {
@@ -68,6 +72,22 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
       expect(ours.names).toEqual(theirs.names);
       const differences = shapeDifferences(theirs.data, ours.data);
       expect(ownDifferences(differences)).toEqual(call.differs ?? []);
+    },
+  );
+
+  it.each(journeys.map((journey) => [journey.name, journey] as const))(
+    "the requests of %s have the same answers",
+    async (_name, journey) => {
+      const theirs = await replay(urls.theirs, journey);
+      const ours = await replay(urls.ours, journey);
+      const outlines = [ours, theirs].map((answers) =>
+        answers.map(({ request, status, events }) => ({ request, status, events })),
+      );
+      expect(outlines[0]).toEqual(outlines[1]);
+      const differences = theirs.flatMap(({ request, body }, at) =>
+        ownDifferences(shapeDifferences(body, ours[at]?.body)).map((one) => `${request} ${one}`),
+      );
+      expect(differences).toEqual(journey.differs ?? []);
     },
   );
 });

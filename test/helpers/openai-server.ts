@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -19,10 +20,8 @@ export type OpenAIAnswer =
   | { readonly body: string; readonly type?: string }
   /** Streams (or begins to write) half of this text, then destroys the socket, or ends the answer as if it were whole. */
   | { readonly half: string; readonly end: "destroyed" | "closed" }
-  /** Says nothing until `release` is called; then answers with the text. */
-  | { readonly silent: Silence }
-  /** Streams half of this text, and the rest once `silence` is released. */
-  | { readonly text: string; readonly silence: Silence };
+  /** Says nothing, or streams the text of `first`, until `release` is called; then answers with the (further) text. */
+  | { readonly silent: Silence; readonly first?: string };
 
 export interface OpenAIUsage {
   readonly prompt_tokens: number;
@@ -80,6 +79,8 @@ export interface OpenAIServer extends AsyncDisposable {
   readonly requests: readonly OpenAIRequest[];
   /** Adds answers to the queue; a request that finds it empty gets status 500. */
   answer(...answers: OpenAIAnswer[]): void;
+  /** Empties the queue. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -107,6 +108,7 @@ export async function openAIServer(...script: OpenAIAnswer[]): Promise<OpenAISer
     url: `http://127.0.0.1:${port}/v1`,
     requests,
     answer: (...answers) => void queue.push(...answers),
+    forget: () => void queue.splice(0),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -124,8 +126,17 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if ("silent" in answer) {
-    const text = await answer.silent.wait(response);
-    return text === null ? undefined : respond({ text }, request, response);
+    const { first, silent } = answer;
+    const write = first === undefined ? undefined : openStream(request, response);
+    write?.({ delta: { role: "assistant", content: "" } });
+    for (const word of words(first ?? "")) write?.({ delta: { content: word } });
+    const text = await silent.wait(response);
+    if (text === null) return;
+    if (write === undefined) return respond({ text }, request, response);
+    for (const word of words(text)) write({ delta: { content: word } });
+    write({ delta: {}, finish_reason: "stop" });
+    response.end("data: [DONE]\n\n");
+    return;
   }
   if ("status" in answer) return refuse(answer, response);
   if ("body" in answer) {
@@ -134,7 +145,6 @@ async function respond(
     return;
   }
   if ("half" in answer) return breakOff(answer, request, response);
-  if ("silence" in answer) return pause(answer, request, response);
   const { message, finish } = completion(answer);
   const usage = answer.usage === undefined ? defaultUsage : answer.usage;
   if (request.stream === true) stream(message, finish, usage, request, response);
@@ -234,22 +244,6 @@ function breakOff(
   else response.write("\n", () => response.destroy());
 }
 
-async function pause(
-  { text, silence }: Extract<OpenAIAnswer, { silence: Silence }>,
-  request: OpenAIRequest["body"],
-  response: ServerResponse,
-): Promise<void> {
-  const write = openStream(request, response);
-  write({ delta: { role: "assistant", content: "" } });
-  const all = words(text);
-  const middle = Math.ceil(all.length / 2);
-  for (const word of all.slice(0, middle)) write({ delta: { content: word } });
-  if ((await silence.wait(response)) === null) return;
-  for (const word of all.slice(middle)) write({ delta: { content: word } });
-  write({ delta: {}, finish_reason: "stop" });
-  response.end("data: [DONE]\n\n");
-}
-
 function openStream(
   request: OpenAIRequest["body"],
   response: ServerResponse,
@@ -271,12 +265,11 @@ function send(response: ServerResponse, data: object): void {
   response.end(JSON.stringify(data));
 }
 
+/** Ids of completions: messages with the same id would be taken for one. */
 const ids = new WeakMap<OpenAIRequest["body"], string>();
-let completions = 0;
 
-/** Fields of a completion and of its chunks, which share an id. */
 function head(request: OpenAIRequest["body"], object: string) {
-  const id = ids.get(request) ?? `chatcmpl-${(completions += 1)}`;
+  const id = ids.get(request) ?? `chatcmpl-${randomUUID()}`;
   ids.set(request, id);
   return { id, object, created: 1_700_000_000, model: request.model };
 }

@@ -9,6 +9,7 @@ import { BadReply, classifyFailure, WithheldReply } from "../failure.ts";
 import { readReplyEnd } from "../replies/finish-reason.ts";
 import type { Price } from "../usage/prices.ts";
 import { plainMessage } from "../replies/plain-message.ts";
+import { replyOf } from "../replies/reply-events.ts";
 import { readReasoning, withSentReasoning } from "../replies/reasoning.ts";
 import type { RequestAdapter } from "../provider.ts";
 import { type SilenceLimits, TokenWatch } from "./token-watch.ts";
@@ -138,7 +139,7 @@ export function chatModel(chat: BaseChatModel, options: ChatModelOptions): ChatM
 
 /** @throws BadReply, WithheldReply */
 function readChatReply(received: BaseMessage | undefined): ChatReply {
-  const message = plainMessage(checkReply(received));
+  const message = plainMessage(replyOf(checkReply(received)));
   const { reason, refusal } = readReplyEnd(message);
   if (reason === "refusal" || reason === "content_filter") {
     throw new WithheldReply(reason, refusal, message);

@@ -5,6 +5,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { BadReply } from "../failure.ts";
 import { keepFinishWord } from "./finish-reason.ts";
 import { reasoningText } from "./reasoning.ts";
+import { replyEvents } from "./reply-events.ts";
 import { ThinkSplitter } from "./think-tags.ts";
 
 type Streamed = BaseChatModel["_streamResponseChunks"];
@@ -20,8 +21,8 @@ export function normaliseStream(chat: BaseChatModel): BaseChatModel {
   const chunks: Streamed = (messages, options, runManager) =>
     // Without its callbacks, which receive what is left of the chunks.
     reportChunks(splitChunks(original.call(chat, messages, options)), runManager);
-  const events: BaseChatModel["_streamChatModelEvents"] = (...given) =>
-    BaseChatModel.prototype._streamChatModelEvents.apply(chat, given);
+  const events: BaseChatModel["_streamChatModelEvents"] = (messages, options, runManager) =>
+    replyEvents(chunks(messages, options, runManager), options.signal);
   const withConfig = chat.withConfig.bind(chat);
   // OpenAI's class makes a new model here; others bind the options to this one.
   const configured: BaseChatModel["withConfig"] = (config) => {

@@ -34,7 +34,7 @@ describe.skipIf(!database.available)("runs over processes", () => {
   it("are answered and ended after two servers were killed, and make the approved call once", async () => {
     await using model = await openAIServer({ calls: [{ name: "send", args: { to: "Ida" } }] });
     const silence = new Silence();
-    model.answer({ text: "The letter is on its way.", silence }, { text: "Ida has it." });
+    model.answer({ silent: silence, first: "The letter is " }, { text: "Ida has it." });
     const first = await servers.start();
     await first.post("/v1/agents", clerk("clerk", model));
     const { thread_id: thread } = await first.client.threads.create();
@@ -72,7 +72,7 @@ describe.skipIf(!database.available)("runs over processes", () => {
   it("are handed over at their next step when their server stops", async () => {
     await using model = await openAIServer();
     const silence = new Silence();
-    model.answer({ text: "one two three four", silence });
+    model.answer({ silent: silence, first: "one two " });
     const first = await servers.start();
     await first.post("/v1/agents", clerk("stopped", model));
     const { thread_id: thread } = await first.client.threads.create();
@@ -89,7 +89,7 @@ describe.skipIf(!database.available)("runs over processes", () => {
     const isClosing = async () =>
       (await fetch(`${first.url}/healthz`).catch(() => null))?.status !== 200;
     await expect.poll(isClosing).toBe(true);
-    silence.release();
+    silence.release("three four");
     await stopped;
     expect(await waiting).toMatchObject({ output: { message: "one two three four" } });
     expect(model.requests).toHaveLength(1);

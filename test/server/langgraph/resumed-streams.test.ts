@@ -130,7 +130,7 @@ async function models() {
   const all = await Promise.all([openAIServer(), openAIServer(), openAIServer()]);
   const silences = all.map((model, at) => {
     const silence = new Silence();
-    model.answer(calculates, { text: `one two three${at} four five six`, silence });
+    model.answer(calculates, { silent: silence, first: `one two three${at} ` });
     model.answer({ text: "eins zwei drei" });
     return silence;
   });
@@ -181,7 +181,7 @@ describe.skipIf(!database.available)("streams of runs over processes", () => {
     await using scripts = await models();
     const [first, second] = await Promise.all([servers.start(), servers.start({ concurrency: 0 })]);
     const begun = await beginAll(first, scripts);
-    for (const silence of scripts.silences) silence.release();
+    for (const silence of scripts.silences) silence.release("four five six");
     const [graph = [], turns = [], thread = []] = await resume(second, begun);
     for (const parts of [graph, turns, thread])
       expect(JSON.stringify(parts.slice(-3))).toContain("one two three");
