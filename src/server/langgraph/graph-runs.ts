@@ -5,7 +5,6 @@ import type { Principal } from "../../storage/platform/platform.ts";
 import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
 import { isRecord } from "../../values/json.ts";
 import { checkScopes } from "../authenticate.ts";
-import { deleteThread } from "../checkpoints/thread-routes.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { awaiting } from "../runs/run-checks.ts";
@@ -34,7 +33,7 @@ export class GraphRuns {
    * another agent
    */
   async create(
-    { principal, closing }: Pick<Call<unknown, unknown, unknown>, "principal" | "closing">,
+    { principal }: Pick<Call<unknown, unknown, unknown>, "principal">,
     threadId: string | null,
     body: NewGraphRun,
     of: { readonly protocol?: true } = {},
@@ -51,7 +50,12 @@ export class GraphRuns {
       const known = await platform.instances.onThread(tenantId, thread);
       if (known === null) throw new NotFoundError("thread", thread);
     }
-    const given = { threadId: thread, agent: agent.name, definitionId: agent.id };
+    const given = {
+      threadId: thread,
+      agent: agent.name,
+      definitionId: agent.id,
+      isEphemeral: threadId === null && body.on_completion !== "keep",
+    };
     const instance = await platform.instances.create(tenantId, given);
     const input = isRecord(body.input) && command === null ? body.input : null;
     const before = input === null ? await this.#newest(tenantId, thread) : null;
@@ -85,8 +89,6 @@ export class GraphRuns {
     await platform.usage.add(tenantId, { runs: 1 }).catch((err: unknown) => {
       this.base.logger.error({ err, run: run.id }, "run not counted");
     });
-    if (threadId === null && body.on_completion !== "keep")
-      this.#deleteLater(principal, run, closing);
     return run;
   }
 
@@ -154,25 +156,6 @@ export class GraphRuns {
     const filter = { threadId, state: ["queued", "running"], limit: 100 } as const;
     const { items } = await runs.list(tenantId, filter);
     return Promise.all(items.map(({ id }: RunSummary) => runs.get(tenantId, id)));
-  }
-
-  /** Deletes the thread of a stateless run a minute after its end, when its readers have read it. */
-  #deleteLater(principal: Principal, run: Run, closing: AbortSignal): void {
-    const { clock, logger } = this.base;
-    const remove = async () => {
-      if (!(await this.awaitEnd(run, closing))) return;
-      clock.after(
-        60_000,
-        () => {
-          deleteThread(this.base, principal, { threadId: run.threadId }).catch(failed);
-        },
-        { keepsAlive: false },
-      );
-    };
-    const failed = (err: unknown) => {
-      logger.warn({ err, run: run.id }, "thread of a stateless run not deleted");
-    };
-    remove().catch(failed);
   }
 }
 
