@@ -87,19 +87,29 @@ function mapValues<From, To>(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
+/** Characters of the id of a run. */
+const maxRunIdChars = 200;
+
 /** LangGraph's own, whatever serializer the values have: metadata is never encrypted, since filters look into it. */
 const json = keepData();
 const decoder = new TextDecoder();
 
-/** Metadata as `jsonb` keeps it. `definitionHash` is of the definition that the graph was compiled from. */
+/** Metadata as `jsonb` keeps it, with what LangGraph leaves to savers to add. */
 export async function dumpMetadata(
   metadata: CheckpointMetadata,
-  definitionHash: unknown,
+  of: {
+    /** Hash of the definition that the graph was compiled from. */
+    readonly definition: unknown;
+    /** Id of the run, which LangGraph's savers take from the metadata of the config. */
+    readonly runId: unknown;
+  },
 ): Promise<Record<string, unknown>> {
-  const stamped =
-    typeof definitionHash === "string"
-      ? { ...metadata, definition_hash: definitionHash }
-      : metadata;
+  const { definition, runId } = of;
+  const stamped = {
+    ...metadata,
+    ...(typeof runId === "string" && { run_id: runId.slice(0, maxRunIdChars) }),
+    ...(typeof definition === "string" && { definition_hash: definition }),
+  };
   const [, bytes] = await json.dumpsTyped(stamped);
   return toJsonb(JSON.parse(decoder.decode(bytes))) as Record<string, unknown>;
 }

@@ -5,6 +5,7 @@ import type {
   PageOptions,
   PruneOptions,
   PruneResult,
+  SavedWrites,
   ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
@@ -50,6 +51,7 @@ import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
+import { readPendingWrites, rollBackRun } from "./threads/roll-back.ts";
 import { listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
@@ -185,7 +187,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#writes.write(threadId, async () => {
-      const stamped = await dumpMetadata(metadata, definition);
+      const stamped = await dumpMetadata(metadata, {
+        definition,
+        runId: config.metadata?.["run_id"],
+      });
       await this.#writer.put(place, checkpoint, stamped, newVersions);
     });
     return {
@@ -252,6 +257,36 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     checkName("thread_id", of.threadId);
     await this.#writes.drain(of.threadId);
     return removeCheckpoints(this.#tables, of);
+  }
+
+  /** The pending writes of a checkpoint, the newest by default, and of the subgraphs under it. */
+  async readPendingWrites(of: {
+    readonly threadId: string;
+    readonly checkpointId?: string | undefined;
+  }): Promise<SavedWrites> {
+    checkName("thread_id", of.threadId);
+    await this.#writes.drain(of.threadId);
+    return readPendingWrites(this.#tables, of);
+  }
+
+  /**
+   * Removes the checkpoints of a run, and restores the pending writes of the one on which it began: all of it, or nothing.
+   *
+   * @throws LeaseLostError if the thread is fenced and the claim is lost
+   */
+  async rollBackRun(of: {
+    readonly threadId: string;
+    readonly runId: string;
+    readonly restored: SavedWrites;
+  }): Promise<number> {
+    const { threadId } = of;
+    checkName("thread_id", threadId);
+    await this.#writes.drain(threadId);
+    const pool = this.#parts.pool.forThread(threadId);
+    const schemaName = this.#parts.schema;
+    const removed = await rollBackRun({ ...this.#tables, pool }, { ...of, schemaName });
+    this.#parts.known.forgetThread(threadId);
+    return removed;
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */

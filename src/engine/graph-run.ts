@@ -23,6 +23,7 @@ import { GraphEventLog, write } from "./graph-events.ts";
 import type { GraphCommand, GraphRequest } from "./graph-request.ts";
 import { streamGraph } from "./graph-stream.ts";
 import type { RunEventWriter } from "./run-events.ts";
+import { withSavedWrites } from "./run-rollback.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import { takenCodes, toRunResult } from "./run-results.ts";
 
@@ -33,6 +34,8 @@ export interface GraphExecution {
   readonly drain: AbortSignal;
   /** Whether an earlier claim has begun to execute the request. */
   readonly isContinued: boolean;
+  /** Stores the request of the run. @throws LeaseLostError */
+  readonly writeRequest: (request: GraphRequest) => Promise<void>;
 }
 
 /**
@@ -65,6 +68,8 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
     try {
       const hasBegun = last !== undefined && isOfRun(last, run.id);
       if (!hasBegun || !(await hasEnded(graph, thread))) {
+        const saved = await withSavedWrites(checkpointer, run.threadId, request);
+        if (saved !== request) await of.writeRequest(saved);
         const start = startOf(request, { run, held, hasBegun, durability });
         await execute(run, { ...of, graph, log, held, hasBegun, start, durability });
       }

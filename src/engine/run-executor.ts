@@ -29,6 +29,7 @@ import {
 } from "./run-results.ts";
 import { errorEvent, write } from "./graph-events.ts";
 import { runGraph } from "./graph-run.ts";
+import { requestWriter, withRollback } from "./run-rollback.ts";
 import type { RunSignals } from "./run-signals.ts";
 
 /** What a run of a tenant executes on. */
@@ -152,11 +153,13 @@ export class RunExecutor {
       const isContinued = run.attempts > 1 || log.length > 0;
       const { maxAttempts = 5 } = this.options;
       const isDead = run.attempts > maxAttempts;
-      const ended = isDead
-        ? deadResult(run.request as unknown as RunRequest)
-        : await this.#run(run, Object.assign(execution, { isContinued }));
+      const ended = await withRollback(this.options, run, async () =>
+        isDead
+          ? deadResult(run.request as unknown as RunRequest)
+          : this.#run(run, Object.assign(execution, { isContinued })),
+      );
       await writer.flush();
-      const state = isDead ? "dead" : ended.status;
+      const state = isDead && ended.status !== "cancelled" ? "dead" : ended.status;
       await this.#finish(run, { ...ended, state });
       report(state, ended.cause?.code ?? null);
     } catch (thrown) {
@@ -206,7 +209,10 @@ export class RunExecutor {
         if (saver !== null) of.flush = () => saver.flush(threadId);
         fences.fence(threadId, { runId: run.id, epoch: run.epoch });
         try {
-          if (run.kind === "graph") return await runGraph(run, { ...of, agent });
+          if (run.kind === "graph") {
+            const writeRequest = requestWriter(this.options.platform.claims, run);
+            return await runGraph(run, { ...of, agent, writeRequest });
+          }
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));

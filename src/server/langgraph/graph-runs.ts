@@ -57,12 +57,12 @@ export class GraphRuns {
       isEphemeral: threadId === null && body.on_completion !== "keep",
     };
     const instance = await platform.instances.create(tenantId, given);
-    const input = isRecord(body.input) && command === null ? body.input : null;
-    const before = input === null ? await this.#newest(tenantId, thread) : null;
     const strategy = options.multitask_strategy;
     const others = await this.#underWay(tenantId, thread);
     if (strategy === "rollback")
       for (const other of others) await this.cancel(principal, other, "rollback");
+    const input = isRecord(body.input) && command === null ? body.input : null;
+    const before = input === null ? await this.#newest(tenantId, thread) : null;
     const request: GraphRequest = {
       ...options,
       ...of,
@@ -118,12 +118,14 @@ export class GraphRuns {
   }
 
   /**
-   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for its end and removes it.
+   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for the end, and removes the run with its
+   * checkpoints; runs of `/v1`, and runs that end before they see the request, stay.
    *
    * @throws HttpProblem `conflict` if a run to be removed did not end in time
    */
   async cancel(principal: Principal, run: Run, action: "interrupt" | "rollback"): Promise<void> {
-    if (isUnderWay(run.state)) await this.#desk.cancel(principal, run);
+    if (!isUnderWay(run.state)) return;
+    await this.#desk.cancel(principal, run, { rollsBack: action === "rollback" });
     if (action === "interrupt") return;
     const late = new AbortController();
     const stop = this.base.clock.after(cancelMs, () => late.abort());
@@ -134,7 +136,8 @@ export class GraphRuns {
     } finally {
       stop();
     }
-    await this.remove(principal, run);
+    const { rollback } = await this.find(principal, run.id);
+    if (rollback === "done") await this.remove(principal, run);
   }
 
   /** Removes a run with its events. @throws ConflictError while it is queued or running */

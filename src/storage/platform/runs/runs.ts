@@ -61,6 +61,8 @@ export interface Run {
   readonly worker: string | null;
   readonly leaseUntil: string | null;
   readonly cancelRequestedAt: string | null;
+  /** `asked`: its checkpoints are removed before it ends. `done`: they were, or there were none. */
+  readonly rollback: "asked" | "done" | null;
   /** Number of the newest event; 0 where there is none. */
   readonly lastEvent: number;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -84,6 +86,7 @@ interface SummaryRow {
   readonly worker: string | null;
   readonly lease_until: Date | null;
   readonly cancel_requested_at: Date | null;
+  readonly rollback: "asked" | "done" | null;
   readonly last_event: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly created_at: Date;
@@ -98,7 +101,7 @@ export interface RunRow extends SummaryRow {
 
 const columns = [
   "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
-  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
+  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, rollback, last_event, metadata, created_at, started_at, ended_at",
 ]
   .flatMap((some) => some.split(", "))
   .map((column) => `r.${column}`);
@@ -290,25 +293,30 @@ export class Runs {
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
    *
-   * @param endOf the result and the last events of a run that is cancelled at once, written with it; default none
+   * @param of.rollsBack whether the checkpoints of a graph's run are removed too. One that a worker had before stays
+   * queued, and the next worker removes them. Default false
+   * @param of.endOf the result and the last events of a run that is cancelled at once, written with it; default none
    * @throws NotFoundError
    */
   async requestCancel(
     tenantId: string,
     runId: string,
-    endOf?: (run: Run) => CancelledEnd,
+    of: { readonly rollsBack?: boolean; readonly endOf?: (run: Run) => CancelledEnd } = {},
   ): Promise<{ readonly run: Run; readonly was: RunState }> {
     const { events, partitions } = this.of;
+    const { rollsBack = false, endOf } = of;
     const cancel = async (client: Queryable) => {
       const { state: was } = await this.#locked(client, tenantId, runId);
       const { rows } = await client.query<RunRow>(
         `update ${this.tables.schema}.run as r set
           cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
             then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
-          ended_at = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then $3 else ended_at end,
-          state = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then 'cancelled' else state end
+          rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
+            when state = 'queued' and started_at is null then 'done' else 'asked' end,
+          ended_at = case when ${endsAtOnce} then $3 else ended_at end,
+          state = case when ${endsAtOnce} then 'cancelled' else state end
         where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
-        [tenantId, runId, this.tables.clock.now()],
+        [tenantId, runId, this.tables.clock.now(), rollsBack],
       );
       const run = this.#one(rows, runId);
       if (endOf === undefined || run.state === was || run.state !== "cancelled")
@@ -356,6 +364,10 @@ export class Runs {
   }
 }
 
+/** Of a request to cancel a run: whether no worker has to see it. `$4`: whether it is rolled back. */
+const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool')
+  or state = 'queued' and (started_at is null or kind <> 'graph' or not $4 and rollback is null))`;
+
 /** A condition on `run r`; true where the agent is null. */
 function isOfAgent(schema: string, agent: string): string {
   return `(${agent}::uuid is null or exists (select from ${schema}.agent_instance i
@@ -387,6 +399,7 @@ function toSummary(row: SummaryRow): RunSummary {
     worker: row.worker,
     leaseUntil: isoTimeOrNull(row.lease_until),
     cancelRequestedAt: isoTimeOrNull(row.cancel_requested_at),
+    rollback: row.rollback,
     lastEvent: row.last_event,
     metadata: row.metadata,
     createdAt: isoTime(row.created_at),
