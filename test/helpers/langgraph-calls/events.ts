@@ -118,8 +118,9 @@ export async function eventsOf(client: Client, url: string, call: EventCall) {
   let events = await readEvents(stream, body, 1);
   if (response !== undefined) {
     const asked = events.find(({ method }) => method === "input.requested");
-    const { interrupt_id } = asked?.params.data as { readonly interrupt_id: string };
-    const { namespace } = asked!.params;
+    if (asked === undefined) throw new Error("The run asked for nothing.");
+    const { namespace, data: request } = asked.params;
+    const { interrupt_id } = request as { readonly interrupt_id: string };
     answers.push(await send("input.respond", { namespace, interrupt_id, response }, 2));
     events = await readEvents(stream, body, 2);
   }
