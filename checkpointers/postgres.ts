@@ -5,7 +5,6 @@ import type {
   PageOptions,
   PruneOptions,
   PruneResult,
-  SavedWrites,
   ThreadListOptions,
   ThreadSummary,
   ThreadVerification,
@@ -193,13 +192,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       });
       await this.#writer.put(place, checkpoint, stamped, newVersions);
     });
-    return {
-      configurable: {
-        thread_id: threadId,
-        checkpoint_ns: namespace,
-        checkpoint_id: checkpoint.id,
-      },
-    };
+    const stored = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
+    return { configurable: stored };
   }
 
   /** @throws {CheckpointConfigError} without a thread id or a checkpoint id */
@@ -249,44 +243,27 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** Removes checkpoints of the thread itself, not of its subgraphs, and what only they needed. */
-  async removeCheckpoints(of: {
-    readonly threadId: string;
-    readonly checkpointIds: readonly string[];
-  }): Promise<PruneResult> {
+  async removeCheckpoints(
+    of: Parameters<DurableSaver["removeCheckpoints"]>[0],
+  ): Promise<PruneResult> {
     for (const id of of.checkpointIds) checkName("checkpoint_id", id);
     checkName("thread_id", of.threadId);
     await this.#writes.drain(of.threadId);
     return removeCheckpoints(this.#tables, of);
   }
 
-  /** The pending writes of a checkpoint, the newest by default, and of the subgraphs under it. */
-  async readPendingWrites(of: {
-    readonly threadId: string;
-    readonly checkpointId?: string | undefined;
-  }): Promise<SavedWrites> {
-    checkName("thread_id", of.threadId);
-    await this.#writes.drain(of.threadId);
+  async readPendingWrites(of: Parameters<DurableSaver["readPendingWrites"]>[0]) {
+    await this.drain(of.threadId);
     return readPendingWrites(this.#tables, of);
   }
 
-  /**
-   * Removes the checkpoints of a run, and restores the pending writes of the one on which it began: all of it, or nothing.
-   *
-   * @throws LeaseLostError if the thread is fenced and the claim is lost
-   */
-  async rollBackRun(of: {
-    readonly threadId: string;
-    readonly runId: string;
-    readonly restored: SavedWrites;
-  }): Promise<number> {
-    const { threadId } = of;
-    checkName("thread_id", threadId);
-    await this.#writes.drain(threadId);
-    const pool = this.#parts.pool.forThread(threadId);
-    const schemaName = this.#parts.schema;
-    const removed = await rollBackRun({ ...this.#tables, pool }, { ...of, schemaName });
-    this.#parts.known.forgetThread(threadId);
-    return removed;
+  /** Removes the checkpoints of a run, under the claim that fences its thread. @throws LeaseLostError */
+  async rollBackRun(of: Parameters<DurableSaver["rollBackRun"]>[0]): Promise<number> {
+    const { pool, schema: schemaName, known } = this.#parts;
+    await this.drain(of.threadId);
+    const tables = { ...this.#tables, pool: pool.forThread(of.threadId) };
+    const rolledBack = rollBackRun(tables, { ...of, schemaName });
+    return rolledBack.finally(() => known.forgetThread(of.threadId));
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */
@@ -316,10 +293,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
     checkName("checkpoint_id", checkpointId);
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
-      const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
-      const tuple = (await this.getTuple({
-        configurable: { thread_id: threadId, ...configurable },
-      }))!;
+      const configurable = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id };
+      const tuple = (await this.getTuple({ configurable }))!;
       const { checkpoint, metadata, pendingWrites = [] } = tuple;
       const forked = { thread_id: threadId, checkpoint_id: id };
       const to = { configurable: { thread_id: newThreadId, checkpoint_ns: namespace } };

@@ -151,6 +151,6 @@ function nameOf({ method, params }: ReadEvent): unknown {
   return withoutIds([method, ...params.namespace, isOfKind ? event : ""].join(" "));
 }
 
-function withoutTime({ timestamp: _, ...params }: ReadEvent["params"]): unknown {
-  return withoutIds(params);
+function withoutTime(params: ReadEvent["params"]): unknown {
+  return withoutIds({ ...params, timestamp: typeof params.timestamp });
 }

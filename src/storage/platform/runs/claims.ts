@@ -170,7 +170,7 @@ export class RunClaims {
     return this.#update(claim, "rollback = 'done'", []);
   }
 
-  /** The request of a claimed run that is to be rolled back; null if it is not, or the claim is lost. */
+  /** The request of a claimed run for which a rollback was asked; null without one, or if the claim is lost. */
   async rollbackRequest({ tenantId, id, epoch }: RunClaim): Promise<Run["request"] | null> {
     const { tenants, schema } = this.tables;
     const { rows } = await withTenant(tenants, tenantId, (client) =>

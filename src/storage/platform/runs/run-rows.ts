@@ -34,3 +34,16 @@ export async function removeRun(
     );
   }
 }
+
+/** Of a request to cancel a run: whether no worker has to see it. */
+const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool')
+  or state = 'queued' and (started_at is null or kind <> 'graph' or not $4 and rollback is null))`;
+
+/** What a request at `$3` to cancel a run sets. `$4`: whether what a graph's run wrote is removed. */
+export const cancelAssignments = `
+  cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
+    then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
+  rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
+    when state = 'queued' and started_at is null then 'done' else 'asked' end,
+  ended_at = case when ${endsAtOnce} then $3 else ended_at end,
+  state = case when ${endsAtOnce} then 'cancelled' else state end`;

@@ -19,7 +19,7 @@ import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { Partitions } from "../partitions.ts";
 import type { PlatformTables } from "../platform.ts";
 import type { NewRunEvent, RunEvents } from "./events.ts";
-import { refuseOthers, removeRun } from "./run-rows.ts";
+import { cancelAssignments, refuseOthers, removeRun } from "./run-rows.ts";
 
 export const runStates = [
   "queued",
@@ -308,13 +308,7 @@ export class Runs {
     const cancel = async (client: Queryable) => {
       const { state: was } = await this.#locked(client, tenantId, runId);
       const { rows } = await client.query<RunRow>(
-        `update ${this.tables.schema}.run as r set
-          cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
-            then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
-          rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
-            when state = 'queued' and started_at is null then 'done' else 'asked' end,
-          ended_at = case when ${endsAtOnce} then $3 else ended_at end,
-          state = case when ${endsAtOnce} then 'cancelled' else state end
+        `update ${this.tables.schema}.run as r set ${cancelAssignments}
         where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
         [tenantId, runId, this.tables.clock.now(), rollsBack],
       );
@@ -363,10 +357,6 @@ export class Runs {
     return sealedText(this.values, "request", request, maxRunBytes);
   }
 }
-
-/** Of a request to cancel a run: whether no worker has to see it. `$4`: whether it is rolled back. */
-const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool')
-  or state = 'queued' and (started_at is null or kind <> 'graph' or not $4 and rollback is null))`;
 
 /** A condition on `run r`; true where the agent is null. */
 function isOfAgent(schema: string, agent: string): string {
