@@ -87,27 +87,28 @@ function mapValues<From, To>(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
+/** Characters of the id of a run. */
+const maxRunIdChars = 200;
+
 /** LangGraph's own, whatever serializer the values have: metadata is never encrypted, since filters look into it. */
 const json = keepData();
 const decoder = new TextDecoder();
 
-/** Facts of a run that its checkpoints keep. */
-export interface CheckpointStamp {
-  /** Hash of the definition that the graph was compiled from. */
-  readonly definitionHash?: unknown;
-  /** Id of the run that wrote the checkpoint, which the run knows it by when it continues in another process. */
-  readonly runId?: unknown;
-}
-
-/** Metadata as `jsonb` keeps it, with those facts that are texts. */
+/** Metadata as `jsonb` keeps it, with what LangGraph leaves to savers to add. */
 export async function dumpMetadata(
   metadata: CheckpointMetadata,
-  { definitionHash, runId }: CheckpointStamp,
+  of: {
+    /** Hash of the definition that the graph was compiled from. */
+    readonly definition: unknown;
+    /** Id of the run, which LangGraph's savers take from the metadata of the config. */
+    readonly runId: unknown;
+  },
 ): Promise<Record<string, unknown>> {
+  const { definition, runId } = of;
   const stamped = {
     ...metadata,
-    ...(typeof definitionHash === "string" && { definition_hash: definitionHash }),
-    ...(typeof runId === "string" && { run_id: runId.slice(0, 100) }),
+    ...(typeof runId === "string" && { run_id: runId.slice(0, maxRunIdChars) }),
+    ...(typeof definition === "string" && { definition_hash: definition }),
   };
   const [, bytes] = await json.dumpsTyped(stamped);
   return toJsonb(JSON.parse(decoder.decode(bytes))) as Record<string, unknown>;

@@ -51,6 +51,7 @@ import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
+import { readPendingWrites, rollBackRun } from "./threads/roll-back.ts";
 import { listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
@@ -186,20 +187,15 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
-    const definitionHash: unknown = config.configurable?.["__definition_hash"];
-    const runId: unknown = config.configurable?.["__run_id"];
+    const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     await this.#write(threadId, async () => {
-      const stamped = await dumpMetadata(metadata, { definitionHash, runId });
+      const runId = config.metadata?.["run_id"];
+      const stamped = await dumpMetadata(metadata, { definition, runId });
       await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
     });
-    return {
-      configurable: {
-        thread_id: threadId,
-        checkpoint_ns: namespace,
-        checkpoint_id: checkpoint.id,
-      },
-    };
+    const stored = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
+    return { configurable: stored };
   }
 
   /** @throws {CheckpointConfigError} without a thread id or a checkpoint id */
@@ -253,14 +249,27 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** Removes checkpoints of the thread itself, not of its subgraphs, and what only they needed. */
-  async removeCheckpoints(of: {
-    readonly threadId: string;
-    readonly checkpointIds: readonly string[];
-  }): Promise<PruneResult> {
+  async removeCheckpoints(
+    of: Parameters<DurableSaver["removeCheckpoints"]>[0],
+  ): Promise<PruneResult> {
     for (const id of of.checkpointIds) checkName("checkpoint_id", id);
     checkName("thread_id", of.threadId);
     await this.#writes.drain(of.threadId);
     return removeCheckpoints(this.#tables, of);
+  }
+
+  async readPendingWrites(of: Parameters<DurableSaver["readPendingWrites"]>[0]) {
+    await this.drain(of.threadId);
+    return readPendingWrites(this.#tables, of);
+  }
+
+  /** Removes the checkpoints of a run, under the claim that fences its thread. @throws LeaseLostError */
+  async rollBackRun(of: Parameters<DurableSaver["rollBackRun"]>[0]): Promise<number> {
+    const { pool, schema: schemaName, known } = this.#parts;
+    await this.drain(of.threadId);
+    const tables = { ...this.#tables, pool: pool.forThread(of.threadId) };
+    const rolledBack = rollBackRun(tables, { ...of, schemaName });
+    return rolledBack.finally(() => known.forgetThread(of.threadId));
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */
@@ -290,10 +299,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
     checkName("checkpoint_id", checkpointId);
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
-      const configurable = { checkpoint_ns: namespace, checkpoint_id: id };
-      const tuple = (await this.getTuple({
-        configurable: { thread_id: threadId, ...configurable },
-      }))!;
+      const configurable = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id };
+      const tuple = (await this.getTuple({ configurable }))!;
       const { checkpoint, metadata, pendingWrites = [] } = tuple;
       const forked = { thread_id: threadId, checkpoint_id: id };
       const to = { configurable: { thread_id: newThreadId, checkpoint_ns: namespace } };

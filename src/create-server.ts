@@ -107,6 +107,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { createServerWith },
     { apiRoutes },
     { langgraphRoutes },
+    { deleteEphemeralThread },
     { AgentLoader },
     { TenantRuntimes: RuntimeCache },
     { createRunWorker },
@@ -120,6 +121,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./server/create-server.ts"),
     import("./server/api-routes.ts"),
     import("./server/langgraph/routes.ts"),
+    import("./server/checkpoints/thread-routes.ts"),
     import("./server/agents/load-agent.ts"),
     import("./server/tenant-runtimes.ts"),
     import("./engine/run-worker.ts"),
@@ -198,6 +200,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       useServices: (ofTenant, work) =>
         runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
       loadAgent,
+      deleteThread: (thread) => deleteEphemeralThread({ platform, runtimes }, thread),
       onError,
     });
     const { queue, executor, signals } = worker;

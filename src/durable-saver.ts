@@ -116,6 +116,19 @@ export interface PruneResult {
   readonly bytes: number;
 }
 
+/**
+ * Sets of pending writes, as JSON can hold them. A checkpoint without any has one entry whose `taskId`, `idx` and `body`
+ * are null.
+ */
+export type SavedWrites = readonly {
+  readonly namespace: string;
+  readonly checkpointId: string;
+  readonly taskId: string | null;
+  readonly idx: number | null;
+  /** Base64 of the packed writes, opened where they were sealed. */
+  readonly body: string | null;
+}[];
+
 export interface ImportResult {
   readonly threadId: string;
   readonly checkpoints: number;
@@ -168,6 +181,22 @@ export interface DurableSaver {
     readonly threadId: string;
     readonly checkpointIds: readonly string[];
   }): Promise<PruneResult>;
+  /** Reads the pending writes of a checkpoint, the newest by default, and of the subgraphs under it. */
+  readPendingWrites(of: {
+    readonly threadId: string;
+    readonly checkpointId?: string | undefined;
+  }): Promise<SavedWrites>;
+  /**
+   * Removes the checkpoints whose metadata has a `run_id`, and restores pending writes that were read before that run: all
+   * of it, or nothing.
+   *
+   * @returns the number of removed checkpoints
+   */
+  rollBackRun(of: {
+    readonly threadId: string;
+    readonly runId: string;
+    readonly restored: SavedWrites;
+  }): Promise<number>;
   /** Yields lines of JSON. */
   exportThread(threadId: string): AsyncGenerator<string>;
   importThread(

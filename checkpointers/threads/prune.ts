@@ -91,7 +91,8 @@ from ${schema}.checkpoints where thread_id = $1
 order by checkpoint_id`;
 }
 
-async function remove(
+/** Removes checkpoints with their pending writes. Only within {@link alone}. */
+export async function remove(
   client: Queryable,
   of: { readonly schema: string; readonly threadId: string },
   entries: readonly Pick<HistoryEntry, "namespace" | "id">[],
@@ -190,7 +191,7 @@ export interface Freed {
  * stock class that none of its checkpoints names. It looks at what is there, not at what was removed, so leftovers of any
  * origin go too. Only within `alone`, after the statement that removed checkpoints.
  */
-async function freeUnneeded(
+export async function freeUnneeded(
   client: Queryable,
   schema: string,
   { threadId, logs }: { readonly threadId: string; readonly logs: readonly string[] },
@@ -273,7 +274,7 @@ select count(*) as elements, coalesce(sum(bytes), 0) as bytes from freed`;
  *
  * @param look the logs to search for unreferenced elements
  */
-async function alone<Result>(
+export async function alone<Result>(
   { pool, schema }: CheckpointTables,
   threadId: string,
   {
@@ -311,7 +312,7 @@ async function alone<Result>(
 type LookUp = (client: Queryable, schema: string, threadId: string) => Promise<readonly string[]>;
 
 /** The logs that a thread uses. */
-const logsOf: LookUp = async (client, schema, threadId) => {
+export const logsOf: LookUp = async (client, schema, threadId) => {
   const { rows } = await client.query<{ log: string }>(
     `select log_id as log from ${schema}.checkpoint_log_uses where thread_id = $1`,
     [threadId],

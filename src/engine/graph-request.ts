@@ -1,4 +1,5 @@
 import type { Durability } from "../compile/agent-graph.ts";
+import type { SavedWrites } from "../durable-saver.ts";
 import type { RunContext } from "../state/channels.ts";
 
 /** The stream modes of LangGraph's protocol. `messages-tuple` is LangGraph's own `messages`. */
@@ -54,4 +55,6 @@ export interface GraphRequest {
   /** The checkpoint from which the run starts. Default: the newest. */
   readonly checkpoint_id?: string;
   readonly multitask_strategy: MultitaskStrategy;
+  /** Pending writes of the checkpoint that the run continues, as they were before it. Written by its first claim. */
+  readonly saved_writes?: SavedWrites;
 }

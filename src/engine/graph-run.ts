@@ -24,6 +24,7 @@ import type { GraphCommand, GraphRequest } from "./graph-request.ts";
 import { streamGraph } from "./graph-stream.ts";
 import { RepeatedGraphEvents } from "./repeated-graph-events.ts";
 import type { RunEventWriter } from "./run-events.ts";
+import { withSavedWrites } from "./run-rollback.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import { takenCodes, toRunResult } from "./run-results.ts";
 
@@ -39,6 +40,8 @@ export interface GraphExecution {
     readonly after: number;
     readonly limit: number;
   }) => Promise<readonly GraphEvent[]>;
+  /** Stores the request of the run. @throws LeaseLostError */
+  readonly writeRequest: (request: GraphRequest) => Promise<void>;
 }
 
 /**
@@ -83,6 +86,8 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
         const { snapshot } = before ?? {};
         const removals = snapshot && repeated?.removals({ last, snapshot });
         for (const event of removals ?? []) write(of.writer, event);
+        const saved = await withSavedWrites(checkpointer, run.threadId, request);
+        if (saved !== request) await of.writeRequest(saved);
         const start = startOf(request, { run, held, hasBegun, durability });
         await execute(run, { ...of, graph, log, held, hasBegun, start, durability });
       }
@@ -171,7 +176,7 @@ function startOf(
   const own = {
     metadata: { ...metadata, run_id: run.id },
     // The saver writes the id into the metadata of checkpoints.
-    configurable: { ...configurable, ...start, ...named, __run_id: run.id },
+    configurable: { ...configurable, ...start, ...named },
     runId: run.id,
     context,
     durability: of.durability,

@@ -30,6 +30,7 @@ import {
 } from "./run-results.ts";
 import { errorEvent, write } from "./graph-events.ts";
 import { runGraph } from "./graph-run.ts";
+import { requestWriter, withRollback } from "./run-rollback.ts";
 import type { RunSignals } from "./run-signals.ts";
 
 /** What a run of a tenant executes on. */
@@ -157,11 +158,13 @@ export class RunExecutor {
       const isContinued = run.attempts > 1 || hasEvents;
       const { maxAttempts = 5 } = this.options;
       const isDead = run.attempts > maxAttempts;
-      const ended = isDead
-        ? deadResult(run.request as unknown as RunRequest)
-        : await this.#run(run, Object.assign(execution, { isContinued }));
+      const ended = await withRollback(this.options, run, async () =>
+        isDead
+          ? deadResult(run.request as unknown as RunRequest)
+          : this.#run(run, Object.assign(execution, { isContinued })),
+      );
       const rest = await writer.takeRest();
-      const state = isDead ? "dead" : ended.status;
+      const state = isDead && ended.status !== "cancelled" ? "dead" : ended.status;
       tail.end(state, await this.#finish(run, { ...ended, state }, rest));
       report(state, ended.cause?.code ?? null);
     } catch (thrown) {
@@ -212,10 +215,13 @@ export class RunExecutor {
         if (saver !== null) of.flush = () => saver.flush(threadId);
         fences.fence(threadId, { runId: run.id, epoch: run.epoch });
         try {
-          const { events } = this.options.platform;
-          const readEvents = (page: { readonly after: number; readonly limit: number }) =>
-            events.read(tenantId, run.id, page);
-          if (run.kind === "graph") return await runGraph(run, { ...of, agent, readEvents });
+          if (run.kind === "graph") {
+            const { claims, events } = this.options.platform;
+            const readEvents = (page: { readonly after: number; readonly limit: number }) =>
+              events.read(tenantId, run.id, page);
+            const writeRequest = requestWriter(claims, run);
+            return await runGraph(run, { ...of, agent, readEvents, writeRequest });
+          }
           const result = await this.#turn(run, { ...of, agent });
           const { checkpointer } = agent.services;
           const tuple = await checkpointer?.getTuple(threadConfig(threadId));

@@ -9,7 +9,12 @@ import { createEmbeddedQueue } from "./embedded-queue.ts";
 import { type RunEnd, RunExecutor, type RunExecutorOptions } from "./run-executor.ts";
 import type { RunQueue } from "./run-queue.ts";
 import { RunSignals, threadOfSignal, type Versions } from "./run-signals.ts";
-import { platformJobs, startUpkeep } from "./upkeep.ts";
+import {
+  type EphemeralThreadsOptions,
+  ephemeralThreadsJob,
+  platformJobs,
+  startUpkeep,
+} from "./upkeep.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
 export interface RunWorkerOptions extends Pick<
@@ -17,6 +22,7 @@ export interface RunWorkerOptions extends Pick<
   "useServices" | "loadAgent" | "onError"
 > {
   readonly platform: Platform;
+  readonly deleteThread: EphemeralThreadsOptions["deleteThread"];
   /** Tells other processes of the same database what changes here. */
   readonly database: Pick<Database, "openNotices">;
   readonly clock: Clock;
@@ -32,6 +38,8 @@ export interface RunWorkerOptions extends Pick<
 
 /** The channel of notices. Their texts are ids of runs that have changed. */
 const channel = "stratagraph_runs";
+/** Milliseconds between two looks for threads of stateless runs to be deleted. */
+const ephemeralEveryMs = 30_000;
 /** The notice of a process without workers that a run was queued. */
 const queued = "queued";
 
@@ -69,6 +77,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     isAlone,
     onError,
   });
+  let isStopped = false;
   let stopUpkeep = async () => {};
   let notices: Notices | undefined;
   const onNotice = (text: string) => {
@@ -101,13 +110,26 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
         onError: onLost,
       });
       signals.send = (runId) => notices?.send(runId);
-      const upkeep = startUpkeep({ clock, onError, jobs: platformJobs(platform) });
-      stopUpkeep = () => upkeep.stop();
+      const { deleteThread } = options;
+      const ephemeral = { platform, clock, deleteThread, isStopped: () => isStopped, onError };
+      const upkeeps = [
+        startUpkeep({ clock, onError, jobs: platformJobs(platform) }),
+        startUpkeep({
+          clock,
+          onError,
+          everyMs: ephemeralEveryMs,
+          jobs: [ephemeralThreadsJob(ephemeral)],
+        }),
+      ];
+      stopUpkeep = async () => {
+        await Promise.all(upkeeps.map((upkeep) => upkeep.stop()));
+      };
       if (concurrency === 0) return;
       queue.start(executor.execute);
       sender.start();
     },
     async stop(graceMs) {
+      isStopped = true;
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
       await Promise.all([notices?.close(), platform.usage.flush()]);
     },

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
+import type { EphemeralThread } from "../storage/platform/runs/instances.ts";
 
 /** Work that is due again and again. After an interruption the next time does the rest. */
 export type UpkeepJob = () => Promise<unknown>;
@@ -36,6 +37,42 @@ export function platformJobs(
     () => idempotency.sweep(),
     () => webhooks.removeEnded({ olderThanDays: deliveryDays }),
   ];
+}
+
+/** Milliseconds for which readers of a stateless run find its thread after the end. */
+const ephemeralMs = 60_000;
+const ephemeralBatch = 100;
+
+export interface EphemeralThreadsOptions {
+  readonly platform: Pick<Platform, "instances">;
+  readonly clock: Clock;
+  /** Deletes a thread with all that belongs to it. One that is not there is fine. */
+  readonly deleteThread: (thread: Pick<EphemeralThread, "tenantId" | "threadId">) => Promise<void>;
+  /** Whether to begin no further deletion. */
+  readonly isStopped: () => boolean;
+  /** Called with what a deletion throws. The next round tries it again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The job that deletes the threads of stateless runs that ended more than a minute ago. */
+export function ephemeralThreadsJob(options: EphemeralThreadsOptions): UpkeepJob {
+  const { platform, clock, deleteThread, isStopped, onError } = options;
+  return async () => {
+    const before = new Date(clock.now().getTime() - ephemeralMs);
+    let last: EphemeralThread | undefined;
+    do {
+      const batch = await platform.instances.endedEphemeral({
+        before,
+        limit: ephemeralBatch,
+        ...(last && { after: last }),
+      });
+      for (const thread of batch) {
+        if (isStopped()) return;
+        await deleteThread(thread).catch(onError);
+      }
+      last = batch.at(-1);
+    } while (last !== undefined);
+  };
 }
 
 /** Runs the jobs now, and then again and again until it is stopped. Processes on one database may do so at once. */

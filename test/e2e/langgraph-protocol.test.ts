@@ -11,6 +11,7 @@ import { type DevServer, startDevServer } from "../helpers/dev-server.ts";
 import { assistantCalls } from "../helpers/langgraph-calls/assistants.ts";
 import { ownDifferences } from "../helpers/langgraph-calls/call.ts";
 import { journeys } from "../helpers/langgraph-calls/journeys.ts";
+import { eventCalls, eventsOf } from "../helpers/langgraph-calls/events.ts";
 import { remoteCalls } from "../helpers/langgraph-calls/remote.ts";
 import { replay } from "../helpers/langgraph-calls/replay.ts";
 import { runCalls } from "../helpers/langgraph-calls/runs.ts";
@@ -24,12 +25,14 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
   let server: PlatformServer;
   let urls: { readonly theirs: string; readonly ours: string };
   let clients: { readonly theirs: Client; readonly ours: Client };
+  let ownUrl: string;
 
   beforeAll(async () => {
     await rm("test/e2e/fixtures/protocol/.langgraph_api", { recursive: true, force: true });
     dev = await startDevServer({}, "test/e2e/fixtures/protocol/langgraph.json");
     server = await createServer({ database: database.shared, development: true, env: {} });
     const { send, listening } = await listenChecked(server);
+    ownUrl = listening.url;
     for (const name of ["protocol/clerk", "letters", "office"]) {
       const text = readFileSync(`test/e2e/fixtures/${name}.yaml`, "utf8");
       // Agents of tenants are named, not found in files.
@@ -63,6 +66,23 @@ describe("LangGraph's protocol, next to langgraph dev", () => {
     const values = same === "value" ? [withoutPaths(ours, additional), theirs] : [];
     expect(withoutIds(values[0])).toEqual(withoutIds(values[1]));
   });
+
+  it.each(eventCalls.map((call) => [call.name, call] as const))(
+    "event streaming of %s has the same events",
+    async (_name, call) => {
+      const {
+        data: expected,
+        answers: wanted,
+        ...theirs
+      } = await eventsOf(clients.theirs, dev.url, call);
+      const { data, answers, ...ours } = await eventsOf(clients.ours, ownUrl, call);
+      expect(ours).toEqual(theirs);
+      expect(ours.isGrowing).toBe(true);
+      expect(ours.again).toEqual(ours.names.slice(1));
+      expect(ownDifferences(shapeDifferences(expected, data))).toEqual([]);
+      expect(ownDifferences(shapeDifferences(wanted, answers))).toEqual([]);
+    },
+  );
 
   it.each(streamCalls.map((call) => [call.name, call] as const))(
     "runs.stream of %s has the same events",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { platformJobs, startUpkeep } from "../../src/engine/upkeep.ts";
+import { ephemeralThreadsJob, platformJobs, startUpkeep } from "../../src/engine/upkeep.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 const hourMs = 3_600_000;
@@ -66,6 +66,33 @@ describe("upkeep", () => {
     clock.advance(hourMs);
     await settle();
     expect(ran).toEqual([]);
+  });
+
+  it("deletes the threads of ended stateless runs, although one of them fails", async () => {
+    const { clock, errors, onError } = setUp();
+    const thread = (id: string) => ({ id, tenantId: "t", threadId: id, at: "now" });
+    const batches = [[thread("a"), thread("b")], [thread("c"), thread("d")], []];
+    const asked: object[] = [];
+    const endedEphemeral = async (of: object) => (asked.push(of), batches.shift() ?? []);
+    const deleted: string[] = [];
+    const job = ephemeralThreadsJob({
+      platform: { instances: { endedEphemeral } } as never,
+      clock,
+      deleteThread: async ({ threadId }) => {
+        if (threadId === "b") throw new Error("in use");
+        deleted.push(threadId);
+      },
+      isStopped: () => deleted.includes("c"),
+      onError,
+    });
+    await job();
+    const before = new Date(clock.now().getTime() - 60_000);
+    expect(asked).toEqual([
+      { before, limit: 100 },
+      { before, limit: 100, after: thread("b") },
+    ]);
+    expect(deleted).toEqual(["a", "c"]);
+    expect(errors).toEqual([new Error("in use")]);
   });
 
   it("makes partitions, and removes idempotency keys and deliveries that are old", async () => {

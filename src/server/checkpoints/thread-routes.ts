@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { StratagraphError } from "../../errors.ts";
 import { statuses } from "../../state/lifecycle.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
@@ -118,12 +119,13 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
 /**
  * Deletes a thread, with an entry in the audit log.
  *
+ * @param by.keyId null for the server itself
  * @param of.memory whether agents also lose what they remember from it beyond its end; default false
  * @throws NotFoundError; HttpProblem `conflict` while a run of the thread is queued or running
  */
 export async function deleteThread(
-  base: ApiBase,
-  { tenantId, keyId }: Principal,
+  base: Pick<ApiBase, "platform" | "runtimes">,
+  { tenantId, keyId }: Pick<Principal, "tenantId"> & { readonly keyId: Principal["keyId"] | null },
   { threadId, memory = false }: { readonly threadId: string; readonly memory?: boolean },
 ): Promise<void> {
   const { platform, runtimes } = base;
@@ -136,7 +138,25 @@ export async function deleteThread(
     await runtime.threads.delete(threadId, { memory });
   });
   const entry = { action: "thread.delete", subject: threadId };
-  await platform.audit.append(tenantId, { actor: `key:${keyId}`, ...entry });
+  const actor = keyId === null ? "system" : `key:${keyId}`;
+  await platform.audit.append(tenantId, { actor, ...entry });
+}
+
+/**
+ * Deletes the thread of a stateless run. One that is not there, that another process deletes, or that runs again is fine.
+ */
+export async function deleteEphemeralThread(
+  base: Pick<ApiBase, "platform" | "runtimes">,
+  { tenantId, threadId }: { readonly tenantId: string; readonly threadId: string },
+): Promise<void> {
+  try {
+    await deleteThread(base, { tenantId, keyId: null }, { threadId });
+  } catch (thrown) {
+    const isLocked =
+      thrown instanceof StratagraphError && ["thread_busy", "thread_locked"].includes(thrown.code);
+    const isInUse = thrown instanceof HttpProblem && thrown.type === "conflict";
+    if (!isLocked && !isInUse && !(thrown instanceof NotFoundError)) throw thrown;
+  }
 }
 
 /** @throws HttpProblem `conflict` while a run of the thread is queued or running */

@@ -6,7 +6,6 @@ import type { Principal } from "../../storage/platform/platform.ts";
 import type { Run, RunSummary } from "../../storage/platform/runs/runs.ts";
 import { isRecord } from "../../values/json.ts";
 import { checkScopes } from "../authenticate.ts";
-import { deleteThread } from "../checkpoints/thread-routes.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { awaiting } from "../runs/run-checks.ts";
@@ -35,7 +34,7 @@ export class GraphRuns {
    * another agent
    */
   async create(
-    { principal, closing }: Pick<Call<unknown, unknown, unknown>, "principal" | "closing">,
+    { principal }: Pick<Call<unknown, unknown, unknown>, "principal">,
     threadId: string | null,
     body: NewGraphRun,
     of: { readonly protocol?: true } = {},
@@ -67,12 +66,12 @@ export class GraphRuns {
     };
     const place = { threadId: threadId ?? ids(), agent: agent.name, definitionId: agent.id };
     if (threadId === null) {
-      const first = { ...given, ...place, request: requestOf(null) };
+      const isEphemeral = body.on_completion !== "keep";
+      const first = { ...given, ...place, isEphemeral, request: requestOf(null) };
       const run = await queue.add((claim) =>
         platform.runs.createOnNewThread(tenantId, first, claim),
       );
       platform.usage.count(tenantId, { runs: 1 });
-      if (body.on_completion !== "keep") this.#deleteLater(principal, run, closing);
       return asQueued(run);
     }
     if (body.if_not_exists !== "create") {
@@ -134,12 +133,14 @@ export class GraphRuns {
   }
 
   /**
-   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for its end and removes it.
+   * Cancels a run; one that has ended or waits stays as it is. `rollback` waits for the end, and removes the run with its
+   * checkpoints; runs of `/v1`, and runs that end before they see the request, stay.
    *
    * @throws HttpProblem `conflict` if a run to be removed did not end in time
    */
   async cancel(principal: Principal, run: Run, action: "interrupt" | "rollback"): Promise<void> {
-    if (isUnderWay(run.state)) await this.#desk.cancel(principal, run);
+    if (!isUnderWay(run.state)) return;
+    await this.#desk.cancel(principal, run, { rollsBack: action === "rollback" });
     if (action === "interrupt") return;
     const late = new AbortController();
     const stop = this.base.clock.after(cancelMs, () => late.abort());
@@ -150,7 +151,8 @@ export class GraphRuns {
     } finally {
       stop();
     }
-    await this.remove(principal, run);
+    const { rollback } = await this.find(principal, run.id);
+    if (rollback === "done") await this.remove(principal, run);
   }
 
   /** Removes a run with its events. @throws ConflictError while it is queued or running */
@@ -172,25 +174,6 @@ export class GraphRuns {
     const filter = { threadId, state: ["queued", "running"], limit: 100 } as const;
     const { items } = await runs.list(tenantId, filter);
     return Promise.all(items.map(({ id }: RunSummary) => runs.get(tenantId, id)));
-  }
-
-  /** Deletes the thread of a stateless run a minute after its end, when its readers have read it. */
-  #deleteLater(principal: Principal, run: Run, closing: AbortSignal): void {
-    const { clock, logger } = this.base;
-    const remove = async () => {
-      if (!(await this.awaitEnd(run, closing)).isOver) return;
-      clock.after(
-        60_000,
-        () => {
-          deleteThread(this.base, principal, { threadId: run.threadId }).catch(failed);
-        },
-        { keepsAlive: false },
-      );
-    };
-    const failed = (err: unknown) => {
-      logger.warn({ err, run: run.id }, "thread of a stateless run not deleted");
-    };
-    remove().catch(failed);
   }
 }
 

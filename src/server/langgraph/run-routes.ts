@@ -46,6 +46,10 @@ interface NewRun {
   readonly threadId?: string;
 }
 
+const ignoredNamespace = z.strictObject({
+  namespace: z.string().max(1_000).optional().describe("Ignored."),
+});
+
 /** Creates the routes of runs of LangGraph's protocol. */
 export function runRoutes(base: ApiBase): readonly Route[] {
   const { platform } = base;
@@ -106,6 +110,8 @@ export function runRoutes(base: ApiBase): readonly Route[] {
         operationId: `${name}LangGraphThreadRun`,
         summary: `${what} on a thread.`,
         params: threadParams,
+        query: ignoredNamespace,
+        repeated: ["namespace"],
         body: newRun,
         answers: { 200: ok },
         handle: (call) => answer(call, { threadId: call.params.thread_id }),
@@ -118,6 +124,8 @@ export function runRoutes(base: ApiBase): readonly Route[] {
         summary: `${what} on a thread of its own.`,
         description:
           "The thread is deleted a minute after the end, unless `on_completion` is `keep`.",
+        query: ignoredNamespace,
+        repeated: ["namespace"],
         body: newRun,
         answers: { 200: ok },
         handle: (call) => answer(call, {}),

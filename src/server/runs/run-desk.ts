@@ -7,6 +7,7 @@ import { StratagraphError } from "../../errors.ts";
 import { NothingToCancelError } from "../../runtime/threads/cancel.ts";
 import type { StoredAgent } from "../../storage/platform/agents.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
+import type { Queryable } from "../../storage/pool.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { Run } from "../../storage/platform/runs/runs.ts";
 import type { RunState } from "../../storage/platform/runs/run-rows.ts";
@@ -136,23 +137,34 @@ export class RunDesk {
   /**
    * Cancels a run. One that no worker has ends at once, with the open turn of its thread; a running one is asked to end.
    * Twice is once.
+   *
+   * @param of.rollsBack whether the worker of a graph's run also removes what it wrote to its thread; default false
    */
-  async cancel({ tenantId, keyId }: Principal, { id }: Pick<Run, "id">): Promise<Run> {
-    const { platform, executor, signals } = this.base;
-    const { run, was } = await platform.runs.requestCancel(tenantId, id, (ended) => {
+  async cancel(
+    { tenantId, keyId }: Principal,
+    { id }: Pick<Run, "id">,
+    { rollsBack = false }: { readonly rollsBack?: boolean } = {},
+  ): Promise<Run> {
+    const { platform, executor, signals, queue } = this.base;
+    const endOf = (ended: Run) => {
       const result = cancelledResult(requestOf(ended), ended.result as RunResult | null);
       const { turn_id, status, checkpoint_id } = result;
       return {
         result,
         events: [{ event: "done", data: { turn_id, status, checkpoint_id } }],
-        within: (client) => platform.webhooks.enqueue(tenantId, endNotice(ended, result), client),
+        within: (client: Queryable) =>
+          platform.webhooks.enqueue(tenantId, endNotice(ended, result), client),
       };
-    });
+    };
+    const { run, was } = await platform.runs.requestCancel(tenantId, id, { rollsBack, endOf });
+    // A worker has to remove what an earlier one has written.
+    if (run.state === "queued") queue.wake();
     if (isUnderWay(was) || awaiting.includes(was))
       await this.#record(tenantId, keyId, { action: "run.cancel", subject: id });
     executor.wakeWebhooks();
     if (run.state === "running") executor.cancel(id);
-    else if (run.state === "cancelled" || run.state === "dead") await this.#endTurn(tenantId, run);
+    else if ((run.state === "cancelled" || run.state === "dead") && ownsTurn(run))
+      await this.#endTurn(tenantId, run);
     signals.notify(id);
     return run;
   }
@@ -318,4 +330,9 @@ export class RunDesk {
   ): Promise<void> {
     await this.base.platform.audit.append(tenantId, { actor: `key:${keyId}`, ...entry });
   }
+}
+
+/** A run of a graph that continues a turn and has not begun leaves the turn as it is. */
+function ownsTurn({ kind, startedAt }: Run): boolean {
+  return kind !== "graph" || startedAt !== null;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { runStates } from "../../../src/storage/platform/runs/run-rows.ts";
 import { ThreadSearch, threadStates } from "../../../src/storage/platform/runs/thread-search.ts";
 import { withAllTenants } from "../../../src/storage/tenant.ts";
+import { Instances } from "../../../src/storage/platform/runs/instances.ts";
 import { explainingPool } from "./runs.ts";
 import type { PlatformSubject } from "./subject.ts";
 
@@ -80,7 +81,50 @@ export function threadSearchContract(subject: PlatformSubject): void {
         expect(rows.length).toBeGreaterThan(3);
         expect(Math.max(...rows.map(([, count]) => Number(count)))).toBeLessThan(50);
       }
+      let plan = "";
+      const explained = explainingPool(pool, (text) => (plan = text), "select i.id");
+      const instances = new Instances({
+        ...tables,
+        tenants: { ...tables.tenants, pool: explained },
+      });
+      const before = new Date("2100-01-01");
+      expect(await instances.endedEphemeral({ before, limit: 11 })).toEqual([]);
+      expect(plan).toContain("Index Scan");
+      expect(plan).not.toContain('"Seq Scan"');
       await execute(`delete from ${tables.schema}.agent_instance where thread_id like 'thread %'`);
+    });
+
+    test("of stateless runs are listed from the one that ended first, page by page", async () => {
+      const { instances, runs, tables } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const at = (seconds: number) => new Date(Date.UTC(2000, 0, 1, 0, 0, seconds));
+      const make = async (threadId: string, seconds: number, isEphemeral = true) => {
+        const { id } = await instances.create(tenantId, { threadId, agent: "a", isEphemeral });
+        const { id: runId } = await runs.create(tenantId, { instanceId: id, request: {} });
+        const state = threadId === "runs" ? "running" : "complete";
+        await execute(`update ${tables.schema}.run set state = $2 where id = $1`, [runId, state]);
+        await execute(`update ${tables.schema}.agent_instance set updated_at = $2 where id = $1`, [
+          id,
+          at(seconds),
+        ]);
+      };
+      await make("third", 2);
+      await make("first", 0);
+      await make("second", 1);
+      await make("runs", 0);
+      await make("stays", 0, false);
+      await make("late", 3);
+      const found: string[] = [];
+      let after: Parameters<typeof instances.endedEphemeral>[0]["after"];
+      for (let page = 0; page < 4; page += 1) {
+        const of = { before: at(3), limit: 1, ...(after && { after }) };
+        const [one] = await instances.endedEphemeral(of);
+        if (one === undefined) break;
+        expect(one.tenantId).toBe(tenantId);
+        found.push(one.threadId);
+        after = one;
+      }
+      expect(found).toEqual(["first", "second", "third"]);
     });
   });
 }

@@ -23,6 +23,11 @@ export const streamCalls: readonly StreamCall[] = [
     differs: differencesOfModes[mode] ?? [],
   })),
   {
+    name: "values, with a namespace that no server filters by",
+    agent: "clerk",
+    payload: { ...sum, streamMode: "values", streamNamespaces: ["inside"] },
+  },
+  {
     name: "values and updates of an interrupt",
     agent: "letters",
     payload: { ...letter, streamMode: ["values", "updates"] },

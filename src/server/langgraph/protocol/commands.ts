@@ -8,7 +8,7 @@ import type { StreamCall } from "../../runs/event-streams.ts";
 import type { GraphRuns } from "../graph-runs.ts";
 import { newRun } from "../run-schemas.ts";
 import type { ThreadStates } from "../thread-states.ts";
-import { seqOf, shownState } from "./events.ts";
+import { seqOf } from "./events.ts";
 
 export interface Command {
   readonly id: number;
@@ -123,8 +123,7 @@ export class Commands {
   async #state(call: StreamCall, threadId: string, command: Command): Promise<unknown> {
     checkScopes(call.principal, ["runs:read", "checkpoints:read"]);
     const state = await this.of.states.read(call.principal, { threadId });
-    const shown = shownState(state?.values ?? {});
-    const all = isRecord(shown) ? shown : {};
+    const all: Readonly<Record<string, unknown>> = state?.values ?? {};
     const keys = command.params?.["keys"];
     const values = Array.isArray(keys)
       ? Object.fromEntries(Object.entries(all).filter(([key]) => keys.includes(key)))

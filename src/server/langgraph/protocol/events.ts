@@ -80,7 +80,7 @@ const messageTypes: ReadonlySet<unknown> = new Set([
 const messageFields = ["id", "name", "tool_call_id", "status", "artifact"] as const;
 
 /** A state whose messages have the fields of the protocol only. */
-export function shownState(values: unknown): unknown {
+function shownState(values: unknown): unknown {
   if (!isRecord(values) || !Array.isArray(values["messages"])) return values;
   return { ...values, messages: values["messages"].map(shownMessage) };
 }

@@ -75,9 +75,9 @@ export async function* threadEvents(
   /** The graph of a run that a command has started; null for other runs. */
   async function nameOf({ id }: RunSummary): Promise<string | null> {
     const { request, instanceId } = await platform.runs.get(tenantId, id);
-    const { protocol, assistant_id: assistantId } = request as Partial<GraphRequest>;
+    const { protocol } = request as Partial<GraphRequest>;
     if (protocol !== true) return null;
-    const ids = await platform.instances.agentIds(tenantId, [instanceId]);
-    return assistantId ?? ids.get(instanceId) ?? "root";
+    const { agent } = await platform.instances.get(tenantId, instanceId);
+    return agent ?? "root";
   }
 }

@@ -171,15 +171,43 @@ export class RunClaims {
     );
   }
 
-  /** Puts a claimed run back into the queue, as a worker does that stops. It does not count as an attempt. */
-  async handOver(claim: RunClaim): Promise<boolean> {
+  /** Writes the request of a claimed run. False if the run was claimed again or has ended. @throws InvalidValueError */
+  async writeRequest(claim: RunClaim, request: object): Promise<boolean> {
+    const text = sealedText(this.of.values, "request", request, maxRunBytes);
+    return this.#update(claim, "request = $4::json", [text]);
+  }
+
+  /** Notes that the checkpoints of a claimed run were removed. False if the run was claimed again or has ended. */
+  async markRolledBack(claim: RunClaim): Promise<boolean> {
+    return this.#update(claim, "rollback = 'done'", []);
+  }
+
+  /** The request of a claimed run for which a rollback was asked; null without one, or if the claim is lost. */
+  async rollbackRequest({ tenantId, id, epoch }: RunClaim): Promise<Run["request"] | null> {
+    const { tenants, schema } = this.tables;
+    const { rows } = await queryTenant<{ request: unknown }>(tenants, tenantId, {
+      text: `select request from ${schema}.run where tenant_id = $1::uuid and id = $2::uuid and epoch = $3
+          and state = 'running' and rollback is not null`,
+      values: [tenantId, checkId("run", id), epoch],
+    });
+    if (rows[0] === undefined) return null;
+    return this.of.values.openJson(rows[0].request) as Run["request"];
+  }
+
+  async #update(claim: RunClaim, set: string, values: readonly unknown[]): Promise<boolean> {
     const { tenants, schema } = this.tables;
     const { rowCount } = await queryTenant(tenants, claim.tenantId, {
-      text: `update ${schema}.run set state = 'queued', attempts = greatest(attempts - 1, 0), worker = null, lease_until = null
+      text: `update ${schema}.run set ${set}
         where tenant_id = $1::uuid and id = $2::uuid and epoch = $3 and state = 'running'`,
-      values: [claim.tenantId, checkId("run", claim.id), claim.epoch],
+      values: [claim.tenantId, checkId("run", claim.id), claim.epoch, ...values],
     });
     return rowCount === 1;
+  }
+
+  /** Puts a claimed run back into the queue, as a worker does that stops. It does not count as an attempt. */
+  async handOver(claim: RunClaim): Promise<boolean> {
+    const back = "state = 'queued', attempts = greatest(attempts - 1, 0)";
+    return this.#update(claim, `${back}, worker = null, lease_until = null`, []);
   }
 
   /**

@@ -33,6 +33,8 @@ export interface FirstRun extends Omit<NewRun, "instanceId" | "isExclusive"> {
   readonly threadId: string;
   readonly agent: string;
   readonly definitionId: string;
+  /** Whether the thread is deleted some time after its last run. */
+  readonly isEphemeral: boolean;
 }
 
 interface Creation<Given> {
@@ -83,8 +85,8 @@ export async function createRunOnNewThread(
   const { rows } = await queryTenant<RunRow>(tenants, tenantId, {
     // A foreign key alone would take the version of another tenant.
     text: `with instance as (
-      insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at)
-      select $11::uuid, $2::uuid, $12::uuid, $13, $14, '{}', $15::timestamptz, $15
+      insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at)
+      select $11::uuid, $2::uuid, $12::uuid, $13, $14, '{}', $16, $15::timestamptz, $15
       where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $12::uuid)
       returning id, tenant_id, thread_id
     ) ${insertStatement(schema, "instance i")}`,
@@ -95,6 +97,7 @@ export async function createRunOnNewThread(
       checkText("agent", given.agent, 200),
       checkText("thread_id", given.threadId, 500),
       clock.now(),
+      given.isEphemeral,
     ],
   });
   return one(rows, ["agent", definitionId]);

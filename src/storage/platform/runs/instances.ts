@@ -1,5 +1,6 @@
-import { queryTenant, withTenant } from "../../tenant.ts";
+import { queryAllTenants, queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
 import {
+  checkCount,
   checkId,
   checkPage,
   checkText,
@@ -50,11 +51,23 @@ export interface InstanceRow {
   readonly completed_at: Date | null;
 }
 
+/** A thread that is deleted after the end of its runs. */
+export interface EphemeralThread {
+  /** Id of its instance. */
+  readonly id: string;
+  readonly tenantId: string;
+  readonly threadId: string;
+  /** When it last changed, as the database writes it. */
+  readonly at: string;
+}
+
 export function instanceColumns(schema: string): string {
   return `id, definition_id, agent, thread_id, status, metadata, turns, created_at, updated_at, started_at, completed_at,
     (select d.agent_id from ${schema}.agent_definition d where d.id = definition_id) as agent_id`;
 }
 
+/** Below all ids of instances. */
+const noInstance = "00000000-0000-0000-0000-000000000000";
 /** Bytes of JSON of a thread's metadata. */
 const maxMetadataBytes = 65_536;
 
@@ -76,10 +89,12 @@ export class Instances {
       readonly agent: string | null;
       readonly definitionId?: string | null;
       readonly metadata?: Readonly<Record<string, unknown>>;
+      /** Whether a new thread is deleted after the end of its runs. Default false. */
+      readonly isEphemeral?: boolean;
     },
   ): Promise<Instance & { readonly isNew: boolean }> {
     const { tenants, schema, ids, clock } = this.tables;
-    const { definitionId = null } = given;
+    const { definitionId = null, isEphemeral = false } = given;
     if (definitionId !== null) checkId("agent", definitionId);
     const id = ids();
     const values = [
@@ -90,12 +105,13 @@ export class Instances {
       checkText("thread_id", given.threadId, 500),
       jsonbText("metadata", given.metadata ?? {}, maxMetadataBytes),
       clock.now(),
+      isEphemeral,
     ];
     return withTenant(tenants, tenantId, async (client) => {
       const inserted = await client.query<InstanceRow>(
         // A foreign key alone would take the version of another tenant.
-        `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at)
-        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7
+        `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at, is_ephemeral)
+        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7, $8::boolean
         where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
         on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id
           where i.agent is null and excluded.agent is not null
@@ -184,6 +200,38 @@ export class Instances {
       values: [tenantId, thread],
     });
     return rows[0] === undefined ? null : toInstance(rows[0]);
+  }
+
+  /**
+   * The ephemeral threads of all tenants whose last run ended before a time, those that ended first. Only such threads,
+   * and those that run, are read.
+   *
+   * @param of.after the last one of the page before
+   */
+  async endedEphemeral(of: {
+    readonly before: Date;
+    readonly limit: number;
+    readonly after?: EphemeralThread;
+  }): Promise<readonly EphemeralThread[]> {
+    const { tenants, schema } = this.tables;
+    const { before, after } = of;
+    const limit = checkCount("limit", of.limit, { from: 1, to: 1_000 });
+    const { rows } = await withAllTenants(tenants.pool, (client) =>
+      client.query<{ id: string; tenant_id: string; thread_id: string; at: string }>(
+        // As text the time is exact.
+        `select i.id, i.tenant_id, i.thread_id, i.updated_at::text as at from ${schema}.agent_instance i
+        where i.is_ephemeral and i.updated_at < $1 and (i.updated_at, i.id) > ($2::timestamptz, $3::uuid)
+          and not exists (select from ${schema}.run r where r.instance_id = i.id and r.state in ('queued', 'running'))
+        order by i.updated_at, i.id limit $4`,
+        [before, after?.at ?? "-infinity", after?.id ?? noInstance, limit],
+      ),
+    );
+    return rows.map((row) => ({
+      id: row.id,
+      tenantId: row.tenant_id,
+      threadId: row.thread_id,
+      at: row.at,
+    }));
   }
 
   /** Newest first. */

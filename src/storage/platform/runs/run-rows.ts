@@ -34,6 +34,7 @@ export interface SummaryRow {
   readonly worker: string | null;
   readonly lease_until: Date | null;
   readonly cancel_requested_at: Date | null;
+  readonly rollback: "asked" | "done" | null;
   readonly last_event: number;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly created_at: Date;
@@ -48,7 +49,7 @@ export interface RunRow extends SummaryRow {
 
 const columns = [
   "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
-  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, last_event, metadata, created_at, started_at, ended_at",
+  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, rollback, last_event, metadata, created_at, started_at, ended_at",
 ]
   .flatMap((some) => some.split(", "))
   .map((column) => `r.${column}`);
@@ -93,3 +94,16 @@ export async function removeRun(
     );
   }
 }
+
+/** Of a request to cancel a run: whether no worker has to see it. */
+const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool')
+  or state = 'queued' and (started_at is null or kind <> 'graph' or not $4 and rollback is null))`;
+
+/** What a request at `$3` to cancel a run sets. `$4`: whether what a graph's run wrote is removed. */
+export const cancelAssignments = `
+  cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
+    then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
+  rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
+    when state = 'queued' and started_at is null then 'done' else 'asked' end,
+  ended_at = case when ${endsAtOnce} then $3 else ended_at end,
+  state = case when ${endsAtOnce} then 'cancelled' else state end`;

@@ -25,6 +25,7 @@ import {
 } from "./create-run.ts";
 import {
   maxRunBytes,
+  cancelAssignments,
   removeRun,
   runColumns,
   type RunKind,
@@ -56,6 +57,8 @@ export interface Run {
   readonly worker: string | null;
   readonly leaseUntil: string | null;
   readonly cancelRequestedAt: string | null;
+  /** `asked`: its checkpoints are removed before it ends. `done`: they were, or there were none. */
+  readonly rollback: "asked" | "done" | null;
   /** Number of the newest event; 0 where there is none. */
   readonly lastEvent: number;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -218,25 +221,24 @@ export class Runs {
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
    *
-   * @param endOf the result and the last events of a run that is cancelled at once, written with it; default none
+   * @param of.rollsBack whether the checkpoints of a graph's run are removed too. One that a worker had before stays
+   * queued, and the next worker removes them. Default false
+   * @param of.endOf the result and the last events of a run that is cancelled at once, written with it; default none
    * @throws NotFoundError
    */
   async requestCancel(
     tenantId: string,
     runId: string,
-    endOf?: (run: Run) => CancelledEnd,
+    of: { readonly rollsBack?: boolean; readonly endOf?: (run: Run) => CancelledEnd } = {},
   ): Promise<{ readonly run: Run; readonly was: RunState }> {
     const { events, partitions } = this.of;
+    const { rollsBack = false, endOf } = of;
     const cancel = async (client: Queryable) => {
       const { state: was } = await this.#locked(client, tenantId, runId);
       const { rows } = await client.query<RunRow>(
-        `update ${this.tables.schema}.run as r set
-          cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
-            then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
-          ended_at = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then $3 else ended_at end,
-          state = case when state in ('queued', 'awaiting_human', 'awaiting_tool') then 'cancelled' else state end
+        `update ${this.tables.schema}.run as r set ${cancelAssignments}
         where tenant_id = $1::uuid and id = $2::uuid returning ${runColumns}`,
-        [tenantId, runId, this.tables.clock.now()],
+        [tenantId, runId, this.tables.clock.now(), rollsBack],
       );
       const run = this.#one(rows, runId);
       if (endOf === undefined || run.state === was || run.state !== "cancelled")
@@ -315,6 +317,7 @@ function toSummary(row: SummaryRow): RunSummary {
     worker: row.worker,
     leaseUntil: isoTimeOrNull(row.lease_until),
     cancelRequestedAt: isoTimeOrNull(row.cancel_requested_at),
+    rollback: row.rollback,
     lastEvent: row.last_event,
     metadata: row.metadata,
     createdAt: isoTime(row.created_at),
