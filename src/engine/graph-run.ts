@@ -62,7 +62,8 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
     ...(asked !== undefined && { durability: asked }),
   });
   const { graph, durability } = prepared;
-  return withThread(services, run.threadId, async (held) => {
+  let logged: Promise<void> | undefined;
+  const result = withThread(services, run.threadId, async (held) => {
     const thread = held.within(threadConfig(run.threadId));
     const last = await checkpointer.getTuple(thread);
     refuseForeign(definition.spec.name, last, { threadId: run.threadId });
@@ -93,9 +94,11 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
       }
       return await resultOf(graph, thread, request);
     } finally {
-      await logTurn(services, checkpointer, run.threadId);
+      // Stored while the thread is released.
+      logged = logTurn(services, checkpointer, run.threadId);
     }
   });
+  return result.finally(() => logged);
 }
 
 interface GraphStart extends GraphExecution {

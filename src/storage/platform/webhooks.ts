@@ -154,16 +154,13 @@ export class Webhooks {
     const { schema, ids, clock } = this.tables;
     const event = checkText("event", given.event, 100);
     const body = sealedText(this.values, "body", given.body, maxBodyBytes);
-    // One id for each webhook that there can be.
-    const newIds = Array.from({ length: maxWebhooks }, () => ids());
     const write = (client: Queryable) =>
       client.query(
         `insert into ${schema}.webhook_delivery (id, tenant_id, webhook_id, event, body, next_at, created_at)
-        select ($1::uuid[])[w.place], $2::uuid, w.id, $3, $4::json, $5::timestamptz, $5::timestamptz from (
-          select id, row_number() over (order by id) as place from ${schema}.webhook
-          where tenant_id = $2::uuid and is_active and events && array[$3::text, '*']) w
-        where w.place <= ${maxWebhooks}`,
-        [newIds, tenantId, event, body, clock.now()],
+        select (left($1, 15) || right(gen_random_uuid()::text, 21))::uuid, $2::uuid, w.id, $3, $4::json, $5::timestamptz, $5::timestamptz
+        from ${schema}.webhook w where w.tenant_id = $2::uuid and w.is_active and w.events && array[$3::text, '*']`,
+        // The time and version of the id, which each delivery completes.
+        [ids(), tenantId, event, body, clock.now()],
       );
     const { rowCount } = await (within === undefined ? this.#run(tenantId, write) : write(within));
     return rowCount ?? 0;

@@ -1,4 +1,4 @@
-import { queryAllTenants, queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
+import { queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
 import {
   checkCount,
   checkId,
