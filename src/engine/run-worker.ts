@@ -111,7 +111,15 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       });
       signals.send = (runId) => notices?.send(runId);
       const { deleteThread } = options;
-      const ephemeral = { platform, clock, deleteThread, isStopped: () => isStopped, onError };
+      const isBusy = () => queue.running > 0;
+      const ephemeral = {
+        platform,
+        clock,
+        deleteThread,
+        onError,
+        isBusy,
+        isStopped: () => isStopped,
+      };
       const upkeeps = [
         startUpkeep({ clock, onError, jobs: platformJobs(platform) }),
         startUpkeep({

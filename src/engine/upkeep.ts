@@ -1,3 +1,4 @@
+import { sleep } from "../async.ts";
 import type { Clock } from "../clock.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
 import type { EphemeralThread } from "../storage/platform/runs/instances.ts";
@@ -42,12 +43,16 @@ export function platformJobs(
 /** Milliseconds for which readers of a stateless run find its thread after the end. */
 const ephemeralMs = 60_000;
 const ephemeralBatch = 100;
+/** Milliseconds between two deletions while runs execute: each costs about as much as a short run. */
+const busyPauseMs = 50;
 
 export interface EphemeralThreadsOptions {
   readonly platform: Pick<Platform, "instances">;
   readonly clock: Clock;
   /** Deletes a thread with all that belongs to it. One that is not there is fine. */
   readonly deleteThread: (thread: Pick<EphemeralThread, "tenantId" | "threadId">) => Promise<void>;
+  /** Whether runs execute in this process, before which deletions stand back. */
+  readonly isBusy: () => boolean;
   /** Whether to begin no further deletion. */
   readonly isStopped: () => boolean;
   /** Called with what a deletion throws. The next round tries it again. */
@@ -56,7 +61,7 @@ export interface EphemeralThreadsOptions {
 
 /** The job that deletes the threads of stateless runs that ended more than a minute ago. */
 export function ephemeralThreadsJob(options: EphemeralThreadsOptions): UpkeepJob {
-  const { platform, clock, deleteThread, isStopped, onError } = options;
+  const { platform, clock, deleteThread, isBusy, isStopped, onError } = options;
   return async () => {
     const before = new Date(clock.now().getTime() - ephemeralMs);
     let last: EphemeralThread | undefined;
@@ -68,6 +73,7 @@ export function ephemeralThreadsJob(options: EphemeralThreadsOptions): UpkeepJob
       });
       for (const thread of batch) {
         if (isStopped()) return;
+        if (isBusy()) await sleep(busyPauseMs, { clock });
         await deleteThread(thread).catch(onError);
       }
       last = batch.at(-1);

@@ -82,6 +82,7 @@ describe("upkeep", () => {
         if (threadId === "b") throw new Error("in use");
         deleted.push(threadId);
       },
+      isBusy: () => false,
       isStopped: () => deleted.includes("c"),
       onError,
     });
