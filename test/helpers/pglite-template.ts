@@ -5,14 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../../src/storage/database.ts";
+import { dropUnusedDatabases } from "../../src/storage/empty-database.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(root, "node_modules/.cache");
 
 /** What PGlite has by default takes 100 MB and a tenth of a second each time that a database is opened. */
 const settings = "shared_buffers = 16MB\n";
-/** Databases of a cluster that PGlite never opens. They are half of its files. */
-const unused = ["template0", "template1"];
 
 /** A new temporary folder with an embedded database whose tables are empty. The caller removes it. */
 export async function newDatabaseFolder(): Promise<string> {
@@ -40,10 +39,7 @@ export async function makeTemplate(): Promise<void> {
   ]);
   const dataDir = join(folder, "database");
   const cluster = await PGlite.create({ dataDir });
-  for (const name of unused) {
-    await cluster.exec(`alter database ${name} is_template false`);
-    await cluster.exec(`drop database ${name}`);
-  }
+  await dropUnusedDatabases(cluster);
   await cluster.close();
   appendFileSync(join(dataDir, "postgresql.conf"), settings);
   const database = await openDatabase({ folder });
@@ -76,7 +72,8 @@ export async function makeTables(database: Database): Promise<void> {
 
 /** Where the database that tests copy is kept. */
 function template(): string {
-  const hash = createHash("sha256").update(settings).update(unused.join());
+  const hash = createHash("sha256").update(settings);
+  hash.update(readFileSync(join(root, "src/storage/empty-database.ts")));
   // The platform has partitions of the next days.
   hash.update(new Date().toISOString().slice(0, 10));
   hash.update(readFileSync(join(root, "node_modules/@electric-sql/pglite/package.json")));
