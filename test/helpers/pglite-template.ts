@@ -70,8 +70,12 @@ export async function makeTables(database: Database): Promise<void> {
   await openPlatform(database);
 }
 
-/** Where the database that tests copy is kept. */
+/** Where the database that tests copy is kept. Worker processes inherit the variable: at midnight the name changes. */
 function template(): string {
+  return (process.env["TEST_PGLITE_TEMPLATE"] ??= join(cache, templateName()));
+}
+
+function templateName(): string {
   const hash = createHash("sha256").update(settings);
   hash.update(readFileSync(join(root, "src/storage/empty-database.ts")));
   // The platform has partitions of the next days.
@@ -88,5 +92,5 @@ function template(): string {
       hash.update(readFileSync(join(root, folder, file)));
     }
   }
-  return join(cache, `stratagraph-pglite-${hash.digest("hex").slice(0, 16)}`);
+  return `stratagraph-pglite-${hash.digest("hex").slice(0, 16)}`;
 }
