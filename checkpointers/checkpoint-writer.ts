@@ -83,10 +83,7 @@ export class CheckpointWriter {
   async put(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    of: {
-      readonly metadata: Record<string, unknown>;
-      readonly newVersions: ChannelVersions;
-    },
+    of: { readonly metadata: Record<string, unknown>; readonly newVersions: ChannelVersions },
   ): Promise<void> {
     const endPut = this.#queue.beginPut(place.threadId);
     try {

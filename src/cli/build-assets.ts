@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
 import { pageBundle } from "../experiment/report/report-html.ts";
-import { packDatabase } from "../storage/empty-database.ts";
+import { dropUnusedDatabases, packDatabase } from "../storage/empty-database.ts";
 import { openDatabaseMemory } from "../storage/memory/database-memory.ts";
 import { PGliteConnection, PGlitePool } from "../storage/pglite-pool.ts";
 import { createPGlite } from "../storage/pglite.ts";
@@ -71,6 +71,7 @@ for (const path of readdirSync(built(""), { recursive: true, encoding: "utf8" })
 }
 
 const database = await createPGlite();
+await dropUnusedDatabases(database);
 const connection = new PGliteConnection(
   async () => database,
   async () => {},

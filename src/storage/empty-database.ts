@@ -55,6 +55,14 @@ function* entriesOf(tar: Buffer): Generator<TarEntry> {
   }
 }
 
+/** Removes the databases of a new cluster that PGlite never opens, which are half of its files. */
+export async function dropUnusedDatabases(database: Pick<PGlite, "exec">): Promise<void> {
+  for (const name of ["template0", "template1"]) {
+    await database.exec(`alter database ${name} is_template false`);
+    await database.exec(`drop database ${name}`);
+  }
+}
+
 /**
  * Makes the archive of a database in memory, whose tables are ready: the build calls it. The files depend on the version of
  * PGlite, which is pinned.

@@ -121,9 +121,12 @@ export interface TableSetOptions {
   readonly before?: (client: Queryable) => Promise<void>;
 }
 
+/** Sets of tables that were made or found through a pool: to the role of tenants, by name and schema. */
+const openedSets = new WeakMap<DatabasePool, Map<string, Promise<string | null>>>();
+
 /**
  * Returns a function that makes the tables, unless they are there, and resolves to the role of tenants on them (see
- * {@link openTenantPool}). It does so once; after an error the next call tries again.
+ * {@link openTenantPool}). It does so once for a pool; after an error the next call tries again.
  *
  * It throws {@link NewerDatabaseError} and {@link TenantIsolationError}.
  */
@@ -131,7 +134,6 @@ export function tableSetOpener(
   pool: DatabasePool,
   { name, schema, migrations, before }: TableSetOptions,
 ): () => Promise<string | null> {
-  let opened: Promise<string | null> | undefined;
   const open = async () => {
     const adopt = (client: Queryable) => moveSet(client, { name, from: formerSchema, to: schema });
     await migrate(pool, {
@@ -146,11 +148,19 @@ export function tableSetOpener(
     const options = { schema, tables: granted, sequences, functions };
     return (await openTenantPool(pool, options)).role;
   };
-  return () =>
-    (opened ??= open().catch((error: unknown) => {
-      opened = undefined;
+  const opened = openedSets.get(pool) ?? new Map<string, Promise<string | null>>();
+  openedSets.set(pool, opened);
+  const key = JSON.stringify([name, schema]);
+  return () => {
+    const known = opened.get(key);
+    if (known !== undefined) return known;
+    const opening = open().catch((error: unknown) => {
+      opened.delete(key);
       throw error;
-    }));
+    });
+    opened.set(key, opening);
+    return opening;
+  };
 }
 
 /** Returns the tables that were moved. */

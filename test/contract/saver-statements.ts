@@ -469,7 +469,9 @@ export function saverStatements(database: TestDatabase): void {
       await pool.query(
         `insert into newer.stratagraph_migrations (name, number) values ('checkpoints', 999)`,
       );
-      const saver = new PostgresCheckpointer(pool, { schema });
+      // As in a process that opens the database afterwards: a pool is checked once.
+      const opened = await database.open();
+      const saver = new PostgresCheckpointer(opened.pool, { schema });
       await expect(saver.getTuple(at("some"))).rejects.toThrow(NewerDatabaseError);
       await expect(put(saver, "some", { messages })).rejects.toThrow(NewerDatabaseError);
       await expect(collect(saver.list(at("some")))).rejects.toThrow(NewerDatabaseError);

@@ -1,9 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import pg from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
 import { openDatabase, type Database, type DatabaseOptions } from "../../src/storage/database.ts";
 import { newDatabaseFolder } from "./pglite-template.ts";
+import {
+  createPostgresDatabase,
+  postgresUrlOf,
+  removePostgresDatabase,
+} from "./postgres-template.ts";
 
 /** A database of one test file: new before its tests, removed after them. */
 export interface TestDatabase {
@@ -21,14 +24,16 @@ export interface TestDatabase {
 export interface TestDatabaseOptions {
   /** Whether commits on Postgres wait for the disk. Default false: tests end processes, never the server. */
   readonly synchronousCommit?: boolean;
+  /** Whether all tables are there, and empty. Default true; PGlite always has them. */
+  readonly hasTables?: boolean;
 }
 
 /** Call at the top of a test file. */
 export function useDatabase(
   kind: Database["kind"],
-  { synchronousCommit = false }: TestDatabaseOptions = {},
+  options: TestDatabaseOptions = {},
 ): TestDatabase {
-  return kind === "postgres" ? usePostgres(synchronousCommit) : usePGlite();
+  return kind === "postgres" ? usePostgres(options) : usePGlite();
 }
 
 function usePGlite(): TestDatabase {
@@ -38,19 +43,18 @@ function usePGlite(): TestDatabase {
   });
 }
 
-function usePostgres(synchronousCommit: boolean): TestDatabase {
+function usePostgres({
+  synchronousCommit = false,
+  hasTables = true,
+}: TestDatabaseOptions): TestDatabase {
   const serverUrl = inject("postgresUrl");
+  const template = hasTables ? inject("postgresTemplate") : undefined;
   return useDatabaseAt("postgres", serverUrl !== "", async () => {
-    const name = `stratagraph_test_${randomBytes(6).toString("hex")}`;
-    await runOnServer(serverUrl, `create database ${name}`);
-    if (!synchronousCommit) {
-      await runOnServer(serverUrl, `alter database ${name} set synchronous_commit = off`);
-    }
-    const url = new URL(serverUrl);
-    url.pathname = `/${name}`;
+    const name = await createPostgresDatabase(serverUrl, { template, synchronousCommit });
+    const url = postgresUrlOf(serverUrl, name);
     return {
-      options: { url: url.toString(), connectTimeoutMs: 10_000 },
-      remove: () => runOnServer(serverUrl, `drop database if exists ${name} with (force)`),
+      options: { url, connectTimeoutMs: 10_000 },
+      remove: () => removePostgresDatabase(serverUrl, name),
     };
   });
 }
@@ -100,14 +104,4 @@ function existing<Value>(value: Value | undefined): Value {
   if (value === undefined)
     throw new Error("The database is there from the first test on, not while tests are collected.");
   return value;
-}
-
-async function runOnServer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { redactUrl } from "../../src/storage/pool.ts";
 import { makeTemplate } from "./pglite-template.ts";
+import { newPostgresTemplate, removePostgresDatabase } from "./postgres-template.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
 import { testSeed } from "./random.ts";
 import { useTempRoot } from "./temp-root.ts";
@@ -10,6 +11,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Where Postgres answers; empty when it does not. */
     postgresUrl: string;
+    /** Name of the database on it that {@link createPostgresDatabase} copies. */
+    postgresTemplate: string;
   }
 }
 
@@ -20,22 +23,26 @@ declare module "vitest" {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   console.log(`Random tests have the seed ${testSeed}; TEST_SEED=${testSeed} repeats them.`);
   const removeTempRoot = useTempRoot();
-  await Promise.all([bundlePrograms(), findPostgres(project), makeTemplate()]);
+  const [postgresUrl] = await Promise.all([findPostgres(), bundlePrograms(), makeTemplate()]);
+  project.provide("postgresUrl", postgresUrl);
+  const template = newPostgresTemplate();
+  project.provide("postgresTemplate", template);
   return async () => {
     removeTempRoot();
     await removePrograms();
+    if (postgresUrl !== "") await removePostgresDatabase(postgresUrl, template);
   };
 }
 
-async function findPostgres(project: TestProject): Promise<void> {
+async function findPostgres(): Promise<string> {
   const url = process.env["DATABASE_URL"] || "postgres://postgres@127.0.0.1:5432/test";
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3000 });
   try {
     await client.connect();
-    project.provide("postgresUrl", url);
+    return url;
   } catch {
     console.warn(`Postgres tests skipped: nothing answers at ${redactUrl(url)}`);
-    project.provide("postgresUrl", "");
+    return "";
   } finally {
     await client.end();
   }

@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Database } from "../../src/storage/database.ts";
+import { dropUnusedDatabases } from "../../src/storage/empty-database.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = join(root, "node_modules/.cache");
@@ -31,30 +33,17 @@ export async function makeTemplate(): Promise<void> {
   if (existsSync(template())) return;
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "stratagraph-pglite-draft-"));
-  const [
-    { PGlite },
-    { openDatabase },
-    { openCheckpointer },
-    { DatabaseToolJournal },
-    { openDatabaseMemory },
-    { openPlatform },
-  ] = await Promise.all([
+  const [{ PGlite }, { openDatabase }] = await Promise.all([
     import("@electric-sql/pglite"),
     import("../../src/storage/database.ts"),
-    import("../../checkpointers/postgres.ts"),
-    import("../../src/storage/tool-journal.ts"),
-    import("../../src/storage/memory/database-memory.ts"),
-    import("../../src/storage/platform/open-platform.ts"),
   ]);
   const dataDir = join(folder, "database");
-  await (await PGlite.create({ dataDir })).close();
+  const cluster = await PGlite.create({ dataDir });
+  await dropUnusedDatabases(cluster);
+  await cluster.close();
   appendFileSync(join(dataDir, "postgresql.conf"), settings);
   const database = await openDatabase({ folder });
-  const checkpointer = await openCheckpointer(database);
-  await checkpointer.setup();
-  await new DatabaseToolJournal(database.pool, { serde: checkpointer.serde }).setup();
-  await openDatabaseMemory(database).setup();
-  await openPlatform(database);
+  await makeTables(database);
   await database.close();
   try {
     // Moved to its place when complete, so that test runs at work side by side never see half of it.
@@ -65,9 +54,30 @@ export async function makeTemplate(): Promise<void> {
   await rm(folder, { recursive: true });
 }
 
-/** Where the database that tests copy is kept. */
+/** Makes all tables in the schema that is the default. */
+export async function makeTables(database: Database): Promise<void> {
+  const [{ openCheckpointer }, { DatabaseToolJournal }, { openDatabaseMemory }, { openPlatform }] =
+    await Promise.all([
+      import("../../checkpointers/postgres.ts"),
+      import("../../src/storage/tool-journal.ts"),
+      import("../../src/storage/memory/database-memory.ts"),
+      import("../../src/storage/platform/open-platform.ts"),
+    ]);
+  const checkpointer = await openCheckpointer(database);
+  await checkpointer.setup();
+  await new DatabaseToolJournal(database.pool, { serde: checkpointer.serde }).setup();
+  await openDatabaseMemory(database).setup();
+  await openPlatform(database);
+}
+
+/** Where the database that tests copy is kept. Worker processes inherit the variable: at midnight the name changes. */
 function template(): string {
+  return (process.env["TEST_PGLITE_TEMPLATE"] ??= join(cache, templateName()));
+}
+
+function templateName(): string {
   const hash = createHash("sha256").update(settings);
+  hash.update(readFileSync(join(root, "src/storage/empty-database.ts")));
   // The platform has partitions of the next days.
   hash.update(new Date().toISOString().slice(0, 10));
   hash.update(readFileSync(join(root, "node_modules/@electric-sql/pglite/package.json")));
@@ -82,5 +92,5 @@ function template(): string {
       hash.update(readFileSync(join(root, folder, file)));
     }
   }
-  return join(cache, `stratagraph-pglite-${hash.digest("hex").slice(0, 16)}`);
+  return `stratagraph-pglite-${hash.digest("hex").slice(0, 16)}`;
 }

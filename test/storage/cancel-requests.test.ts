@@ -4,7 +4,7 @@ import type { Database } from "../../src/storage/database.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
-const database = useDatabase("postgres");
+const database = useDatabase("postgres", { hasTables: false });
 const tenants = ["00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"];
 
 /** The database, with a count of the queries for requests, which fail while `fails` is set. */

@@ -37,7 +37,7 @@ describe("the memories of a folder", () => {
   });
 });
 
-const empty = useDatabase("postgres");
+const empty = useDatabase("postgres", { hasTables: false });
 const broken = useDatabase("postgres");
 
 describe.skipIf(!empty.available)("the memories on a server", () => {

@@ -92,15 +92,15 @@ describe("stratagraph migrate --from", () => {
   });
 
   it("moves nothing onto tables that are there", async () => {
-    await new DatabaseToolJournal(platform.tables.tenants.pool, { schema: "former" }).setup();
+    await new DatabaseToolJournal(platform.tables.tenants.pool, { schema: "earlier" }).setup();
     for (const more of [[], ["--dry-run"]]) {
-      const { code, errors } = await cli("migrate", "--from", "former", ...more);
+      const { code, errors } = await cli("migrate", "--from", "earlier", ...more);
       expect({ code, errors }).toEqual({
         code: 2,
         errors: expect.stringContaining("[tables_exist]"),
       });
     }
-    expect([await journalIn("former"), await journalIn("stratagraph")]).toEqual([true, true]);
+    expect([await journalIn("earlier"), await journalIn("stratagraph")]).toEqual([true, true]);
   });
 
   it.each([

@@ -8,7 +8,7 @@ import { type TestDatabase, useDatabase } from "../../helpers/databases.ts";
 tenantDataContract(usePlatform(useDatabase("postgres")));
 
 describe("for a user who owns the tables and reads no rows without a tenant", () => {
-  const database = useDatabase("postgres");
+  const database = useDatabase("postgres", { hasTables: false });
   const user = `stratagraph_test_${randomBytes(6).toString("hex")}`;
   let owned: Database;
 
