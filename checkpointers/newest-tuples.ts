@@ -1,5 +1,7 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { ThreadPool } from "../src/storage/tenant-pool.ts";
+import type { StoredCheckpointKey } from "./checkpoint-reader.ts";
+import type { WriteTracker } from "./write-tracker.ts";
 
 /** What is known under one claim of a thread. */
 interface Known {
@@ -16,14 +18,20 @@ interface Known {
 export class NewestTuples {
   readonly #known = new WeakMap<object, Known>();
 
-  constructor(private readonly pool: Pick<ThreadPool, "claimOf">) {}
+  constructor(
+    private readonly pool: Pick<ThreadPool, "claimOf">,
+    private readonly tracker: Pick<WriteTracker, "write">,
+  ) {}
 
-  /** Calls `read` unless the tuple is known. The caller may change the returned tuple, but no value in it. */
+  /**
+   * Calls `read`, unless it is for the newest tuple and that is known. The caller may change the returned tuple, but no
+   * value in it.
+   */
   async read(
-    of: { readonly threadId: string; readonly namespace: string },
+    of: StoredCheckpointKey,
     read: () => Promise<CheckpointTuple | undefined>,
   ): Promise<CheckpointTuple | undefined> {
-    const known = this.#of(of.threadId);
+    const known = of.id === null ? this.#of(of.threadId) : undefined;
     if (known === undefined || known.writes > 0) return read();
     const reading = known.tuples.get(of.namespace) ?? read();
     known.tuples.set(of.namespace, reading);
@@ -35,14 +43,14 @@ export class NewestTuples {
     }
   }
 
-  /** Runs a write of a thread, after which its newest checkpoint is read again. */
+  /** Runs a write of a thread by the tracker, after which the newest checkpoint is read again. */
   async write(threadId: string, write: () => Promise<void>): Promise<void> {
     const known = this.#of(threadId);
-    if (known === undefined) return write();
+    if (known === undefined) return this.tracker.write(threadId, write);
     known.writes += 1;
     known.tuples.clear();
     try {
-      await write();
+      await this.tracker.write(threadId, write);
     } finally {
       known.writes -= 1;
     }

@@ -1,4 +1,3 @@
-import { NewestTuples } from "./newest-tuples.ts";
 import type {
   CheckpointSummary,
   DurableSaver,
@@ -47,6 +46,7 @@ import {
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
 import { LogIds, LogPositions } from "./log-positions.ts";
+import { NewestTuples } from "./newest-tuples.ts";
 import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
@@ -127,7 +127,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
       seals: options.cipher !== undefined,
     };
     this.#open = role;
-    this.#newest = new NewestTuples(pool);
+    this.#newest = new NewestTuples(pool, this.#writes);
     const tables = { pool, schema: quoteIdentifier(schema), cipher };
     this.#tables = tables;
     this.blobs = new DatabaseBlobs({ ...tables, serde });
@@ -161,9 +161,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { thread_id } = config.configurable ?? {};
     if (thread_id === undefined || thread_id === null) return undefined;
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
+    const key = { threadId, namespace, id };
     if (namespace === "") this.#writes.resetFailures(threadId);
-    const stored = () => this.#reader.read({ threadId, namespace, id });
-    const read = id === null ? this.#newest.read({ threadId, namespace }, stored) : stored();
+    const read = this.#newest.read(key, () => this.#reader.read(key));
     if (!asksForNewestId(config)) return read;
     return read.catch((thrown: unknown) => {
       if (thrown instanceof CorruptCheckpointError) return damagedTuple(thrown);
@@ -189,9 +189,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
-    await this.#write(threadId, async () => {
-      const runId = config.metadata?.["run_id"];
-      const stamped = await dumpMetadata(metadata, { definition, runId });
+    const stamp = { definition, runId: config.metadata?.["run_id"] };
+    await this.#newest.write(threadId, async () => {
+      const stamped = await dumpMetadata(metadata, stamp);
       await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
     });
     const stored = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
@@ -207,14 +207,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   ): Promise<void> {
     const { threadId, namespace, checkpointId } = parseCheckpointKey(config);
     if (checkpointId === null) throw new CheckpointConfigError("checkpoint_id");
-    await this.#write(threadId, async () => {
-      const place = { threadId, namespace, checkpointId, taskId, taskPath };
-      await this.#writer.putWrites(place, writes);
-    });
-  }
-
-  async #write(threadId: string, write: () => Promise<void>): Promise<void> {
-    await this.#newest.write(threadId, () => this.#writes.write(threadId, write));
+    const place = { threadId, namespace, checkpointId, taskId, taskPath };
+    await this.#newest.write(threadId, () => this.#writer.putWrites(place, writes));
   }
 
   /**

@@ -201,8 +201,8 @@ class PostgresClient implements DatabaseClient {
     const { text, name: given, values: configured } = asConfig(query);
     const all = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
     // Texts without values may have several statements, of which none can be prepared.
-    const isNamed = this.names.areSent && all !== undefined && all.length > 0;
-    const name = isNamed ? (given ?? this.names.of(text)) : undefined;
+    const own = given ?? (all !== undefined && all.length > 0 ? this.names.of(text) : undefined);
+    const name = this.names.areSent ? own : undefined;
     this.#joinWrites();
     try {
       const result: unknown = await this.client.query({ text, name, values: all });
