@@ -89,7 +89,7 @@ describe.skipIf(!database.available)("runs over processes", () => {
     const isClosing = async () =>
       (await fetch(`${first.url}/healthz`).catch(() => null))?.status !== 200;
     await expect.poll(isClosing).toBe(true);
-    silence.release("three four");
+    silence.release(" three four");
     await stopped;
     expect(await waiting).toMatchObject({ output: { message: "one two three four" } });
     expect(model.requests).toHaveLength(1);
