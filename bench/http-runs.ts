@@ -2,7 +2,8 @@
  * Runs over LangGraph's HTTP protocol, of a workflow of one node and of a turn whose model answers at once: on our
  * server with Postgres, on `langgraph dev`, and on a bare Hono server that only runs the compiled graph. Prints for each
  * server: milliseconds of a workflow alone (p50, p95), workflows per second with 32 and 256 clients, turns per second
- * with 32, refused runs, milliseconds from the model's first token to the client, and from the last event to the end.
+ * with 32, refused runs, milliseconds from the model's first token to the client, from the last event to the end of the
+ * stream, and from the end of the run, as its row has it, to the end of the stream.
  *
  *   npx tsx bench/http-runs.ts [--alone 100] [--seconds 8] [--repeats 3] [--only ours,bare,dev] [--database postgres://…]
  */
@@ -179,6 +180,27 @@ async function firstToken(url: string): Promise<{ readonly first: number; readon
   return { first, end: performance.now() - lastAt };
 }
 
+/** Milliseconds from the end of a run on a thread to the end of its stream. NaN for the bare server, which has no rows. */
+async function streamEnd(url: string, name: string): Promise<number> {
+  if (name === "bare") return Number.NaN;
+  const post = async (path: string, body: object) =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const { thread_id: id } = (await (await post("/threads", {})).json()) as { thread_id: string };
+  const input = { messages: [{ role: "user", content: "Hello" }] };
+  const body = { assistant_id: "turn", input, stream_mode: ["messages-tuple"] };
+  const answer = await post(`/threads/${id}/runs/stream`, body);
+  await answer.text();
+  const endedAt = performance.timeOrigin + performance.now();
+  const runs = (await (await fetch(`${url}/threads/${id}/runs`)).json()) as readonly {
+    readonly updated_at: string;
+  }[];
+  return endedAt - Date.parse(runs[0]?.updated_at ?? "");
+}
+
 function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
 }
@@ -202,6 +224,8 @@ for (const name of options.only.split(",")) {
       const turns = await together(server.url, "turn", 32);
       const tokens = [];
       for (let of = 0; of < 30; of += 1) tokens.push(await firstToken(server.url));
+      const ends: number[] = [];
+      for (let of = 0; of < 30; of += 1) ends.push(await streamEnd(server.url, name));
       figures.push([
         median(times),
         percentile(times, 0.95),
@@ -211,6 +235,7 @@ for (const name of options.only.split(",")) {
         few.refused + many.refused + turns.refused,
         median(tokens.map(({ first }) => first)),
         median(tokens.map(({ end }) => end)),
+        median(ends),
       ]);
     }
     rows.push([
@@ -232,7 +257,8 @@ printTable(
     "32, turns /s",
     "refused",
     "first token ms",
-    "end ms",
+    "last event to end ms",
+    "run to end ms",
   ],
   rows,
 );
