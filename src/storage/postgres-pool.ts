@@ -172,6 +172,8 @@ class PostgresClient implements DatabaseClient {
   readonly pipelines = true;
   #released = false;
   #broken = false;
+  /** Statements that were sent and are not answered. */
+  #pending = 0;
   readonly #lost = new AbortController();
   // A session that breaks while checked out reports it as an event besides failing its query; unheard, it would end the process.
   readonly #onError = (error: unknown): void => this.#lost.abort(toDatabaseError(error));
@@ -203,6 +205,8 @@ class PostgresClient implements DatabaseClient {
     // Texts without values may have several statements, of which none can be prepared.
     const isNamed = this.names.areSent && all !== undefined && all.length > 0;
     const name = isNamed ? (given ?? this.names.of(text)) : undefined;
+    const isFirst = this.#pending === 0 && isIdle(this.client);
+    this.#pending += 1;
     this.#joinWrites();
     try {
       const result: unknown = await this.client.query({ text, name, values: all });
@@ -212,10 +216,13 @@ class PostgresClient implements DatabaseClient {
       const failure = toDatabaseError(error);
       if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
       this.names.areSent = false;
-      // Nothing was executed. A transaction is over, and its caller may begin it again.
-      if (!isIdle(this.client)) throw failure;
-      return this.query<Row>(query, values);
+      // Nothing was executed. A transaction is over, also where its end was sent with the statement and the session is idle
+      // again: the statement would run outside of it. Its caller may begin it again.
+      if (!isFirst || this.#pending > 1 || !isIdle(this.client)) throw failure;
+    } finally {
+      this.#pending -= 1;
     }
+    return this.query<Row>(query, values);
   }
 
   /** Sends what is asked for in one turn of the event loop in one packet. */
