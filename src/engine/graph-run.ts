@@ -98,7 +98,7 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
       logged = logTurn(services, checkpointer, run.threadId);
     }
   });
-  return result.finally(() => logged);
+  return result.finally(async () => logged);
 }
 
 interface GraphStart extends GraphExecution {
