@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Writable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
 import {
@@ -105,7 +106,6 @@ const maxTexts = 2_000;
 /** Names for statements that are sent again, so that each session plans them once. */
 class StatementNames {
   readonly #names = new Map<string, string | null>();
-  #count = 0;
 
   /** @param areSent not any more once a pooler was found to lose what they name */
   constructor(public areSent: boolean) {}
@@ -118,7 +118,9 @@ class StatementNames {
       if (this.#names.size < maxTexts) this.#names.set(text, null);
       return undefined;
     }
-    const name = `repeated-${(this.#count += 1)}`;
+    // The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name.
+    const hash = createHash("sha256").update(text).digest("hex");
+    const name = `repeated-${hash.slice(0, 40)}`;
     this.#names.set(text, name);
     return name;
   }
@@ -203,8 +205,8 @@ class PostgresClient implements DatabaseClient {
     const { text, name: given, values: configured } = asConfig(query);
     const all = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
     // Texts without values may have several statements, of which none can be prepared.
-    const isNamed = this.names.areSent && all !== undefined && all.length > 0;
-    const name = isNamed ? (given ?? this.names.of(text)) : undefined;
+    const ownName = () => (all !== undefined && all.length > 0 ? this.names.of(text) : undefined);
+    const name = this.names.areSent ? (given ?? ownName()) : undefined;
     const isFirst = this.#pending === 0 && isIdle(this.client);
     this.#pending += 1;
     this.#joinWrites();
