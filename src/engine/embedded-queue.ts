@@ -65,6 +65,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isEmpty = false;
   /** Runs that are being created with a claim. */
   #reserved = 0;
+  /** Whether the queue was stopped, and the time for its runs is over. */
+  #isLate = false;
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
@@ -134,9 +136,11 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     this.#draining.abort(new QueueStoppedError());
     await this.#taking;
     const cancel = this.#options.clock.after(graceMs, () => {
+      this.#isLate = true;
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
     });
-    await Promise.all(this.#executing);
+    // Creations under way become runs.
+    while (this.#executing.size > 0) await Promise.all(this.#executing);
     cancel();
   }
 
@@ -179,6 +183,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   async #run(run: Run, execute: ExecuteRun<Run>): Promise<void> {
     const abort = new AbortController();
     this.#aborts.add(abort);
+    if (this.#isLate) abort.abort(new QueueStoppedError());
     const lease = this.#keepLease(run, abort);
     try {
       await execute(run, abort.signal, this.#draining.signal);

@@ -190,4 +190,40 @@ describe("the embedded queue", () => {
     expect(aborted).toEqual(["queue_stopped"]);
     expect(clock.pending).toBe(0);
   });
+
+  it("waits at its stop for a run that is created meanwhile, and aborts it after the grace period", async () => {
+    const { queue, execute, settle, clock, started, aborted } = setUp();
+    queue.start(execute);
+    await settle();
+    let create = (_run: ClaimedRun) => {};
+    const created = new Promise<ClaimedRun>((resolve) => (create = resolve));
+    const added = queue.add(() => created);
+    let hasStopped = false;
+    const stopped = queue.stop({ graceMs: 3_000 }).then(() => (hasStopped = true));
+    await settle();
+    create({ id: "a", tenantId: "t", threadId: "a", epoch: 1 });
+    await added;
+    await settle();
+    expect([started, hasStopped]).toEqual([["a"], false]);
+    clock.advance(3_000);
+    await stopped;
+    expect(aborted).toEqual(["queue_stopped"]);
+    expect([queue.running, clock.pending]).toEqual([0, 0]);
+  });
+
+  it("aborts a run that is created after the grace period", async () => {
+    const { queue, settle, clock } = setUp();
+    const aborted: boolean[] = [];
+    queue.start(async (_run, signal) => void aborted.push(signal.aborted));
+    await settle();
+    let create = (_run: ClaimedRun) => {};
+    const created = new Promise<ClaimedRun>((resolve) => (create = resolve));
+    const added = queue.add(() => created);
+    const stopped = queue.stop({ graceMs: 0 });
+    await settle();
+    clock.advance(1);
+    create({ id: "a", tenantId: "t", threadId: "a", epoch: 1 });
+    await Promise.all([added, stopped]);
+    expect(aborted).toEqual([true]);
+  });
 });
