@@ -63,8 +63,6 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isDue = true;
   /** Whether the last look found no run to take. */
   #isEmpty = false;
-  /** Runs that are being created with a claim. */
-  #reserved = 0;
   /** Whether the queue was stopped, and the time for its runs is over. */
   #isLate = false;
   /** Whether leases of other workers are taken for ended ones. */
@@ -83,7 +81,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   get #hasRoom(): boolean {
-    return this.running + this.#reserved < this.#concurrency;
+    return this.running < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
@@ -94,24 +92,19 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       this.wake();
       return run;
     }
-    this.#reserved += 1;
-    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs }).finally(
-      () => (this.#reserved -= 1),
-    );
+    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
+    // It has the room of its run, and a queue that stops waits for it.
     const settled = creating.then(
       () => undefined,
       () => undefined,
     );
-    // A queue that stops waits for it, too.
     this.#executing.add(settled);
-    try {
-      const run = await creating;
-      if (run.epoch > 0) this.#begin(run, execute);
-      else this.wake();
-      return run;
-    } finally {
-      this.#executing.delete(settled);
-    }
+    const run = await creating.catch(() => null);
+    this.#executing.delete(settled);
+    if (run !== null && run.epoch > 0) this.#begin(run, execute);
+    // A look for runs may have found no room.
+    else this.wake();
+    return creating;
   }
 
   start(execute: ExecuteRun<Run>): void {

@@ -226,4 +226,24 @@ describe("the embedded queue", () => {
     await Promise.all([added, stopped]);
     expect(aborted).toEqual([true]);
   });
+
+  it("has room for as many creations as for runs, and takes a run at once that its creation left", async () => {
+    const { queue, add, execute, settle, started, ends } = setUp({ concurrency: 2 });
+    queue.start(execute);
+    await settle();
+    const claims: boolean[] = [];
+    const create = (id: string, epoch: number) =>
+      queue.add(async (claim) => {
+        claims.push(claim !== undefined);
+        await settle();
+        const run = { id, tenantId: "t", threadId: id, epoch };
+        if (epoch === 0) add(id);
+        return run;
+      });
+    await Promise.all([create("a", 1), create("b", 0)]);
+    await settle();
+    expect([claims, started, queue.running]).toEqual([[true, true], ["a", "b"], 2]);
+    for (const end of ends.values()) end();
+    await queue.stop({ graceMs: 0 });
+  });
 });
