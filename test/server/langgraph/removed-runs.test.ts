@@ -23,7 +23,9 @@ describe.each(["pglite", "postgres"] as const)("a stream of a thread on %s", (ki
       const { port, key: apiKey } = api;
       const client = new Client({ apiUrl: `http://127.0.0.1:${port}`, apiKey });
       const thread = client.threads.stream({ assistantId: "plain" });
-      const { run_id: removed } = await thread.run.start({ input: { input: { message: "Hi." } } });
+      const { run_id: removed = "" } = await thread.run.start({
+        input: { input: { message: "Hi." } },
+      });
       const events = await api.stream(`/threads/${thread.threadId}/stream/events`, {
         method: "POST",
         body: { channels: ["lifecycle"] },
