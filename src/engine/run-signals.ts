@@ -43,7 +43,7 @@ export class RunSignals {
   /** Takes what this process tells others. */
   send: (key: string) => void = () => {};
 
-  /** Begins the tail of a run, which is to be released when the run does not execute here any longer. */
+  /** Begins the tail of a run, to be closed when the run does not execute here any longer. */
   openTail(run: Pick<Run, "id" | "tenantId" | "lastEvent">): RunTail {
     const tail = new RunTail(run);
     this.#tails.set(run.id, tail);
