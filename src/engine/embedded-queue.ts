@@ -63,8 +63,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isDue = true;
   /** Whether the last look found no run to take. */
   #isEmpty = false;
-  /** Runs that are being created with a claim. */
-  #reserved = 0;
+  /** Whether the queue was stopped, and the time for its runs is over. */
+  #isLate = false;
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
@@ -81,7 +81,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   get #hasRoom(): boolean {
-    return this.running + this.#reserved < this.#concurrency;
+    return this.running < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
@@ -92,24 +92,19 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       this.wake();
       return run;
     }
-    this.#reserved += 1;
-    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs }).finally(
-      () => (this.#reserved -= 1),
-    );
+    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
+    // It has the room of its run, and a queue that stops waits for it.
     const settled = creating.then(
       () => undefined,
       () => undefined,
     );
-    // A queue that stops waits for it, too.
     this.#executing.add(settled);
-    try {
-      const run = await creating;
-      if (run.epoch > 0) this.#begin(run, execute);
-      else this.wake();
-      return run;
-    } finally {
-      this.#executing.delete(settled);
-    }
+    const run = await creating.catch(() => null);
+    this.#executing.delete(settled);
+    if (run !== null && run.epoch > 0) this.#begin(run, execute);
+    // A look for runs may have found no room.
+    else this.wake();
+    return creating;
   }
 
   start(execute: ExecuteRun<Run>): void {
@@ -134,9 +129,11 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     this.#draining.abort(new QueueStoppedError());
     await this.#taking;
     const cancel = this.#options.clock.after(graceMs, () => {
+      this.#isLate = true;
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
     });
-    await Promise.all(this.#executing);
+    // Creations under way become runs.
+    while (this.#executing.size > 0) await Promise.all(this.#executing);
     cancel();
   }
 
@@ -179,6 +176,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   async #run(run: Run, execute: ExecuteRun<Run>): Promise<void> {
     const abort = new AbortController();
     this.#aborts.add(abort);
+    if (this.#isLate) abort.abort(new QueueStoppedError());
     const lease = this.#keepLease(run, abort);
     try {
       await execute(run, abort.signal, this.#draining.signal);

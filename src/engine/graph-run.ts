@@ -98,7 +98,11 @@ export async function runGraph(run: Run, of: GraphExecution): Promise<RunResult>
       logged = logTurn(services, checkpointer, run.threadId);
     }
   });
-  return result.finally(() => logged);
+  try {
+    return await result;
+  } finally {
+    await logged;
+  }
 }
 
 interface GraphStart extends GraphExecution {

@@ -85,7 +85,7 @@ export interface RunEventWriterOptions {
 
 /** UTF-8 bytes of JSON of the final answer, of the calls of a `tool_request` and of a `request`. A log takes 1 MiB. */
 const maxContentBytes = 524_288;
-/** Events that one statement takes with those of the end. */
+/** Events that one statement takes in addition to those of the end. */
 const maxRest = 500;
 /** Characters of a delta. One that is longer becomes several events. */
 const maxDelta = 65_536;
@@ -199,6 +199,7 @@ export class RunEventWriter {
     const rest = this.#queue;
     this.#queue = [];
     this.#cancelAppend?.();
+    this.#cancelAppend = undefined;
     await this.#draining;
     if (this.#failed) throw this.#failure;
     return rest;

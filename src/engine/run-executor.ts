@@ -119,6 +119,11 @@ export class RunExecutor {
     const lose = (error: unknown) => ending.abort(error);
     const log = run.kind === "graph" ? [] : await this.#turnSoFar(run);
     const tail = signals.openTail(run);
+    const leave = () => signals.closeTail(run.id, tail);
+    // Others may continue the run at once, while what executes here takes long to end.
+    ending.signal.addEventListener("abort", () => {
+      if (!(ending.signal.reason instanceof TurnCancelledError)) leave();
+    });
     const writer = new RunEventWriter({
       clock: this.options.clock,
       append: async (batch) => {
@@ -139,7 +144,10 @@ export class RunExecutor {
       await claims.handOver(claim);
     };
     // Once handed over, the fence refuses what this execution writes. An end before that would be stored as a cancelled turn.
-    const stop = () => void handOver().then(() => lose(signal.reason), lose);
+    const stop = () => {
+      leave();
+      void handOver().then(() => lose(signal.reason), lose);
+    };
     // A worker was lost before it had cancelled the run.
     if (run.cancelRequestedAt !== null) ending.abort(new TurnCancelledError(run.id, null));
     const stopWatching = this.#watchCancel(claim, ending);
@@ -175,7 +183,7 @@ export class RunExecutor {
     } finally {
       signal.removeEventListener("abort", stop);
       stopWatching();
-      signals.closeTail(run.id, tail);
+      leave();
       signals.notify(run.id);
     }
   };

@@ -52,10 +52,12 @@ export class RunSignals {
     return tail;
   }
 
-  /** Those who have the tail may read it on. */
+  /** Those who have the tail may read it on. Twice is once. */
   closeTail(runId: string, tail: RunTail): void {
     tail.leave();
     if (this.#tails.get(runId) === tail) this.#tails.delete(runId);
+    // Those who follow it read the log from now on.
+    this.receive(runId);
   }
 
   /** The tail of a run that executes in this process. */

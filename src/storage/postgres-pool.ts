@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Writable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
 import {
@@ -105,7 +106,6 @@ const maxTexts = 2_000;
 /** Names for statements that are sent again, so that each session plans them once. */
 class StatementNames {
   readonly #names = new Map<string, string | null>();
-  #count = 0;
 
   /** @param areSent not any more once a pooler was found to lose what they name */
   constructor(public areSent: boolean) {}
@@ -118,7 +118,9 @@ class StatementNames {
       if (this.#names.size < maxTexts) this.#names.set(text, null);
       return undefined;
     }
-    const name = `repeated-${(this.#count += 1)}`;
+    // The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name.
+    const hash = createHash("sha256").update(text).digest("hex");
+    const name = `repeated-${hash.slice(0, 40)}`;
     this.#names.set(text, name);
     return name;
   }
@@ -172,6 +174,8 @@ class PostgresClient implements DatabaseClient {
   readonly pipelines = true;
   #released = false;
   #broken = false;
+  /** Statements that were sent and are not answered. */
+  #pending = 0;
   readonly #lost = new AbortController();
   // A session that breaks while checked out reports it as an event besides failing its query; unheard, it would end the process.
   readonly #onError = (error: unknown): void => this.#lost.abort(toDatabaseError(error));
@@ -201,8 +205,10 @@ class PostgresClient implements DatabaseClient {
     const { text, name: given, values: configured } = asConfig(query);
     const all = (values ?? configured) as unknown[] | undefined; // pg declares an array it may change.
     // Texts without values may have several statements, of which none can be prepared.
-    const own = given ?? (all !== undefined && all.length > 0 ? this.names.of(text) : undefined);
-    const name = this.names.areSent ? own : undefined;
+    const ownName = () => (all !== undefined && all.length > 0 ? this.names.of(text) : undefined);
+    const name = this.names.areSent ? (given ?? ownName()) : undefined;
+    const isFirst = this.#pending === 0 && isIdle(this.client);
+    this.#pending += 1;
     this.#joinWrites();
     try {
       const result: unknown = await this.client.query({ text, name, values: all });
@@ -212,10 +218,13 @@ class PostgresClient implements DatabaseClient {
       const failure = toDatabaseError(error);
       if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
       this.names.areSent = false;
-      // Nothing was executed. A transaction is over, and its caller may begin it again.
-      if (!isIdle(this.client)) throw failure;
-      return this.query<Row>(query, values);
+      // Nothing was executed. A transaction is over, also where its end was sent with the statement and the session is idle
+      // again: the statement would run outside of it. Its caller may begin it again.
+      if (!isFirst || this.#pending > 1 || !isIdle(this.client)) throw failure;
+    } finally {
+      this.#pending -= 1;
     }
+    return this.query<Row>(query, values);
   }
 
   /** Sends what is asked for in one turn of the event loop in one packet. */

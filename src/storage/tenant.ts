@@ -122,7 +122,9 @@ async function inTransaction<T>(
     await begun.sent;
     const result = await work(client);
     const { command } = await client.query("commit");
-    if (command === "ROLLBACK") throw new TransactionFailedError();
+    // A begin that a cancellation or a pooler refused before its first word ran leaves nothing to roll back.
+    if (command === "ROLLBACK" || (await begun.failure) !== null)
+      throw new TransactionFailedError();
     return result;
   } catch (error) {
     // On a session that broke this fails too; what broke it is the error to show.

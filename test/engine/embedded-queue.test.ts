@@ -190,4 +190,60 @@ describe("the embedded queue", () => {
     expect(aborted).toEqual(["queue_stopped"]);
     expect(clock.pending).toBe(0);
   });
+
+  it("waits at its stop for a run that is created meanwhile, and aborts it after the grace period", async () => {
+    const { queue, execute, settle, clock, started, aborted } = setUp();
+    queue.start(execute);
+    await settle();
+    let create = (_run: ClaimedRun) => {};
+    const created = new Promise<ClaimedRun>((resolve) => (create = resolve));
+    const added = queue.add(() => created);
+    let hasStopped = false;
+    const stopped = queue.stop({ graceMs: 3_000 }).then(() => (hasStopped = true));
+    await settle();
+    create({ id: "a", tenantId: "t", threadId: "a", epoch: 1 });
+    await added;
+    await settle();
+    expect([started, hasStopped]).toEqual([["a"], false]);
+    clock.advance(3_000);
+    await stopped;
+    expect(aborted).toEqual(["queue_stopped"]);
+    expect([queue.running, clock.pending]).toEqual([0, 0]);
+  });
+
+  it("aborts a run that is created after the grace period", async () => {
+    const { queue, settle, clock } = setUp();
+    const aborted: boolean[] = [];
+    queue.start(async (_run, signal) => void aborted.push(signal.aborted));
+    await settle();
+    let create = (_run: ClaimedRun) => {};
+    const created = new Promise<ClaimedRun>((resolve) => (create = resolve));
+    const added = queue.add(() => created);
+    const stopped = queue.stop({ graceMs: 0 });
+    await settle();
+    clock.advance(1);
+    create({ id: "a", tenantId: "t", threadId: "a", epoch: 1 });
+    await Promise.all([added, stopped]);
+    expect(aborted).toEqual([true]);
+  });
+
+  it("has room for as many creations as for runs, and takes a run at once that its creation left", async () => {
+    const { queue, add, execute, settle, started, ends } = setUp({ concurrency: 2 });
+    queue.start(execute);
+    await settle();
+    const claims: boolean[] = [];
+    const create = (id: string, epoch: number) =>
+      queue.add(async (claim) => {
+        claims.push(claim !== undefined);
+        await settle();
+        const run = { id, tenantId: "t", threadId: id, epoch };
+        if (epoch === 0) add(id);
+        return run;
+      });
+    await Promise.all([create("a", 1), create("b", 0)]);
+    await settle();
+    expect([claims, started, queue.running]).toEqual([[true, true], ["a", "b"], 2]);
+    for (const end of ends.values()) end();
+    await queue.stop({ graceMs: 0 });
+  });
 });

@@ -8,6 +8,7 @@ import {
   PooledSessionError,
 } from "../../src/storage/errors.ts";
 import { isSessionShared } from "../../src/storage/pooled-session.ts";
+import { defaultTenant, queryTenant } from "../../src/storage/tenant.ts";
 import { lockThread, ThreadLockedError } from "../../src/storage/thread-lock.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { hasPgBouncer, startPgBouncer } from "../helpers/pgbouncer.ts";
@@ -158,3 +159,23 @@ it.skipIf(!database.available)("a lost prepared statement is made again", async 
   expect(rows).toEqual([]);
   await one.close();
 });
+
+it.skipIf(!database.available)(
+  "a lost prepared statement of a tenant runs in a transaction of the tenant",
+  async () => {
+    const one = await openDatabase({ ...database.options, maxConnections: 1 });
+    await one.pool.query("create table tenants_seen (tenant text, place integer)");
+    const add = (place: number) =>
+      queryTenant({ pool: one.pool, role: null }, defaultTenant, {
+        text: "insert into tenants_seen select current_setting('app.tenant', true), $1::integer",
+        values: [place],
+      });
+    // The second use prepares it.
+    for (const place of [1, 2]) await add(place);
+    await one.pool.query("deallocate all");
+    await add(3);
+    const { rows } = await one.pool.query("select * from tenants_seen order by place");
+    expect(rows).toEqual([1, 2, 3].map((place) => ({ tenant: defaultTenant, place })));
+    await one.close();
+  },
+);

@@ -91,6 +91,21 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     expect(rows).toEqual(prepared);
   });
 
+  test("prepares a statement that is sent again, under the same name in all pools", async () => {
+    const texts = ["select $1::int as one", "select $1::text as two"];
+    const namesOf = async (sent: readonly string[]) => {
+      const other = await openDatabase({ ...database.options, maxConnections: 1 });
+      for (const text of [...sent, ...sent]) await other.pool.query(text, [1]);
+      const prepared = "select statement, name from pg_prepared_statements";
+      const { rows } = await other.pool.query<{ statement: string; name: string }>(prepared);
+      await other.close();
+      return new Map(rows.map(({ statement, name }) => [statement, name]));
+    };
+    const names = await namesOf(texts);
+    expect([...names.keys()].toSorted()).toEqual(texts.toSorted());
+    expect(await namesOf(texts.toReversed())).toEqual(names);
+  });
+
   test("goes on when the server ends a session in use", async () => {
     const other = await database.open();
     const client = await other.pool.connect();

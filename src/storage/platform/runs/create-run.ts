@@ -88,7 +88,7 @@ export async function createRunOnNewThread(
       insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at)
       select $11::uuid, $2::uuid, $12::uuid, $13, $14, '{}', $16, $15::timestamptz, $15
       where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $12::uuid)
-      returning id, tenant_id, thread_id
+      returning id, tenant_id, thread_id, removed_seq
     ) ${insertStatement(schema, "instance i")}`,
     values: [
       ...valuesOf(tables, of),
@@ -137,7 +137,7 @@ function insertStatement(schema: string, from: string): string {
     case when i.taken then 'running' else 'queued' end, i.taken::integer, i.taken::integer,
     case when i.taken then $9 end, case when i.taken then $10::timestamptz end, case when i.taken then $8::timestamptz end
   from (
-    select i.id, i.thread_id, coalesce((select max(seq) ${others}), 0) + 1 as seq,
+    select i.id, i.thread_id, greatest((select max(seq) ${others}), i.removed_seq) + 1 as seq,
       $9::text is not null and $6::timestamptz <= $8::timestamptz
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
         and not exists (select ${others} and (o.state = 'running'

@@ -84,6 +84,11 @@ export async function removeRun(
   const { tenantId, runId, state } = of;
   if (state === "queued" || state === "running")
     throw new ConflictError("run", `The run is ${state}. Cancel it, or wait for its end.`);
+  await client.query(
+    `update ${schema}.agent_instance i set removed_seq = greatest(i.removed_seq, r.seq) from ${schema}.run r
+    where r.tenant_id = $1::uuid and r.id = $2::uuid and i.tenant_id = r.tenant_id and i.id = r.instance_id`,
+    [tenantId, runId],
+  );
   for (const [table, column] of [
     ["run_event", "run_id"],
     ["run", "id"],

@@ -41,7 +41,7 @@ export interface Run {
   readonly tenantId: string;
   readonly instanceId: string;
   readonly threadId: string;
-  /** Number on its thread, from 1, without gaps. */
+  /** Number on its thread, from 1. That of a removed run is not given again. */
   readonly seq: number;
   readonly kind: RunKind;
   readonly state: RunState;
