@@ -63,8 +63,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isDue = true;
   /** Whether the last look found no run to take. */
   #isEmpty = false;
-  /** Runs that are being created with a claim. */
-  #reserved = 0;
+  /** Whether a run was queued here since the last look began, which may have missed it. */
+  #hasQueued = false;
+  /** Whether a claim is under way, which may return a run. */
+  #isClaiming = false;
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
@@ -81,7 +83,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   get #hasRoom(): boolean {
-    return this.running + this.#reserved < this.#concurrency;
+    return this.running + Number(this.#isClaiming) < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
@@ -89,26 +91,27 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     // Those who wait come first.
     if (execute === undefined || !this.#isEmpty || !this.#hasRoom) {
       const run = await create(undefined);
+      this.#isEmpty = false;
+      this.#hasQueued = true;
       this.wake();
       return run;
     }
-    this.#reserved += 1;
-    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs }).finally(
-      () => (this.#reserved -= 1),
-    );
+    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
     const settled = creating.then(
       () => undefined,
       () => undefined,
     );
-    // A queue that stops waits for it, too.
+    // It takes a place, and a queue that stops waits for it, too.
     this.#executing.add(settled);
+    let isBegun = false;
     try {
       const run = await creating;
-      if (run.epoch > 0) this.#begin(run, execute);
-      else this.wake();
+      isBegun = run.epoch > 0;
+      if (isBegun) this.#begin(run, execute);
       return run;
     } finally {
       this.#executing.delete(settled);
+      if (!isBegun) this.wake();
     }
   }
 
@@ -136,7 +139,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     const cancel = this.#options.clock.after(graceMs, () => {
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
     });
-    await Promise.all(this.#executing);
+    // A run that was being created begins meanwhile.
+    while (this.#executing.size > 0) await Promise.all(this.#executing);
     cancel();
   }
 
@@ -151,8 +155,11 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         this.#isDue = this.#isFirst = false;
         while (this.#hasRoom) {
           const execute = this.#execute;
+          this.#isClaiming = true;
+          this.#hasQueued = false;
           const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
-          this.#isEmpty = !run;
+          this.#isClaiming = false;
+          this.#isEmpty = !run && !this.#hasQueued;
           if (!run) break;
           // Also when the queue was stopped meanwhile: it waits for this run as for the others.
           this.#begin(run, execute);
@@ -160,6 +167,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       }
     } catch (error) {
       onError(error);
+    } finally {
+      this.#isClaiming = false;
     }
     if (this.#execute === undefined) return;
     this.#cancelPoll = clock.after(this.#pollMs, () => {
