@@ -149,8 +149,10 @@ export function transactionsContract({ name, database, open, pipelines }: Transa
         ),
       );
       const refused = { reason: { code: "22023" } };
-      if (pipelines) expect(rest).toMatchObject(rest.map(() => refused));
-      else expect(begun).toMatchObject(refused);
+      // Elsewhere the begin fails, and each of the others has a transaction of its own.
+      expect(pipelines ? rest : [begun]).toMatchObject(
+        (pipelines ? rest : [begun]).map(() => refused),
+      );
       await session();
       expect(await written("sent")).toEqual([]);
     });

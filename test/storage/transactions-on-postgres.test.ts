@@ -1,6 +1,5 @@
 import pg from "pg";
 import { openDatabase } from "../../src/storage/database.ts";
-import type { DatabasePool } from "../../src/storage/pool.ts";
 import { transactionsContract } from "../contract/transactions.ts";
 import { useDatabase } from "../helpers/databases.ts";
 
@@ -21,6 +20,6 @@ transactionsContract({
     new pg.Pool({
       connectionString: plain.options.url,
       max: 1,
-    }) as unknown as DatabasePool,
+    }),
   pipelines: false,
 });
