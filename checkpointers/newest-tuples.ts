@@ -36,13 +36,13 @@ export class NewestTuples {
   }
 
   /** Runs a write of a thread, after which its newest checkpoint is read again. */
-  async write(threadId: string, write: () => Promise<void>): Promise<void> {
+  async write<T>(threadId: string, write: () => Promise<T>): Promise<T> {
     const known = this.#of(threadId);
     if (known === undefined) return write();
     known.writes += 1;
     known.tuples.clear();
     try {
-      await write();
+      return await write();
     } finally {
       known.writes -= 1;
     }

@@ -268,7 +268,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { pool, schema: schemaName, known } = this.#parts;
     await this.drain(of.threadId);
     const tables = { ...this.#tables, pool: pool.forThread(of.threadId) };
-    const rolledBack = rollBackRun(tables, { ...of, schemaName });
+    const rolledBack = this.#newest.write(of.threadId, () =>
+      rollBackRun(tables, { ...of, schemaName }),
+    );
     return rolledBack.finally(() => known.forgetThread(of.threadId));
   }
 
