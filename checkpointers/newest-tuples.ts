@@ -45,12 +45,17 @@ export class NewestTuples {
 
   /** Runs a write of a thread by the tracker, after which the newest checkpoint is read again. */
   async write(threadId: string, write: () => Promise<void>): Promise<void> {
+    return this.change(threadId, () => this.tracker.write(threadId, write));
+  }
+
+  /** Runs a change of a thread, after which its newest checkpoint is read again. */
+  async change<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     const known = this.#of(threadId);
-    if (known === undefined) return this.tracker.write(threadId, write);
+    if (known === undefined) return change();
     known.writes += 1;
     known.tuples.clear();
     try {
-      await this.tracker.write(threadId, write);
+      return await change();
     } finally {
       known.writes -= 1;
     }

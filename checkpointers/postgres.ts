@@ -191,8 +191,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const place = { threadId, namespace, parentId: checkpointId };
     const stamp = { definition, runId: config.metadata?.["run_id"] };
     await this.#newest.write(threadId, async () => {
-      const stamped = await dumpMetadata(metadata, stamp);
-      await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
+      const of = { metadata: await dumpMetadata(metadata, stamp), newVersions };
+      await this.#writer.put(place, checkpoint, of);
     });
     const stored = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
     return { configurable: stored };
@@ -262,7 +262,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { pool, schema: schemaName, known } = this.#parts;
     await this.drain(of.threadId);
     const tables = { ...this.#tables, pool: pool.forThread(of.threadId) };
-    const rolledBack = rollBackRun(tables, { ...of, schemaName });
+    const rollBack = () => rollBackRun(tables, { ...of, schemaName });
+    const rolledBack = this.#newest.change(of.threadId, rollBack);
     return rolledBack.finally(() => known.forgetThread(of.threadId));
   }
 

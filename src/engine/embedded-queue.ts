@@ -65,6 +65,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   #isEmpty = false;
   /** Whether the queue was stopped, and the time for its runs is over. */
   #isLate = false;
+  /** Whether a run was queued here since the last look began, which may have missed it. */
+  #hasQueued = false;
+  /** Whether a claim is under way, which may return a run. */
+  #isClaiming = false;
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
@@ -81,7 +85,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   get #hasRoom(): boolean {
-    return this.running < this.#concurrency;
+    return this.running + Number(this.#isClaiming) < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
@@ -89,22 +93,28 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     // Those who wait come first.
     if (execute === undefined || !this.#isEmpty || !this.#hasRoom) {
       const run = await create(undefined);
+      this.#isEmpty = false;
+      this.#hasQueued = true;
       this.wake();
       return run;
     }
     const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
-    // It has the room of its run, and a queue that stops waits for it.
     const settled = creating.then(
       () => undefined,
       () => undefined,
     );
+    // It takes a place, and a queue that stops waits for it, too.
     this.#executing.add(settled);
-    const run = await creating.catch(() => null);
-    this.#executing.delete(settled);
-    if (run !== null && run.epoch > 0) this.#begin(run, execute);
-    // A look for runs may have found no room.
-    else this.wake();
-    return creating;
+    let isBegun = false;
+    try {
+      const run = await creating;
+      isBegun = run.epoch > 0;
+      if (isBegun) this.#begin(run, execute);
+      return run;
+    } finally {
+      this.#executing.delete(settled);
+      if (!isBegun) this.wake();
+    }
   }
 
   start(execute: ExecuteRun<Run>): void {
@@ -132,7 +142,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       this.#isLate = true;
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
     });
-    // Creations under way become runs.
+    // A run that was being created begins meanwhile.
     while (this.#executing.size > 0) await Promise.all(this.#executing);
     cancel();
   }
@@ -148,8 +158,11 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         this.#isDue = this.#isFirst = false;
         while (this.#hasRoom) {
           const execute = this.#execute;
+          this.#isClaiming = true;
+          this.#hasQueued = false;
           const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
-          this.#isEmpty = !run;
+          this.#isClaiming = false;
+          this.#isEmpty = !run && !this.#hasQueued;
           if (!run) break;
           // Also when the queue was stopped meanwhile: it waits for this run as for the others.
           this.#begin(run, execute);
@@ -157,6 +170,8 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       }
     } catch (error) {
       onError(error);
+    } finally {
+      this.#isClaiming = false;
     }
     if (this.#execute === undefined) return;
     this.#cancelPoll = clock.after(this.#pollMs, () => {

@@ -186,7 +186,10 @@ class ScopedClient implements DatabaseClient {
       try {
         await begun.sent;
       } catch (error) {
-        throw await this.#rolledBack(error);
+        this.#begun = null;
+        // On a session that broke this fails too.
+        await this.client.query("rollback").catch(() => undefined);
+        throw this.#shown(error);
       }
       return { rows: [], rowCount: null, command: "BEGIN" };
     }
@@ -210,16 +213,9 @@ class ScopedClient implements DatabaseClient {
     } catch (error) {
       const failure = await begun.failure;
       if (failure === null) throw error;
-      throw await this.#rolledBack(failure);
+      // Until the caller ends the transaction, what follows fails as well: by itself it would be written.
+      throw this.#shown(failure);
     }
-  }
-
-  /** Ends a transaction that did not begin, and returns the error to show. */
-  async #rolledBack(failure: unknown): Promise<unknown> {
-    this.#begun = null;
-    // On a session that broke this fails too.
-    await this.client.query("rollback").catch(() => undefined);
-    return this.#shown(failure);
   }
 
   /** One simple query: no round trip more than `begin` alone takes. */
