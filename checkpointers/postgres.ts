@@ -161,8 +161,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { thread_id } = config.configurable ?? {};
     if (thread_id === undefined || thread_id === null) return undefined;
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
-    const key = { threadId, namespace, id };
     if (namespace === "") this.#writes.resetFailures(threadId);
+    const key = { threadId, namespace, id };
     const read = this.#newest.read(key, () => this.#reader.read(key));
     if (!asksForNewestId(config)) return read;
     return read.catch((thrown: unknown) => {
@@ -191,11 +191,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const place = { threadId, namespace, parentId: checkpointId };
     const stamp = { definition, runId: config.metadata?.["run_id"] };
     await this.#newest.write(threadId, async () => {
-      const of = { metadata: await dumpMetadata(metadata, stamp), newVersions };
-      await this.#writer.put(place, checkpoint, of);
+      const stamped = await dumpMetadata(metadata, stamp);
+      await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
     });
-    const stored = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint.id };
-    return { configurable: stored };
+    const { id } = checkpoint;
+    return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
   }
 
   /** @throws {CheckpointConfigError} without a thread id or a checkpoint id */
@@ -259,12 +259,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
 
   /** Removes the checkpoints of a run, under the claim that fences its thread. @throws LeaseLostError */
   async rollBackRun(of: Parameters<DurableSaver["rollBackRun"]>[0]): Promise<number> {
-    const { pool, schema: schemaName, known } = this.#parts;
-    await this.drain(of.threadId);
-    const tables = { ...this.#tables, pool: pool.forThread(of.threadId) };
+    const [{ threadId }, { pool, schema: schemaName, known }] = [of, this.#parts];
+    await this.drain(threadId);
+    const tables = { ...this.#tables, pool: pool.forThread(threadId) };
     const rollBack = () => rollBackRun(tables, { ...of, schemaName });
-    const rolledBack = this.#newest.change(of.threadId, rollBack);
-    return rolledBack.finally(() => known.forgetThread(of.threadId));
+    return this.#newest.change(threadId, rollBack).finally(() => known.forgetThread(threadId));
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */

@@ -28,8 +28,8 @@ import {
   takenCodes,
   toRunResult,
 } from "./run-results.ts";
-import { errorEvent, write } from "./graph-events.ts";
-import { runGraph } from "./graph-run.ts";
+import { errorEvent, write } from "./graph/graph-events.ts";
+import { runGraph } from "./graph/graph-run.ts";
 import { requestWriter, withRollback } from "./run-rollback.ts";
 import type { RunSignals } from "./run-signals.ts";
 

@@ -6,7 +6,7 @@ import type { ThreadFences } from "../storage/tenant-pool.ts";
 import type { RunClaims } from "../storage/platform/runs/claims.ts";
 import type { RunClaim } from "../storage/platform/runs/events.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
-import type { GraphRequest } from "./graph-request.ts";
+import type { GraphRequest } from "./graph/graph-request.ts";
 import type { RunResult } from "./run-request.ts";
 import { cancelledResult } from "./run-results.ts";
 

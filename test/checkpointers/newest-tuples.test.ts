@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { NewestTuples } from "../../checkpointers/newest-tuples.ts";
 import { gate } from "../helpers/run-server.ts";
 
-const of = { threadId: "t", namespace: "" };
+const of = { threadId: "t", namespace: "", id: null };
 
 function tupleOf(id: string): CheckpointTuple {
   const checkpoint = {
@@ -16,10 +16,11 @@ function tupleOf(id: string): CheckpointTuple {
   return { config: {}, checkpoint, pendingWrites: [["task", "a", 1]] };
 }
 
-/** Newest checkpoints of a thread under a claim, or under none, of a database that counts reads. */
-function setUp(initial: object | undefined = {}) {
-  const state = { claim: initial, stored: "1", reads: 0 };
-  const newest = new NewestTuples({ claimOf: () => state.claim });
+/** Newest checkpoints of a thread under a claim, of a database that counts reads. */
+function setUp() {
+  const state = { claim: {} as object | undefined, stored: "1", reads: 0 };
+  const tracker = { write: (_threadId: string, work: () => Promise<void>) => work() };
+  const newest = new NewestTuples({ claimOf: () => state.claim }, tracker);
   const read = (at = of, until?: () => Promise<void>) =>
     newest.read(at, async () => {
       state.reads += 1;

@@ -1,4 +1,4 @@
-import type { GraphRequest } from "../../engine/graph-request.ts";
+import type { GraphRequest } from "../../engine/graph/graph-request.ts";
 import type { RunResult } from "../../engine/run-request.ts";
 import type { RunTail } from "../../engine/run-tail.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";

@@ -1,4 +1,4 @@
-import type { GraphCommand, GraphRequest } from "../../engine/graph-request.ts";
+import type { GraphCommand, GraphRequest } from "../../engine/graph/graph-request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { NewGraphRun } from "./run-schemas.ts";
 import { writable } from "./thread-states.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { durabilities } from "../../compile/agent-graph.ts";
-import { graphStreamModes, multitaskStrategies } from "../../engine/graph-request.ts";
+import { graphStreamModes, multitaskStrategies } from "../../engine/graph/graph-request.ts";
 import { jsonbText } from "../../storage/platform/checks.ts";
 import { textUpTo } from "../paging.ts";
 

@@ -1,6 +1,6 @@
 import { linkSignals } from "../../async.ts";
-import { truncatedKey } from "../../engine/graph-events.ts";
-import type { GraphRequest } from "../../engine/graph-request.ts";
+import { truncatedKey } from "../../engine/graph/graph-events.ts";
+import type { GraphRequest } from "../../engine/graph/graph-request.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { StoredRunEvent } from "../../storage/platform/runs/events.ts";
 import type { Run } from "../../storage/platform/runs/runs.ts";

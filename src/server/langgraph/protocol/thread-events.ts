@@ -1,4 +1,4 @@
-import type { GraphRequest } from "../../../engine/graph-request.ts";
+import type { GraphRequest } from "../../../engine/graph/graph-request.ts";
 import { threadSignal } from "../../../engine/run-signals.ts";
 import type { RunSummary } from "../../../storage/platform/runs/runs.ts";
 import type { ApiBase } from "../../ports.ts";

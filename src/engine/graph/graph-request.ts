@@ -1,6 +1,6 @@
-import type { Durability } from "../compile/agent-graph.ts";
-import type { SavedWrites } from "../durable-saver.ts";
-import type { RunContext } from "../state/channels.ts";
+import type { Durability } from "../../compile/agent-graph.ts";
+import type { SavedWrites } from "../../durable-saver.ts";
+import type { RunContext } from "../../state/channels.ts";
 
 /** The stream modes of LangGraph's protocol. `messages-tuple` is LangGraph's own `messages`. */
 export const graphStreamModes = [

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import type { WaitingThread } from "../compile/guards/waiting.ts";
-import { plainData } from "../values/diff.ts";
-import { isRecord } from "../values/json.ts";
+import type { WaitingThread } from "../../compile/guards/waiting.ts";
+import { plainData } from "../../values/diff.ts";
+import { isRecord } from "../../values/json.ts";
 import type { GraphEvent } from "./graph-events.ts";
 import type { GraphRequest, GraphStreamMode } from "./graph-request.ts";
 

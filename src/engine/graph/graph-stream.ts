@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { isRecord } from "../values/json.ts";
-import { plain } from "../values/diff.ts";
-import type { AgentGraph } from "../compile/agent-graph.ts";
+import { isRecord } from "../../values/json.ts";
+import { plain } from "../../values/diff.ts";
+import type { AgentGraph } from "../../compile/agent-graph.ts";
 import type { GraphEvent, StreamPart } from "./graph-events.ts";
 import type { GraphRequest } from "./graph-request.ts";
 import { streamProtocol } from "./protocol-stream.ts";

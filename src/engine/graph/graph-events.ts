@@ -1,10 +1,10 @@
-import { redactKnownValues } from "../guardrails/redaction.ts";
-import type { Redactions } from "../state/rails.ts";
-import type { Secrets } from "../tools/secrets.ts";
-import { plainData, plainJson } from "../values/diff.ts";
-import { isRecord } from "../values/json.ts";
-import { StratagraphError } from "../errors.ts";
-import { cutJson, type RunEvent, type RunEventWriter } from "./run-events.ts";
+import { redactKnownValues } from "../../guardrails/redaction.ts";
+import type { Redactions } from "../../state/rails.ts";
+import type { Secrets } from "../../tools/secrets.ts";
+import { plainData, plainJson } from "../../values/diff.ts";
+import { isRecord } from "../../values/json.ts";
+import { StratagraphError } from "../../errors.ts";
+import { cutJson, type RunEvent, type RunEventWriter } from "../run-events.ts";
 
 /** UTF-8 bytes of JSON of an event. A log takes 1 MiB. */
 const maxEventBytes = 1_000_000;

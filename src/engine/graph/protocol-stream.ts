@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { AgentGraph } from "../compile/agent-graph.ts";
-import { isRecord } from "../values/json.ts";
+import type { AgentGraph } from "../../compile/agent-graph.ts";
+import { isRecord } from "../../values/json.ts";
 import type { GraphEvent, StreamPart } from "./graph-events.ts";
 
 interface StreamedEvent {
