@@ -17,8 +17,8 @@ function tupleOf(id: string): CheckpointTuple {
 }
 
 /** Newest checkpoints of a thread under a claim, or under none, of a database that counts reads. */
-function setUp(initial: object | undefined = {}) {
-  const state = { claim: initial, stored: "1", reads: 0 };
+function setUp() {
+  const state = { claim: {} as object | undefined, stored: "1", reads: 0 };
   const newest = new NewestTuples({ claimOf: () => state.claim });
   const read = (at = of, until?: () => Promise<void>) =>
     newest.read(at, async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { EventStreams } from "../../src/server/runs/event-streams.ts";
-import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { type RunServer, useRunServers } from "../helpers/run-server.ts";
 
@@ -14,7 +13,7 @@ async function setUp() {
   const { json } = await api.post(runs, { input: { message: "Hello." } });
   const { claims, events, runs: stored } = api.server.platform;
   const claim = await claims.claim({ worker: "test", leaseMs: 60_000 });
-  if (claim?.id !== json["run_id"]) throw new Error("Another run was queued.");
+  if (claim === null || claim.id !== json["run_id"]) throw new Error("Another run was queued.");
   const reads = { log: 0, progress: 0 };
   const platform = {
     apiKeys: api.base.platform.apiKeys,
