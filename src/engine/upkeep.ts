@@ -72,8 +72,8 @@ export function ephemeralThreadsJob(options: EphemeralThreadsOptions): UpkeepJob
         ...(last && { after: last }),
       });
       for (const thread of batch) {
-        if (isStopped()) return;
         if (isBusy()) await sleep(busyPauseMs, { clock });
+        if (isStopped()) return;
         await deleteThread(thread).catch(onError);
       }
       last = batch.at(-1);

@@ -51,3 +51,39 @@ it("writes what no checkpoint took, each time that something waits", async () =>
   await queue.add("t", [row]);
   expect(sent.statements).toBe(2);
 });
+
+it("keeps writes that arrive during a put for the next put of the thread", async () => {
+  const { queue, sent } = emptyQueue();
+  const endPut = queue.beginPut("t");
+  const stored = [queue.add("t", [row]), queue.add("t", [row])];
+  await turn();
+  expect(sent.statements).toBe(0);
+  const endNext = queue.beginPut("t");
+  endPut();
+  await turn();
+  const claimed = queue.claim("t");
+  expect(claimed?.rows).toEqual([row, row]);
+  claimed?.written();
+  await Promise.all(stored);
+  endNext();
+  await turn();
+  expect(sent.statements).toBe(0);
+});
+
+it("writes by themselves what arrived during a put that no other follows", async () => {
+  const { queue, sent } = emptyQueue();
+  const endPuts = [queue.beginPut("t"), queue.beginPut("t")];
+  const stored = queue.add("t", [row]);
+  endPuts[0]!();
+  await turn();
+  expect(sent.statements).toBe(0);
+  // Those of another thread wait for no put of this one.
+  await queue.add("other", [row]);
+  expect(sent.statements).toBe(1);
+  endPuts[1]!();
+  await stored;
+  await turn();
+  expect(sent.statements).toBe(2);
+  await queue.add("t", [row]);
+  expect(sent.statements).toBe(3);
+});

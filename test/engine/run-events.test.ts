@@ -151,6 +151,67 @@ describe("RunEventWriter", () => {
     expect(appended.map((batch) => batch.length)).toEqual([1, 2]);
   });
 
+  it("begins an append 10 ms after the last one began, with all events of that time", async () => {
+    const { clock, writer, emit, appended } = setUp();
+    const think = (text: string) => emit({ type: "thought", step_index: 0, text });
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    think("a");
+    await settle();
+    think("b");
+    clock.advance(9);
+    think("c");
+    await settle();
+    expect(appended.map((events) => events.length)).toEqual([1]);
+    clock.advance(1);
+    await settle();
+    expect(appended.map((events) => events.length)).toEqual([1, 2]);
+    clock.advance(10);
+    think("d");
+    await settle();
+    expect(appended.map((events) => events.length)).toEqual([1, 2, 1]);
+    think("e");
+    await writer.flush();
+    expect(appended.map((events) => events.length)).toEqual([1, 2, 1, 1]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("gives its caller what no append has begun to write, after the one under way", async () => {
+    let end = () => {};
+    const { writer, emit, appended, clock } = setUp(
+      () => new Promise<void>((resolve) => (end = resolve)),
+    );
+    const think = (text: string) => emit({ type: "thought", step_index: 0, text });
+    think("a");
+    think("b");
+    writer.onToken("Hi", token);
+    let isTaken = false;
+    const taken = writer.takeRest().finally(() => (isTaken = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isTaken).toBe(false);
+    end();
+    expect(await taken).toEqual([
+      { event: "thought", data: { content: "b" } },
+      { event: "message", data: { content: "Hi", done: false } },
+    ]);
+    clock.advance(1_000);
+    expect(appended).toEqual([[{ event: "thought", data: { content: "a" } }]]);
+    expect(await writer.takeRest()).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("leaves no rest that one statement could not take, and none after a failed append", async () => {
+    const many = setUp();
+    many.emit({ type: "thought", step_index: 0, text: "first" });
+    for (let at = 0; at <= 500; at += 1)
+      many.emit({ type: "thought", step_index: 0, text: String(at) });
+    expect(await many.writer.takeRest()).toEqual([]);
+    expect(many.events()).toHaveLength(502);
+    const failing = setUp(() => Promise.reject(new RangeError("full")));
+    failing.emit({ type: "thought", step_index: 0, text: "a" });
+    failing.emit({ type: "thought", step_index: 0, text: "b" });
+    await expect(failing.writer.takeRest()).rejects.toThrow(RangeError);
+  });
+
   it("reports a failed append once, and drops what follows", async () => {
     const lost = new Error("lost");
     const { writer, emit, failures, appended } = setUp(async () => {

@@ -96,6 +96,46 @@ describe("upkeep", () => {
     expect(errors).toEqual([new Error("in use")]);
   });
 
+  it("pauses for 50 ms before each deletion while runs execute, and deletes nothing once stopped", async () => {
+    const { clock, errors, onError } = setUp();
+    const threads = ["a", "b", "c", "d"].map((id) => ({ id, tenantId: "t", threadId: id }));
+    const batches = [threads, []];
+    const deleted: string[] = [];
+    let [isBusy, isStopped] = [true, false];
+    const job = ephemeralThreadsJob({
+      platform: { instances: { endedEphemeral: async () => batches.shift() ?? [] } } as never,
+      clock,
+      deleteThread: async ({ threadId }) => void deleted.push(threadId),
+      isBusy: () => isBusy,
+      isStopped: () => isStopped,
+      onError,
+    });
+    let isEnded = false;
+    const ended = job().finally(() => (isEnded = true));
+    await settle();
+    clock.advance(49);
+    await settle();
+    expect(deleted).toEqual([]);
+    clock.advance(1);
+    await settle();
+    expect(deleted).toEqual(["a"]);
+    // The next one has begun its pause.
+    isBusy = false;
+    clock.advance(50);
+    await settle();
+    expect([deleted, isEnded]).toEqual([["a", "b", "c", "d"], true]);
+    await ended;
+
+    batches.push(threads);
+    isBusy = true;
+    const again = job();
+    await settle();
+    isStopped = true;
+    clock.advance(50);
+    await again;
+    expect([deleted.length, errors, clock.pending]).toEqual([4, [], 0]);
+  });
+
   it("makes partitions, and removes idempotency keys and deliveries that are old", async () => {
     const { clock, ran, onError, job } = setUp();
     const jobs = platformJobs({

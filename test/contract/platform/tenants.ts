@@ -197,6 +197,32 @@ export function tenantsContract(subject: PlatformSubject): void {
         await expect(usage.range(id, range)).rejects.toThrow(InvalidValueError);
     });
 
+    test("are counted together after a tenth of a second, or when their sums are read", async () => {
+      const { usage } = subject.platform;
+      const [{ id }, { id: other }] = [await subject.newTenant(), await subject.newTenant()];
+      const day = subject.clock.now().toISOString().slice(0, 10);
+      // Reads what is in the table: quotas write nothing.
+      const left = async (of: string) => (await usage.remaining(of)).requests;
+      for (const of of [id, other])
+        await subject.platform.tenants.updateSettings(of, { quota: { requests: 10 } });
+      usage.count(id, { requests: 1, runs: 1 });
+      usage.count(id, { requests: 2 });
+      usage.count(other, { requests: 4 });
+      subject.clock.advance(99);
+      expect(await left(id)).toBe(10);
+      subject.clock.advance(1);
+      await expect.poll(() => left(id)).toBe(7);
+      await expect.poll(() => left(other)).toBe(6);
+      usage.count(id, { runs: 2 });
+      expect(await usage.range(id, { from: day, to: day })).toMatchObject([
+        { requests: 3, runs: 3 },
+      ]);
+      usage.count(id, { requests: 1 });
+      await usage.flush();
+      await usage.flush();
+      expect(await left(id)).toBe(6);
+    });
+
     test("have a log of changes with hashes in place of values", async () => {
       const { audit } = subject.platform;
       const [mine, other] = [await subject.newTenant(), await subject.newTenant()];
