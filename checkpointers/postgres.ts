@@ -30,7 +30,7 @@ import { type DatabasePool, type Queryable, quoteIdentifier } from "../src/stora
 import { defaultTenant } from "../src/storage/tenant.ts";
 import { type ThreadFences, tenantPool } from "../src/storage/tenant-pool.ts";
 import { dumpMetadata } from "./checkpoint-body.ts";
-import { CheckpointCache } from "./checkpoint-cache.ts";
+import { CheckpointCache, NewestTuples } from "./checkpoint-cache.ts";
 import { DatabaseBlobs } from "./blobs.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
 import { CheckpointWriter, type WriterDeps } from "./checkpoint-writer.ts";
@@ -46,7 +46,6 @@ import {
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
 import { LogIds, LogPositions } from "./log-positions.ts";
-import { NewestTuples } from "./newest-tuples.ts";
 import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";

@@ -1,6 +1,6 @@
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
-import { NewestTuples } from "../../checkpointers/newest-tuples.ts";
+import { NewestTuples } from "../../checkpointers/checkpoint-cache.ts";
 import { gate } from "../helpers/run-server.ts";
 
 const of = { threadId: "t", namespace: "", id: null };

@@ -150,7 +150,9 @@ describe("a workflow", () => {
     ]);
     expect(result.steps.map(({ step_index }) => step_index)).toEqual([0, 1, 2, 3, 4, 5]);
     const ended = events.flatMap((event) => (event.type === "node" ? [event.node] : []));
-    expect(ended).toEqual(["start", "quick", "slow", "run", "slow", "note", "join"]);
+    // The two branches of one superstep end in either order.
+    expect(ended.slice(1, 3).toSorted()).toEqual(["quick", "slow"]);
+    expect(ended.toSpliced(1, 2)).toEqual(["start", "run", "slow", "note", "join"]);
     expect(model.requests).toHaveLength(3);
   });
 
