@@ -68,7 +68,11 @@ export async function runAlone<Row>(
       return runInTurn<Row>(client, { text, shown }, statement);
     throw ran.reason;
   }
-  if (ended.status === "rejected") throw ended.reason;
+  if (ended.status === "rejected") {
+    // Its answer shows that the session is idle, which an error does not.
+    await client.query("rollback").catch(() => undefined);
+    throw ended.reason;
+  }
   if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
   return ran.value;
 }
