@@ -33,7 +33,7 @@ it("a linked signal aborts with the first of its signals and its reason", () => 
   expect(linkSignals(one.signal).signal.reason).toBe("one");
 });
 
-it("a linked signal that was released aborts no more, unless it is told to", () => {
+it("a released linked signal aborts only by its own abort", () => {
   const outer = new AbortController();
   const linked = linkSignals(outer.signal);
   linked.release();

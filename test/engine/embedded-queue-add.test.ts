@@ -135,7 +135,7 @@ describe("a run that is added to the embedded queue", () => {
     await end();
   });
 
-  it("is taken in its turn when the table claims it for nobody", async () => {
+  it("is taken in its turn when its creation does not claim it", async () => {
     const { add, started, start, end } = setUp({ concurrency: 1 });
     await start();
     expect(await add("a", { isFree: false })).toMatchObject({ epoch: 0 });

@@ -68,7 +68,7 @@ describe("the tail of a run", () => {
     expect(numbers(tail.after(6, 10))).toEqual([7, 8]);
   });
 
-  it("has the state of the run until the run executes elsewhere, and of one that ended for good", () => {
+  it("has the state of the run until the run executes elsewhere, and keeps it after the end", () => {
     const [left, ended] = [tailAfter(0), tailAfter(0)];
     expect(left.state).toBe("running");
     left.append(events([1]));

@@ -65,7 +65,7 @@ async function expectWhole({ run }: Started): Promise<void> {
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1));
   const ends = rows.filter(({ event }) => event === "done");
   expect(ends).toMatchObject([{ seq: rows.length, data: { status: "complete" } }]);
-  // The start of a task is told once, however often it is executed.
+  // The start of a task is logged once, however often it is executed.
   const starts = rows.flatMap(({ event, data }) =>
     event === "tasks" && "input" in data ? [(data as { id?: string }).id] : [],
   );

@@ -21,7 +21,7 @@ const { log, ...settings } = JSON.parse(process.argv[2] ?? "{}") as Settings;
 const writes = (name: string, idempotent: boolean) =>
   defineTool({
     name,
-    description: "Writes to somebody.",
+    description: "Writes a letter.",
     input_schema: z.object({ to: z.string() }),
     execution: { idempotent },
     handler: async ({ to }, { callId }) => {
