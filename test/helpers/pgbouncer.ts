@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -25,10 +25,29 @@ interface PgBouncerOptions {
   readonly ignored?: string;
 }
 
-/** Starts PgBouncer in front of a database, until the tests of the file end. Returns the URL through it. */
-export async function startPgBouncer(
+/**
+ * Returns a function that starts PgBouncer in front of a database, until the tests of the file or of the `describe` end,
+ * and resolves to the URL through it. Call it where tests are declared: vitest takes no `afterAll` later.
+ */
+export function usePgBouncers(): (
   databaseUrl: string,
-  { mode = "transaction", ignored = "statement_timeout,extra_float_digits" }: PgBouncerOptions = {},
+  options?: PgBouncerOptions,
+) => Promise<string> {
+  const children: ChildProcess[] = [];
+  afterAll(async () => {
+    for (const child of children.splice(0)) {
+      const ended = once(child, "exit");
+      if (child.kill("SIGKILL")) await ended;
+    }
+  });
+  return (databaseUrl, options = {}) =>
+    startPgBouncer(databaseUrl, options, (child) => void children.push(child));
+}
+
+async function startPgBouncer(
+  databaseUrl: string,
+  { mode = "transaction", ignored = "statement_timeout,extra_float_digits" }: PgBouncerOptions,
+  onStart: (child: ChildProcess) => void,
 ): Promise<string> {
   const url = new URL(databaseUrl);
   const name = url.pathname.slice(1);
@@ -54,11 +73,7 @@ export async function startPgBouncer(
     stdio: ["ignore", "ignore", "pipe"],
     ...(isRoot && { uid: nobody, gid: nobody }),
   });
-  const ended = once(child, "exit");
-  afterAll(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
+  onStart(child);
   for await (const line of createInterface({ input: child.stderr })) {
     if (line.includes("process up")) break;
     if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${line}`);

@@ -11,7 +11,7 @@ import { isSessionShared } from "../../src/storage/pooled-session.ts";
 import { defaultTenant, queryTenant } from "../../src/storage/tenant.ts";
 import { lockThread, ThreadLockedError } from "../../src/storage/thread-lock.ts";
 import { useDatabase } from "../helpers/databases.ts";
-import { hasPgBouncer, startPgBouncer } from "../helpers/pgbouncer.ts";
+import { hasPgBouncer, usePgBouncers } from "../helpers/pgbouncer.ts";
 
 const database = useDatabase("postgres");
 if (!hasPgBouncer) console.warn("PgBouncer is not installed: its tests are left out.");
@@ -25,6 +25,8 @@ describe.skipIf(!hasPgBouncer || !database.available)("behind PgBouncer by trans
     opened.push(one);
     return one;
   };
+  const startPgBouncer = usePgBouncers();
+
   beforeAll(async () => {
     listenUrl = database.options.url ?? "";
     url = await startPgBouncer(listenUrl);
