@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -267,9 +266,10 @@ function send(response: ServerResponse, data: object): void {
 
 /** Ids of completions: messages with the same id would be taken for one. */
 const ids = new WeakMap<OpenAIRequest["body"], string>();
+let completions = 0;
 
 function head(request: OpenAIRequest["body"], object: string) {
-  const id = ids.get(request) ?? `chatcmpl-${randomUUID()}`;
+  const id = ids.get(request) ?? `chatcmpl-${(completions += 1)}`;
   ids.set(request, id);
   return { id, object, created: 1_700_000_000, model: request.model };
 }

@@ -7,7 +7,7 @@ import { freePort } from "./free-port.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A user without rights: PgBouncer refuses to run as root. */
-const nobody = 65_534;
+const unprivilegedId = 65_534;
 
 /** Whether the program `pgbouncer` is installed, as the Debian package of that name does. */
 export const hasPgBouncer = (() => {
@@ -71,7 +71,7 @@ async function startPgBouncer(
   const isRoot = process.getuid?.() === 0;
   const child = spawn("pgbouncer", [`${folder}/pgbouncer.ini`], {
     stdio: ["ignore", "ignore", "pipe"],
-    ...(isRoot && { uid: nobody, gid: nobody }),
+    ...(isRoot && { uid: unprivilegedId, gid: unprivilegedId }),
   });
   onStart(child);
   for await (const line of createInterface({ input: child.stderr })) {
