@@ -52,21 +52,40 @@ export interface BeginText {
  */
 export async function runAlone<Row>(
   client: DatabaseClient,
-  { text, shown = (failure) => failure }: BeginText,
+  begin: BeginText,
   statement: QueryConfig,
 ): Promise<QueryResult<Row>> {
-  if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statement);
-  const [begun, ran, ended] = await Promise.allSettled([
+  const [result] = await runTogether<Row>(client, begin, [statement]);
+  return result!;
+}
+
+/**
+ * Runs statements in a transaction of their own, as {@link runAlone} runs one.
+ *
+ * @throws TransactionFailedError; what the begin or the first statement that failed has failed with
+ */
+export async function runTogether<Row>(
+  client: DatabaseClient,
+  { text, shown = (failure) => failure }: BeginText,
+  statements: readonly QueryConfig[],
+): Promise<QueryResult<Row>[]> {
+  if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statements);
+  const sent = [
     client.query(text),
-    client.query<Row>(statement),
+    ...statements.map((statement) => client.query<Row>(statement)),
     client.query("commit"),
-  ]);
+  ] as const;
+  const answers = await Promise.allSettled(sent);
+  const begun = answers[0]!;
+  const ended = answers.at(-1)!;
+  const ran = answers.slice(1, -1) as PromiseSettledResult<QueryResult<Row>>[];
   if (begun.status === "rejected") throw shown(begun.reason);
-  if (ran.status === "rejected") {
+  for (const answer of ran) {
+    if (answer.status === "fulfilled") continue;
     // Nothing was executed, and names are not sent any more.
-    if (ran.reason instanceof PreparedStatementError)
-      return runInTurn<Row>(client, { text, shown }, statement);
-    throw ran.reason;
+    if (answer.reason instanceof PreparedStatementError)
+      return runInTurn<Row>(client, { text, shown }, statements);
+    throw answer.reason;
   }
   if (ended.status === "rejected") {
     // Its answer shows that the session is idle, which an error does not.
@@ -74,21 +93,22 @@ export async function runAlone<Row>(
     throw ended.reason;
   }
   if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
-  return ran.value;
+  return ran.map((answer) => (answer as PromiseFulfilledResult<QueryResult<Row>>).value);
 }
 
 async function runInTurn<Row>(
   client: DatabaseClient,
   { text, shown }: Required<BeginText>,
-  statement: QueryConfig,
-): Promise<QueryResult<Row>> {
+  statements: readonly QueryConfig[],
+): Promise<QueryResult<Row>[]> {
   try {
     await client.query(text).catch((failure: unknown) => {
       throw shown(failure);
     });
-    const result = await client.query<Row>(statement);
+    const results: QueryResult<Row>[] = [];
+    for (const statement of statements) results.push(await client.query<Row>(statement));
     await client.query("commit");
-    return result;
+    return results;
   } catch (error) {
     await client.query("rollback").catch(() => undefined);
     throw error;
