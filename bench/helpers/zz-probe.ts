@@ -30,7 +30,11 @@ const send = async (agent = "trivial") => {
   await r.text();
 };
 for (let i = 0; i < 20; i++) await send();
+import { readdirSync, readFileSync } from "node:fs";
+const cpu = () => { let pg = 0, node = 0; for (const p of readdirSync("/proc")) { if (!/^\d+$/.test(p)) continue; try { const c = readFileSync(`/proc/${p}/cmdline`, "utf8"); const st = readFileSync(`/proc/${p}/stat`, "utf8"); const f = st.slice(st.lastIndexOf(")") + 2).split(" "); const t = (Number(f[11]) + Number(f[12])) * 10; if (Number(p) === child.pid) node += t; else if (c.includes(name)) pg += t; } catch {} } return { pg, node }; };
 if (process.env.LOAD) {
+  await Promise.all(Array.from({ length: 32 }, async () => { for (let i = 0; i < 5; i++) await send(); }));
+  const c0 = cpu();
   const end = Date.now() + Number(process.env.LOAD) * 1000;
   let n = 0;
   await Promise.all(
@@ -41,6 +45,7 @@ if (process.env.LOAD) {
       }
     }),
   );
+  const c1 = cpu(); console.log("node ms/run", ((c1.node - c0.node) / n).toFixed(2), "pg ms/run", ((c1.pg - c0.pg) / n).toFixed(2));
   console.log("runs/s", n / Number(process.env.LOAD));
 } else {
   await new Promise((r) => setTimeout(r, 3000));
