@@ -1,6 +1,6 @@
 import type { ThreadPool } from "../src/storage/tenant-pool.ts";
 import type { ChannelVersions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import type { ValueLayout } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/store-value.ts";
 import { valueOf } from "./elements/load-value.ts";
 import type { LogTail } from "./elements/sequence.ts";
 

@@ -7,7 +7,7 @@ import type {
 import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import type { QueryConfig } from "../src/storage/pool.ts";
 import type { ThreadPool } from "../src/storage/tenant-pool.ts";
-import { checkpointSummary, toStoredBody } from "./checkpoint-body.ts";
+import { checkpointSummary, countsDeltas, toStoredBody } from "./checkpoint-body.ts";
 import {
   threadKey,
   writeSetName,
@@ -17,9 +17,8 @@ import {
 } from "./checkpoint-cache.ts";
 import type { CheckpointReader } from "./checkpoint-reader.ts";
 import { storeForeign, storeValue } from "./elements/store-value.ts";
-import { type ValueLayout, segmentsOf, toStoredValue } from "./elements/stored-value.ts";
+import { type ValueLayout, segmentsOf, toStoredValue } from "./elements/store-value.ts";
 import { checkpointHash, sealContext } from "./integrity.ts";
-import { countsDeltas } from "./listing.ts";
 import {
   type ElementBatch,
   elementColumns,

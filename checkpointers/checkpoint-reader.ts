@@ -20,7 +20,7 @@ import {
   readSegments,
   readWrites,
 } from "./rows.ts";
-import type { ValueLayout } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/store-value.ts";
 import {
   DamagedValue,
   loadValue,

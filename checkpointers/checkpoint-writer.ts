@@ -78,8 +78,7 @@ export class CheckpointWriter {
     const claim = () => this.#queue.claim(threadId);
     const draft = await this.#draft(place, checkpoint, { ...of, parent, batch, claim });
     const { statement, bytes, writes, known } = draft;
-    const redo = async (cause: unknown) => {
-      if (isTaken(cause)) batch.closeLogs(this.#parts.tails.all());
+    const redo = async () => {
       let claimed: ClaimedWrites | null | undefined = writes;
       await this.#put(place, checkpoint, of, () => {
         const first = claimed;
@@ -97,7 +96,6 @@ export class CheckpointWriter {
       writes?.written();
     } catch (thrown) {
       writes?.release();
-      this.#parts.known.forgetThread(threadId);
       throw thrown;
     }
   }

@@ -16,8 +16,8 @@ export interface QueuedPut {
   readonly bytes: number;
   /** The round in which it was drafted. */
   readonly round: number;
-  /** Puts the checkpoint anew, by itself. `cause`: the error of the statement, if it had one. */
-  readonly redo: (cause: unknown) => Promise<void>;
+  /** Drafts and puts the checkpoint anew, by itself. */
+  readonly redo: () => Promise<void>;
 }
 
 interface Waiting extends QueuedPut {
@@ -85,7 +85,8 @@ export class PutLanes {
 
   /** Waits until the puts that were added for a thread are stored, or not. */
   async settled(threadId: string): Promise<void> {
-    await Promise.all(this.#lanes.get(threadId)?.pending ?? []);
+    const { pending } = this.#lanes.get(threadId) ?? {};
+    if (pending !== undefined) await Promise.all(pending);
   }
 
   async #run(threadId: string, lane: Lane): Promise<void> {
@@ -96,24 +97,36 @@ export class PutLanes {
   async #store(threadId: string, lane: Lane): Promise<void> {
     const puts = lane.waiting.splice(0);
     const isCurrent = puts.every(({ round }) => round === this.#round);
-    let cause: unknown;
     try {
       if (isCurrent && (await this.#together(threadId, puts))) {
         for (const { resolve } of puts) resolve();
         return;
       }
     } catch (thrown) {
-      cause = thrown;
       if (!isRepeatable(thrown)) {
         this.#round += 1;
         for (const { reject } of [...puts, ...lane.waiting.splice(0)]) reject(thrown);
         return;
       }
     }
+    await this.#redo([...puts, ...lane.waiting.splice(0)]);
+  }
+
+  async #redo(puts: readonly Waiting[]): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
     this.#round += 1;
-    await redoAll([...puts, ...lane.waiting.splice(0)], cause);
-    // What was drafted meanwhile may build on a draft that was made anew since.
-    this.#round += 1;
+    for (const { redo, resolve, reject } of puts) {
+      // What follows a put that failed has no parent.
+      if (failure === undefined) {
+        await redo().catch((error: unknown) => {
+          failure = { error };
+        });
+        // What was drafted meanwhile may build on the draft before.
+        this.#round += 1;
+      }
+      if (failure === undefined) resolve();
+      else reject(failure.error);
+    }
   }
 
   async #together(threadId: string, puts: readonly QueuedPut[]): Promise<boolean> {
@@ -132,19 +145,6 @@ export class PutLanes {
     };
     await pool.queryTogether([...statements, allPut]);
     return true;
-  }
-}
-
-async function redoAll(puts: readonly Waiting[], cause: unknown): Promise<void> {
-  let failure: { readonly error: unknown } | undefined;
-  for (const { redo, resolve, reject } of puts) {
-    // What follows a put that failed has no parent.
-    if (failure === undefined) {
-      await redo(cause).then(resolve, (error: unknown) => {
-        failure = { error };
-      });
-    }
-    if (failure !== undefined) reject(failure.error);
   }
 }
 

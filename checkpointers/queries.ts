@@ -239,7 +239,7 @@ export const UNIQUE_VIOLATION = "23505";
 /** What a statement fails with that expects other rows than there are. */
 export const DIVISION_BY_ZERO = "22012";
 
-/** States of statements that are to be sent again. */
+/** States of statements that are sent again. */
 export const conflicts: readonly unknown[] = [
   "40001", // serialization_failure
   "40P01", // deadlock_detected

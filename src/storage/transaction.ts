@@ -52,10 +52,10 @@ export interface BeginText {
  */
 export async function runAlone<Row>(
   client: DatabaseClient,
-  begin: BeginText,
+  beginText: BeginText,
   statement: QueryConfig,
 ): Promise<QueryResult<Row>> {
-  const [result] = await runTogether<Row>(client, begin, [statement]);
+  const [result] = await runTogether<Row>(client, beginText, [statement]);
   return result!;
 }
 
@@ -70,30 +70,30 @@ export async function runTogether<Row>(
   statements: readonly QueryConfig[],
 ): Promise<QueryResult<Row>[]> {
   if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statements);
-  const sent = [
-    client.query(text),
-    ...statements.map((statement) => client.query<Row>(statement)),
-    client.query("commit"),
-  ] as const;
-  const answers = await Promise.allSettled(sent);
-  const begun = answers[0]!;
-  const ended = answers.at(-1)!;
-  const ran = answers.slice(1, -1) as PromiseSettledResult<QueryResult<Row>>[];
-  if (begun.status === "rejected") throw shown(begun.reason);
-  for (const answer of ran) {
-    if (answer.status === "fulfilled") continue;
+  const begun = client.query(text);
+  const ran = statements.map((statement) => client.query<Row>(statement));
+  const ended = client.query("commit");
+  await Promise.allSettled([begun, ...ran, ended]);
+  await begun.catch((failure: unknown) => {
+    throw shown(failure);
+  });
+  let results: QueryResult<Row>[];
+  try {
+    results = await Promise.all(ran);
+  } catch (error) {
     // Nothing was executed, and names are not sent any more.
-    if (answer.reason instanceof PreparedStatementError)
+    if (error instanceof PreparedStatementError)
       return runInTurn<Row>(client, { text, shown }, statements);
-    throw answer.reason;
+    throw error;
   }
-  if (ended.status === "rejected") {
+  try {
+    if ((await ended).command === "ROLLBACK") throw new TransactionFailedError();
+  } catch (error) {
     // Its answer shows that the session is idle, which an error does not.
     await client.query("rollback").catch(() => undefined);
-    throw ended.reason;
+    throw error;
   }
-  if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
-  return ran.map((answer) => (answer as PromiseFulfilledResult<QueryResult<Row>>).value);
+  return results;
 }
 
 async function runInTurn<Row>(
