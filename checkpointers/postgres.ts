@@ -33,8 +33,8 @@ import { dumpMetadata } from "./checkpoint-body.ts";
 import { CheckpointCache, NewestTuples } from "./checkpoint-cache.ts";
 import { DatabaseBlobs } from "./blobs.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
-import type { WriterDeps } from "./checkpoint-draft.ts";
-import { CheckpointWriter } from "./checkpoint-writer.ts";
+import type { WriterDeps } from "./writing/checkpoint-draft.ts";
+import { CheckpointWriter } from "./writing/checkpoint-writer.ts";
 import { checkCursor, checkName, nextChannelVersion, parseCheckpointKey } from "./config.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
@@ -46,7 +46,7 @@ import {
 } from "./errors.ts";
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
-import { LogIds, LogPositions } from "./log-positions.ts";
+import { LogIds, LogPositions } from "./writing/log-positions.ts";
 import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
 import { type ForkedThread, forkThread, putForked } from "./threads/fork-thread.ts";
@@ -57,7 +57,7 @@ import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
 import { sealedTables } from "./threads/sealed-tables.ts";
 import { verifyThread } from "./threads/verify-thread.ts";
-import { WriteTracker } from "./write-tracker.ts";
+import { WriteTracker } from "./writing/write-tracker.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */

@@ -40,7 +40,7 @@ const flows = [
   },
   {
     name: "a put of a checkpoint",
-    from: ["checkpointers/checkpoint-writer.ts"],
+    from: ["checkpointers/writing/checkpoint-writer.ts"],
     within: ["checkpointers/"],
     most: 19,
   },

@@ -1,11 +1,11 @@
-import type { QueryConfig } from "../src/storage/pool.ts";
-import type { ThreadPool } from "../src/storage/tenant-pool.ts";
+import type { QueryConfig } from "../../src/storage/pool.ts";
+import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
 import {
   type CheckpointQueries,
   conflicts,
   DIVISION_BY_ZERO,
   UNIQUE_VIOLATION,
-} from "./queries.ts";
+} from "../queries.ts";
 
 /** A put that waits for its turn. */
 export interface QueuedPut {

@@ -4,21 +4,21 @@ import type {
   Checkpoint,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
-import type { QueryConfig } from "../src/storage/pool.ts";
-import type { ThreadPool } from "../src/storage/tenant-pool.ts";
-import { checkpointSummary, countsDeltas, toStoredBody } from "./checkpoint-body.ts";
+import type { ValueCipher } from "../../src/storage/encryption/value-cipher.ts";
+import type { QueryConfig } from "../../src/storage/pool.ts";
+import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
+import { checkpointSummary, countsDeltas, toStoredBody } from "../checkpoint-body.ts";
 import {
   threadKey,
   writeSetName,
   type CachedCheckpoint,
   type CheckpointCache,
   type WriteSetName,
-} from "./checkpoint-cache.ts";
-import type { CheckpointReader } from "./checkpoint-reader.ts";
-import { storeForeign, storeValue } from "./elements/store-value.ts";
-import { type ValueLayout, segmentsOf, toStoredValue } from "./elements/store-value.ts";
-import { checkpointHash, sealContext } from "./integrity.ts";
+} from "../checkpoint-cache.ts";
+import type { CheckpointReader } from "../checkpoint-reader.ts";
+import { storeForeign, storeValue } from "../elements/store-value.ts";
+import { type ValueLayout, segmentsOf, toStoredValue } from "../elements/store-value.ts";
+import { checkpointHash, sealContext } from "../integrity.ts";
 import {
   type ElementBatch,
   elementColumns,
@@ -26,7 +26,7 @@ import {
   type LogPositions,
 } from "./log-positions.ts";
 import { type ClaimedWrites, type WriteSetRow, writeColumns } from "./pending-writes.ts";
-import { type CheckpointQueries, pgArray } from "./queries.ts";
+import { type CheckpointQueries, pgArray } from "../queries.ts";
 
 /** What writing checkpoints needs of the saver. */
 export interface WriterDeps {

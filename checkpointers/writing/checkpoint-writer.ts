@@ -1,7 +1,7 @@
 import type { Checkpoint, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { canonicalHash } from "../src/values/json.ts";
-import { toJsonb } from "./checkpoint-body.ts";
-import { threadKey, withoutElements, type CachedCheckpoint } from "./checkpoint-cache.ts";
+import { canonicalHash } from "../../src/values/json.ts";
+import { toJsonb } from "../checkpoint-body.ts";
+import { threadKey, withoutElements, type CachedCheckpoint } from "../checkpoint-cache.ts";
 import {
   type CheckpointDraft,
   draftCheckpoint,
@@ -10,8 +10,8 @@ import {
   setNames,
   type WriterDeps,
 } from "./checkpoint-draft.ts";
-import type { DumpedValue } from "./elements/store-value.ts";
-import { sealContext, writesHash } from "./integrity.ts";
+import type { DumpedValue } from "../elements/store-value.ts";
+import { sealContext, writesHash } from "../integrity.ts";
 import { ElementBatch } from "./log-positions.ts";
 import {
   type ClaimedWrites,
@@ -22,7 +22,7 @@ import {
   WriteQueue,
 } from "./pending-writes.ts";
 import { PutLanes } from "./put-lanes.ts";
-import { retryConflicts, UNIQUE_VIOLATION } from "./queries.ts";
+import { retryConflicts, UNIQUE_VIOLATION } from "../queries.ts";
 
 type PutOf = Pick<DraftOf, "metadata" | "newVersions">;
 

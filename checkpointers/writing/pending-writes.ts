@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type PendingWrite, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
-import type { ThreadPool } from "../src/storage/tenant-pool.ts";
-import type { DumpedValue } from "./elements/store-value.ts";
-import { type CheckpointQueries, pgArray, pgTextArray } from "./queries.ts";
+import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
+import type { DumpedValue } from "../elements/store-value.ts";
+import { type CheckpointQueries, pgArray, pgTextArray } from "../queries.ts";
 
 /** A row of `checkpoint_write_sets`, but for its thread. */
 export interface WriteSetRow {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { PutLanes } from "../../checkpointers/put-lanes.ts";
-import { checkpointQueries } from "../../checkpointers/queries.ts";
-import type { QueryConfig } from "../../src/storage/pool.ts";
-import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
+import { PutLanes } from "../../../checkpointers/writing/put-lanes.ts";
+import { checkpointQueries } from "../../../checkpointers/queries.ts";
+import type { QueryConfig } from "../../../src/storage/pool.ts";
+import type { ThreadPool } from "../../../src/storage/tenant-pool.ts";
 
 const queries = checkpointQueries("public");
 const turn = () => new Promise((resolve) => setImmediate(resolve));

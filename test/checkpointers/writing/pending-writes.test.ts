@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { checkpointQueries } from "../../checkpointers/queries.ts";
-import { WriteQueue, type WriteSetRow } from "../../checkpointers/pending-writes.ts";
-import type { TransactionPool } from "../../src/storage/tenant-pool.ts";
+import { checkpointQueries } from "../../../checkpointers/queries.ts";
+import { WriteQueue, type WriteSetRow } from "../../../checkpointers/writing/pending-writes.ts";
+import type { TransactionPool } from "../../../src/storage/tenant-pool.ts";
 
 const row: WriteSetRow = {
   namespace: "",
