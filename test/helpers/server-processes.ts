@@ -7,9 +7,6 @@ import { tempFolder } from "./temp-folder.ts";
 
 const program = "test/server/langgraph/programs/serve.ts";
 
-export type WorkerProcess = Awaited<
-  ReturnType<ReturnType<typeof useServerProcesses>["startWorker"]>
->;
 export type ServerProcess = Awaited<ReturnType<ReturnType<typeof useServerProcesses>["start"]>>;
 
 /** Servers of one database, each in a process of its own. They end after each test. */
