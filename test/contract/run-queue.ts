@@ -39,7 +39,7 @@ export function runQueueContract(
         tenantId,
         instance,
         /** Queues a run, on a thread of its own unless an instance is given. */
-        async queue(more: object = {}) {
+        queue: async (more: object = {}) => {
           const of = { instanceId: await instance(), request: {}, ...more };
           return platform.runs.create(tenantId, of);
         },

@@ -61,6 +61,27 @@ describe.skipIf(!database.available)("servers of one Postgres, without polling",
     await turn;
   });
 
+  it("continue a run that another hands over as it stops", async () => {
+    const busy = gate();
+    const answers = async () => {
+      await busy.wait();
+      return new AIMessage("Hello.");
+    };
+    const first = await start([answers], { clock });
+    const runs = await first.agent({ name: "plain" });
+    const { json } = await first.post(runs, { input: { message: "Hi" } });
+    await busy.arrived;
+    const second = await start([], { clock });
+    await expect.poll(() => [first, second].every(isCarried)).toBe(true);
+    const stopped = first.server.close(60_000);
+    busy.open();
+    await stopped;
+    const { platform } = second.server;
+    const stateOf = async () =>
+      (await platform.runs.get(first.tenantId, String(json["run_id"]))).state;
+    await expect.poll(stateOf).toBe("complete");
+  });
+
   it("take a run whose labels another does not have", async () => {
     const plain = await start([], { clock });
     const gpu = await start(["Hello."], { clock, labels: ["gpu"] });

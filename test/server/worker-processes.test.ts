@@ -51,7 +51,7 @@ async function startFront() {
   const front = await servers.start({ concurrency: 0 });
   return {
     front,
-    async agent(definition: object) {
+    agent: async (definition: object) => {
       const { id } = await front.post("/v1/agents", definition);
       return async () => {
         const body = { input: { message: "Go." } };

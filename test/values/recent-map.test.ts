@@ -3,7 +3,10 @@ import { RecentMap } from "../../src/values/recent-map.ts";
 
 /** The keys of a map that it holds. Reads none of them through `get`, which would make it the last one used. */
 const held = (map: RecentMap<string, string>, keys: string) =>
-  [...keys].filter((key) => map.get(key) !== undefined).join("");
+  keys
+    .split("")
+    .filter((key) => map.get(key) !== undefined)
+    .join("");
 
 describe("a map of the values that were used last", () => {
   it("holds as many as it may, and forgets the one that was used longest ago", () => {

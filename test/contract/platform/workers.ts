@@ -108,11 +108,11 @@ export function workersContract(subject: PlatformSubject): void {
       const [a, b, c] = [await start(), await start(["gpu"]), await start()];
       for (const one of [a, b, c]) await one.create();
       for (const one of [a, b, c]) await one.create({ kind: "graph" });
-      const taken: (string | undefined)[] = [];
+      const taken: string[] = [];
       for (let n = 0; n < 6; n += 1) {
         const run = await claims.claim(all);
-        taken.push(run?.tenantId);
-        if (run) await finish(run, "complete");
+        taken.push(run!.tenantId);
+        await finish(run!, "complete");
       }
       const ids = [a, b, c].map(({ tenantId }) => tenantId).toSorted();
       expect(taken.slice(0, 3).toSorted()).toEqual(ids);
@@ -215,7 +215,8 @@ export function workersContract(subject: PlatformSubject): void {
       // Another key: the worker has taken a lock since.
       expect(await workers.takeOver({ id: lost.id, lockKey: "5" })).toBeNull();
       const tries = Array.from({ length: 4 }, () => workers.takeOver(seen.lost[0]!));
-      expect((await Promise.all(tries)).toSorted()).toEqual([1, null, null, null]);
+      const counts = await Promise.all(tries);
+      expect(counts.filter((count) => count !== null)).toEqual([1]);
       const back = await runs.get(tenantId, made.id);
       expect(back).toMatchObject({ state: "queued", worker: null, attempts: 1 });
       expect((await runs.get(tenantId, other.id)).state).toBe("running");
@@ -309,7 +310,7 @@ export function workersContract(subject: PlatformSubject): void {
         runs.retry(tenantId, run.id),
       ]);
       expect(tries.filter(({ isRetried }) => isRetried)).toHaveLength(1);
-      expect(tries[0]!.run).toMatchObject({ state: "queued", endedAt: null, request: {} });
+      expect(tries[0].run).toMatchObject({ state: "queued", endedAt: null, request: {} });
       expect((await runs.listDead()).items).toEqual([]);
       // It counts as continued, so that nothing is begun again.
       const again = await claims.claim(by);
