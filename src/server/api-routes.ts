@@ -6,12 +6,16 @@ import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
+import { retryRoutes } from "./runs/retry-routes.ts";
+import { workerRoutes } from "./workers/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** Creates the routes that stand on the stores and the runtimes of tenants. */
 export function apiRoutes(base: ApiBase): readonly Route[] {
   return [
     ...runRoutes(base),
+    ...retryRoutes(base),
+    ...workerRoutes(base),
     ...toolRoutes(base),
     ...webhookRoutes(base),
     ...memoryRoutes(base),

@@ -15,6 +15,7 @@ import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.
 import type { PlatformTables } from "./platform.ts";
 import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
+import { Workers } from "./runs/workers.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
 import { Tenants } from "./tenants.ts";
@@ -49,6 +50,8 @@ export interface Platform {
   /** The runs as workers take and end them. */
   readonly claims: RunClaims;
   readonly events: RunEvents;
+  /** The processes that take runs. */
+  readonly workers: Workers;
   readonly tools: Tools;
   /** What `{{secret:NAME}}` stands for in definitions of tenants. */
   readonly secrets: TenantSecrets;
@@ -122,6 +125,7 @@ export async function openPlatform(
     runs: new Runs(tables, values, { events, partitions }),
     claims: new RunClaims(tables, { values, events, partitions }),
     events,
+    workers: new Workers(tables),
     tools: new Tools(tables),
     secrets: new TenantSecrets(tables, values, options.cipher !== undefined),
     webhooks: new Webhooks(tables, values),

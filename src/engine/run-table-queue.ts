@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
-import type { NewClaim } from "../storage/platform/runs/create-run.ts";
+import type { NewClaim, WorkerScope } from "../storage/platform/runs/create-run.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
@@ -23,7 +23,7 @@ class QueueStoppedError extends StratagraphError {
   }
 }
 
-export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
+export interface RunTableQueueOptions<Run extends ClaimedRun> extends WorkerScope {
   readonly claims: RunClaims<Run>;
   readonly clock: Clock;
   /** Name of this process in the table of runs. */
@@ -40,18 +40,19 @@ export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
   readonly onError: (error: unknown) => void;
 }
 
-/** A queue in this process, on the table of runs. Several processes may have one on the same database. */
-export function createEmbeddedQueue<Run extends ClaimedRun>(
-  options: EmbeddedQueueOptions<Run>,
+/** The queue on the table of runs, in any number of processes on the same database. */
+export function createRunTableQueue<Run extends ClaimedRun>(
+  options: RunTableQueueOptions<Run>,
 ): RunQueue<Run> {
-  return new EmbeddedQueue(options);
+  return new RunTableQueue(options);
 }
 
-class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
-  readonly #options: EmbeddedQueueOptions<Run>;
+class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
+  readonly #options: RunTableQueueOptions<Run>;
   readonly #concurrency: number;
   readonly #pollMs: number;
   readonly #leaseMs: number;
+  readonly #claim: NewClaim;
   readonly #executing = new Set<Promise<void>>();
   readonly #aborts = new Set<AbortController>();
   readonly #draining = new AbortController();
@@ -72,11 +73,18 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
-  constructor(options: EmbeddedQueueOptions<Run>) {
+  constructor(options: RunTableQueueOptions<Run>) {
     this.#options = options;
     this.#concurrency = options.concurrency ?? 16;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#leaseMs = options.leaseMs ?? 15_000;
+    const { worker, kinds, labels } = options;
+    this.#claim = {
+      worker,
+      leaseMs: this.#leaseMs,
+      ...(kinds && { kinds }),
+      ...(labels && { labels }),
+    };
     this.#isFirst = options.isAlone === true;
   }
 
@@ -84,21 +92,21 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     return this.#executing.size;
   }
 
-  get #hasRoom(): boolean {
+  get hasRoom(): boolean {
     return this.running + Number(this.#isClaiming) < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
     const execute = this.#execute;
     // Those who wait come first.
-    if (execute === undefined || !this.#isEmpty || !this.#hasRoom) {
+    if (execute === undefined || !this.#isEmpty || !this.hasRoom) {
       const run = await create(undefined);
       this.#isEmpty = false;
       this.#hasQueued = true;
       this.wake();
       return run;
     }
-    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
+    const creating = create(this.#claim);
     const settled = creating.then(
       () => undefined,
       () => undefined,
@@ -149,18 +157,18 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
 
   /** Takes runs until there are none, or as many execute as may. */
   async #take(): Promise<void> {
-    const { claims, clock, worker, onError } = this.#options;
+    const { claims, clock, onError } = this.#options;
     this.#cancelPoll?.();
     try {
       while (this.#isAwake) {
         this.#isAwake = false;
         if (this.#isDue) await claims.releaseExpired({ isAll: this.#isFirst });
         this.#isDue = this.#isFirst = false;
-        while (this.#hasRoom) {
+        while (this.hasRoom) {
           const execute = this.#execute;
           this.#isClaiming = true;
           this.#hasQueued = false;
-          const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
+          const run = execute && (await claims.claim(this.#claim));
           this.#isClaiming = false;
           this.#isEmpty = !run && !this.#hasQueued;
           if (!run) break;
