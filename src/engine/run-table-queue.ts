@@ -40,6 +40,13 @@ export interface RunTableQueueOptions<Run extends ClaimedRun> extends WorkerScop
   readonly onError: (error: unknown) => void;
 }
 
+/** A run that was taken. */
+interface BegunRun<Run extends ClaimedRun> {
+  readonly execute: ExecuteRun<Run>;
+  /** When its lease was asked for, by the monotonic clock. */
+  readonly from: number;
+}
+
 /** The queue on the table of runs, in any number of processes on the same database. */
 export function createRunTableQueue<Run extends ClaimedRun>(
   options: RunTableQueueOptions<Run>,
@@ -106,6 +113,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       this.wake();
       return run;
     }
+    const from = this.#options.clock.monotonic();
     const creating = create(this.#claim);
     const settled = creating.then(
       () => undefined,
@@ -117,7 +125,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     try {
       const run = await creating;
       isBegun = run.epoch > 0;
-      if (isBegun) this.#begin(run, execute);
+      if (isBegun) this.#begin(run, { execute, from });
       return run;
     } finally {
       this.#executing.delete(settled);
@@ -168,12 +176,13 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
           const execute = this.#execute;
           this.#isClaiming = true;
           this.#hasQueued = false;
+          const from = clock.monotonic();
           const run = execute && (await claims.claim(this.#claim));
           this.#isClaiming = false;
           this.#isEmpty = !run && !this.#hasQueued;
           if (!run) break;
           // Also when the queue was stopped meanwhile: it waits for this run as for the others.
-          this.#begin(run, execute);
+          this.#begin(run, { execute, from });
         }
       }
     } catch (error) {
@@ -188,19 +197,19 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     });
   }
 
-  #begin(run: Run, execute: ExecuteRun<Run>): void {
-    const executing = this.#run(run, execute).finally(() => {
+  #begin(run: Run, begun: BegunRun<Run>): void {
+    const executing = this.#run(run, begun).finally(() => {
       this.#executing.delete(executing);
       this.wake();
     });
     this.#executing.add(executing);
   }
 
-  async #run(run: Run, execute: ExecuteRun<Run>): Promise<void> {
+  async #run(run: Run, { execute, from }: BegunRun<Run>): Promise<void> {
     const abort = new AbortController();
     this.#aborts.add(abort);
     if (this.#isLate) abort.abort(new QueueStoppedError());
-    const lease = this.#keepLease(run, abort);
+    const lease = this.#keepLease(run, { abort, from });
     try {
       await execute(run, abort.signal, this.#draining.signal);
     } catch (error) {
@@ -212,7 +221,10 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   /** Renews the lease until the run has ended, and aborts the run before a lease ends that could not be renewed. */
-  #keepLease(run: Run, abort: AbortController): { readonly end: () => void } {
+  #keepLease(
+    run: Run,
+    { abort, from: claimedAt }: { readonly abort: AbortController; readonly from: number },
+  ): { readonly end: () => void } {
     const { clock, claims, onError } = this.#options;
     const leaseMs = this.#leaseMs;
     let isEnded = false;
@@ -227,9 +239,10 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       end();
       abort.abort(new LeaseEndedError(run.id));
     };
-    const endAfter = (ms: number) => {
+    /** The lease was taken at `from` at the latest: the answer may have come late. */
+    const endLater = (from: number) => {
       cancelEnd();
-      cancelEnd = clock.after(ms, lose);
+      cancelEnd = clock.after(leaseMs * 0.9 - (clock.monotonic() - from), lose);
     };
     const renew = async (): Promise<void> => {
       const from = clock.monotonic();
@@ -237,7 +250,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         const isRenewed = await claims.renew(run, { leaseMs });
         if (isEnded) return;
         if (!isRenewed) return lose();
-        endAfter(leaseMs * 0.9 - (clock.monotonic() - from));
+        endLater(from);
       } catch (error) {
         onError(error);
       }
@@ -248,7 +261,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         renewLater();
       });
     };
-    endAfter(leaseMs * 0.9);
+    endLater(claimedAt);
     renewLater();
     return { end };
   }
