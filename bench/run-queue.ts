@@ -9,7 +9,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { makeWorkerUtils } from "graphile-worker";
+import { Logger, makeWorkerUtils } from "graphile-worker";
 import { type Database, openDatabase } from "../src/storage/database.ts";
 import { systemClock } from "../src/clock.ts";
 import { openPlatform } from "../src/storage/platform/open-platform.ts";
@@ -70,7 +70,10 @@ async function openOurs(): Promise<Subject> {
   const database = await openDatabase({ url });
   const platform = await openPlatform(database);
   const { id: tenantId } = await platform.tenants.create({ name: "bench" });
-  const { id: definitionId } = await platform.agents.create(tenantId, { name: "a", definition: {} });
+  const { id: definitionId } = await platform.agents.create(tenantId, {
+    name: "a",
+    definition: {},
+  });
   const notices = await database.openNotices?.("bench_queue", {
     clock: systemClock,
     onNotice: () => {},
@@ -119,7 +122,9 @@ async function openOurs(): Promise<Subject> {
 async function inUpkeep(database: Database, text: string): Promise<void> {
   const client = await database.pool.connect();
   try {
-    await client.query(`begin; set local app.upkeep = 'on'; set local statement_timeout = 0; ${text}; commit`);
+    await client.query(
+      `begin; set local app.upkeep = 'on'; set local statement_timeout = 0; ${text}; commit`,
+    );
   } finally {
     client.release();
   }
@@ -128,7 +133,10 @@ async function inUpkeep(database: Database, text: string): Promise<void> {
 async function openGraphile(): Promise<Subject> {
   const { url, drop } = await newDatabase();
   const database = await openDatabase({ url });
-  const utils = await makeWorkerUtils({ connectionString: url });
+  const utils = await makeWorkerUtils({
+    connectionString: url,
+    logger: new Logger(() => () => {}),
+  });
   await utils.migrate();
   return {
     kind: "graphile",
@@ -145,7 +153,11 @@ async function openGraphile(): Promise<Subject> {
         `select graphile_worker.add_job('job', json_build_object('id', n::text)) from generate_series(1, ${count}) n`,
       );
     },
-    clear: () => inUpkeep(database, "select graphile_worker.complete_jobs(array(select id from graphile_worker.jobs))"),
+    clear: () =>
+      inUpkeep(
+        database,
+        "select graphile_worker.complete_jobs(array(select id from graphile_worker.jobs))",
+      ),
     async close() {
       await utils.release();
       await database.close();
@@ -256,7 +268,13 @@ async function compare(): Promise<void> {
         deep,
         median(adds),
       ]);
-      console.error(subject.kind, measured[subject.kind].at(-1)!.map((value) => figure(value)).join("  "));
+      console.error(
+        subject.kind,
+        measured[subject.kind]
+          .at(-1)!
+          .map((value) => figure(value))
+          .join("  "),
+      );
       await subject.close();
     }
   }
@@ -265,7 +283,17 @@ async function compare(): Promise<void> {
   const ratio = ours.map((value, at) => value / graphile[at]!);
   const deepName = `${depth} queued, 1 worker /s`;
   printTable(
-    ["queue", "pick-up p50 ms", "p99 ms", "1 worker /s", "2 /s", "4 /s", "8 /s", deepName, "add ms there"],
+    [
+      "queue",
+      "pick-up p50 ms",
+      "p99 ms",
+      "1 worker /s",
+      "2 /s",
+      "4 /s",
+      "8 /s",
+      deepName,
+      "add ms there",
+    ],
     [
       ["ours", ...ours.map((value) => figure(value))],
       ["graphile-worker", ...graphile.map((value) => figure(value))],
@@ -297,7 +325,9 @@ async function measureThreads(): Promise<void> {
   const [one] = (await instances.list(tenantId, { limit: 1 })).items;
   const rows = [
     await timed("newest 50 threads", () => search.search(tenantId, { limit: 50 })),
-    await timed("50 from 100,000 on", () => search.search(tenantId, { limit: 50, offset: 100_000 })),
+    await timed("50 from 100,000 on", () =>
+      search.search(tenantId, { limit: 50, offset: 100_000 }),
+    ),
     await timed("one by its id", () => search.find(tenantId, one!.threadId)),
     await timed("50 with an agent's id", () =>
       search.search(tenantId, { metadata: { graph_id: "a" }, limit: 50 }),

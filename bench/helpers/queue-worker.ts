@@ -2,7 +2,7 @@
  * A worker process of `run-queue.ts`, by its first argument: `ours`, on the table of runs, or `graphile`, a plain
  * graphile-worker. Sends each start of a job, as milliseconds since 1970, and ends with SIGTERM.
  */
-import { run as runGraphile } from "graphile-worker";
+import { Logger, run as runGraphile } from "graphile-worker";
 import { systemClock } from "../../src/clock.ts";
 import { createRunTableQueue } from "../../src/engine/run-table-queue.ts";
 import { openDatabase } from "../../src/storage/database.ts";
@@ -47,7 +47,7 @@ async function startGraphile(): Promise<() => Promise<unknown>> {
     connectionString: url,
     concurrency,
     noHandleSignals: true,
-    logger: undefined as never,
+    logger: new Logger(() => () => {}),
     taskList: { job: async (payload) => void started((payload as { readonly id: string }).id) },
   });
   return () => runner.stop();
