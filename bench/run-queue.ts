@@ -74,7 +74,7 @@ async function openOurs(): Promise<Subject> {
     name: "a",
     definition: {},
   });
-  const notices = await database.openNotices?.("bench_queue", {
+  const notices = database.openNotices?.("bench_queue", {
     clock: systemClock,
     onNotice: () => {},
     onChange: () => {},

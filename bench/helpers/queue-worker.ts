@@ -25,7 +25,7 @@ async function startOurs(): Promise<() => Promise<unknown>> {
   const worker = `bench-${process.pid}`;
   const onError = console.error;
   const queue = createRunTableQueue({ claims, clock: systemClock, worker, concurrency, onError });
-  const notices = await database.openNotices?.("bench_queue", {
+  const notices = database.openNotices?.("bench_queue", {
     clock: systemClock,
     onNotice: () => queue.wake(),
     onChange: () => {},
