@@ -40,6 +40,9 @@ export interface RunTableQueueOptions<Run extends ClaimedRun> extends WorkerScop
   readonly onError: (error: unknown) => void;
 }
 
+/** Claims of one process at the same time. */
+const maxClaims = 4;
+
 /** A run that was taken. */
 interface BegunRun<Run extends ClaimedRun> {
   readonly execute: ExecuteRun<Run>;
@@ -63,20 +66,21 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   readonly #executing = new Set<Promise<void>>();
   readonly #aborts = new Set<AbortController>();
   readonly #draining = new AbortController();
+  /** Claims under way, each of which may return a run. */
+  readonly #claiming = new Set<Promise<void>>();
   #execute: ExecuteRun<Run> | undefined;
   #cancelPoll: (() => void) | undefined;
-  #taking: Promise<void> | undefined;
+  #releasing: Promise<void> | undefined;
+  /** Whether a run was queued, or a place became free, that no claim under way may have seen. */
   #isAwake = false;
   /** Whether ended leases are looked for. */
   #isDue = true;
-  /** Whether the last look found no run to take. */
+  /** Whether the last claim found no run to take. */
   #isEmpty = false;
   /** Whether the queue was stopped, and the time for its runs is over. */
   #isLate = false;
-  /** Whether a run was queued here since the last look began, which may have missed it. */
-  #hasQueued = false;
-  /** Whether a claim is under way, which may return a run. */
-  #isClaiming = false;
+  /** Number of runs that were queued here: a claim that began before the last of them may have missed it. */
+  #queued = 0;
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
@@ -100,7 +104,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   get hasRoom(): boolean {
-    return this.running + Number(this.#isClaiming) < this.#concurrency;
+    return this.running + this.#claiming.size < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
@@ -109,7 +113,7 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     if (execute === undefined || !this.#isEmpty || !this.hasRoom) {
       const run = await create(undefined);
       this.#isEmpty = false;
-      this.#hasQueued = true;
+      this.#queued += 1;
       this.wake();
       return run;
     }
@@ -141,11 +145,8 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   wake(): void {
     if (this.#execute === undefined) return;
     this.#isAwake = true;
-    this.#taking ??= this.#take().finally(() => {
-      this.#taking = undefined;
-      // A call that came between the last look and here.
-      if (this.#isAwake) this.wake();
-    });
+    if (this.#isDue) this.#releasing ??= this.#release();
+    else this.#look();
   }
 
   async stop({ graceMs }: { readonly graceMs: number }): Promise<void> {
@@ -153,7 +154,9 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     this.#isAwake = false;
     this.#cancelPoll?.();
     this.#draining.abort(new QueueStoppedError());
-    await this.#taking;
+    await this.#releasing;
+    // A run that is being claimed begins, too: it is handed over.
+    await Promise.all(this.#claiming);
     const cancel = this.#options.clock.after(graceMs, () => {
       this.#isLate = true;
       for (const abort of this.#aborts) abort.abort(new QueueStoppedError());
@@ -163,38 +166,57 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     cancel();
   }
 
-  /** Takes runs until there are none, or as many execute as may. */
-  async #take(): Promise<void> {
-    const { claims, clock, onError } = this.#options;
+  /** Puts runs back whose lease has ended, and looks for runs. */
+  async #release(): Promise<void> {
+    const { claims, onError } = this.#options;
+    const isAll = this.#isFirst;
     this.#cancelPoll?.();
+    this.#isDue = false;
     try {
-      while (this.#isAwake) {
-        this.#isAwake = false;
-        if (this.#isDue) await claims.releaseExpired({ isAll: this.#isFirst });
-        this.#isDue = this.#isFirst = false;
-        while (this.hasRoom) {
-          const execute = this.#execute;
-          this.#isClaiming = true;
-          this.#hasQueued = false;
-          const from = clock.monotonic();
-          const run = execute && (await claims.claim(this.#claim));
-          this.#isClaiming = false;
-          this.#isEmpty = !run && !this.#hasQueued;
-          if (!run) break;
-          // Also when the queue was stopped meanwhile: it waits for this run as for the others.
-          this.#begin(run, { execute, from });
-        }
-      }
+      await claims.releaseExpired({ isAll });
+      this.#isFirst = false;
     } catch (error) {
       onError(error);
-    } finally {
-      this.#isClaiming = false;
     }
+    this.#releasing = undefined;
+    this.#pollLater();
+    this.#look();
+  }
+
+  #pollLater(): void {
     if (this.#execute === undefined) return;
-    this.#cancelPoll = clock.after(this.#pollMs, () => {
+    this.#cancelPoll = this.#options.clock.after(this.#pollMs, () => {
       this.#isDue = true;
       this.wake();
     });
+  }
+
+  /** Begins a claim, unless as many are under way as may. One that returns a run begins the next. */
+  #look(): void {
+    const execute = this.#execute;
+    if (!this.#isAwake || execute === undefined || this.#releasing !== undefined) return;
+    if (!this.hasRoom || this.#claiming.size === maxClaims) return;
+    this.#isAwake = false;
+    const claiming = this.#take(execute).finally(() => {
+      this.#claiming.delete(claiming);
+      this.#look();
+    });
+    this.#claiming.add(claiming);
+  }
+
+  async #take(execute: ExecuteRun<Run>): Promise<void> {
+    const { claims, clock, onError } = this.#options;
+    const [from, queued] = [clock.monotonic(), this.#queued];
+    try {
+      const run = await claims.claim(this.#claim);
+      this.#isEmpty = run === null && queued === this.#queued;
+      if (run === null) return;
+      this.#isAwake = true;
+      // Also when the queue was stopped meanwhile: it waits for this run as for the others.
+      this.#begin(run, { execute, from });
+    } catch (error) {
+      onError(error);
+    }
   }
 
   #begin(run: Run, begun: BegunRun<Run>): void {
