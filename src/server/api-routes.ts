@@ -4,6 +4,7 @@ import { checkpointRoutes } from "./checkpoints/routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
+import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
@@ -12,6 +13,7 @@ import { webhookRoutes } from "./webhooks/routes.ts";
 export function apiRoutes(base: ApiBase): readonly Route[] {
   return [
     ...runRoutes(base),
+    ...scheduleRoutes(base),
     ...toolRoutes(base),
     ...webhookRoutes(base),
     ...memoryRoutes(base),

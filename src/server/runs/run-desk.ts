@@ -50,12 +50,12 @@ export class RunDesk {
    */
   async start({ tenantId }: Principal, agentId: string, body: StartBody): Promise<Run> {
     const { platform, ids } = this.base;
-    const agent = await this.#active(tenantId, agentId);
-    const definition = await this.#definition(tenantId, agent.id);
-    if (!definition.spec.is_active) throw new InactiveAgentError(agent.name);
-    const given = await inputOf(definition, body.input);
+    const { agent, ...given } = await this.checkInput(tenantId, agentId, body.input);
     const threadId = body.thread_id ?? ids();
-    if (body.thread_id) await this.#checkThread(tenantId, { threadId, agentId: agent.agentId });
+    if (body.thread_id) {
+      await this.checkThread(tenantId, { threadId, agentId: agent.agentId });
+      await this.#refuseAwaiting(tenantId, threadId);
+    }
     const { model_override: model, user, priority, run_at: runAt } = body.config ?? {};
     const { id: instanceId } = await platform.instances.create(tenantId, {
       threadId,
@@ -211,6 +211,39 @@ export class RunDesk {
     }
   }
 
+  /**
+   * The active version of an agent, with an input that fits it.
+   *
+   * @throws NotFoundError; InactiveAgentError; HttpProblem `invalid_input`, AttachmentError
+   */
+  async checkInput(
+    tenantId: string,
+    agentId: string,
+    input: StartBody["input"],
+  ): Promise<{ readonly agent: StoredAgent } & Awaited<ReturnType<typeof inputOf>>> {
+    const agent = await this.#active(tenantId, agentId);
+    const definition = await this.#definition(tenantId, agent.id);
+    if (!definition.spec.is_active) throw new InactiveAgentError(agent.name);
+    return { agent, ...(await inputOf(definition, input)) };
+  }
+
+  /** @throws ConflictError for a thread of another agent */
+  async checkThread(
+    tenantId: string,
+    { threadId, agentId }: { readonly threadId: string; readonly agentId: string },
+  ): Promise<void> {
+    const { instances } = this.base.platform;
+    const instance = await instances.onThread(tenantId, threadId);
+    if (instance === null || instance.agent === null) return;
+    const ofAgent = await instances.agentIds(tenantId, [instance.id]);
+    if (ofAgent.get(instance.id) !== agentId) {
+      throw new ConflictError(
+        "thread",
+        `The thread belongs to the agent ${JSON.stringify(instance.agent)}. Choose another thread.`,
+      );
+    }
+  }
+
   /** The active version. @throws NotFoundError; InactiveAgentError for an agent that was deactivated */
   async #active(tenantId: string, agentId: string): Promise<StoredAgent> {
     const { agents } = this.base.platform;
@@ -229,24 +262,6 @@ export class RunDesk {
       const { definition } = await loadAgent(runtime, { tenantId, definitionId });
       return definition;
     });
-  }
-
-  /** @throws HttpProblem `conflict` */
-  async #checkThread(
-    tenantId: string,
-    { threadId, agentId }: { readonly threadId: string; readonly agentId: string },
-  ): Promise<void> {
-    const { instances } = this.base.platform;
-    const instance = await instances.onThread(tenantId, threadId);
-    if (instance === null || instance.agent === null) return;
-    const ofAgent = await instances.agentIds(tenantId, [instance.id]);
-    if (ofAgent.get(instance.id) !== agentId) {
-      throw new ConflictError(
-        "thread",
-        `The thread belongs to the agent ${JSON.stringify(instance.agent)}. Choose another thread.`,
-      );
-    }
-    await this.#refuseAwaiting(tenantId, threadId);
   }
 
   /** @throws HttpProblem `conflict` if a run on the thread waits for answers */

@@ -58,14 +58,17 @@ const attachments = z
   .max(maxAttachments)
   .nullish()
   .describe("Files that come with the input.");
-const message = z.unknown().describe("The message, for agents without an input schema.").optional();
+export const message = z
+  .unknown()
+  .describe("The message, for agents without an input schema.")
+  .optional();
 
 /** What the agent gets as its input, with further keys for the run. */
 const runInput = z
   .looseObject({ message, attachments })
   .meta({ id: "RunInput", description: "Apart from `attachments`, as the agent's input schema." });
 
-const modelOverride = z
+export const modelOverride = z
   .string()
   .max(300)
   .regex(/^[^\s:]+:\S+$/, "expected provider:model")
@@ -78,6 +81,10 @@ const timeout = z
   .max(maxWaitSeconds)
   .default(300)
   .describe("Seconds until the answer is given up with 504. The run goes on.");
+
+export const runMetadata = z
+  .record(z.string(), z.unknown())
+  .refine(isStorable, "expected at most 65,536 bytes of JSON without NUL");
 
 export const startBody = z
   .strictObject({
@@ -92,10 +99,7 @@ export const startBody = z
         run_at: z.iso.datetime({ offset: true }).nullish().describe("Not executed before."),
       })
       .optional(),
-    metadata: z
-      .record(z.string(), z.unknown())
-      .refine(isStorable, "expected at most 65,536 bytes of JSON without NUL")
-      .optional(),
+    metadata: runMetadata.optional(),
   })
   .meta({ id: "NewRun" });
 export type StartBody = z.output<typeof startBody>;

@@ -24,6 +24,7 @@ const sealedColumns: readonly {
   { name: "secret", key: { tenant_id: "uuid", name: "text" }, columns: ["value"] },
   { name: "webhook", key: byId, columns: ["secret"] },
   { name: "webhook_delivery", key: byId, columns: ["body"] },
+  { name: "schedule", key: byId, columns: ["request"] },
 ];
 
 export interface SealingStoresOptions {

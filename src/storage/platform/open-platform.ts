@@ -15,6 +15,8 @@ import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.
 import type { PlatformTables } from "./platform.ts";
 import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
+import { ScheduleFirings } from "./time/schedule-firings.ts";
+import { Schedules } from "./time/schedules.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
 import { Tenants } from "./tenants.ts";
@@ -53,6 +55,9 @@ export interface Platform {
   /** What `{{secret:NAME}}` stands for in definitions of tenants. */
   readonly secrets: TenantSecrets;
   readonly webhooks: Webhooks;
+  readonly schedules: Schedules;
+  /** The schedules as the engine takes them when they are due. */
+  readonly firings: ScheduleFirings;
   readonly idempotency: Idempotency;
   readonly usage: UsageDays;
   readonly audit: AuditLog;
@@ -78,6 +83,7 @@ const names = [
   "llm_call",
   "run_event",
   "audit_log",
+  "schedule",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -125,6 +131,8 @@ export async function openPlatform(
     tools: new Tools(tables),
     secrets: new TenantSecrets(tables, values, options.cipher !== undefined),
     webhooks: new Webhooks(tables, values),
+    schedules: new Schedules(tables, values),
+    firings: new ScheduleFirings(tables, values),
     idempotency: new Idempotency(tables, values),
     usage: new UsageDays(tables),
     audit: new AuditLog(tables, partitions),

@@ -44,6 +44,24 @@ export function tenantDataContract(subject: PlatformSubject): void {
         const tool = { name: word, definition: { word } };
         const { id: toolId } = await platform.tools.create(id, tool);
         await platform.tools.bind(id, { agentId, toolId, overrides: { description: word } });
+        await platform.schedules.create(id, {
+          agentId,
+          name: word,
+          cron: "@daily",
+          timeZone: "UTC",
+          kind: "turn",
+          request: { word },
+          priority: 0,
+          metadata: { word },
+          threadId: word,
+          isEphemeral: false,
+          isExclusive: false,
+          missed: "once",
+          maxMissed: 1,
+          enabled: false,
+          nextAt: null,
+          endAt: null,
+        });
         await platform.secrets.set(id, { name: "SECRET", value: `${word} secret` });
         await platform.webhooks.create(id, { url: `https://${word}.com`, events: ["*"] });
         await platform.webhooks.enqueue(id, { event: word, body: { word } });
