@@ -21,6 +21,7 @@ import { type RunEvent, RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import {
   causeOf,
+  deadlineOf,
   deadResult,
   endedResult,
   endEvents,
@@ -48,7 +49,7 @@ export interface LoadedAgent {
 }
 
 export interface RunExecutorOptions {
-  readonly platform: Pick<Platform, "claims" | "events" | "webhooks">;
+  readonly platform: Pick<Platform, "claims" | "events" | "timers" | "webhooks">;
   /** Calls `work` with the services of a tenant, which stay open meanwhile. */
   readonly useServices: <T>(tenantId: string, work: (of: RunServices) => Promise<T>) => Promise<T>;
   /** Loads a version of an agent. */
@@ -322,7 +323,8 @@ export class RunExecutor {
     { state, ...result }: EndedRun,
     rest: readonly RunEvent[],
   ): Promise<readonly StoredRunEvent[]> {
-    const { claims, webhooks } = this.options.platform;
+    const { claims, timers, webhooks } = this.options.platform;
+    const dueAt = deadlineOf(result, this.options.clock.now());
     const events = [...rest, ...endEvents(run, { ...result, state })];
     let deliveries = 0;
     const written = await claims.finish(
@@ -337,6 +339,7 @@ export class RunExecutor {
           [deliveries] = await Promise.all([
             webhooks.enqueue(run.tenantId, endNotice(run, result), client),
             continues && claims.endWaiting(run, client),
+            dueAt !== null && timers.set(run, dueAt, client),
           ]);
         },
       },

@@ -87,6 +87,34 @@ export function endNotice(
   };
 }
 
+/** Milliseconds until a run tries again whose turn waits, and could not be continued. */
+const refusedMs = 600_000;
+/** The year 10,000: a limit after it is none. */
+const endOfLimits = 253_402_300_800_000;
+
+/**
+ * When a run that waits resumes: at the first deadline of what it waits for, but not soon after it was refused.
+ * ISO 8601; null if it does not wait, or without a limit.
+ */
+export function deadlineOf(
+  {
+    status,
+    requests,
+    tool_calls: calls,
+    cause,
+  }: Pick<RunResult, "status" | "requests" | "tool_calls" | "cause">,
+  now: Date,
+): string | null {
+  if (status !== "awaiting_human" && status !== "awaiting_tool") return null;
+  const times = [...requests, ...calls].flatMap(({ expires_at: text }) => {
+    const time = Date.parse(text ?? "");
+    return time < endOfLimits ? [time] : [];
+  });
+  if (times.length === 0) return null;
+  const earliest = cause === null ? 0 : now.getTime() + refusedMs;
+  return new Date(Math.max(earliest, Math.min(...times))).toISOString();
+}
+
 /** The last events of a turn. The stream of a graph has its errors and interrupts already. */
 export function endEvents(
   { kind }: Pick<Run, "kind">,

@@ -12,6 +12,7 @@ export function useEmptyQueue(database: TestDatabase): void {
       await client.query(
         `update ${tables.schema}.run set state = 'cancelled', ended_at = now() where state in ('queued', 'running')`,
       );
+      await client.query(`delete from ${tables.schema}.timer`);
       await client.query(`delete from ${tables.schema}.schedule`);
     });
   });

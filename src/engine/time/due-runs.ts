@@ -1,10 +1,14 @@
 import type { Platform } from "../../storage/platform/open-platform.ts";
+import type { Run } from "../../storage/platform/runs/runs.ts";
 import { type Due, findDue } from "../../storage/platform/time/due.ts";
+import type { Resumption } from "../../storage/platform/time/timers.ts";
+import type { GraphRequest } from "../graph/graph-request.ts";
+import type { RunRequest } from "../run-request.ts";
 import type { UpkeepJob } from "../upkeep.ts";
 import { planFiring } from "./schedule-times.ts";
 
 export interface DueRunsOptions {
-  readonly platform: Pick<Platform, "tables" | "firings" | "usage">;
+  readonly platform: Pick<Platform, "tables" | "firings" | "timers" | "usage">;
   /** Called when runs were queued. */
   readonly onRuns: () => void;
   /** Called with what the work on one row throws. The next look tries it again. */
@@ -18,8 +22,8 @@ export const dueEveryMs = 1_000;
 const batch = 100;
 
 /**
- * The job that makes the runs of due schedules. Any number of processes may do so at once: each row is taken by one, in
- * the transaction that makes its runs.
+ * The job that makes the runs of due schedules, and resumes runs whose timer is due. Any number of processes may do so
+ * at once: each row is taken by one, in the transaction that makes its run.
  */
 export function dueRunsJob(options: DueRunsOptions): UpkeepJob {
   const { platform, onRuns, onError, isStopped } = options;
@@ -39,8 +43,9 @@ export function dueRunsJob(options: DueRunsOptions): UpkeepJob {
 }
 
 /** Returns how many runs were queued. */
-async function fire({ platform }: DueRunsOptions, { tenantId, id }: Due): Promise<number> {
-  const { firings, usage, tables } = platform;
+async function fire({ platform }: DueRunsOptions, { kind, tenantId, id }: Due): Promise<number> {
+  const { firings, timers, usage, tables } = platform;
+  if (kind === "timer") return Number(await timers.fire({ tenantId, id }, resumptionOf));
   const left = await usage.remaining(tenantId);
   const spent = (["requests", "tokens", "cost_usd"] as const).find((quota) => left[quota] === 0);
   const problem = spent && `The quota of ${spent} of this day (UTC) is used up.`;
@@ -51,4 +56,19 @@ async function fire({ platform }: DueRunsOptions, { tenantId, id }: Due): Promis
   const runs = fired?.runIds.length ?? 0;
   if (runs > 0) usage.count(tenantId, { runs });
   return runs;
+}
+
+/** Continues the turn of a run without an answer, so that the limits that are over take effect. */
+function resumptionOf(run: Run): Resumption {
+  if (run.kind === "graph") {
+    const {
+      command: _given,
+      checkpoint_id: _from,
+      ...request
+    } = run.request as unknown as GraphRequest;
+    return { isNewRun: true, request: { ...request, input: null } };
+  }
+  const { definition_id, turn_id, model, user } = run.request as unknown as RunRequest;
+  const shared = { ...(model !== undefined && { model }), ...(user !== undefined && { user }) };
+  return { isNewRun: false, request: { definition_id, turn_id, ...shared } };
 }

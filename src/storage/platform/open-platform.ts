@@ -17,6 +17,7 @@ import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
 import { ScheduleFirings } from "./time/schedule-firings.ts";
 import { Schedules } from "./time/schedules.ts";
+import { Timers } from "./time/timers.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
 import { Tenants } from "./tenants.ts";
@@ -58,6 +59,7 @@ export interface Platform {
   readonly schedules: Schedules;
   /** The schedules as the engine takes them when they are due. */
   readonly firings: ScheduleFirings;
+  readonly timers: Timers;
   readonly idempotency: Idempotency;
   readonly usage: UsageDays;
   readonly audit: AuditLog;
@@ -84,6 +86,7 @@ const names = [
   "run_event",
   "audit_log",
   "schedule",
+  "timer",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -133,6 +136,7 @@ export async function openPlatform(
     webhooks: new Webhooks(tables, values),
     schedules: new Schedules(tables, values),
     firings: new ScheduleFirings(tables, values),
+    timers: new Timers(tables, values),
     idempotency: new Idempotency(tables, values),
     usage: new UsageDays(tables),
     audit: new AuditLog(tables, partitions),

@@ -159,7 +159,7 @@ export function schedulesContract(subject: PlatformSubject): void {
       await create({ nextAt: null });
       const found = async () =>
         (await findDue(tables, { limit: 1_000 })).filter((one) => one.tenantId === tenantId);
-      expect(await found()).toEqual([{ id: due.id, tenantId }]);
+      expect(await found()).toEqual([{ kind: "schedule", id: due.id, tenantId }]);
       await tenants.suspend(tenantId);
       expect(await found()).toEqual([]);
     });
@@ -198,7 +198,7 @@ export function schedulesContract(subject: PlatformSubject): void {
       await expect(firings.runNow(other, schedule.id)).rejects.toThrow(NotFoundError);
       const fired = firings.fire({ tenantId: other, id: schedule.id }, () => expect.unreachable());
       expect(await fired).toBeNull();
-      for (const table of ["schedule"]) {
+      for (const table of ["schedule", "timer"]) {
         const text = `select tenant_id from ${tables.schema}.${table}`;
         const seen = await queryTenant<{ tenant_id: string }>(tables.tenants, other, {
           text,

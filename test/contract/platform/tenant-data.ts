@@ -69,6 +69,10 @@ export function tenantDataContract(subject: PlatformSubject): void {
         await platform.idempotency.finish(id, word, { status: 200, answer: { word } });
         await platform.usage.add(id, { requests: 1 });
         await platform.audit.append(id, { actor: "operator", action: word, subject: word });
+        const run = await platform.runs.create(id, { instanceId, request: { word } });
+        await withTenant(platform.tables.tenants, id, (client) =>
+          platform.timers.set(run, new Date().toISOString(), client),
+        );
         const at = systemIds();
         const key = [timeOfId(at), at, id, word];
         await platform.partitions.withDays([at], () =>

@@ -1,4 +1,4 @@
--- Runs of an agent at the times of a cron expression.
+-- Runs that begin by the clock: at the times of a cron expression, and when a wait is over.
 
 create table {schema}.schedule (
   id uuid primary key,
@@ -36,4 +36,25 @@ create table {schema}.schedule (
 create index on {schema}.schedule (tenant_id, id);
 create index on {schema}.schedule (next_at) where enabled and next_at is not null;
 
-select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, 'schedule')::regclass, 'tenant_id');
+-- The first deadline of a run that waits. The run is resumed when it is due.
+create table {schema}.timer (
+  run_id uuid primary key references {schema}.run on delete cascade,
+  tenant_id uuid not null references {schema}.tenant on delete cascade,
+  due_at timestamptz not null
+);
+create index on {schema}.timer (due_at);
+create index on {schema}.timer (tenant_id);
+
+-- A run that waits no longer has no timer, whatever ended the wait.
+create function {schema}.end_timer() returns trigger language plpgsql as $end_timer$
+begin
+  delete from {schema}.timer where tenant_id = new.tenant_id and run_id = new.id;
+  return null;
+end
+$end_timer$;
+create trigger run_goes_on after update of state on {schema}.run
+  for each row when (old.state in ('awaiting_human', 'awaiting_tool') and new.state is distinct from old.state)
+  execute function {schema}.end_timer();
+
+select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, name)::regclass, 'tenant_id')
+from unnest(array['schedule', 'timer']) name;
