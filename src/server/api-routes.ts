@@ -6,6 +6,7 @@ import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
@@ -13,6 +14,7 @@ import { webhookRoutes } from "./webhooks/routes.ts";
 export function apiRoutes(base: ApiBase): readonly Route[] {
   return [
     ...runRoutes(base),
+    ...waitingRoutes(base),
     ...scheduleRoutes(base),
     ...toolRoutes(base),
     ...webhookRoutes(base),

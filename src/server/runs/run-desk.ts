@@ -2,7 +2,7 @@ import { InactiveAgentError } from "../../compile/errors.ts";
 import type { GivenAnswers } from "../../compile/guards/answers.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { RunRequest, RunResult } from "../../engine/run-request.ts";
-import { cancelledResult, endNotice } from "../../engine/run-results.ts";
+import { awaiting, cancelledResult, endNotice } from "../../engine/run-results.ts";
 import { StratagraphError } from "../../errors.ts";
 import { NothingToCancelError } from "../../runtime/threads/cancel.ts";
 import type { StoredAgent } from "../../storage/platform/agents.ts";
@@ -14,7 +14,7 @@ import type { RunState } from "../../storage/platform/runs/run-rows.ts";
 import { isRecord } from "../../values/json.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem, jsonPointer } from "../problems.ts";
-import { awaiting, awaitsAnswers, checkFit, inputOf, waitingIn } from "./run-checks.ts";
+import { awaitsAnswers, checkFit, inputOf, waitingIn } from "./run-checks.ts";
 import { requestOf, resultOf, runPath } from "./run-views.ts";
 import type { ResumeBody, StartBody, TurnBody, WrittenToolResult } from "./schemas.ts";
 

@@ -203,6 +203,22 @@ const request = z
   })
   .meta({ id: "HumanRequest" });
 
+const wait = z
+  .strictObject({
+    id: z.string(),
+    node: z.string(),
+    prompt: z.string(),
+    event: z.string().nullable().describe("Name of the event; null for a wait for a time."),
+    schema: z
+      .record(z.string(), z.unknown())
+      .describe("JSON Schema of the event's payload; `{}` in a list if it is large."),
+    expires_at: z.string().nullable().describe("When the wait is over; null for no limit."),
+  })
+  .meta({ id: "Wait" });
+export const listedWait = wait
+  .extend({ run_id: z.string(), agent_id: z.string(), thread_id: z.string() })
+  .meta({ id: "ListedWait" });
+
 export const turnResult = z
   .strictObject({
     turn_id: z.string(),
@@ -212,7 +228,18 @@ export const turnResult = z
       value: z.unknown().describe("The whole answer."),
       tool_calls: z.array(z.looseObject({ call_id: z.string(), tool: z.string() })),
       requests: z.array(request),
-      status: z.enum(["complete", "awaiting_tool", "awaiting_human", "failed", "cancelled"]),
+      waits: z
+        .array(wait)
+        .optional()
+        .describe("Times and events that the run waits for; absent without."),
+      status: z.enum([
+        "complete",
+        "awaiting_tool",
+        "awaiting_human",
+        "awaiting_event",
+        "failed",
+        "cancelled",
+      ]),
       cause,
       incomplete: z.string().nullable(),
     }),

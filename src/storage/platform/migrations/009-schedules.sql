@@ -53,8 +53,13 @@ begin
 end
 $end_timer$;
 create trigger run_goes_on after update of state on {schema}.run
-  for each row when (old.state in ('awaiting_human', 'awaiting_tool') and new.state is distinct from old.state)
+  for each row when (old.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and new.state is distinct from old.state)
   execute function {schema}.end_timer();
+
+-- A run whose turn waits for a time or an event.
+alter table {schema}.run drop constraint run_state_check;
+alter table {schema}.run add constraint run_state_check
+  check (state in ('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event', 'complete', 'failed', 'cancelled', 'dead'));
 
 select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, name)::regclass, 'tenant_id')
 from unnest(array['schedule', 'timer']) name;

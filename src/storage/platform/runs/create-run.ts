@@ -150,7 +150,7 @@ function insertStatement(schema: string, from: string): string {
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
         and not exists (select ${others} and (o.state = 'running'
           or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
-          or (o.state in ('awaiting_human', 'awaiting_tool') and $3 <> 'graph'))) as taken
+          or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph'))) as taken
     from ${from}
   ) i returning ${runColumns}`;
 }

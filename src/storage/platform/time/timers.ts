@@ -51,7 +51,7 @@ export class Timers {
       // The row of the run first, as answers lock it. An answer that is under way as a run of a graph comes first.
       const { rows } = await client.query<RunRow>(
         `select ${runColumns} from ${schema}.run r
-        where r.tenant_id = $1::uuid and r.id = $2::uuid and r.state in ('awaiting_human', 'awaiting_tool')
+        where r.tenant_id = $1::uuid and r.id = $2::uuid and r.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event')
           and exists (select from ${schema}.timer t where t.run_id = r.id and t.due_at <= $3)
           and (r.kind <> 'graph' or not exists (select from ${schema}.run o where o.tenant_id = r.tenant_id
             and o.thread_id = r.thread_id and (o.state = 'running' or o.state = 'queued' and o.run_at <= $3)))
